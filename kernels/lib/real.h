@@ -1,0 +1,118 @@
+/* Real types of the kernels, chosen by two macros.
+ *
+ *   GV_PRECISION  0 sp: float
+ *                 1 ds: positions and sums as pairs of floats, interactions in float
+ *                 2 dp: double
+ *   GV_LANES      sinks that one work-item holds in one vector: 1 on GPUs, the SIMD width on CPUs
+ *
+ * Three roles:
+ *   storage       gv_scalar, gv_scalar4: what buffers hold (ds adds a second buffer with the low words)
+ *   interaction   gv_real: GV_LANES scalars; gv_mask, gv_int: the masks and integers of as many lanes
+ *   accumulation  gv_wide: float pairs in sp and ds, double in dp
+ *
+ * This folder is the only place that names machine types of reals.  Device features come from the host as macros:
+ * GV_HAVE_FP64, GV_FAST_FMA, GV_PTX_ASM, GV_RSQRT14, GV_RSQRT12 (1 where the device has them, else not defined).
+ */
+#ifndef GV_PRECISION
+#error "GV_PRECISION must be 0 (sp), 1 (ds) or 2 (dp)"
+#endif
+#ifndef GV_LANES
+#error "GV_LANES must be 1, 2, 4, 8 or 16: sinks per vector"
+#endif
+
+/* a + b * c stays as written: float pairs live from the rounding errors of single operations */
+#pragma OPENCL FP_CONTRACT OFF
+
+#define GV_SP 0
+#define GV_DS 1
+#define GV_DP 2
+
+#define GV_PASTE2(a, b) a##b
+#define GV_PASTE(a, b) GV_PASTE2(a, b)
+
+#if GV_PRECISION == GV_DP
+#ifndef GV_HAVE_FP64
+#error "dp needs a device with fp64"
+#endif
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define GV_SCALAR double
+#define GV_MASK_SCALAR long
+#define GV_R(x) (x)
+#else
+#define GV_SCALAR float
+#define GV_MASK_SCALAR int
+#define GV_R(x) (x##f)
+#endif
+
+typedef GV_SCALAR gv_scalar;
+typedef GV_PASTE(GV_SCALAR, 4) gv_scalar4;
+
+#if GV_LANES == 1
+typedef GV_SCALAR gv_real;
+typedef int gv_mask; /* 0 or 1 */
+typedef int gv_int;
+typedef uint gv_uint;
+#define gv_select(mask, yes, no) ((mask) ? (yes) : (no))
+#define gv_any(mask) (mask)
+#define gv_load(p) (*(p))
+#define gv_store(value, p) (*(p) = (value))
+#define gv_widen(intmask) (intmask)
+#else
+typedef GV_PASTE(GV_SCALAR, GV_LANES) gv_real;
+typedef GV_PASTE(GV_MASK_SCALAR, GV_LANES) gv_mask; /* 0 or -1 a lane */
+typedef GV_PASTE(int, GV_LANES) gv_int;
+typedef GV_PASTE(uint, GV_LANES) gv_uint;
+#define gv_select(mask, yes, no) select((no), (yes), (mask))
+#define gv_any(mask) any(mask)
+#define gv_load(p) GV_PASTE(vload, GV_LANES)(0, p)
+#define gv_store(value, p) GV_PASTE(vstore, GV_LANES)(value, 0, p)
+/* the mask of an integer comparison as a mask for gv_real */
+#if GV_PRECISION == GV_DP
+#define gv_widen(intmask) GV_PASTE(convert_long, GV_LANES)(intmask)
+#else
+#define gv_widen(intmask) (intmask)
+#endif
+#endif
+
+/* One rounding where the device does that in one instruction; interactions do not depend on it. */
+#if defined(GV_FAST_FMA) || GV_PRECISION == GV_DP
+#define gv_fma(a, b, c) fma(a, b, c)
+#else
+#define gv_fma(a, b, c) ((a) * (b) + (c))
+#endif
+
+/* ------------------------------------------------------------- wide sums
+ * gv_wide carries sums.  In sp and ds it is an unevaluated pair hi + lo: Knuth's two-sum catches the rounding error of
+ * every addition exactly, whatever the magnitudes. */
+#if GV_PRECISION == GV_DP
+typedef gv_real gv_wide;
+#define GV_WIDE_WORDS 1
+static inline gv_wide gv_wide_zero(void)
+{
+    return (gv_wide)(0);
+}
+static inline gv_wide gv_wide_add(gv_wide a, gv_real b)
+{
+    return a + b;
+}
+#else
+typedef struct gv_wide {
+    gv_real hi, lo;
+} gv_wide;
+#define GV_WIDE_WORDS 2
+static inline gv_wide gv_wide_zero(void)
+{
+    gv_wide w;
+    w.hi = (gv_real)(0);
+    w.lo = (gv_real)(0);
+    return w;
+}
+static inline gv_wide gv_wide_add(gv_wide a, gv_real b)
+{
+    gv_wide w;
+    w.hi = a.hi + b;
+    gv_real part = w.hi - a.hi;
+    w.lo = a.lo + ((a.hi - (w.hi - part)) + (b - part));
+    return w;
+}
+#endif
