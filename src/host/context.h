@@ -19,6 +19,7 @@ typedef struct gv_device {
 } gv_device;
 
 struct gv_program_table; /* program.c */
+struct gv_profile_table; /* profile.c: made at the first look-up, freed by gv_profile_release */
 
 struct gravel_context {
     cl_platform_id platform;
@@ -29,6 +30,7 @@ struct gravel_context {
     gravel_log_fn log;
     void *log_user;
     struct gv_program_table *programs;
+    struct gv_profile_table *profiles;
 };
 
 void gv_log(gravel_context *context, gravel_log_level level, const char *format, ...) GV_PRINTF(3, 4);
