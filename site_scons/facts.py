@@ -1,0 +1,42 @@
+"""What the header says and what this system offers, for SConstruct."""
+import os
+import re
+import subprocess
+
+
+def version(header):
+    with open(header, encoding="utf-8") as handle:
+        return re.search(r'^#define GRAVEL_VERSION "([0-9.]+)"', handle.read(), re.M).group(1)
+
+
+def missing(what, packages):
+    print("scons: %s not found.  Debian and Ubuntu: apt-get install %s" % (what, packages))
+    print("       (./quickstart installs all that is needed.)")
+
+
+def _ask_compiler(env, name):
+    """The compiler's own search path; it answers with the bare name when it finds nothing."""
+    answer = subprocess.run([env.subst("$CC"), "-print-file-name=" + name], stdout=subprocess.PIPE, text=True,
+                            check=False).stdout.strip()
+    return answer if os.path.isabs(answer) and os.path.exists(answer) else None
+
+
+def static_library(env, name, folder):
+    if folder:
+        path = os.path.join(folder, name)
+        return os.path.abspath(path) if os.path.exists(path) else None
+    return _ask_compiler(env, name)
+
+
+def shared_library(env, name):
+    path = _ask_compiler(env, name)
+    if path is None:
+        raise FileNotFoundError("the compiler does not find " + name)
+    return os.path.realpath(path) if os.path.basename(os.path.realpath(path)) == name else path
+
+
+def use_hdf5(env):
+    if subprocess.call(["pkg-config", "--exists", "hdf5"], stderr=subprocess.DEVNULL) != 0:
+        return False
+    env.ParseConfig("pkg-config --cflags --libs hdf5")
+    return True
