@@ -38,10 +38,12 @@
 #define GV_SCALAR double
 #define GV_MASK_SCALAR long
 #define GV_R(x) (x)
+#define GV_HUGE DBL_MAX
 #else
 #define GV_SCALAR float
 #define GV_MASK_SCALAR int
 #define GV_R(x) (x##f)
+#define GV_HUGE FLT_MAX
 #endif
 
 typedef GV_SCALAR gv_scalar;
@@ -57,6 +59,7 @@ typedef uint gv_uint;
 #define gv_load(p) (*(p))
 #define gv_store(value, p) (*(p) = (value))
 #define gv_widen(intmask) (intmask)
+#define gv_narrow(mask) (mask)
 #else
 typedef GV_PASTE(GV_SCALAR, GV_LANES) gv_real;
 typedef GV_PASTE(GV_MASK_SCALAR, GV_LANES) gv_mask; /* 0 or -1 a lane */
@@ -66,11 +69,13 @@ typedef GV_PASTE(uint, GV_LANES) gv_uint;
 #define gv_any(mask) any(mask)
 #define gv_load(p) GV_PASTE(vload, GV_LANES)(0, p)
 #define gv_store(value, p) GV_PASTE(vstore, GV_LANES)(value, 0, p)
-/* the mask of an integer comparison as a mask for gv_real */
+/* the mask of an integer comparison as a mask for gv_real, and back */
 #if GV_PRECISION == GV_DP
 #define gv_widen(intmask) GV_PASTE(convert_long, GV_LANES)(intmask)
+#define gv_narrow(mask) GV_PASTE(convert_int, GV_LANES)(mask)
 #else
 #define gv_widen(intmask) (intmask)
+#define gv_narrow(mask) (mask)
 #endif
 #endif
 
@@ -80,6 +85,25 @@ typedef GV_PASTE(uint, GV_LANES) gv_uint;
 #else
 #define gv_fma(a, b, c) ((a) * (b) + (c))
 #endif
+
+/* smallest and largest lane */
+static inline int gv_lowest(gv_int v)
+{
+#if GV_LANES == 1
+    return v;
+#else
+    int lanes[GV_LANES];
+    GV_PASTE(vstore, GV_LANES)(v, 0, lanes);
+    int low = lanes[0];
+    for (int k = 1; k < GV_LANES; ++k)
+        low = min(low, lanes[k]);
+    return low;
+#endif
+}
+static inline int gv_highest(gv_int v)
+{
+    return ~gv_lowest(~v);
+}
 
 /* ------------------------------------------------------------- wide sums
  * gv_wide carries sums.  In sp and ds it is an unevaluated pair hi + lo: Knuth's two-sum catches the rounding error of
@@ -95,6 +119,7 @@ static inline gv_wide gv_wide_add(gv_wide a, gv_real b)
 {
     return a + b;
 }
+#define gv_wide_sum(a, b) ((a) + (b))
 #else
 typedef struct gv_wide {
     gv_real hi, lo;
@@ -115,4 +140,37 @@ static inline gv_wide gv_wide_add(gv_wide a, gv_real b)
     w.lo = a.lo + ((a.hi - (w.hi - part)) + (b - part));
     return w;
 }
+static inline gv_wide gv_wide_sum(gv_wide a, gv_wide b)
+{
+    gv_wide w = gv_wide_add(a, b.hi);
+    w.lo += b.lo;
+    return w;
+}
+#endif
+
+/* wide sums in local memory: `words` apart from the high to the low word */
+static inline void gv_wide_put(gv_wide w, local gv_real *at, uint k, uint words)
+{
+#if GV_WIDE_WORDS == 2
+    at[k] = w.hi;
+    at[k + words] = w.lo;
+#else
+    at[k] = w;
+#endif
+}
+static inline gv_wide gv_wide_get(local const gv_real *at, uint k, uint words)
+{
+    gv_wide w;
+#if GV_WIDE_WORDS == 2
+    w.hi = at[k];
+    w.lo = at[k + words];
+#else
+    w = at[k];
+#endif
+    return w;
+}
+#if GV_WIDE_WORDS == 2
+#define gv_wide_high(w) ((w).hi)
+#else
+#define gv_wide_high(w) (w)
 #endif

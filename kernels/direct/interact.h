@@ -1,0 +1,135 @@
+/* One pair: source j pulls sink i.
+ *
+ *   d = x_j - x_i   s^2 = d.d + eps^2   q = m / s^3
+ *   acc += q d                          pot -= m / s
+ *   jerk += q w,  w = v - 3 alpha d     alpha = d.v / s^2,  v = v_j - v_i
+ *   snap += q (a - 6 alpha w - 3 beta d)    beta = (v.v + d.a) / s^2 + alpha^2,  a = a_j - a_i
+ *
+ * Fewest instructions (a multiply-add counts one; the reciprocal square root one in sp and ds, five in dp):
+ *   order 2: subtract 3, s^2 3, rsqrt 1, powers 3, pot 1, acc 3                      = 14, dp 18
+ *   order 4: order 2 and subtract 3, d.v 3, alpha 2, w 3, jerk 3                     = 28, dp 32
+ *   order 6: order 4 and subtract 3, v.v + d.a 6, beta 2, factors 2 + 1, snap 6 + 3  = 51, dp 55
+ *   ds: d = (high words) + (low words), 6 more
+ * The nearest neighbour and the neighbour list add two (unsoftened distance, one comparison) where nothing is found.
+ *
+ * GV_ORDER     2, 4 or 6
+ * GV_SOFTENED  1: eps^2 is large enough that s^2 never vanishes.  0: eps is zero; pairs at s^2 <= GV_TOO_CLOSE count as
+ *              one place and contribute nothing.
+ */
+#if GV_ORDER != 2 && GV_ORDER != 4 && GV_ORDER != 6
+#error "GV_ORDER must be 2 (acc, pot), 4 (and jerk) or 6 (and snap)"
+#endif
+#ifndef GV_SOFTENED
+#error "GV_SOFTENED must be 1 (eps > 0) or 0 (eps = 0)"
+#endif
+
+/* 1/s^3 must stay finite: (3e12)^3 < 3.4e38 in float, (1e100)^3 in double */
+#define GV_TOO_CLOSE ((gv_scalar)(GV_PRECISION == GV_DP ? GV_R(1e-200) : GV_R(1e-25)))
+
+/* components of a result, in the order of the planes of results */
+enum { GV_AX, GV_AY, GV_AZ, GV_POT, GV_JX, GV_JY, GV_JZ, GV_SX, GV_SY, GV_SZ };
+#define GV_COMPONENTS (GV_ORDER == 2 ? 4 : GV_ORDER == 4 ? 7 : 10)
+
+typedef struct gv_sink {
+    gv_real x, y, z;
+#if GV_PRECISION == GV_DS
+    gv_real lx, ly, lz;
+#endif
+#if GV_ORDER >= 4
+    gv_real vx, vy, vz;
+#endif
+#if GV_ORDER >= 6
+    gv_real ax, ay, az;
+#endif
+} gv_sink;
+
+typedef struct gv_source {
+    gv_scalar4 pos; /* w: mass */
+#if GV_PRECISION == GV_DS
+    gv_scalar4 lo;
+#endif
+#if GV_ORDER >= 4
+    gv_scalar4 vel;
+#endif
+#if GV_ORDER >= 6
+    gv_scalar4 acc;
+#endif
+} gv_source;
+
+typedef struct gv_separation {
+    gv_real x, y, z;
+    gv_real r2; /* unsoftened where neighbours are looked for, else with eps^2 */
+} gv_separation;
+
+static inline gv_separation gv_separate(const gv_sink i, const gv_source j, gv_scalar eps2)
+{
+    gv_separation d;
+    d.x = j.pos.x - i.x;
+    d.y = j.pos.y - i.y;
+    d.z = j.pos.z - i.z;
+#if GV_PRECISION == GV_DS
+    /* the high words subtract exactly for close pairs (Sterbenz), so the sum is the difference to float accuracy */
+    d.x += j.lo.x - i.lx;
+    d.y += j.lo.y - i.ly;
+    d.z += j.lo.z - i.lz;
+#endif
+#if GV_SOFTENED && !GV_SEARCH
+    d.r2 = gv_fma(d.x, d.x, (gv_real)(eps2));
+#else
+    d.r2 = d.x * d.x;
+#endif
+    d.r2 = gv_fma(d.y, d.y, d.r2);
+    d.r2 = gv_fma(d.z, d.z, d.r2);
+    return d;
+}
+
+static inline void gv_interact(gv_real *sum, const gv_sink i, const gv_source j, gv_real mass, const gv_separation d,
+                               gv_scalar eps2)
+{
+#if GV_SOFTENED && GV_SEARCH
+    gv_real s2 = d.r2 + eps2;
+#else
+    gv_real s2 = d.r2;
+#endif
+#if GV_SOFTENED
+    gv_real rinv = gv_rsqrt(s2);
+#else
+    gv_real rinv = gv_select(s2 > GV_TOO_CLOSE, gv_rsqrt(s2), (gv_real)(0));
+#endif
+    gv_real rinv2 = rinv * rinv;
+    gv_real mrinv = mass * rinv;
+    gv_real q = mrinv * rinv2;
+    sum[GV_POT] -= mrinv;
+    sum[GV_AX] = gv_fma(q, d.x, sum[GV_AX]);
+    sum[GV_AY] = gv_fma(q, d.y, sum[GV_AY]);
+    sum[GV_AZ] = gv_fma(q, d.z, sum[GV_AZ]);
+#if GV_ORDER >= 4
+    gv_real vx = j.vel.x - i.vx;
+    gv_real vy = j.vel.y - i.vy;
+    gv_real vz = j.vel.z - i.vz;
+    gv_real rv = gv_fma(d.z, vz, gv_fma(d.y, vy, d.x * vx));
+    gv_real m3alpha = (rv * GV_R(-3.0)) * rinv2; /* -3 alpha */
+    gv_real wx = gv_fma(m3alpha, d.x, vx);
+    gv_real wy = gv_fma(m3alpha, d.y, vy);
+    gv_real wz = gv_fma(m3alpha, d.z, vz);
+    sum[GV_JX] = gv_fma(q, wx, sum[GV_JX]);
+    sum[GV_JY] = gv_fma(q, wy, sum[GV_JY]);
+    sum[GV_JZ] = gv_fma(q, wz, sum[GV_JZ]);
+#endif
+#if GV_ORDER >= 6
+    gv_real ax = j.acc.x - i.ax;
+    gv_real ay = j.acc.y - i.ay;
+    gv_real az = j.acc.z - i.az;
+    gv_real va = gv_fma(vz, vz, gv_fma(vy, vy, vx * vx));
+    va = gv_fma(d.z, az, gv_fma(d.y, ay, gv_fma(d.x, ax, va)));
+    /* -3 beta = -3 va / s^2 - (3 alpha)^2 / 3 */
+    gv_real m3beta = gv_fma(va * GV_R(-3.0), rinv2, m3alpha * m3alpha * GV_R(-0.33333333333333333333));
+    gv_real m6alpha = m3alpha + m3alpha;
+    ax = gv_fma(m6alpha, wx, gv_fma(m3beta, d.x, ax));
+    ay = gv_fma(m6alpha, wy, gv_fma(m3beta, d.y, ay));
+    az = gv_fma(m6alpha, wz, gv_fma(m3beta, d.z, az));
+    sum[GV_SX] = gv_fma(q, ax, sum[GV_SX]);
+    sum[GV_SY] = gv_fma(q, ay, sum[GV_SY]);
+    sum[GV_SZ] = gv_fma(q, az, sum[GV_SZ]);
+#endif
+}

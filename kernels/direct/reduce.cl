@@ -1,0 +1,88 @@
+/* Adds the partial results of force.cl, always in the same order.
+ *
+ * A group of GV_REDUCE_THREADS work-items is `rows` x columns; a column is one sink.  Row r adds parts r, r + rows, ...;
+ * then the rows are added by halves.  Groups along dimension 1 are the components; with GV_NEAREST one more finds the
+ * nearest neighbour (of two at one distance the lower address).
+ */
+#include "lib/real.h"
+
+#if GV_LANES != 1
+#error "GV_LANES must be 1 in reduce.cl"
+#endif
+
+__attribute__((reqd_work_group_size(GV_REDUCE_THREADS, 1, 1))) kernel void
+gv_reduce(global const gv_scalar *restrict partial, global const gv_scalar *restrict partial_r2,
+          global const uint *restrict partial_nearest, global gv_scalar *restrict result,
+          global gv_scalar *restrict nearest_r2, global uint *restrict nearest, uint components, uint n_parts,
+          uint part_stride, uint result_stride, uint n_sinks, uint rows)
+{
+    local gv_scalar sums[GV_WIDE_WORDS * GV_REDUCE_THREADS];
+    const uint me = get_local_id(0);
+    const uint columns = GV_REDUCE_THREADS / rows;
+    const uint row = me / columns;
+    const uint sink = get_group_id(0) * columns + me % columns;
+    const uint c = get_group_id(1);
+
+#if GV_NEAREST
+    local uint addresses[GV_REDUCE_THREADS];
+    if (c == components) {
+        gv_scalar r2 = GV_HUGE;
+        uint address = 0xffffffffu;
+        if (sink < n_sinks)
+            for (uint p = row; p < n_parts; p += rows) {
+                const gv_scalar other = partial_r2[(size_t)p * part_stride + sink];
+                if (other < r2) {
+                    r2 = other;
+                    address = partial_nearest[(size_t)p * part_stride + sink];
+                }
+            }
+        for (uint half = rows / 2; half > 0; half /= 2) {
+            sums[me] = r2;
+            addresses[me] = address;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (row < half) {
+                const gv_scalar other = sums[me + half * columns];
+                const uint other_address = addresses[me + half * columns];
+                if (other < r2 || (other == r2 && other_address < address)) {
+                    r2 = other;
+                    address = other_address;
+                }
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        if (row == 0 && sink < n_sinks) {
+            nearest_r2[sink] = r2;
+            nearest[sink] = address;
+        }
+        return;
+    }
+#endif
+
+    gv_wide total = gv_wide_zero();
+    if (sink < n_sinks)
+        for (uint p = row; p < n_parts; p += rows) {
+            const size_t at = ((size_t)p * components + c) * GV_WIDE_WORDS * part_stride + sink;
+            gv_wide part;
+#if GV_WIDE_WORDS == 2
+            part.hi = partial[at];
+            part.lo = partial[at + part_stride];
+#else
+            part = partial[at];
+#endif
+            total = gv_wide_sum(total, part);
+        }
+    for (uint half = rows / 2; half > 0; half /= 2) {
+        gv_wide_put(total, sums, me, GV_REDUCE_THREADS);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (row < half)
+            total = gv_wide_sum(total, gv_wide_get(sums, me + half * columns, GV_REDUCE_THREADS));
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (row == 0 && sink < n_sinks) {
+        const size_t at = (size_t)c * GV_WIDE_WORDS * result_stride + sink;
+        result[at] = gv_wide_high(total);
+#if GV_WIDE_WORDS == 2
+        result[at + result_stride] = total.lo;
+#endif
+    }
+}
