@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""What the compiled library shows and uses: only gravel_ names outside, no printing, no exit, no hidden state."""
+import os
+import re
+import subprocess
+import sys
+
+import gatelib
+from gatelib import BUILD, Failed, Skipped
+
+# A library must not print, end the process or change what the process shares.
+FORBIDDEN = ("printf vprintf puts putchar putc fputc_unlocked stdout stderr perror exit _exit _Exit abort quick_exit "
+             "__assert_fail __printf_chk __vprintf_chk signal sigaction setlocale setenv putenv chdir srand rand "
+             "strtok asctime ctime gmtime localtime strerror").split()
+CONSTANT = (".data.rel.ro", ".data.rel.ro.local", ".rodata", ".eh_frame")
+
+
+def shared():
+    return gatelib.need_file(BUILD, "lib", "libgravel.so")
+
+
+def exports_only_gravel():
+    table = gatelib.call(["nm", "-D", "--defined-only", shared()])
+    names = [line.split()[-1].split("@")[0] for line in table.splitlines() if line.strip()]
+    foreign = [n for n in names if not n.startswith("gravel_")]
+    print("%d exported symbols" % len(names))
+    if foreign:
+        raise Failed("exported without the prefix gravel_: " + " ".join(foreign))
+    if not names:
+        raise Failed("nothing is exported: the visibility attribute is lost")
+
+
+def exports_all_of_the_header():
+    with open(os.path.join(gatelib.TOP, "include", "gravel", "gravel.h"), encoding="utf-8") as handle:
+        declared = set(re.findall(r"GRAVEL_API[^;(]*?\b(gravel_\w+)\(", handle.read()))
+    table = gatelib.call(["nm", "-D", "--defined-only", shared()])
+    missing = sorted(n for n in declared if not re.search(r"\b%s\b" % n, table))
+    if missing:
+        raise Failed("declared in gravel.h and not in the library: " + " ".join(missing))
+
+
+def soname_has_the_version():
+    dynamic = gatelib.call(["readelf", "-d", shared()])
+    if "[libgravel.so.0]" not in dynamic:
+        raise Failed("SONAME is not libgravel.so.0:\n" + dynamic)
+
+
+def static_names_have_prefixes():
+    if gatelib.sanitized():
+        raise Skipped("a sanitizer adds symbols of its own")
+    table = gatelib.call(["nm", "-g", "--defined-only", gatelib.need_file(BUILD, "lib", "libgravel.a")])
+    names = [line.split()[-1] for line in table.splitlines() if re.match(r"[0-9a-f]{8,} [A-Z] ", line)]
+    foreign = sorted(set(n for n in names if not n.startswith(("gravel_", "gv_"))))
+    if foreign:
+        raise Failed("symbols without gravel_ or gv_: " + " ".join(foreign))
+
+
+def library_keeps_quiet():
+    if gatelib.sanitized():
+        raise Skipped("a sanitizer adds calls of its own")
+    used = subprocess.run(["nm", "-A", "-u", gatelib.need_file(BUILD, "lib", "libgravel.a")], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
+    bad = [line for line in used.splitlines() if line.split()[-1].split("@")[0] in FORBIDDEN]
+    if bad:
+        raise Failed("the library prints, ends the process or uses the process's state:\n" + "\n".join(bad))
+
+
+def library_keeps_no_state():
+    """No writable variables but thread-local ones; tables of constants with pointers sit in .data.rel.ro."""
+    if gatelib.sanitized():
+        raise Skipped("a sanitizer adds data of its own")
+    table = gatelib.call(["objdump", "-t", gatelib.need_file(BUILD, "lib", "libgravel.a")])
+    bad = []
+    for line in table.splitlines():
+        match = re.match(r"[0-9a-f]+ (.{7}) (\S+)\s+([0-9a-f]+)\s+(.*)$", line)
+        if match and "O" in match.group(1) and match.group(2).startswith((".data", ".bss", "*COM*")) \
+                and not match.group(2).startswith(CONSTANT):
+            bad.append("%s in %s, %d bytes" % (match.group(4), match.group(2), int(match.group(3), 16)))
+    if bad:
+        raise Failed("mutable global state:\n" + "\n".join(bad))
+
+
+if __name__ == "__main__":
+    for tool in ("nm", "objdump", "readelf"):
+        gatelib.need_tool(tool)
+    sys.exit(gatelib.main([exports_only_gravel, exports_all_of_the_header, soname_has_the_version,
+                           static_names_have_prefixes, library_keeps_quiet, library_keeps_no_state]))

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Text rules of the house that a compiler does not check."""
+import os
+import re
+import sys
+
+import gatelib
+from gatelib import Failed, TOP
+
+# The host finds features and passes neutral macros; a kernel that knows a vendor ages with its products.
+VENDORS = ("nvidia", "amd", "ati", "intel", "apple", "arm", "cuda", "pocl", "mali", "adreno", "qualcomm", "radeon",
+           "geforce", "tesla", "rocm", "hip", "imagination", "mesa", "gfx")
+VENDOR = re.compile(r"(?<![a-z])(%s)(?![a-z])" % "|".join(VENDORS), re.I)
+# Also as part of the names that hold a type: as_float, convert_double4, and in comments, where it would soon be copied.
+REAL = re.compile(r"(?<![A-Za-z0-9])(float|double)[0-9]*(?![A-Za-z])")
+COLUMNS = 120
+
+
+def lines_of(path):
+    with open(os.path.join(TOP, path), encoding="utf-8") as handle:
+        return handle.read().split("\n")
+
+
+def refuse(paths, pattern, what):
+    found = ["%s:%d: %s: %s" % (path, number, what, line.strip())
+             for path in paths for number, line in enumerate(lines_of(path), 1) if pattern.search(line)]
+    if found:
+        raise Failed("\n".join(found))
+
+
+def kernels_exist():
+    if not gatelib.sources(".cl", under=("kernels",)):
+        raise Failed("there is no kernels/**/*.cl: the rules below would pass on nothing")
+
+
+def kernels_name_no_vendor():
+    refuse(gatelib.sources(".cl", ".h", under=("kernels",)), VENDOR, "names a vendor or its product")
+
+
+def real_types_only_in_lib():
+    inside = os.path.join("kernels", "lib") + os.sep
+    files = [f for f in gatelib.sources(".cl", ".h", under=("kernels",)) if not f.startswith(inside)]
+    refuse(files, REAL, "float or double outside kernels/lib")
+
+
+def kernels_include_only_lib():
+    """kernels/<room> may include its own files and kernels/lib."""
+    found = []
+    for path in gatelib.sources(".cl", ".h", under=("kernels",)):
+        room = path.split(os.sep)[1]
+        for number, line in enumerate(lines_of(path), 1):
+            include = re.match(r'\s*#\s*include\s*["<]([^">]+)', line)
+            if include and "/" in include.group(1) and include.group(1).split("/")[0] not in ("lib", room):
+                found.append("%s:%d: %s" % (path, number, line.strip()))
+    if found:
+        raise Failed("kernels include only their own room and lib:\n" + "\n".join(found))
+
+
+def host_rooms_depend_one_way():
+    """cli -> sim, tuner -> host -> OpenCL; cpu_ref depends on nothing."""
+    allowed = {"host": ("host", "gravel"), "cpu_ref": ("cpu_ref",), "compat": ("compat", "host", "gravel")}
+    found = []
+    for path in gatelib.sources(".c", ".h", under=("src",)):
+        room = path.split(os.sep)[1]
+        for number, line in enumerate(lines_of(path), 1):
+            include = re.match(r'\s*#\s*include\s*"([^"/]+)/', line)
+            if include and include.group(1) not in allowed.get(room, (include.group(1),)):
+                found.append("%s:%d: %s" % (path, number, line.strip()))
+    if found:
+        raise Failed("dependencies run one way:\n" + "\n".join(found))
+
+
+def lines_are_clean():
+    found = []
+    for path in gatelib.sources(".c", ".h", ".cl"):
+        for number, line in enumerate(lines_of(path), 1):
+            if len(line) > COLUMNS:
+                found.append("%s:%d: %d columns, at most %d" % (path, number, len(line), COLUMNS))
+            if "\t" in line or line != line.rstrip():
+                found.append("%s:%d: a tab or trailing blanks" % (path, number))
+    if found:
+        raise Failed("\n".join(found))
+
+
+def nothing_left_to_do():
+    files = gatelib.sources(".c", ".h", ".cl", ".py", ".sh", under=("src", "include", "kernels", "bench", "examples"))
+    refuse(files, re.compile(r"\b(TODO|FIXME|XXX|HACK)\b"), "open end")
+
+
+if __name__ == "__main__":
+    sys.exit(gatelib.main([kernels_exist, kernels_name_no_vendor, real_types_only_in_lib, kernels_include_only_lib,
+                           host_rooms_depend_one_way, lines_are_clean, nothing_left_to_do]))

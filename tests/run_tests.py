@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Runs the test programs and the gates, counts every test case, and says readably what failed.
+
+    tests/run_tests.py                     everything built in build/
+    tests/run_tests.py space gate_lint     those whose name contains one of the words
+    tests/run_tests.py --quick             without what takes long
+
+A test program is BUILD/tests/test_<module>, written with cmocka.  A gate is tests/gates/gate_<name>.py: it prints the
+same marks as cmocka ("[ RUN      ] case", then "[       OK ] case", "[  FAILED  ] case" or "[  SKIPPED ] case").  What a
+case prints before its mark is the reason of a failure or a skip.  A program that crashes, runs out of time or exits
+with an error without a failed case counts as one failure.
+
+The programs see: GRAVEL_SOURCE_DIR, GRAVEL_BUILD_DIR, GRAVEL_PROGRAM (the built `gravel`), GRAVEL_TEST_QUICK=1 with
+--quick.  Caches, profiles and HOME are folders under BUILD/run, so that nothing of the user is read or written.
+
+Exit status 0 if nothing failed and something ran.  The last line is "N passed, N failed, N skipped".
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MARK = re.compile(r"^\[\s*(RUN|OK|FAILED|SKIPPED|ERROR|LINE)\s*\] (.*)$")
+SHOWN_LINES = 60  # of one failed case; the log file has the rest
+
+
+class Case:
+    def __init__(self, name, status, output):
+        self.name, self.status, self.output = name, status, output
+
+
+def parse(text):
+    """The cases of one program's output, in order; a case that started and never ended has the status 'died'."""
+    cases, current, lines, summary = [], None, [], False
+    for line in text.splitlines():
+        mark = MARK.match(line)
+        if line.startswith("[==========]"):
+            summary = "run" in line and "Running" not in line  # cmocka repeats the failed names below its total
+        if mark is None or summary:
+            if current is not None:
+                lines.append(line)
+            continue
+        word, name = mark.group(1), mark.group(2).strip()
+        if word == "RUN":
+            if current is not None:
+                cases.append(Case(current, "died", lines))
+            current, lines = name, []
+        elif word in ("ERROR", "LINE"):  # cmocka: the message of an assertion and its place
+            lines.append(name.lstrip("- "))
+        elif current is not None:
+            status = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}[word]
+            cases.append(Case(current, status, lines))
+            current, lines = None, []
+    if current is not None:
+        cases.append(Case(current, "died", lines))
+    return cases
+
+
+def environment(build, quick):
+    env = dict(os.environ)
+    run = os.path.join(build, "run")
+    folders = {"HOME": "home", "XDG_CACHE_HOME": "cache", "XDG_DATA_HOME": "data", "GRAVEL_CACHE_DIR": "cache/gravel",
+               "GRAVEL_PROFILE_DIR": "data/gravel", "POCL_CACHE_DIR": "cache/pocl", "TMPDIR": "tmp"}
+    for name, folder in folders.items():
+        path = os.path.join(run, folder)
+        os.makedirs(path, exist_ok=True)
+        env[name] = path
+    env.update({"GRAVEL_SOURCE_DIR": TOP, "GRAVEL_BUILD_DIR": build,
+                "GRAVEL_PROGRAM": os.path.join(build, "bin", "gravel"), "LC_ALL": "C",
+                "CMOCKA_MESSAGE_OUTPUT": "STDOUT"})
+    env.pop("GRAVEL_TEST_QUICK", None)
+    if quick:
+        env["GRAVEL_TEST_QUICK"] = "1"
+    suppress = os.path.join(TOP, "tests", "lsan.supp")
+    env.setdefault("LSAN_OPTIONS", "suppressions=%s:print_suppressions=0" % suppress)
+    env.setdefault("ASAN_OPTIONS", "detect_stack_use_after_return=0")
+    env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
+    return env
+
+
+def run_program(command, env, timeout):
+    """Output, exit status (negative: signal) and whether time ran out; nothing it started is left behind."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                               env=env, cwd=TOP, start_new_session=True)
+    late = False
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        late = True
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+    except KeyboardInterrupt:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    return output.decode("utf-8", "replace"), process.returncode, late
+
+
+def judge(name, text, status, late, timeout):
+    """The cases of a run, with one more for an end that no case explains."""
+    cases = parse(text)
+    if late:
+        why = "stopped after %g s" % timeout
+    elif status < 0:
+        try:
+            why = "ended by " + signal.Signals(-status).name
+        except ValueError:
+            why = "ended by signal %d" % -status
+    else:
+        why = "exit status %d" % status
+    explained = False
+    for case in cases:
+        if case.status == "died":
+            case.status = "failed"
+            case.output.append("(%s)" % why)
+        explained = explained or case.status == "failed"
+    if not explained and (status != 0 or late or not cases):
+        reason = why if status != 0 or late else "ran no test case"
+        cases.append(Case("(whole program)", "failed", text.splitlines()[-SHOWN_LINES:] + ["(%s)" % reason]))
+    return cases
+
+
+def find(build, with_gates, with_programs):
+    found = []
+    folder = os.path.join(build, "tests")
+    if with_programs and os.path.isdir(folder):
+        for name in sorted(os.listdir(folder)):
+            source = os.path.join(TOP, "tests", name + ".c")  # a leftover of a removed test is not run
+            if name.startswith("test_") and os.access(os.path.join(folder, name), os.X_OK) and os.path.exists(source):
+                found.append((name, [os.path.join(folder, name)]))
+    folder = os.path.join(TOP, "tests", "gates")
+    if with_gates and os.path.isdir(folder):
+        for name in sorted(os.listdir(folder)):
+            if re.match(r"gate_\w+\.py$", name):
+                found.append((name[:-3], [sys.executable, os.path.join(folder, name)]))
+    return found
+
+
+def missing_programs(build):
+    """Test sources without a program: a test that does not compile must not look like one that passes."""
+    sources = sorted(f[:-2] for f in os.listdir(os.path.join(TOP, "tests")) if re.match(r"test_\w+\.c$", f))
+    return [s for s in sources if not os.access(os.path.join(build, "tests", s), os.X_OK)]
+
+
+def report(name, cases, seconds):
+    count = {s: sum(c.status == s for c in cases) for s in ("passed", "failed", "skipped")}
+    parts = ["%d %s" % (count[s], s) for s in ("passed", "failed", "skipped") if count[s]]
+    print("%-28s %s  (%.1f s)" % (name, ", ".join(parts), seconds))
+    for case in cases:
+        reason = [line for line in case.output if line.strip()]
+        if case.status == "skipped":
+            print("    skipped %s: %s" % (case.name, reason[-1].strip() if reason else "no reason given"))
+        elif case.status == "failed":
+            print("    FAILED %s" % case.name)
+            if len(reason) > SHOWN_LINES:
+                reason = ["... (%d lines before)" % (len(reason) - SHOWN_LINES)] + reason[-SHOWN_LINES:]
+            for line in reason:
+                print("        " + line)
+    sys.stdout.flush()
+
+
+def main():
+    about = __doc__.split("\n\n")
+    parser = argparse.ArgumentParser(description=about[0], formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog="\n\n".join(about[1:]))
+    parser.add_argument("words", nargs="*", metavar="NAME", help="run what contains this; default: everything")
+    parser.add_argument("--build", default=os.path.join(TOP, "build"), help="build folder (default: build)")
+    parser.add_argument("--quick", action="store_true", help="leave out what takes long")
+    parser.add_argument("--no-gates", action="store_true", help="test programs only")
+    parser.add_argument("--only-gates", action="store_true", help="gates only")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds per program (default 600)")
+    parser.add_argument("--list", action="store_true", help="name programs and gates, run nothing")
+    parser.add_argument("--json", help="write the counts and every case to this file")
+    args = parser.parse_args()
+    build = os.path.abspath(args.build)
+    chosen = find(build, not args.no_gates, not args.only_gates)
+    if args.words:
+        chosen = [(name, command) for name, command in chosen if any(word in name for word in args.words)]
+    if args.list:
+        print("\n".join(name for name, _ in chosen))
+        return 0
+
+    env = environment(build, args.quick)
+    logs = os.path.join(build, "test-logs")
+    os.makedirs(logs, exist_ok=True)
+    total = {"passed": 0, "failed": 0, "skipped": 0}
+    record = []
+    begin = time.monotonic()
+    for name, command in chosen:
+        start = time.monotonic()
+        text, status, late = run_program(command, env, args.timeout)
+        seconds = time.monotonic() - start
+        with open(os.path.join(logs, name + ".log"), "w", encoding="utf-8") as log:
+            log.write(text)
+        cases = judge(name, text, status, late, args.timeout)
+        report(name, cases, seconds)
+        for case in cases:
+            total[case.status] += 1
+            record.append({"program": name, "case": case.name, "status": case.status, "output": case.output})
+    if not args.words and not args.only_gates:
+        for name in missing_programs(build):
+            print("%-28s FAILED: not built in %s" % (name, os.path.relpath(build, os.getcwd())))
+            total["failed"] += 1
+            record.append({"program": name, "case": "(not built)", "status": "failed", "output": []})
+    if not record:
+        print("nothing to run in %s: build first (scons), or no name contains %s" % (build, " ".join(args.words)))
+    elif total["failed"]:
+        print("\nfailed (full output in %s):" % logs)
+        for entry in record:
+            if entry["status"] == "failed":
+                print("    %s: %s" % (entry["program"], entry["case"]))
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as handle:
+            json.dump({"total": total, "seconds": time.monotonic() - begin, "cases": record}, handle, indent=1)
+    shutil.rmtree(os.path.join(build, "run", "tmp"), ignore_errors=True)
+    print("%d passed, %d failed, %d skipped" % (total["passed"], total["failed"], total["skipped"]))
+    return 0 if record and not total["failed"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
