@@ -176,7 +176,8 @@ def main():
     parser.add_argument("--only-gates", action="store_true", help="gates only")
     parser.add_argument("--timeout", type=float, default=600, help="seconds per program (default 600)")
     parser.add_argument("--list", action="store_true", help="name programs and gates, run nothing")
-    parser.add_argument("--json", help="write the counts and every case to this file")
+    parser.add_argument("--json", default=os.environ.get("GRAVEL_TEST_JSON"),
+                        help="write the counts and every case to this file (default: $GRAVEL_TEST_JSON)")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
     chosen = find(build, not args.no_gates, not args.only_gates)
