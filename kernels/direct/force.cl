@@ -39,6 +39,7 @@
 #define GV_SEARCH (GV_NEAREST || GV_LISTS)
 
 #include "direct/interact.h"
+#include "direct/result.h"
 
 #if GV_THREADS % GV_SPLIT
 #error "GV_SPLIT must divide GV_THREADS: every row has as many work-items"
@@ -249,15 +250,13 @@ static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uin
             item->total[s][c] = gv_wide_add(item->total[s][c], sum[s][c]);
 }
 
-/* sinks: planes of `stride` scalars: x y z [lx ly lz] [vx vy vz] [ax ay az] [radius^2]
- * result: per part group, planes of `stride` scalars: for each component its high and (sp, ds) low word
- * nearest_r2, nearest: per part group a plane;  neighbour_count: per part (row) a plane
- * lists: per part (row) and sink `capacity` addresses */
+/* sinks: planes of `stride` scalars: x y z [lx ly lz] [vx vy vz] [ax ay az] [radius^2], then a plane with the ids
+ * result: per group along the sources GV_RESULT_PLANES planes (direct/result.h)
+ * neighbour_count: per part a plane;  lists: per part and sink `capacity` addresses */
 __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void
 gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restrict lo,
          global const gv_scalar4 *restrict vel, global const gv_scalar4 *restrict acc, global const int *restrict id,
-         global const gv_scalar *restrict sinks, global const int *restrict sink_id, global gv_scalar *restrict result,
-         global gv_scalar *restrict nearest_r2, global uint *restrict nearest, global uint *restrict neighbour_count,
+         global const gv_scalar *restrict sinks, global gv_scalar *restrict result, global uint *restrict neighbour_count,
          global uint *restrict lists, uint capacity, uint n_sources, uint part_sources, uint stride, gv_scalar eps2)
 {
     const uint me = get_local_id(0);
@@ -313,7 +312,11 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
         item.sink[s].az = gv_load(p + 2 * stride);
         p += 3 * stride;
 #endif
-        item.id[s] = gv_load(sink_id + i);
+#if GV_LISTS
+        const gv_real radius2 = gv_load(p);
+        p += stride;
+#endif
+        item.id[s] = gv_load((global const int *)(p - i) + i);
         id_low = min(id_low, select(item.id[s], (gv_int)(INT_MAX), item.id[s] == (gv_int)(-1)));
         id_high = max(id_high, select(item.id[s], (gv_int)(INT_MIN), item.id[s] == (gv_int)(-1)));
 #pragma unroll
@@ -326,7 +329,7 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
         item.found[s].nearest = (gv_uint)(GV_NO_SOURCE);
 #endif
 #if GV_LISTS
-        item.found[s].radius2 = gv_load(p);
+        item.found[s].radius2 = radius2;
         item.found[s].count = (gv_uint)(0);
 #if !GV_NEAREST
         item.found[s].threshold = item.found[s].radius2;
@@ -419,6 +422,9 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
     /* rows are added in order; row 0 writes */
 #if GV_SPLIT > 1
     local gv_real rows[GV_WIDE_WORDS * GV_THREADS];
+#if GV_NEAREST
+    local gv_uint row_nearest[GV_THREADS];
+#endif
 #endif
 #pragma unroll
     for (int s = 0; s < GV_S; ++s) {
@@ -435,8 +441,7 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
             barrier(CLK_LOCAL_MEM_FENCE);
 #endif
             if (row == 0) {
-                global gv_scalar *out =
-                    result + ((size_t)get_group_id(1) * GV_COMPONENTS + c) * GV_WIDE_WORDS * stride + i;
+                global gv_scalar *out = gv_result_plane(result, get_group_id(1), c * GV_WIDE_WORDS, stride) + i;
                 gv_store(gv_wide_high(total), out);
 #if GV_WIDE_WORDS == 2
                 gv_store(total.lo, out + stride);
@@ -450,7 +455,6 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
         gv_real r2 = item.found[s].r2;
         gv_uint address = item.found[s].nearest;
 #if GV_SPLIT > 1
-        local gv_uint row_nearest[GV_THREADS];
         rows[me] = r2;
         row_nearest[me] = address;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -464,8 +468,8 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
         barrier(CLK_LOCAL_MEM_FENCE);
 #endif
         if (row == 0) {
-            gv_store(r2, nearest_r2 + (size_t)get_group_id(1) * stride + i);
-            gv_store(address, nearest + (size_t)get_group_id(1) * stride + i);
+            gv_store(r2, gv_result_plane(result, get_group_id(1), GV_NEAREST_R2, stride) + i);
+            gv_store(address, (global uint *)gv_result_plane(result, get_group_id(1), GV_NEAREST_R2 + 1, stride) + i);
         }
 #endif
     }

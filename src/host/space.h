@@ -36,6 +36,7 @@ typedef struct gv_limits {
 
 typedef struct gv_constraint {
     const char *reason; /* one line: why such a configuration cannot or need not run */
+    int hard;           /* 1: it cannot run.  0: it can, but is never worth trying on this device */
     int (*holds)(const gv_config *config, const gv_variant *variant, const gv_limits *limits);
 } gv_constraint;
 
@@ -56,6 +57,9 @@ int gv_space_index(const gv_space *space, const char *name); /* -1: no such tuna
  * tunable's table breaks "not a value of <name>". */
 const char *gv_space_check(const gv_space *space, const gv_config *config, const gv_variant *variant,
                            const gv_limits *limits);
+/* The same with the hard constraints only: what a caller may name. */
+const char *gv_space_can_run(const gv_space *space, const gv_config *config, const gv_variant *variant,
+                             const gv_limits *limits);
 /* "threads=128 split=2"; names may be left out (their value in `config` stays) */
 gravel_status gv_space_parse(const gv_space *space, const char *text, gv_config *config);
 void gv_space_format(const gv_space *space, const gv_config *config, char *text, size_t size);

@@ -1,0 +1,96 @@
+#include "host/direct_plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* sources between two flushes of float sums: kernels/direct/force.cl */
+enum { FLUSH = 128 };
+
+void gv_direct_layout_set(gv_direct_layout *layout, const gv_variant *variant, int prediction)
+{
+    static const int derivatives[] = {2, 4, 5};
+    const int rank = variant->order / 2 - 1; /* derivatives the force itself needs: 0, 1 (vel), 2 (vel, acc) */
+    const int pair = variant->precision == GRAVEL_DS;
+    memset(layout, 0, sizeof *layout);
+    layout->scalar_size = variant->precision == GRAVEL_DP ? 8 : 4;
+    layout->components = 1 + 3 * (1 + rank);
+    layout->wide_words = variant->precision == GRAVEL_DP ? 1 : 2;
+    layout->result_planes =
+        layout->components * layout->wide_words + (variant->features & GV_DIRECT_NEAREST ? 2 : 0);
+    layout->sink_planes = 3 * (1 + pair + rank) + (variant->features & GV_DIRECT_LISTS ? 1 : 0) + 1;
+    layout->force_planes = 1 + pair + rank;
+    layout->derivatives = prediction ? derivatives[rank] : rank;
+    layout->source_planes = prediction ? 1 + pair + layout->derivatives + pair : layout->force_planes;
+    layout->time_words = prediction ? layout->wide_words : 0;
+}
+
+static size_t round_up(size_t value, size_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+static size_t divide_up(size_t value, size_t by)
+{
+    return (value + by - 1) / by;
+}
+
+int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_variant *variant, int compute_units,
+                        size_t sinks, size_t sources, size_t list_capacity, size_t list_bytes)
+{
+    const size_t split = (size_t)config->value[GV_T_SPLIT];
+    const size_t group_sinks = (size_t)config->value[GV_T_THREADS] / split *
+                               (size_t)config->value[GV_T_SINKS_PER_ITEM] * (size_t)config->value[GV_T_LANES];
+    const size_t tile = (size_t)config->value[GV_T_TILE];
+    const size_t flush = tile > 0 && tile < FLUSH ? tile : FLUSH;
+    memset(plan, 0, sizeof *plan);
+    plan->sink_groups = divide_up(sinks, group_sinks);
+    plan->stride = plan->sink_groups * group_sinks;
+
+    /* as many groups as wanted, but no part without work */
+    const size_t wanted = (size_t)config->value[GV_T_BLOCKS_PER_CU] * (size_t)compute_units;
+    size_t blocks = wanted / plan->sink_groups;
+    if (variant->features & GV_DIRECT_LISTS && list_capacity > 0) {
+        const size_t most = list_bytes / (plan->stride * split * (list_capacity + 1) * sizeof(uint32_t));
+        if (most == 0)
+            return 0;
+        blocks = blocks < most ? blocks : most;
+    }
+    blocks = blocks > 0 ? blocks : 1;
+    size_t part = divide_up(sources, blocks * split);
+    part = round_up(part > 0 ? part : 1, part >= 4 * flush ? flush : 16);
+    plan->part_sources = part;
+    plan->blocks = sources > 0 ? divide_up(sources, part * split) : 1;
+    plan->parts = plan->blocks * split;
+
+    /* short columns of partial results need no rows; long ones are shared until a row has about eight */
+    plan->reduce_rows = 1;
+    while (plan->reduce_rows < GV_REDUCE_THREADS && plan->reduce_rows * 8 < plan->blocks)
+        plan->reduce_rows *= 2;
+    return 1;
+}
+
+size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant)
+{
+    gv_direct_layout layout;
+    gv_direct_layout_set(&layout, variant, 0);
+    const size_t split = (size_t)config->value[GV_T_SPLIT];
+    const size_t threads = (size_t)config->value[GV_T_THREADS];
+    const size_t lanes = (size_t)config->value[GV_T_LANES];
+    const size_t scalar = (size_t)layout.scalar_size;
+    size_t bytes = 0;
+    if (config->value[GV_T_TILE] > 0)
+        bytes += split * (size_t)config->value[GV_T_TILE] * ((size_t)layout.force_planes * 4 * scalar + 4) +
+                 (split + 2) * 4;
+    if (split > 1)
+        bytes += threads * lanes * (scalar * (size_t)layout.wide_words + (variant->features & GV_DIRECT_NEAREST ? 4 : 0));
+    return bytes;
+}
+
+void gv_direct_program_options(const gv_variant *variant, const gv_config *config, char *text, size_t size)
+{
+    char macros[512];
+    gv_space_macros(&gv_direct_space, config, macros, sizeof macros);
+    snprintf(text, size, "-DGV_ORDER=%d -DGV_PRECISION=%d -DGV_NEAREST=%d -DGV_LISTS=%d -DGV_SOFTENED=%d%s",
+             variant->order, (int)variant->precision, !!(variant->features & GV_DIRECT_NEAREST),
+             !!(variant->features & GV_DIRECT_LISTS), !(variant->features & GV_DIRECT_UNSOFTENED), macros);
+}

@@ -1,0 +1,165 @@
+/* The search space of the direct force kernel: its tunables, its constraints and the untuned default. */
+#include "host/direct_plan.h"
+
+static const gv_tunable tunables[GV_T_COUNT] = {
+    [GV_T_THREADS] = {"threads", "work-items", "work-items in a group", 1, 7, {1, 16, 32, 64, 128, 256, 512}},
+    [GV_T_BLOCKS_PER_CU] = {"blocks_per_cu", "groups", "groups wanted per compute unit; sources are split until there are as many",
+                            0, 10, {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}},
+    [GV_T_SPLIT] = {"split", "rows", "2D split: rows of a group, each takes a part of the sources", 1, 7,
+                    {1, 2, 4, 8, 16, 32, 64}},
+    [GV_T_SINKS_PER_ITEM] = {"sinks_per_item", "vectors", "sinks (vectors of sinks) held by one work-item", 1, 6,
+                             {1, 2, 3, 4, 6, 8}},
+    [GV_T_TILE] = {"tile", "sources", "sources a row stages in local memory at once; 0: read through the cache", 1, 6,
+                   {0, 32, 64, 128, 256, 512}},
+    [GV_T_UNROLL] = {"unroll", "sources", "sources per turn of the inner loop", 1, 5, {1, 2, 4, 8, 16}},
+    [GV_T_LANES] = {"lanes", "sinks", "sinks in one vector", 1, 5, {1, 2, 4, 8, 16}},
+    [GV_T_RSQRT] = {"rsqrt", "flavour", "0 exact, 1 native, 2 refined, 3 bits, 4 estimate (kernels/lib/rsqrt.h)", 1, 5,
+                    {0, 1, 2, 3, 4}},
+};
+
+#define VALUE(name) (config->value[GV_T_##name])
+#define CONSTRAINT(name)                                                                                               \
+    static int name(const gv_config *config, const gv_variant *variant, const gv_limits *limits)
+
+static int is_cpu(const gv_limits *limits)
+{
+    return limits->info.type == GRAVEL_DEVICE_CPU;
+}
+
+CONSTRAINT(group_fits)
+{
+    (void)variant;
+    return VALUE(THREADS) <= limits->info.max_group;
+}
+CONSTRAINT(rows_fit)
+{
+    (void)variant, (void)limits;
+    return VALUE(THREADS) % VALUE(SPLIT) == 0;
+}
+CONSTRAINT(local_memory_fits)
+{
+    return gv_direct_local_bytes(config, variant) <= limits->info.local_memory;
+}
+CONSTRAINT(estimate_exists)
+{
+    if (VALUE(RSQRT) != 4)
+        return 1;
+    if (variant->precision == GRAVEL_DP)
+        return limits->has_rsqrt14 && VALUE(LANES) == 8;
+    return (limits->has_rsqrt14 && VALUE(LANES) == 16) || (limits->has_rsqrt12 && VALUE(LANES) == 8);
+}
+CONSTRAINT(lanes_are_for_cpus)
+{
+    (void)variant;
+    return is_cpu(limits) || VALUE(LANES) == 1;
+}
+CONSTRAINT(cpus_want_lanes)
+{
+    const int width =
+        variant->precision == GRAVEL_DP ? limits->info.simd_width_double : limits->info.simd_width_float;
+    return !is_cpu(limits) || (VALUE(LANES) >= width && VALUE(LANES) <= 2 * width);
+}
+CONSTRAINT(cpus_want_no_barriers)
+{
+    (void)variant;
+    return !is_cpu(limits) || (VALUE(THREADS) == 1 && VALUE(TILE) == 0);
+}
+CONSTRAINT(gpus_want_whole_waves)
+{
+    (void)variant;
+    return is_cpu(limits) || VALUE(THREADS) >= 64;
+}
+CONSTRAINT(gpus_want_tiles)
+{
+    (void)variant;
+    return is_cpu(limits) || VALUE(TILE) > 0;
+}
+CONSTRAINT(gpus_have_estimates)
+{
+    (void)variant;
+    return is_cpu(limits) || VALUE(RSQRT) <= 2;
+}
+CONSTRAINT(registers_suffice)
+{
+    /* float words: sums, wide sums and the sink itself */
+    static const int words[3] = {18, 33, 48};
+    const int per_vector = words[variant->order / 2 - 1] * (variant->precision == GRAVEL_DP ? 2 : 1);
+    return VALUE(SINKS_PER_ITEM) * per_vector <= (is_cpu(limits) ? 100 : 200);
+}
+CONSTRAINT(loop_body_is_small)
+{
+    (void)limits;
+    return VALUE(UNROLL) * VALUE(SINKS_PER_ITEM) * variant->order <= 192;
+}
+
+static const gv_constraint constraints[] = {
+    {"the group is larger than the device allows", 1, group_fits},
+    {"split does not divide threads: every row has as many work-items", 1, rows_fit},
+    {"tiles of all rows do not fit into local memory", 1, local_memory_fits},
+    {"this device has no estimate instruction for so many lanes", 1, estimate_exists},
+    {"a GPU's work-item is one lane already", 0, lanes_are_for_cpus},
+    {"a CPU wants vectors of its SIMD width or twice that", 0, cpus_want_lanes},
+    {"barriers and tiles only cost time on a CPU: one work-item a group, no tile", 0, cpus_want_no_barriers},
+    {"groups smaller than a wave leave lanes of a GPU idle", 0, gpus_want_whole_waves},
+    {"reading every source from global memory is slower than a tile on a GPU", 0, gpus_want_tiles},
+    {"a GPU has a reciprocal square root unit", 0, gpus_have_estimates},
+    {"the sums of so many sinks do not fit into registers", 0, registers_suffice},
+    {"the unrolled loop is too long for the instruction cache", 0, loop_body_is_small},
+};
+
+/* Few sinks on a GPU: rows make up for missing sinks, so that every work-item has one. */
+static void built_in_gpu(gv_config *config, const gv_variant *variant, size_t sinks)
+{
+    VALUE(THREADS) = 128;
+    VALUE(LANES) = 1;
+    VALUE(RSQRT) = 1;
+    VALUE(UNROLL) = 4;
+    VALUE(TILE) = 128;
+    VALUE(SPLIT) = 1;
+    VALUE(BLOCKS_PER_CU) = 8;
+    if (sinks >= 1024) {
+        VALUE(SINKS_PER_ITEM) = variant->order == 2 && variant->precision != GRAVEL_DP ? 4 : variant->order == 6 ? 1 : 2;
+        return;
+    }
+    VALUE(SINKS_PER_ITEM) = 1;
+    VALUE(TILE) = 32;
+    VALUE(SPLIT) = sinks <= 1 ? 64 : sinks <= 16 ? 8 : sinks <= 64 ? 2 : 1;
+}
+
+static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks)
+{
+    const int dp = variant->precision == GRAVEL_DP;
+    const int width = dp ? limits->info.simd_width_double : limits->info.simd_width_float;
+    VALUE(THREADS) = 1;
+    VALUE(SPLIT) = 1;
+    VALUE(TILE) = 0;
+    VALUE(LANES) = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : width >= 2 ? 2 : 1;
+    VALUE(SINKS_PER_ITEM) = sinks <= (size_t)VALUE(LANES) || variant->order > 2 ? 1 : 2;
+    VALUE(UNROLL) = 1;
+    VALUE(RSQRT) = 4;
+    VALUE(BLOCKS_PER_CU) = 4;
+    if (!estimate_exists(config, variant, limits))
+        VALUE(RSQRT) = 3;
+}
+
+static void built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks, size_t sources)
+{
+    (void)sources;
+    *config = (gv_config){{0}};
+    if (is_cpu(limits))
+        built_in_cpu(config, variant, limits, sinks);
+    else
+        built_in_gpu(config, variant, sinks);
+    while (VALUE(THREADS) > limits->info.max_group && VALUE(THREADS) > 1)
+        VALUE(THREADS) = VALUE(THREADS) > 16 ? VALUE(THREADS) / 2 : 1;
+    while (VALUE(SPLIT) > VALUE(THREADS))
+        VALUE(SPLIT) /= 2;
+    while (VALUE(TILE) > 32 && !local_memory_fits(config, variant, limits))
+        VALUE(TILE) /= 2;
+    if (!local_memory_fits(config, variant, limits))
+        VALUE(TILE) = 0;
+}
+
+const gv_space gv_direct_space = {
+    "direct", GV_T_COUNT, tunables, sizeof constraints / sizeof constraints[0], constraints, built_in,
+};
