@@ -1,4 +1,32 @@
+/* The configuration for a call.  The files are read at the first question of a context; every answer is remembered per
+ * variant and pair of buckets, so that later questions cost a few comparisons. */
 #include "host/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/profile_store.h"
+
+typedef struct answer {
+    int asked, found;
+    gv_config config;
+    gravel_origin origin;
+} answer;
+
+typedef struct answers {
+    const gv_space *space;
+    gv_variant variant;
+    int device;
+    char kernel_version[17];
+    answer cell[GV_SINK_BUCKETS][GV_SOURCE_BUCKETS];
+} answers;
+
+struct gv_profile_table {
+    gv_profile_set user, shipped;
+    int n_slots;
+    answers **slot;
+    int *told; /* per device: that it has no profile of its own */
+};
 
 int gv_sink_bucket(size_t sinks) {
     static const size_t first[GV_SINK_BUCKETS] = {0, 2, 16, 64, 256, 1024, 16384};
@@ -14,16 +42,135 @@ int gv_source_bucket(size_t sources) {
     return sources < 16384 ? 0 : sources < 262144 ? 1 : 2;
 }
 
-gravel_status gv_profile_choose(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
-                                size_t sinks, size_t sources, gv_config *config, gravel_origin *origin) {
-    const gv_device *from = &context->device[device];
-    const gv_limits limits = {from->info, from->fast_fma, from->has_ptx_asm, from->has_rsqrt14, from->has_rsqrt12};
+static void report_refused(const char *message, void *user) {
+    gv_log(user, GRAVEL_LOG_WARNING, "a profile is not used: %s", message);
+}
 
-    space->built_in(config, variant, &limits, sinks, sources);
-    *origin = GRAVEL_ORIGIN_BUILT_IN;
-    return GRAVEL_OK;
+static gravel_status load(gravel_context *context) {
+    struct gv_profile_table *table = calloc(1, sizeof *table);
+    gravel_status status = GRAVEL_OK;
+
+    if (table == NULL || (table->told = calloc((size_t)context->n_devices, sizeof *table->told)) == NULL) {
+        free(table);
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for profiles");
+    }
+    context->profiles = table;
+    if (context->profile_dir != NULL && context->profile_dir[0] != '\0') {
+        status = gv_profile_read_dir(context->profile_dir, &table->user, report_refused, context);
+    }
+    if (status == GRAVEL_OK) {
+        status = gv_profile_read_shipped(&table->shipped, report_refused, context);
+    }
+    if (status != GRAVEL_OK) {
+        gv_profile_release(context);
+    }
+    return status;
 }
 
 void gv_profile_release(gravel_context *context) {
+    struct gv_profile_table *table = context->profiles;
+
+    if (table == NULL) {
+        return;
+    }
+    for (int s = 0; s < table->n_slots; s++) {
+        free(table->slot[s]);
+    }
+    free(table->slot);
+    free(table->told);
+    gv_profile_set_free(&table->user);
+    gv_profile_set_free(&table->shipped);
+    free(table);
     context->profiles = NULL;
+}
+
+void gv_profile_kernel_version(gravel_context *context, const gv_space *space, char version[17]) {
+    char file[64] = "";
+
+    strncat(file, space->kernel, 40);
+    strcat(file, "/force.cl");
+    if (gv_program_version(context, file, version) != GRAVEL_OK) {
+        version[0] = '\0';
+    }
+}
+
+static int is_slot_of(const answers *slot, const gv_space *space, int device, const gv_variant *variant) {
+    return slot->space == space && slot->device == device && slot->variant.features == variant->features &&
+           slot->variant.order == variant->order && slot->variant.precision == variant->precision;
+}
+
+static gravel_status find_slot(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
+                               answers **slot) {
+    struct gv_profile_table *table = context->profiles;
+    answers **grown, *made;
+
+    for (int s = 0; s < table->n_slots; s++) {
+        if (is_slot_of(table->slot[s], space, device, variant)) {
+            *slot = table->slot[s];
+            return GRAVEL_OK;
+        }
+    }
+    grown = realloc(table->slot, (size_t)(table->n_slots + 1) * sizeof(answers *));
+    if (grown != NULL) {
+        table->slot = grown;
+    }
+    made = grown != NULL ? calloc(1, sizeof *made) : NULL;
+    if (made == NULL) {
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the choice of a configuration");
+    }
+    made->space = space;
+    made->variant = *variant;
+    made->device = device;
+    gv_profile_kernel_version(context, space, made->kernel_version);
+    table->slot[table->n_slots++] = made;
+    *slot = made;
+    return GRAVEL_OK;
+}
+
+static void ask(gravel_context *context, answers *slot, answer *cell, const gv_limits *limits, size_t sinks,
+                size_t sources) {
+    struct gv_profile_table *table = context->profiles;
+    const gv_profile_question question = {slot->space, &slot->variant, limits, slot->kernel_version, sinks, sources};
+
+    cell->asked = 1;
+    cell->found = gv_profile_look_up(&table->user, &table->shipped, &question, &cell->config, &cell->origin, NULL);
+    if ((!cell->found || cell->origin > GRAVEL_ORIGIN_SHIPPED) && !table->told[slot->device]) {
+        table->told[slot->device] = 1;
+        gv_log(context, GRAVEL_LOG_INFO, "%s has no profile of its own for %s %s: `gravel tune` would find its best "
+               "configuration", limits->info.name, slot->space->kernel, slot->variant.name);
+    }
+}
+
+gravel_status gv_profile_choose(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
+                                size_t sinks, size_t sources, gv_config *config, gravel_origin *origin) {
+    const gv_device *from = &context->device[device];
+    gravel_status status = GRAVEL_OK;
+    answers *slot = NULL;
+    answer *cell;
+
+    if (context->profiles == NULL) {
+        status = load(context);
+    }
+    if (status == GRAVEL_OK) {
+        status = find_slot(context, device, space, variant, &slot);
+    }
+    if (status != GRAVEL_OK) {
+        return status;
+    }
+    cell = &slot->cell[gv_sink_bucket(sinks)][gv_source_bucket(sources)];
+    if (!cell->asked || !cell->found) {
+        const gv_limits limits = {from->info, from->fast_fma, from->has_ptx_asm, from->has_rsqrt14, from->has_rsqrt12};
+
+        if (!cell->asked) {
+            ask(context, slot, cell, &limits, sinks, sources);
+        }
+        if (!cell->found) {
+            space->built_in(config, variant, &limits, sinks, sources);
+            *origin = GRAVEL_ORIGIN_BUILT_IN;
+            return GRAVEL_OK;
+        }
+    }
+    *config = cell->config;
+    *origin = cell->origin;
+    return GRAVEL_OK;
 }

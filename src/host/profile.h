@@ -16,6 +16,8 @@ int gv_source_bucket(size_t sources);
  * Files are read once per context. */
 gravel_status gv_profile_choose(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
                                 size_t sinks, size_t sources, gv_config *config, gravel_origin *origin);
+/* What identifies the kernel's text in profiles, "" if it is not known (16 hex digits). */
+void gv_profile_kernel_version(gravel_context *context, const gv_space *space, char version[17]);
 /* Frees what gv_profile_choose keeps in the context; part of gravel_context_release. */
 void gv_profile_release(gravel_context *context);
 
