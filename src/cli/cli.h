@@ -1,0 +1,87 @@
+/* What the subcommands share.  Results go to stdout and nothing else does; messages and progress go to stderr. */
+#ifndef GV_CLI_H
+#define GV_CLI_H
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+
+#include "cli/options.h"
+#include "gravel/gravel.h"
+#include "host/status.h"
+
+/* ------------------------------------------------------------- messages */
+
+/* "gravel force: ..." on stderr */
+void gv_say(const char *command, const char *format, ...) GV_PRINTF(2, 3);
+/* The same for the thread's gravel_error_message(); returns the exit code that belongs to the status. */
+int gv_cli_fail(const char *command, gravel_status status);
+/* GV_EXIT_USAGE for what the user can correct (arguments, input, device), else GV_EXIT_FAILURE. */
+int gv_cli_exit_code(gravel_status status);
+
+/* ------------------------------------------------------ common options */
+
+#define GV_OPT_DEVICE(type)                                                                                            \
+    {.name = "device", .letter = 'd', .kind = GV_OPT_TEXT, .offset = offsetof(type, device), .value = "D",             \
+     .help = "index, part of a name, or type (gpu, cpu) as in\n'gravel devices'; cpu:4 takes 4 cores",                 \
+     .environment = "GRAVEL_DEVICE"}
+#define GV_OPT_VERBOSE(type)                                                                                           \
+    {.name = "verbose", .letter = 'v', .kind = GV_OPT_FLAG, .offset = offsetof(type, verbose),                         \
+     .help = "say what is compiled, cached and chosen"}
+#define GV_OPT_JSON(type)                                                                                              \
+    {.name = "json", .kind = GV_OPT_FLAG, .offset = offsetof(type, json), .help = "JSON on standard output, not a table"}
+#define GV_OPT_NO_FP64(type)                                                                                           \
+    {.name = "no-fp64", .kind = GV_OPT_FLAG, .offset = offsetof(type, no_fp64),                                        \
+     .help = "behave as if the device had no double precision"}
+
+/* device NULL: the best one.  The log (what is compiled, which profile) goes to stderr with `verbose`; warnings always. */
+gravel_status gv_cli_context(gravel_context **context, const char *device, int no_fp64, int verbose);
+
+/* ------------------------------------------------------------ interrupt */
+
+void gv_signals_catch(void);  /* from here on Ctrl-C and SIGTERM only set a mark; a second Ctrl-C ends at once */
+int gv_signals_pending(void); /* 1 after one came */
+
+/* ------------------------------------------------------------- progress */
+
+/* One line on stderr, rewritten; shown only on a terminal and only for what takes longer than two seconds. */
+typedef struct gv_progress {
+    const char *what; /* "forces" */
+    double start, last;
+    int shown;
+} gv_progress;
+
+double gv_cli_now(void); /* seconds, monotonic */
+void gv_progress_start(gv_progress *progress, const char *what);
+void gv_progress_show(gv_progress *progress, double done, double total); /* in any unit; estimate by proportion */
+void gv_progress_clear(gv_progress *progress);
+
+/* --------------------------------------------------------------- tables */
+
+/* Rows of text cells, aligned on printing: numbers to the right, words to the left. */
+typedef struct gv_table {
+    int columns, rows;
+    char **cell; /* [rows][columns] */
+    int failed;  /* out of memory: printing says so */
+} gv_table;
+
+/* headings joined by '|': "variant|speed|verdict" */
+void gv_table_start(gv_table *table, const char *headings);
+/* the cells of one row, formatted as one text and joined by '|' */
+void gv_table_row(gv_table *table, const char *format, ...) GV_PRINTF(2, 3);
+void gv_table_print(const gv_table *table, FILE *stream);
+void gv_table_free(gv_table *table);
+
+/* ----------------------------------------------------------------- JSON */
+
+/* Writes and frees `root`: to stdout for path NULL or "-", else to the file (whole or not at all). */
+gravel_status gv_json_write(cJSON *root, const char *path);
+/* Adds a number, or null where it is not finite (JSON has neither NaN nor infinity). */
+void gv_json_number(cJSON *object, const char *name, double value);
+void gv_json_stamp(cJSON *object); /* gravel version and date (UTC) */
+
+/* Flushes stdout; a full disk behind it is a failure. */
+gravel_status gv_cli_flush(void);
+
+extern const gv_command gv_cmd_devices, gv_cmd_ic[], gv_cmd_check, gv_cmd_force, gv_cmd_bench[], gv_cmd_demo;
+
+#endif

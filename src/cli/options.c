@@ -1,0 +1,486 @@
+#include "cli/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------ nearest name */
+
+/* Edit distance with neighbouring letters swapped counting as one; names longer than the table are never near. */
+static int edit_distance(const char *a, const char *b) {
+    enum { LIMIT = 40 };
+    int d[LIMIT + 1][LIMIT + 1];
+    const int n = (int)strlen(a), m = (int)strlen(b);
+    if (n > LIMIT || m > LIMIT) {
+        return LIMIT;
+    }
+    for (int i = 0; i <= n; i++) {
+        for (int j = 0; j <= m; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            best = d[i - 1][j] + 1 < best ? d[i - 1][j] + 1 : best;
+            best = d[i][j - 1] + 1 < best ? d[i][j - 1] + 1 : best;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best) {
+                best = d[i - 2][j - 2] + 1;
+            }
+            d[i][j] = best;
+        }
+    }
+    return d[n][m];
+}
+
+const char *gv_nearest_name(const char *word, const char *(*name_at)(const void *table, int i), const void *table) {
+    const char *best = NULL;
+    int best_distance = strlen(word) > 4 ? 3 : 2; /* first distance that is too far */
+    for (int i = 0; name_at(table, i) != NULL; i++) {
+        const char *name = name_at(table, i);
+        int distance = edit_distance(word, name);
+        if (strlen(word) >= 2 && strncmp(word, name, strlen(word)) == 0) {
+            distance = 1;
+        }
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = name;
+        }
+    }
+    return best;
+}
+
+static const char *option_at(const void *table, int i) {
+    return ((const gv_opt *)table)[i].name;
+}
+
+static const char *command_at(const void *table, int i) {
+    return ((const gv_command *)table)[i].name;
+}
+
+/* ----------------------------------------------------------------- values */
+
+int gv_parse_size(const char *text, size_t *value) {
+    char *end;
+    if (text[0] < '0' || text[0] > '9') {
+        return -1;
+    }
+    double scale = 1;
+    errno = 0;
+    const double number = strtod(text, &end);
+    if (*end == 'k' || *end == 'K') {
+        scale = 1024;
+        end++;
+    } else if (*end == 'M') {
+        scale = 1048576;
+        end++;
+    }
+    /* 2^53: beyond it a double no longer holds every whole number */
+    const double whole = number * scale;
+    if (*end != '\0' || errno != 0 || !(whole <= 9007199254740992.0) || whole != floor(whole)) {
+        return -1;
+    }
+    *value = (size_t)whole;
+    return 0;
+}
+
+static int parse_seconds(const char *text, double *value) {
+    char *end;
+    const double number = strtod(text, &end);
+    double unit = 1;
+    if (*end != '\0' && end[1] == '\0') {
+        unit = *end == 's' ? 1 : *end == 'm' ? 60 : *end == 'h' ? 3600 : 0;
+        end++;
+    }
+    *value = number * unit;
+    return end == text || *end != '\0' || !(*value > 0) || !isfinite(*value) ? -1 : 0;
+}
+
+/* Index of text[0 ... length-1] in "a|b|c", -1 if it is none of them. */
+static int choice_index(const char *choices, const char *text, size_t length) {
+    int index = 0;
+    for (const char *p = choices;; index++) {
+        const size_t n = strcspn(p, "|");
+        if (n == length && strncmp(p, text, n) == 0) {
+            return index;
+        }
+        p += n;
+        if (*p == '\0') {
+            return -1;
+        }
+        p++;
+    }
+}
+
+static int parse_choices(const char *choices, const char *text, unsigned *mask) {
+    int all = 1;
+    for (const char *p = choices; *p; p++) {
+        all += *p == '|';
+    }
+    *mask = 0;
+    if (strcmp(text, "all") == 0) {
+        *mask = (1u << all) - 1;
+        return 0;
+    }
+    for (const char *p = text;; p++) {
+        const size_t n = strcspn(p, ",");
+        const int index = choice_index(choices, p, n);
+        if (index < 0) {
+            return -1;
+        }
+        *mask |= 1u << index;
+        p += n;
+        if (*p == '\0') {
+            return 0;
+        }
+    }
+}
+
+static int parse_sizes(const char *text, gv_size_list *list) {
+    char word[32];
+    list->n = 0;
+    for (const char *p = text;; p++) {
+        const size_t n = strcspn(p, ",");
+        if (n >= sizeof word || list->n == GV_MAX_LIST) {
+            return -1;
+        }
+        memcpy(word, p, n);
+        word[n] = '\0';
+        if (gv_parse_size(word, &list->value[list->n]) != 0) {
+            return -1;
+        }
+        list->n++;
+        p += n;
+        if (*p == '\0') {
+            return 0;
+        }
+    }
+}
+
+static int parse_range(const char *text, gv_range *range) {
+    char first[32];
+    const size_t n = strcspn(text, ":");
+    if (n >= sizeof first || text[n] != ':') {
+        return -1;
+    }
+    memcpy(first, text, n);
+    first[n] = '\0';
+    range->count = SIZE_MAX;
+    if (gv_parse_size(first, &range->first) != 0) {
+        return -1;
+    }
+    return text[n + 1] == '\0' ? 0 : gv_parse_size(text + n + 1, &range->count);
+}
+
+static int parse_int(const char *text, int *value) {
+    char *end;
+    errno = 0;
+    const long number = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || number < INT_MIN || number > INT_MAX) {
+        return -1;
+    }
+    *value = (int)number;
+    return 0;
+}
+
+static int parse_seed(const char *text, uint64_t *value) {
+    char *end;
+    errno = 0;
+    const unsigned long long number = strtoull(text, &end, 0);
+    *value = number;
+    return text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 ? -1 : 0;
+}
+
+static int parse_real(const char *text, double *value) {
+    char *end;
+    *value = strtod(text, &end);
+    return end == text || *end != '\0' || !isfinite(*value) ? -1 : 0;
+}
+
+static const char *kind_wants(gv_opt_kind kind) {
+    switch (kind) {
+    case GV_OPT_INT:
+        return "a whole number";
+    case GV_OPT_SIZE:
+        return "a count such as 1000, 1e6 or 128k (k = 1024, M = 1048576)";
+    case GV_OPT_SEED:
+        return "a whole number from 0";
+    case GV_OPT_REAL:
+        return "a number";
+    case GV_OPT_SECONDS:
+        return "a time such as 90, 90s, 5m or 1h";
+    case GV_OPT_SIZES:
+        return "counts joined by commas, such as 1,16,256,128k";
+    case GV_OPT_RANGE:
+        return "FIRST:COUNT, such as 0:100";
+    default:
+        return "a value";
+    }
+}
+
+/* The number that `low` and `high` are about; lists give their smallest. */
+static int limited_number(const gv_opt *opt, const void *place, double *number) {
+    switch (opt->kind) {
+    case GV_OPT_INT:
+        *number = *(const int *)place;
+        return 1;
+    case GV_OPT_SIZE:
+        *number = (double)*(const size_t *)place;
+        return 1;
+    case GV_OPT_REAL:
+    case GV_OPT_SECONDS:
+        *number = *(const double *)place;
+        return 1;
+    case GV_OPT_SIZES: {
+        const gv_size_list *list = place;
+        *number = (double)list->value[0];
+        for (int i = 1; i < list->n; i++) {
+            *number = fmin(*number, (double)list->value[i]);
+        }
+        return 1;
+    }
+    default:
+        return 0;
+    }
+}
+
+static int parse_value(const gv_opt *opt, const char *text, void *place) {
+    switch (opt->kind) {
+    case GV_OPT_FLAG:
+        *(int *)place = strcmp(text, "0") != 0 && text[0] != '\0';
+        return 0;
+    case GV_OPT_INT:
+        return parse_int(text, place);
+    case GV_OPT_SIZE:
+        return gv_parse_size(text, place);
+    case GV_OPT_SEED:
+        return parse_seed(text, place);
+    case GV_OPT_REAL:
+        return parse_real(text, place);
+    case GV_OPT_SECONDS:
+        return parse_seconds(text, place);
+    case GV_OPT_TEXT:
+        *(const char **)place = text;
+        return 0;
+    case GV_OPT_CHOICE:
+        *(int *)place = choice_index(opt->value, text, strlen(text));
+        return *(int *)place < 0 ? -1 : 0;
+    case GV_OPT_CHOICES:
+        return parse_choices(opt->value, text, place);
+    case GV_OPT_SIZES:
+        return parse_sizes(text, place);
+    case GV_OPT_RANGE:
+        return parse_range(text, place);
+    }
+    return -1;
+}
+
+/* `source` is "--device" or "GRAVEL_DEVICE": what the user can change. */
+static int set_value(const char *full_name, const gv_opt *opt, const char *source, const char *text, void *values) {
+    void *place = (char *)values + opt->offset;
+    double number;
+    if (parse_value(opt, text, place) != 0) {
+        if (opt->kind == GV_OPT_CHOICE || opt->kind == GV_OPT_CHOICES) {
+            fprintf(stderr, "%s: %s: '%s' is not one of %s%s\n", full_name, source, text, opt->value,
+                    opt->kind == GV_OPT_CHOICES ? " (or several joined by commas, or all)" : "");
+        } else {
+            fprintf(stderr, "%s: %s: '%s' is not %s\n", full_name, source, text, kind_wants(opt->kind));
+        }
+        return -1;
+    }
+    if ((opt->low != 0 || opt->high != 0) && limited_number(opt, place, &number) &&
+        (number < opt->low || number > opt->high)) {
+        if (isinf(opt->high)) {
+            fprintf(stderr, "%s: %s: %s is too small; at least %g\n", full_name, source, text, opt->low);
+        } else {
+            fprintf(stderr, "%s: %s: %s is out of range; from %g to %g\n", full_name, source, text, opt->low, opt->high);
+        }
+        return -1;
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- parsing */
+
+static const gv_opt *find_option(const gv_opt *opts, const char *name, size_t length, char letter) {
+    for (; opts != NULL && opts->name != NULL; opts++) {
+        if (letter ? opts->letter == letter : strlen(opts->name) == length && strncmp(opts->name, name, length) == 0) {
+            return opts;
+        }
+    }
+    return NULL;
+}
+
+static int unknown_option(const char *full_name, const gv_command *command, const char *argument) {
+    char word[64];
+    const char *near = NULL;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(argument, "="), argument);
+    if (argument[1] == '-' && command->opts != NULL) {
+        near = gv_nearest_name(word + 2, option_at, command->opts);
+    }
+    fprintf(stderr, "%s: unknown option %s", full_name, word);
+    if (near != NULL) {
+        fprintf(stderr, "; did you mean --%s?\n", near);
+    } else {
+        fprintf(stderr, "; '%s --help' lists the options\n", full_name);
+    }
+    return -1;
+}
+
+static int set_defaults(const char *full_name, const gv_command *command, void *values, unsigned char *given) {
+    memset(values, 0, command->size);
+    for (int i = 0; command->opts != NULL && command->opts[i].name != NULL; i++) {
+        const gv_opt *opt = &command->opts[i];
+        const char *text = opt->environment != NULL ? getenv(opt->environment) : NULL;
+        if (text != NULL && text[0] != '\0') {
+            given[i] = 1;
+            if (set_value(full_name, opt, opt->environment, text, values) != 0) {
+                return -1;
+            }
+        } else if (opt->fallback != NULL && set_value(full_name, opt, "the default", opt->fallback, values) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* One argument that begins with '-'.  Returns how many words it took, or -1. */
+static int take_option(const char *full_name, const gv_command *command, char **argv, void *values,
+                       unsigned char *given) {
+    const char *word = argv[0];
+    const int is_long = word[1] == '-';
+    const size_t length = is_long ? strcspn(word + 2, "=") : 1;
+    const gv_opt *opt = find_option(command->opts, word + 2, length, is_long ? 0 : word[1]);
+    if (opt == NULL || (!is_long && opt->kind == GV_OPT_FLAG && word[2] != '\0')) {
+        return unknown_option(full_name, command, word);
+    }
+    char source[72];
+    snprintf(source, sizeof source, "%.*s", is_long ? (int)(length + 2) : 2, word);
+    given[opt - command->opts] = 1;
+    const char *attached = is_long ? (word[2 + length] == '=' ? word + 3 + length : NULL) : (word[2] ? word + 2 : NULL);
+    if (opt->kind == GV_OPT_FLAG) {
+        if (attached != NULL) {
+            fprintf(stderr, "%s: %s takes no value\n", full_name, source);
+            return -1;
+        }
+        *(int *)((char *)values + opt->offset) = 1;
+        return 1;
+    }
+    const char *text = attached != NULL ? attached : argv[1];
+    if (text == NULL || (attached == NULL && strncmp(text, "--", 2) == 0)) {
+        fprintf(stderr, "%s: %s needs a value: %s\n", full_name, source, opt->value);
+        return -1;
+    }
+    return set_value(full_name, opt, source, text, values) != 0 ? -1 : attached != NULL ? 1 : 2;
+}
+
+static int check_complete(const char *full_name, const gv_command *command, const unsigned char *given,
+                          const gv_operands *operands) {
+    for (int i = 0; command->opts != NULL && command->opts[i].name != NULL; i++) {
+        const gv_opt *opt = &command->opts[i];
+        if (opt->required && !given[i]) {
+            fprintf(stderr, "%s: %s%s%s %s is missing (%.*s); '%s --help' tells more\n", full_name,
+                    opt->letter ? (char[]){'-', opt->letter, '\0'} : "", opt->letter ? ", --" : "--", opt->name,
+                    opt->value, (int)strcspn(opt->help, "\n"), opt->help, full_name);
+            return -1;
+        }
+    }
+    if (operands->n > command->max_operands) {
+        fprintf(stderr, "%s: '%s' is not understood; usage: %s %s\n", full_name, operands->value[command->max_operands],
+                full_name, command->synopsis);
+        return -1;
+    }
+    if (operands->n < command->min_operands) {
+        fprintf(stderr, "%s: something is missing; usage: %s %s\n", full_name, full_name, command->synopsis);
+        return -1;
+    }
+    return 0;
+}
+
+int gv_options_parse(const char *full_name, const gv_command *command, int argc, char **argv, void *values,
+                     gv_operands *operands) {
+    unsigned char given[128] = {0};
+    int options_end = 0;
+    operands->n = 0;
+    operands->value = argv;
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            gv_options_help(full_name, command);
+            return 1;
+        }
+    }
+    if (set_defaults(full_name, command, values, given) != 0) {
+        return -1;
+    }
+    for (int i = 0; i < argc;) {
+        if (options_end || argv[i][0] != '-' || argv[i][1] == '\0') {
+            operands->value[operands->n++] = argv[i++];
+        } else if (strcmp(argv[i], "--") == 0) {
+            options_end = 1;
+            i++;
+        } else {
+            const int used = take_option(full_name, command, argv + i, values, given);
+            if (used < 0) {
+                return -1;
+            }
+            i += used;
+        }
+    }
+    return check_complete(full_name, command, given, operands);
+}
+
+/* --------------------------------------------------------------- dispatch */
+
+static int list_commands(const char *program, const gv_command *table, FILE *stream) {
+    fprintf(stream, "usage: %s COMMAND [options]\n\n", program);
+    for (const gv_command *c = table; c->name != NULL; c++) {
+        if (c->summary != NULL) {
+            fprintf(stream, "  %-10s %s\n", c->name, c->summary);
+        }
+    }
+    fprintf(stream, "\n'%s COMMAND --help' tells about one of them.\n", program);
+    return stream == stdout ? GV_EXIT_OK : GV_EXIT_USAGE;
+}
+
+int gv_command_dispatch(const char *program, const gv_command *table, int argc, char **argv) {
+    char full_name[128], help[] = "--help";
+    if (argc < 1) {
+        return list_commands(program, table, stderr);
+    }
+    if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "help") == 0) {
+        if (argc < 2) {
+            return list_commands(program, table, stdout);
+        }
+        argv[0] = argv[1]; /* "help force" is "force --help" */
+        argv[1] = help;
+    }
+    const gv_command *command = table;
+    while (command->name != NULL && strcmp(command->name, argv[0]) != 0) {
+        command++;
+    }
+    if (command->name == NULL) {
+        const char *near = gv_nearest_name(argv[0], command_at, table);
+        fprintf(stderr, "%s: unknown command '%s'%s%s%s\n", program, argv[0], near ? "; did you mean '" : "",
+                near ? near : "", near ? "'?" : "");
+        if (near == NULL) {
+            fprintf(stderr, "'%s --help' lists the commands\n", program);
+        }
+        return GV_EXIT_USAGE;
+    }
+    snprintf(full_name, sizeof full_name, "%s %s", program, command->name);
+    if (command->sub != NULL) {
+        return gv_command_dispatch(full_name, command->sub, argc - 1, argv + 1);
+    }
+    gv_operands operands;
+    void *values = calloc(1, command->size ? command->size : 1);
+    if (values == NULL) {
+        fprintf(stderr, "%s: out of memory\n", full_name);
+        return GV_EXIT_FAILURE;
+    }
+    const int parsed = gv_options_parse(full_name, command, argc - 1, argv + 1, values, &operands);
+    const int code = parsed > 0 ? GV_EXIT_OK : parsed < 0 ? GV_EXIT_USAGE : command->run(values, &operands);
+    free(values);
+    return code;
+}

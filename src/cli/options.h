@@ -1,0 +1,89 @@
+/* One option parser for all subcommands.  A command is a table: options with kind, default, environment and help; the
+ * help text, the checks and the "did you mean" come from the table.
+ *
+ * Values land in the command's own struct at `offset`:
+ *   FLAG int (0/1)   INT int   SIZE size_t   SEED uint64_t   REAL, SECONDS double   TEXT const char * (NULL: not given)
+ *   CHOICE int, index into value "sp|ds|dp"   CHOICES unsigned, bit per index of "2|4|6" (list "2,6" or "all")
+ *   SIZES gv_size_list   RANGE gv_range
+ */
+#ifndef GV_OPTIONS_H
+#define GV_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum gv_opt_kind {
+    GV_OPT_FLAG,
+    GV_OPT_INT,
+    GV_OPT_SIZE, /* 1024, 1e6, 128k (k = 1024, M = 1048576) */
+    GV_OPT_SEED,
+    GV_OPT_REAL,
+    GV_OPT_SECONDS, /* 90, 90s, 5m, 1h */
+    GV_OPT_TEXT,
+    GV_OPT_CHOICE,
+    GV_OPT_CHOICES,
+    GV_OPT_SIZES, /* 1,16,256,128k */
+    GV_OPT_RANGE  /* FIRST:COUNT; "FIRST:" is all from there */
+} gv_opt_kind;
+
+enum { GV_MAX_LIST = 64 };
+
+typedef struct gv_size_list {
+    int n;
+    size_t value[GV_MAX_LIST];
+} gv_size_list;
+
+typedef struct gv_range {
+    size_t first, count; /* count SIZE_MAX: all that follow */
+} gv_range;
+
+typedef struct gv_opt {
+    const char *name; /* "device"; NULL ends the table */
+    char letter;      /* 'n', or 0 */
+    gv_opt_kind kind;
+    size_t offset;
+    const char *value;       /* shown in the help: "FILE"; the choices for CHOICE and CHOICES */
+    const char *help;        /* lines separated by \n */
+    const char *fallback;    /* default, as it would be typed; NULL: the struct keeps zero */
+    const char *environment; /* read where the option is not given; NULL: none */
+    double low, high;        /* limits of numbers; both 0: none */
+    int required;
+} gv_opt;
+
+typedef struct gv_operands {
+    int n;
+    char **value;
+} gv_operands;
+
+typedef struct gv_command {
+    const char *name;     /* "force"; NULL ends a table */
+    const char *summary;  /* one line for the list of commands */
+    const char *synopsis; /* after the command's name: "-i IN -o OUT [options]" */
+    const char *about;    /* paragraphs of the help; NULL: none */
+    const gv_opt *opts;
+    const char *examples;     /* lines; NULL: none */
+    int min_operands, max_operands;
+    size_t size;              /* of the struct that opts fill */
+    int (*run)(const void *opts, const gv_operands *operands); /* returns the exit code */
+    const struct gv_command *sub; /* subcommands instead of opts and run; NULL: none */
+} gv_command;
+
+/* Exit codes of the program. */
+enum { GV_EXIT_OK = 0, GV_EXIT_FAILURE = 1, GV_EXIT_USAGE = 2, GV_EXIT_INTERRUPTED = 130 };
+
+/* Finds the command in the table, parses its options, runs it.  `program` is "gravel"; argv[0] is the first word after
+ * it.  Usage errors go to stderr and give GV_EXIT_USAGE. */
+int gv_command_dispatch(const char *program, const gv_command *table, int argc, char **argv);
+
+/* Parses argv into `values` (of command->size bytes, set to the defaults first).  Returns 0, or 1 after --help was printed,
+ * or -1 after a message on stderr.  Operands are moved to the front of argv. */
+int gv_options_parse(const char *full_name, const gv_command *command, int argc, char **argv, void *values,
+                     gv_operands *operands);
+void gv_options_help(const char *full_name, const gv_command *command);
+
+/* The nearest of the names (at most two edits away, or a name that begins with `word`); NULL: none. */
+const char *gv_nearest_name(const char *word, const char *(*name_at)(const void *table, int i), const void *table);
+
+int gv_parse_size(const char *text, size_t *value); /* 0, or -1 */
+
+#endif
