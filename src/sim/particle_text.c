@@ -1,0 +1,325 @@
+#include "sim/particle_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/decimal.h"
+#include "sim/out_file.h"
+
+enum {
+    BLOCK = 1 << 18,         /* bytes read at once */
+    LONGEST_LINE = 1 << 20,  /* a longer one means that this is no text file */
+    MAX_COLUMNS = 11
+};
+
+static const char *const column_name[MAX_COLUMNS] = {"id", "m", "x", "y", "z", "vx", "vy", "vz", "ax", "ay", "az"};
+
+typedef struct reader {
+    const char *name; /* for messages */
+    int fd;
+    char *buffer;              /* capacity + 1 bytes: room for a newline at the end of the file */
+    size_t capacity, begin, end; /* of what was read and not yet taken */
+    int at_end;
+    size_t line, first_line; /* first_line: the first one with particles */
+    size_t file_size;        /* 0: unknown */
+    int columns;
+    size_t room;
+    gv_particles *out;
+} reader;
+
+/* The ten real columns, in the order of the file; NULL from where the set ends. */
+static void real_columns(const gv_particles *p, double *column[MAX_COLUMNS - 1]) {
+    double *const all[MAX_COLUMNS - 1] = {p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az};
+    memcpy(column, all, sizeof all);
+}
+
+int gv_particles_columns(const gv_particles *particles) {
+    return particles->vx == NULL ? 5 : particles->ax == NULL ? 8 : MAX_COLUMNS;
+}
+
+/* ---------------------------------------------------------------- lines */
+
+static int is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* A word of the file for a message: cut, without control characters. */
+static const char *quote(const char *word, char text[24]) {
+    size_t n = 0;
+    while (n < 20 && word[n] != '\n' && !is_blank(word[n]) && word[n] != '#') {
+        text[n] = (unsigned char)word[n] < 32 || word[n] == 127 ? '?' : word[n];
+        n++;
+    }
+    strcpy(text + n, n == 20 ? "..." : "");
+    return text;
+}
+
+static gravel_status fail_at(const reader *r, const char *line, const char *place, gravel_status status,
+                             const char *what, const char *word) {
+    char text[24];
+    return gv_fail(status, "%s, line %zu, column %zu: %s%s%s", r->name, r->line, (size_t)(place - line) + 1, what,
+                   word != NULL ? " " : "", word != NULL ? quote(word, text) : "");
+}
+
+/* Why the word is not taken as a number. */
+static gravel_status fail_number(const reader *r, const char *line, const char *word, int column) {
+    char what[96], begin[5] = "";
+    const char *bare = word + (*word == '-' || *word == '+');
+    for (int i = 0; i < 4 && bare[i] != '\n'; i++) {
+        begin[i] = (char)(bare[i] | 32); /* lower case of letters */
+    }
+    if (strncmp(begin, "nan", 3) == 0 || strncmp(begin, "inf", 3) == 0) {
+        snprintf(what, sizeof what, "particle %zu: %s is not finite:", r->out->count, column_name[column]);
+        return fail_at(r, line, word, GRAVEL_ERR_INPUT, what, word);
+    }
+    const char *stop = word;
+    while (*stop != '\n' && !is_blank(*stop) && *stop != ',' && *stop != ';') {
+        stop++;
+    }
+    snprintf(what, sizeof what, "%s is not a number%s:", column_name[column],
+             *stop == ',' || *stop == ';' ? " (columns are separated by blanks)" : "");
+    return fail_at(r, line, word, GRAVEL_ERR_FORMAT, what, word);
+}
+
+static gravel_status read_id(const reader *r, const char *line, const char **word, int32_t *id) {
+    const char *p = *word;
+    const int negative = *p == '-';
+    int64_t value = 0;
+    const char *digits = p += *p == '-' || *p == '+';
+    for (; *p >= '0' && *p <= '9' && value <= INT32_MAX; p++) {
+        value = value * 10 + (*p - '0');
+    }
+    if (p == digits || (!is_blank(*p) && *p != '\n' && *p != '#' && !(*p >= '0' && *p <= '9'))) {
+        return fail_at(r, line, *word, GRAVEL_ERR_FORMAT, "the first column is the id, a whole number, not", *word);
+    }
+    value = negative ? -value : value;
+    if (value < INT32_MIN || value > INT32_MAX || (*p >= '0' && *p <= '9')) {
+        return fail_at(r, line, *word, GRAVEL_ERR_FORMAT, "an id is from -2147483648 to 2147483647, not", *word);
+    }
+    *id = (int32_t)value;
+    *word = p;
+    return GRAVEL_OK;
+}
+
+/* One line that ends with '\n', into values; *columns 0: nothing on it. */
+static gravel_status read_line(const reader *r, const char *line, int32_t *id, double value[MAX_COLUMNS], int *columns) {
+    gravel_status status;
+    const char *p = line;
+    *columns = 0;
+    for (;;) {
+        while (is_blank(*p)) {
+            p++;
+        }
+        if (*p == '\n' || *p == '#') {
+            return GRAVEL_OK;
+        }
+        if (*columns == MAX_COLUMNS) {
+            return fail_at(r, line, p, GRAVEL_ERR_FORMAT, "more than 11 columns (id m x y z vx vy vz ax ay az):", p);
+        }
+        if (*columns == 0) {
+            if ((status = read_id(r, line, &p, id)) != GRAVEL_OK) {
+                return status;
+            }
+        } else {
+            const char *end = gv_decimal_read(p, &value[*columns]);
+            if (end == NULL || (!is_blank(*end) && *end != '\n' && *end != '#')) {
+                return fail_number(r, line, p, *columns);
+            }
+            if (!isfinite(value[*columns])) {
+                return fail_at(r, line, p, GRAVEL_ERR_INPUT, "too large for a double:", p);
+            }
+            p = end;
+        }
+        ++*columns;
+    }
+}
+
+/* ------------------------------------------------------------- particles */
+
+static gravel_status grow(reader *r, size_t room) {
+    gv_particles *p = r->out;
+    double **const column[MAX_COLUMNS - 1] = {&p->m,  &p->x,  &p->y,  &p->z,  &p->vx,
+                                              &p->vy, &p->vz, &p->ax, &p->ay, &p->az};
+    int failed = 0;
+    for (int c = 0; c < r->columns - 1; c++) {
+        double *grown = realloc(*column[c], room * sizeof **column[c]);
+        *column[c] = grown != NULL ? grown : *column[c];
+        failed |= grown == NULL;
+    }
+    int32_t *grown = realloc(p->id, room * sizeof *p->id);
+    p->id = grown != NULL ? grown : p->id;
+    if (failed || grown == NULL) {
+        const double bytes = (double)room * (8.0 * (r->columns - 1) + 4.0);
+        return gv_fail(GRAVEL_ERR_MEMORY, "%s, line %zu: out of memory; %zu particles need %.1f GB", r->name, r->line,
+                       room, 1e-9 * bytes);
+    }
+    r->room = room;
+    return GRAVEL_OK;
+}
+
+/* What the file will hold at the length of its first line; wrong guesses only cost memory or another growth. */
+static size_t first_room(const reader *r, size_t line_length) {
+    const size_t guess = r->file_size / line_length;
+    return guess > 1024 ? guess + guess / 8 : 1024;
+}
+
+static gravel_status take_line(reader *r, const char *line, size_t length) {
+    double value[MAX_COLUMNS];
+    double *column[MAX_COLUMNS - 1];
+    int32_t id = 0;
+    int columns;
+    gravel_status status = read_line(r, line, &id, value, &columns);
+    if (status != GRAVEL_OK || columns == 0) {
+        return status;
+    }
+    if (r->columns == 0) {
+        if (columns != 5 && columns != 8 && columns != 11) {
+            return gv_fail(GRAVEL_ERR_FORMAT, "%s, line %zu: %d column%s; a particle has 5 (id m x y z), 8 (and vx vy vz) "
+                           "or 11 (and ax ay az)", r->name, r->line, columns, columns == 1 ? "" : "s");
+        }
+        r->columns = columns;
+        r->first_line = r->line;
+    } else if (columns != r->columns) {
+        const int last = r->at_end && r->begin + length + 1 >= r->end;
+        return gv_fail(GRAVEL_ERR_FORMAT, "%s, line %zu, column %zu: %d column%s where line %zu has %d%s", r->name,
+                       r->line, length + 1, columns, columns == 1 ? "" : "s", r->first_line, r->columns,
+                       last && columns < r->columns ? "; the file ends in the middle of a line: it is truncated" : "");
+    }
+    if (r->out->count == r->room &&
+        (status = grow(r, r->room ? 2 * r->room : first_room(r, length + 1))) != GRAVEL_OK) {
+        return status;
+    }
+    real_columns(r->out, column);
+    for (int c = 1; c < columns; c++) {
+        column[c - 1][r->out->count] = value[c];
+    }
+    r->out->id[r->out->count++] = id;
+    return GRAVEL_OK;
+}
+
+/* ------------------------------------------------------------------ file */
+
+/* Moves what is left to the front and reads more behind it. */
+static gravel_status fill(reader *r) {
+    memmove(r->buffer, r->buffer + r->begin, r->end - r->begin);
+    r->end -= r->begin;
+    r->begin = 0;
+    if (r->end == r->capacity) {
+        if (r->capacity >= LONGEST_LINE) {
+            return gv_fail(GRAVEL_ERR_FORMAT, "%s, line %zu: longer than %d characters; is this a text file?", r->name,
+                           r->line, LONGEST_LINE);
+        }
+        char *buffer = realloc(r->buffer, 2 * r->capacity + 1);
+        if (buffer == NULL) {
+            return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+        }
+        r->buffer = buffer;
+        r->capacity *= 2;
+    }
+    const ssize_t got = read(r->fd, r->buffer + r->end, r->capacity - r->end);
+    if (got < 0 && errno == EINTR) {
+        return gv_fail(GRAVEL_ERR_CANCELLED, "%s: stopped while reading", r->name);
+    }
+    if (got < 0) {
+        return gv_fail(GRAVEL_ERR_FILE, "cannot read %s: %s", r->name, strerror(errno));
+    }
+    r->end += (size_t)got;
+    if (got == 0) {
+        r->at_end = 1;
+        if (r->end > 0) {
+            r->buffer[r->end++] = '\n';
+        }
+    }
+    return GRAVEL_OK;
+}
+
+static gravel_status read_all(reader *r) {
+    gravel_status status = GRAVEL_OK;
+    while (status == GRAVEL_OK) {
+        char *line = r->buffer + r->begin;
+        char *newline = memchr(line, '\n', r->end - r->begin);
+        if (newline == NULL) {
+            if (r->at_end) {
+                break;
+            }
+            status = fill(r);
+            continue;
+        }
+        if (r->line == 1 && newline - line >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) {
+            memcpy(line, "   ", 3); /* the mark that some editors put before UTF-8 text */
+        }
+        status = take_line(r, line, (size_t)(newline - line));
+        r->begin = (size_t)(newline - r->buffer) + 1;
+        r->line++;
+    }
+    if (status == GRAVEL_OK && r->out->count == 0) {
+        status = gv_fail(GRAVEL_ERR_INPUT, "%s: no particles in it (%zu line%s)", r->name, r->line - 1,
+                         r->line == 2 ? "" : "s");
+    }
+    return status;
+}
+
+gravel_status gv_particles_read_text(gv_particles *particles, const char *path) {
+    struct stat info;
+    gravel_status status;
+    reader r = {.name = path, .fd = -1, .capacity = BLOCK, .line = 1, .out = particles};
+    *particles = (gv_particles)GV_PARTICLES_INIT;
+    r.buffer = malloc(r.capacity + 1);
+    if (r.buffer == NULL) {
+        return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+    }
+    if (strcmp(path, "-") == 0) {
+        r.name = "standard input";
+        r.fd = STDIN_FILENO;
+    } else {
+        r.fd = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    if (r.fd < 0 || fstat(r.fd, &info) != 0) {
+        status = gv_fail(GRAVEL_ERR_FILE, "cannot read %s: %s", path, strerror(errno));
+    } else {
+        r.file_size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
+        status = read_all(&r);
+    }
+    if (r.fd > STDIN_FILENO) {
+        close(r.fd);
+    }
+    free(r.buffer);
+    if (status != GRAVEL_OK) {
+        gv_particles_free(particles);
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------- writing */
+
+gravel_status gv_particles_write_text(const gv_particles *particles, const char *path) {
+    gv_out_file file;
+    double *column[MAX_COLUMNS - 1];
+    const int columns = gv_particles_columns(particles);
+    char line[MAX_COLUMNS * (GV_DECIMAL_SIZE + 1) + 2];
+    gravel_status status = gv_out_open(&file, path);
+    if (status != GRAVEL_OK) {
+        return status;
+    }
+    real_columns(particles, column);
+    fputc('#', file.stream);
+    for (int c = 0; c < columns; c++) {
+        fprintf(file.stream, " %s", column_name[c]);
+    }
+    fputc('\n', file.stream);
+    for (size_t i = 0; i < particles->count && !ferror(file.stream); i++) {
+        char *p = line + snprintf(line, sizeof line, "%d", (int)particles->id[i]);
+        for (int c = 0; c < columns - 1; c++) {
+            *p++ = ' ';
+            p = gv_decimal_write(p, column[c][i]);
+        }
+        *p++ = '\n';
+        fwrite(line, 1, (size_t)(p - line), file.stream);
+    }
+    return gv_out_commit(&file);
+}
