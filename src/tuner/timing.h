@@ -1,0 +1,41 @@
+/* The one timing rule of the house: tuner and bench measure with it and nothing else.
+ *
+ *  - `warm_up` runs are not counted: they fill caches, wake clocks, finish what the driver does late.
+ *  - A sample is one run, or the mean of as many as it takes to last 100 clock ticks.
+ *  - Samples are taken until there are `least` of them and they sum up to `least_s`; never more than `most`, and no
+ *    further one (beyond two) after `most_s`.
+ *  - What counts is the median; the minimum and the spread (interquartile range / median) are told with it.
+ */
+#ifndef GV_TIMING_H
+#define GV_TIMING_H
+
+#include "host/status.h"
+
+/* One run: device time (events) and whole-call time (wall clock), seconds. */
+typedef gravel_status (*gv_timed_fn)(void *user, double *device_s, double *call_s);
+
+typedef struct gv_timing_rule {
+    int warm_up, least, most;
+    double least_s, most_s;
+    double tick_s;     /* resolution of the device's clock */
+    double stop_above; /* give up after two samples that are both slower: a candidate without hope; INFINITY: never */
+} gv_timing_rule;
+#define GV_TIMING_RULE_INIT {1, 8, 64, 0.02, 2.0, 1e-6, 1e30}
+
+typedef struct gv_series {
+    double median, least, spread;
+} gv_series;
+
+typedef struct gv_timing {
+    gv_series device, call;
+    int samples, runs_per_sample;
+    int stopped; /* 1: given up because of stop_above */
+} gv_timing;
+
+enum { GV_TIMING_MOST = 256 };
+
+gravel_status gv_timing_run(const gv_timing_rule *rule, gv_timed_fn run, void *user, gv_timing *timing);
+/* Median, least and spread of n values, which are sorted. */
+void gv_series_of(double *value, int n, gv_series *series);
+
+#endif
