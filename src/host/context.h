@@ -29,6 +29,7 @@ struct gravel_context {
     char *kernel_dir, *cache_dir, *profile_dir; /* NULL or "": none */
     gravel_log_fn log;
     void *log_user;
+    int cache_warned; /* an unwritable cache directory was told */
     struct gv_program_table *programs;
     struct gv_profile_table *profiles;
 };

@@ -115,33 +115,40 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-/* The mode that open(2) with 0666 would give; mkstemp makes files that only the owner may read. */
-static int usual_mode(int fd)
+/* A new file beside `path`.  Not mkstemp: its mode is 0600 whatever the umask says. */
+static int open_temporary(const char *path, char **name)
 {
-    struct stat about;
-
-    if (fstat(fd, &about) != 0) {
-        return -1;
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        *name = gv_format("%s.tmp-%ld-%d", path, (long)getpid(), attempt);
+        if (!*name) {
+            errno = ENOMEM;
+            return -1;
+        }
+        int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            return fd;
+        }
+        int reason = errno;
+        free(*name);
+        *name = NULL;
+        errno = reason;
+        if (reason != EEXIST) {
+            break;
+        }
     }
-    mode_t mask = umask(0);
-    umask(mask);
-    return fchmod(fd, 0666 & ~mask);
+    return -1;
 }
 
 gravel_status gv_file_write(const char *path, const void *data, size_t size)
 {
-    char *temporary = gv_format("%s.XXXXXX", path);
+    char *temporary;
     gravel_status status = GRAVEL_OK;
 
-    if (!temporary) {
-        return gv_fail(GRAVEL_ERR_MEMORY, "%s: no memory for the name of a temporary file", path);
-    }
-    int fd = mkstemp(temporary);
+    int fd = open_temporary(path, &temporary);
     if (fd < 0) {
-        status = gv_fail(GRAVEL_ERR_FILE, "%s: cannot be written: %s", path, strerror(errno));
-        goto out_name;
+        return gv_fail(GRAVEL_ERR_FILE, "%s: cannot be written: %s", path, strerror(errno));
     }
-    int failed = write_all(fd, data, size) != 0 || usual_mode(fd) != 0;
+    int failed = write_all(fd, data, size) != 0;
     int reason = errno;
     if (close(fd) != 0 && !failed) {
         failed = 1;
@@ -155,7 +162,6 @@ gravel_status gv_file_write(const char *path, const void *data, size_t size)
         unlink(temporary);
         status = gv_fail(GRAVEL_ERR_FILE, "%s: cannot be written: %s", path, strerror(reason));
     }
-out_name:
     free(temporary);
     return status;
 }

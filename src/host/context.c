@@ -1,0 +1,225 @@
+#include "host/context.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/device.h"
+#include "host/files.h"
+#include "host/profile.h"
+#include "host/program.h"
+
+void gv_log(gravel_context *context, gravel_log_level level, const char *format, ...)
+{
+    char place[1024];
+    va_list arguments, again;
+
+    if (!context->log) {
+        return;
+    }
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(place, sizeof place, format, arguments);
+    char *text = length >= (int)sizeof place ? malloc((size_t)length + 1) : NULL;
+    if (text) {
+        vsnprintf(text, (size_t)length + 1, format, again);
+    }
+    context->log(level, text ? text : place, context->log_user);
+    free(text);
+    va_end(again);
+    va_end(arguments);
+}
+
+/* The option, else the environment variable, else the user's folder; NULL: there is none, or no memory (*ok = 0) */
+static char *choose_folder(const char *option, const char *variable, const char *xdg, const char *below_home,
+                           const char *name, int *ok)
+{
+    const char *given = option ? option : gv_env(variable);
+    char *folder;
+
+    if (given) {
+        folder = gv_format("%s", given);
+    } else if (xdg && (gv_env(xdg) || gv_env("HOME"))) {
+        folder = gv_user_folder(xdg, below_home, name);
+    } else {
+        return NULL;
+    }
+    *ok = *ok && folder;
+    return folder;
+}
+
+static gravel_status choose_folders(gravel_context *context, const gravel_context_options *options)
+{
+    int ok = 1;
+
+    context->kernel_dir = choose_folder(options->kernel_dir, "GRAVEL_KERNEL_DIR", NULL, NULL, NULL, &ok);
+    context->cache_dir = choose_folder(options->cache_dir, "GRAVEL_CACHE_DIR", "XDG_CACHE_HOME", ".cache", "programs", &ok);
+    context->profile_dir =
+        choose_folder(options->profile_dir, "GRAVEL_PROFILE_DIR", "XDG_DATA_HOME", ".local/share", "profiles", &ok);
+    return ok ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for the names of folders");
+}
+
+/* A part of a device with `units` compute units; owned by the context. */
+static gravel_status make_sub_device(const gv_found *found, int units, gv_device *device)
+{
+    const cl_device_partition_property wanted[] = {CL_DEVICE_PARTITION_BY_COUNTS, units,
+                                                   CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
+    cl_device_id id;
+    cl_uint n = 0;
+
+    cl_int code = clCreateSubDevices(found->id, wanted, 1, &id, &n);
+    if (code != CL_SUCCESS || n == 0) {
+        gv_fail_cl(code != CL_SUCCESS ? code : CL_DEVICE_PARTITION_FAILED,
+                   "a sub-device of %d compute units of %s cannot be made", units, found->info.name);
+        return GRAVEL_ERR_UNSUPPORTED;
+    }
+    device->id = id;
+    device->is_sub_device = 1;
+    gravel_status status = gv_device_describe(id, found->info.platform, &device->info);
+    device->info.index = found->info.index;
+    return status;
+}
+
+static gravel_status choose_devices(gravel_context *context, const gravel_context_options *options)
+{
+    const char *selection = options->device ? options->device : gv_env("GRAVEL_DEVICE");
+    gv_choice choice[GV_MAX_CHOICES];
+    gravel_device_info *list = NULL;
+    gv_found *found;
+    int count, n;
+
+    gravel_status status = gv_device_find(&found, &count);
+    if (status != GRAVEL_OK) {
+        return status;
+    }
+    list = calloc((size_t)count, sizeof *list);
+    if (!list) {
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the list of devices");
+        goto out;
+    }
+    for (int i = 0; i < count; i++) {
+        list[i] = found[i].info;
+    }
+    status = gv_device_select(selection, list, count, choice, &n);
+    if (status != GRAVEL_OK) {
+        goto out;
+    }
+    context->device = calloc((size_t)n, sizeof *context->device);
+    if (!context->device) {
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for %d devices", n);
+        goto out;
+    }
+    context->platform = found[choice[0].index].platform;
+    for (int i = 0; status == GRAVEL_OK && i < n; i++) {
+        const gv_found *f = &found[choice[i].index];
+        context->n_devices = i + 1;
+        context->device[i].info = f->info;
+        context->device[i].id = f->id;
+        if (f->platform != context->platform) {
+            status = gv_fail(GRAVEL_ERR_ARGUMENT, "a context holds devices of one platform; %s is of another than %s",
+                             f->info.name, context->device[0].info.name);
+        } else if (choice[i].compute_units > 0) {
+            status = make_sub_device(f, choice[i].compute_units, &context->device[i]);
+        }
+        if (options->no_fp64) {
+            gv_device_hide_fp64(&context->device[i].info);
+        }
+    }
+out:
+    free(list);
+    free(found);
+    return status;
+}
+
+static gravel_status open_devices(gravel_context *context)
+{
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)context->platform, 0};
+    cl_device_id ids[GV_MAX_CHOICES];
+    gravel_status status = GRAVEL_OK;
+    cl_int code;
+
+    for (int i = 0; i < context->n_devices; i++) {
+        ids[i] = context->device[i].id;
+    }
+    context->cl = clCreateContext(properties, (cl_uint)context->n_devices, ids, NULL, NULL, &code);
+    if (!context->cl) {
+        return gv_fail_cl(code, "%s cannot be opened", context->device[0].info.name);
+    }
+    for (int i = 0; status == GRAVEL_OK && i < context->n_devices; i++) {
+        gv_device *device = &context->device[i];
+        device->queue = clCreateCommandQueue(context->cl, device->id, CL_QUEUE_PROFILING_ENABLE, &code);
+        status = device->queue ? gv_device_find_features(context, i)
+                               : gv_fail_cl(code, "no command queue can be made on %s", device->info.name);
+    }
+    return status;
+}
+
+gravel_status gravel_context_create(gravel_context **context, const gravel_context_options *options)
+{
+    const gravel_context_options none = GRAVEL_CONTEXT_OPTIONS_INIT;
+
+    if (!context) {
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_context_create: context must not be NULL");
+    }
+    *context = NULL;
+    if (!options) {
+        options = &none;
+    }
+    gravel_context *made = calloc(1, sizeof *made);
+    if (!made) {
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a context");
+    }
+    made->log = options->log;
+    made->log_user = options->log_user;
+    gravel_status status = choose_folders(made, options);
+    if (status == GRAVEL_OK) {
+        status = choose_devices(made, options);
+    }
+    if (status == GRAVEL_OK) {
+        status = open_devices(made);
+    }
+    if (status != GRAVEL_OK) {
+        gravel_context_release(made);
+        return status;
+    }
+    *context = made;
+    return GRAVEL_OK;
+}
+
+void gravel_context_release(gravel_context *context)
+{
+    if (!context) {
+        return;
+    }
+    gv_profile_release(context);
+    gv_program_table_release(context);
+    for (int i = 0; i < context->n_devices; i++) {
+        if (context->device[i].queue) {
+            clReleaseCommandQueue(context->device[i].queue);
+        }
+    }
+    if (context->cl) {
+        clReleaseContext(context->cl);
+    }
+    for (int i = 0; i < context->n_devices; i++) {
+        if (context->device[i].is_sub_device) {
+            clReleaseDevice(context->device[i].id);
+        }
+    }
+    free(context->device);
+    free(context->kernel_dir);
+    free(context->cache_dir);
+    free(context->profile_dir);
+    free(context);
+}
+
+int gravel_context_device_count(const gravel_context *context)
+{
+    return context ? context->n_devices : 0;
+}
+
+const gravel_device_info *gravel_context_device(const gravel_context *context, int device)
+{
+    return context && device >= 0 && device < context->n_devices ? &context->device[device].info : NULL;
+}
