@@ -55,6 +55,7 @@ struct gravel_direct {
     /* sources */
     size_t capacity, written, count; /* count: sources that pull; written: highest address + 1 */
     int count_is_set;
+    double mass_unit;                  /* what masses on the device are counted in; 0: no source yet */
     cl_mem planes, id, time;           /* as written */
     cl_mem predicted;                  /* with prediction */
     cl_mem force_plane[4];             /* sub-buffers for the force kernel */
@@ -93,8 +94,9 @@ void gv_direct_free_sources(gravel_direct *d);
 typedef struct gv_pack {
     gravel_precision precision;
     double limit; /* |value| above it, NaN and infinity are bad */
+    double w_factor;
 } gv_pack;
-/* out[4 k + 0..2] = vec, out[4 k + 3] = w (0 where w is NULL); `low`: the rounding rest of the float conversion */
+/* out[4 k + 0..2] = vec, out[4 k + 3] = w w_factor (0 where w is NULL); `low`: the rounding rest of the float conversion */
 size_t gv_pack_quads(gv_pack how, void *out, size_t n, gravel_vec vec, const double *w, int low);
 /* three planes of `stride` scalars; entries n ... stride-1 repeat the last one */
 size_t gv_pack_planes(gv_pack how, void *out, size_t n, size_t stride, gravel_vec vec, int low);

@@ -68,7 +68,7 @@ static gravel_status pack_sinks(const gravel_direct *d, const gravel_sinks *s, s
     const size_t three = 3 * stride * scalar_size(d);
     for (int k = 0; k < d->variant.order / 2; ++k) {
         const double limit = k == 0 ? (dp ? 1e150 : 4e18) : (dp ? DBL_MAX : FLT_MAX);
-        const gv_pack how = {d->variant.precision, limit};
+        const gv_pack how = {d->variant.precision, limit, 1};
         const size_t bad = gv_pack_planes(how, out, s->count, stride, vec[k], 0);
         if (bad != SIZE_MAX)
             return gv_pack_failure("sink", name[k], bad, &vec[k], NULL, limit);
@@ -313,11 +313,11 @@ static void unpack_component(const gravel_direct *d, int component, double *out,
     if (d->variant.precision == GRAVEL_DP) {
         const double *value = (const double *)plane(d, component);
         for (size_t k = 0; k < n; ++k)
-            out[k * stride] = value[k];
+            out[k * stride] = value[k] * d->mass_unit;
     } else {
         const float *high = (const float *)plane(d, 2 * component), *low = (const float *)plane(d, 2 * component + 1);
         for (size_t k = 0; k < n; ++k)
-            out[k * stride] = (double)high[k] + low[k];
+            out[k * stride] = ((double)high[k] + low[k]) * d->mass_unit;
     }
 }
 

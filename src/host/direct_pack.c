@@ -5,12 +5,12 @@
 
 /* One loop per type keeps the compiler able to vectorise; GV_PACK_LOOPS is its body for float and double. */
 #define GV_PACK_LOOPS(real, suffix)                                                                                    \
-    static int quads_##suffix(real *out, size_t n, gravel_vec v, const double *w, int low, double limit, double w_limit) \
+    static int quads_##suffix(real *out, size_t n, gravel_vec v, const double *w, int low, double limit, double w_limit, double w_factor) \
     {                                                                                                                  \
         int bad = 0;                                                                                                   \
         for (size_t k = 0; k < n; ++k) {                                                                               \
             const double x = v.x ? v.x[k * v.stride] : 0, y = v.y ? v.y[k * v.stride] : 0;                             \
-            const double z = v.z ? v.z[k * v.stride] : 0, m = w ? w[k] : 0;                                            \
+            const double z = v.z ? v.z[k * v.stride] : 0, m = w ? w[k] * w_factor : 0;                                           \
             bad |= !(fabs(x) <= limit) | !(fabs(y) <= limit) | !(fabs(z) <= limit) | !(fabs(m) <= w_limit);            \
             out[4 * k] = low ? (real)(x - (real)x) : (real)x;                                                          \
             out[4 * k + 1] = low ? (real)(y - (real)y) : (real)y;                                                      \
@@ -64,9 +64,9 @@ size_t gv_pack_quads(gv_pack how, void *out, size_t n, gravel_vec vec, const dou
 {
     const gravel_vec v = with_stride(vec);
     const double w_limit = largest(how.precision);
-    const int bad = how.precision == GRAVEL_DP ? quads_double(out, n, v, w, low, how.limit, w_limit)
-                                               : quads_float(out, n, v, w, low, how.limit, w_limit);
-    return bad ? first_bad(n, v, w, how.limit, w_limit) : SIZE_MAX;
+    const int bad = how.precision == GRAVEL_DP ? quads_double(out, n, v, w, low, how.limit, w_limit, how.w_factor)
+                                               : quads_float(out, n, v, w, low, how.limit, w_limit, how.w_factor);
+    return bad ? first_bad(n, v, w, how.limit, w_limit / how.w_factor) : SIZE_MAX;
 }
 
 size_t gv_pack_planes(gv_pack how, void *out, size_t n, size_t stride, gravel_vec vec, int low)

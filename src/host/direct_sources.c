@@ -2,6 +2,7 @@
 #include "host/direct.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,7 +203,7 @@ static gravel_status pack(const gravel_direct *d, const gravel_sources *s, size_
     plane_source plane[8];
     const int planes = list_planes(d, s, plane);
     for (int p = 0; p < planes; ++p) {
-        const gv_pack how = {d->variant.precision, plane[p].limit};
+        const gv_pack how = {d->variant.precision, plane[p].limit, 1 / d->mass_unit};
         const double *w = plane[p].w ? plane[p].w + first : NULL;
         const size_t bad = gv_pack_quads(how, out, n, vec_at(plane[p].vec, first), w, plane[p].low);
         if (bad != SIZE_MAX)
@@ -211,7 +212,7 @@ static gravel_status pack(const gravel_direct *d, const gravel_sources *s, size_
     }
     if (d->layout.time_words > 0) {
         const double limit = d->variant.precision == GRAVEL_DP ? DBL_MAX : FLT_MAX;
-        const gv_pack how = {d->variant.precision, limit};
+        const gv_pack how = {d->variant.precision, limit, 1};
         const size_t bad = gv_pack_times(how, out, n, s->time ? s->time + first : NULL);
         if (bad != SIZE_MAX)
             return gv_pack_failure("source", "time", first + bad, NULL, s->time, limit);
@@ -242,6 +243,18 @@ static gravel_status check_sources(gravel_direct *d, const gravel_sources *s, co
     if (s->count > 0 && (!s->mass || !s->pos.x || !s->pos.y || !s->pos.z))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "%s: sources need masses and positions", call);
     return GRAVEL_OK;
+}
+
+/* Masses are counted in the largest of the first sources, so that equal masses are exact in float: 1/N is not, and its
+ * rounding error would be the same in every pair. */
+static void choose_mass_unit(gravel_direct *d, const gravel_sources *s)
+{
+    if (d->mass_unit > 0 || s->count == 0)
+        return;
+    double most = 0;
+    for (size_t k = 0; k < s->count && d->variant.precision != GRAVEL_DP; ++k)
+        most = fabs(s->mass[k]) > most ? fabs(s->mass[k]) : most;
+    d->mass_unit = most > 1e-300 && most < 1e300 ? most : 1;
 }
 
 /* A pair in flight that will report ids keeps those it was submitted with. */
@@ -282,6 +295,8 @@ gravel_status gravel_direct_write_sources(gravel_direct *d, size_t first, const 
         status = keep_ids_of_pair(d);
     if (!status)
         status = reserve_sources(d, first + s->count);
+    if (!status)
+        choose_mass_unit(d, s);
     for (size_t done = 0; done < s->count && !status;) {
         const size_t n = s->count - done < CHUNK ? s->count - done : CHUNK;
         gv_staging *staging;
@@ -367,6 +382,8 @@ gravel_status gravel_direct_scatter_sources(gravel_direct *d, const uint32_t *ad
     for (size_t k = 0; k < s->count; ++k)
         end = (size_t)address[k] + 1 > end ? (size_t)address[k] + 1 : end;
     status = reserve_sources(d, end);
+    if (!status)
+        choose_mass_unit(d, s);
     for (size_t done = 0; done < s->count && !status; done += CHUNK)
         status = scatter_chunk(d, s, address, done, s->count - done < CHUNK ? s->count - done : CHUNK);
     if (status)
@@ -439,6 +456,8 @@ static void unpack(const gravel_direct *d, const void *quads, const void *low, s
             double value = d->variant.precision == GRAVEL_DP ? ((const double *)quads)[at] : ((const float *)quads)[at];
             if (low && c < 3)
                 value += ((const float *)low)[at];
+            if (c == 3)
+                value *= d->mass_unit;
             axis[c][(first + k) * (c < 3 ? stride : 1)] = value;
         }
 }
