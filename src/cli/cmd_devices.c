@@ -58,9 +58,10 @@ static void add_row(gv_table *table, const gravel_device_info *d, const gravel_d
         snprintf(rates, sizeof rates, "|%.4g|%.4g|%.4g|%.4g|%.3g", 2e-9 * facts->fma_sp, 2e-9 * facts->fma_dp,
                  1e-9 * facts->rsqrt_sp, 1e-9 * facts->copy_bytes, 1e6 * facts->launch_s);
     }
-    gv_table_row(table, "%d|%s|%.60s|%d|%.1f|%s|%.40s|%.40s%s", d->index, type_name(d->type), d->name,
-                 d->compute_units, (double)d->global_memory / 1073741824.0, d->has_fp64 ? "yes" : "no", d->opencl,
-                 d->driver, rates);
+    char version[16] = "?"; /* "OpenCL 3.0 and what the vendor adds" */
+    sscanf(d->opencl, "OpenCL %15s", version);
+    gv_table_row(table, "%d|%s|%.60s|%d|%.1f|%s|%s|%.40s%s", d->index, type_name(d->type), d->name, d->compute_units,
+                 (double)d->global_memory / 1073741824.0, d->has_fp64 ? "yes" : "no", version, d->driver, rates);
 }
 
 static int run(const void *values, const gv_operands *operands) {

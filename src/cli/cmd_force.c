@@ -1,0 +1,198 @@
+/* gravel force: forces on the particles of a text file. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/force_run.h"
+#include "sim/particle_text.h"
+
+static int report_reading(const gv_force_options *opts, gravel_status status) {
+    const int code = gv_cli_fail(GV_FORCE, status);
+    if (status == GRAVEL_ERR_FILE && strcmp(opts->in, "-") != 0) {
+        gv_say(GV_FORCE, "'gravel ic plummer -n 1000 -o %s' would make such a file", opts->in);
+    }
+    return code;
+}
+
+/* What the options ask of the particles. */
+static int check_input(gv_force_job *job) {
+    const gv_force_options *opts = job->opts;
+    const gv_particles *p = &job->particles;
+    if (job->order >= 4 && p->vx == NULL) {
+        gv_say(GV_FORCE, "order %d needs velocities, and %s has only the columns id m x y z; use --order 2", job->order,
+               opts->in);
+        return GV_EXIT_USAGE;
+    }
+    if (opts->sinks.first >= p->count || (opts->sinks.count != SIZE_MAX && opts->sinks.count > p->count - opts->sinks.first)) {
+        gv_say(GV_FORCE, "--sinks: %s has the particles 0 to %zu", opts->in, p->count - 1);
+        return GV_EXIT_USAGE;
+    }
+    job->first = opts->sinks.first;
+    job->count = opts->sinks.count == SIZE_MAX ? p->count - job->first : opts->sinks.count;
+    if (job->count == 0) {
+        gv_say(GV_FORCE, "--sinks: no particle chosen");
+        return GV_EXIT_USAGE;
+    }
+    return GV_EXIT_OK;
+}
+
+static int compare_ids(const void *a, const void *b) {
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Ids decide what a particle does not feel; a file with careless ids gives forces that nobody meant. */
+static void warn_about_ids(const gv_particles *p) {
+    int32_t *id = malloc(p->count * sizeof *id);
+    size_t repeated = 0, minus_one = 0;
+    if (id == NULL) {
+        return;
+    }
+    memcpy(id, p->id, p->count * sizeof *id);
+    qsort(id, p->count, sizeof *id, compare_ids);
+    for (size_t i = 0; i < p->count; i++) {
+        minus_one += id[i] == -1;
+        repeated += id[i] != -1 && i > 0 && id[i] == id[i - 1];
+    }
+    free(id);
+    if (repeated > 0) {
+        gv_say(GV_FORCE, "warning: %zu ids occur more than once; particles of one id do not feel each other", repeated);
+    }
+    if (minus_one > 0) {
+        gv_say(GV_FORCE, "warning: %zu particles have the id -1, which matches nothing: they feel themselves", minus_one);
+    }
+}
+
+static int same_file(const char *a, const char *b) {
+    char *x = realpath(a, NULL), *y = realpath(b, NULL);
+    const int same = x != NULL && y != NULL && strcmp(x, y) == 0;
+    free(x);
+    free(y);
+    return same;
+}
+
+static int check_options(const gv_force_options *opts) {
+    if (same_file(opts->in, opts->out)) {
+        gv_say(GV_FORCE, "-o: %s is the input", opts->out);
+        return GV_EXIT_USAGE;
+    }
+    if (opts->report != NULL && strcmp(opts->out, "-") == 0 && strcmp(opts->report, "-") == 0) {
+        gv_say(GV_FORCE, "forces and report cannot both go to standard output");
+        return GV_EXIT_USAGE;
+    }
+    if (opts->method == GV_METHOD_REFERENCE && opts->configuration != NULL) {
+        gv_say(GV_FORCE, "--configuration is for --method direct");
+        return GV_EXIT_USAGE;
+    }
+    return GV_EXIT_OK;
+}
+
+/* Both files are opened before the work begins, so that a place that cannot be written costs no time. */
+static int compute_and_write(gv_force_job *job) {
+    gv_out_file out, report;
+    const gv_force_options *opts = job->opts;
+    gravel_status status = gv_out_open(&out, opts->out);
+    if (status != GRAVEL_OK) {
+        gv_cli_fail(GV_FORCE, status);
+        return GV_EXIT_FAILURE;
+    }
+    if (opts->report != NULL && (status = gv_out_open(&report, opts->report)) != GRAVEL_OK) {
+        gv_out_abort(&out);
+        gv_cli_fail(GV_FORCE, status);
+        return GV_EXIT_FAILURE;
+    }
+    status = gv_force_compute(job, out.stream);
+    int code = status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_exit_code(status);
+    if (status == GRAVEL_OK && (status = gv_out_commit(&out)) != GRAVEL_OK) {
+        code = GV_EXIT_FAILURE;
+    }
+    if (status == GRAVEL_OK && opts->report != NULL) {
+        if ((status = gv_force_report(job, report.stream)) == GRAVEL_OK) {
+            status = gv_out_commit(&report);
+        }
+        code = status == GRAVEL_OK ? GV_EXIT_OK : GV_EXIT_FAILURE;
+    }
+    if (status != GRAVEL_OK) {
+        gv_cli_fail(GV_FORCE, status);
+        gv_out_abort(&out);
+        if (opts->report != NULL) {
+            gv_out_abort(&report);
+        }
+    }
+    return code;
+}
+
+static int run(const void *values, const gv_operands *operands) {
+    gv_force_job job;
+    (void)operands;
+    memset(&job, 0, sizeof job);
+    job.opts = values;
+    job.order = 2 * (job.opts->order + 1);
+    job.start = gv_cli_now();
+    int code = check_options(job.opts);
+    if (code != GV_EXIT_OK) {
+        return code;
+    }
+    gv_signals_catch();
+    const gravel_status status = gv_particles_read_text(&job.particles, job.opts->in);
+    if (status != GRAVEL_OK) {
+        return report_reading(job.opts, status);
+    }
+    job.read_s = gv_cli_now() - job.start;
+    code = check_input(&job);
+    if (code == GV_EXIT_OK) {
+        warn_about_ids(&job.particles);
+        code = compute_and_write(&job);
+    }
+    gv_particles_free(&job.particles);
+    return code;
+}
+
+static const gv_opt opts_table[] = {
+    {.name = "input", .letter = 'i', .kind = GV_OPT_TEXT, .offset = offsetof(gv_force_options, in), .value = "IN",
+     .help = "particles; - is standard input", .required = 1},
+    {.name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = offsetof(gv_force_options, out), .value = "OUT",
+     .help = "forces; - is standard output", .fallback = "-"},
+    {.name = "method", .letter = 'm', .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, method),
+     .value = "direct|reference", .help = "direct: on the device\nreference: plain loops in long double, on the CPU",
+     .fallback = "direct"},
+    {.name = "order", .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, order), .value = "2|4|6",
+     .help = "2: acceleration and potential; 4: and jerk; 6: and snap", .fallback = "2"},
+    {.name = "precision", .letter = 'p', .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, precision),
+     .value = "sp|ds|dp", .help = "sp: float; ds: float with positions and sums as pairs;\ndp: double",
+     .fallback = "ds"},
+    {.name = "eps", .letter = 'e', .kind = GV_OPT_REAL, .offset = offsetof(gv_force_options, eps), .value = "E",
+     .help = "Plummer softening length; 0 is legal", .fallback = "0", .low = 0, .high = INFINITY},
+    {.name = "nearest", .kind = GV_OPT_FLAG, .offset = offsetof(gv_force_options, nearest),
+     .help = "write nn_id and nn_r: the nearest neighbour and how far it\nis (-1 and inf: none)"},
+    {.name = "neighbours-within", .kind = GV_OPT_REAL, .offset = offsetof(gv_force_options, radius), .value = "H",
+     .help = "write n_ngb and the ids of the neighbours at distance <= H", .fallback = "-1", .low = -1, .high = INFINITY},
+    {.name = "neighbours-capacity", .kind = GV_OPT_SIZE, .offset = offsetof(gv_force_options, capacity), .value = "K",
+     .help = "at most K neighbours in a list; n_ngb is the true count", .fallback = "256", .low = 1, .high = 1048576},
+    {.name = "sinks", .kind = GV_OPT_RANGE, .offset = offsetof(gv_force_options, sinks), .value = "FIRST:COUNT",
+     .help = "forces on these particles only, the first of the file\nbeing 0; all particles pull", .fallback = "0:"},
+    {.name = "report", .letter = 'r', .kind = GV_OPT_TEXT, .offset = offsetof(gv_force_options, report),
+     .value = "FILE.json", .help = "device, configuration, times, and errors of some sinks\nagainst the reference"},
+    {.name = "configuration", .kind = GV_OPT_TEXT, .offset = offsetof(gv_force_options, configuration), .value = "TEXT",
+     .help = "tunables as \"threads=128 split=2\", not the tuned ones"},
+    GV_OPT_DEVICE(gv_force_options),
+    GV_OPT_VERBOSE(gv_force_options),
+    {.name = NULL},
+};
+
+const gv_command gv_cmd_force = {
+    .name = "force",
+    .summary = "compute forces on the particles of a file",
+    .synopsis = "-i IN [-o OUT] [options]",
+    .about = "IN is text: id m x y z [vx vy vz [ax ay az]], separated by blanks; '#' begins a comment.\n"
+             "OUT is text: a line that names the columns, then for each sink\n"
+             "  id ax ay az pot [jx jy jz [sx sy sz]] [nn_id nn_r] [n_ngb ngb...]\n"
+             "G = 1. A particle does not feel those with its own id. Order 4 needs velocities; for order 6,\n"
+             "accelerations that IN does not have are computed first.",
+    .opts = opts_table,
+    .examples = "gravel force -i plummer.txt -o forces.txt --order 4 --eps 0.01\n"
+                "gravel force -i plummer.txt -o nn.txt --nearest --neighbours-within 0.1 --device cpu\n"
+                "gravel force -i plummer.txt -o truth.txt --method reference --sinks 0:100\n",
+    .size = sizeof(gv_force_options),
+    .run = run,
+};
