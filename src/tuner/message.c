@@ -1,0 +1,144 @@
+/* Requests and outcomes as lines of JSON: between parent and worker, and in the tuning log. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tuner/message.h"
+#include "tuner/worker.h"
+
+double gv_message_number(const cJSON *object, const char *name, double otherwise) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    return cJSON_IsNumber(item) && isfinite(item->valuedouble) ? item->valuedouble : otherwise;
+}
+
+int gv_message_text(const cJSON *object, const char *name, char *text, size_t size) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    text[0] = '\0';
+    if (!cJSON_IsString(item) || strlen(item->valuestring) >= size) {
+        return 0;
+    }
+    snprintf(text, size, "%s", item->valuestring);
+    return 1;
+}
+
+void gv_message_put_task(cJSON *object, const gv_task *task) {
+    cJSON_AddStringToObject(object, "kernel", task->kernel);
+    cJSON_AddStringToObject(object, "variant", task->variant.name);
+    cJSON_AddNumberToObject(object, "features", task->variant.features);
+    cJSON_AddNumberToObject(object, "sinks", (double)task->sinks);
+    cJSON_AddNumberToObject(object, "sources", (double)task->sources);
+}
+
+int gv_message_get_task(const cJSON *object, gv_task *task) {
+    char variant[16];
+    double sinks = gv_message_number(object, "sinks", 0), sources = gv_message_number(object, "sources", 0);
+
+    memset(task, 0, sizeof *task);
+    if (!gv_message_text(object, "kernel", task->kernel, sizeof task->kernel) ||
+        !gv_message_text(object, "variant", variant, sizeof variant) || !gv_variant_parse(variant, &task->variant) ||
+        sinks < 1 || sources < 1 || sinks > 1e12 || sources > 1e12) {
+        return 0;
+    }
+    task->variant.features = (unsigned)gv_message_number(object, "features", 0);
+    task->sinks = (size_t)sinks;
+    task->sources = (size_t)sources;
+    return 1;
+}
+
+void gv_message_put_outcome(cJSON *object, const gv_outcome *outcome) {
+    cJSON_AddStringToObject(object, "status", gv_outcome_name(outcome->status));
+    if (outcome->status == GV_OUTCOME_OK) {
+        cJSON_AddNumberToObject(object, "time_s", outcome->time_s);
+        cJSON_AddNumberToObject(object, "time_min_s", outcome->time_min_s);
+        cJSON_AddNumberToObject(object, "spread", outcome->spread);
+        cJSON_AddNumberToObject(object, "call_s", outcome->call_s);
+        cJSON_AddNumberToObject(object, "samples", outcome->samples);
+    }
+    if (outcome->error > 0) {
+        cJSON_AddNumberToObject(object, "error", outcome->error);
+    }
+    if (outcome->stopped) {
+        cJSON_AddNumberToObject(object, "stopped", 1);
+    }
+    cJSON_AddNumberToObject(object, "cost_s", outcome->cost_s);
+    if (outcome->reason[0] != '\0') {
+        cJSON_AddStringToObject(object, "reason", outcome->reason);
+    }
+}
+
+int gv_message_get_outcome(const cJSON *object, gv_outcome *outcome) {
+    char status[16];
+    int code;
+
+    memset(outcome, 0, sizeof *outcome);
+    if (!gv_message_text(object, "status", status, sizeof status) || (code = gv_outcome_parse(status)) < 0) {
+        return 0;
+    }
+    outcome->status = (gv_outcome_status)code;
+    outcome->time_s = gv_message_number(object, "time_s", 0);
+    outcome->time_min_s = gv_message_number(object, "time_min_s", 0);
+    outcome->spread = gv_message_number(object, "spread", 0);
+    outcome->call_s = gv_message_number(object, "call_s", 0);
+    outcome->samples = (int)gv_message_number(object, "samples", 0);
+    outcome->error = gv_message_number(object, "error", 0);
+    outcome->stopped = (int)gv_message_number(object, "stopped", 0);
+    outcome->cost_s = gv_message_number(object, "cost_s", 0);
+    gv_message_text(object, "reason", outcome->reason, sizeof outcome->reason);
+    return outcome->status != GV_OUTCOME_OK || outcome->time_s >= 0;
+}
+
+char *gv_outcome_print(const gv_outcome *outcome) {
+    cJSON *object = cJSON_CreateObject();
+    char *text;
+
+    gv_message_put_outcome(object, outcome);
+    text = cJSON_PrintUnformatted(object);
+    cJSON_Delete(object);
+    return text;
+}
+
+int gv_outcome_read(const char *line, gv_outcome *outcome) {
+    cJSON *object = cJSON_Parse(line);
+    int good = object != NULL && gv_message_get_outcome(object, outcome);
+
+    cJSON_Delete(object);
+    return good;
+}
+
+char *gv_request_print(const gv_request *request) {
+    cJSON *object = cJSON_CreateObject();
+    char *text;
+
+    cJSON_AddNumberToObject(object, "build_only", request->build_only);
+    gv_message_put_task(object, &request->task);
+    cJSON_AddStringToObject(object, "configuration", request->configuration);
+    cJSON_AddNumberToObject(object, "seed", (double)(request->seed & 0xffffffffffffull));
+    cJSON_AddNumberToObject(object, "least", request->effort.least);
+    cJSON_AddNumberToObject(object, "most", request->effort.most);
+    cJSON_AddNumberToObject(object, "least_s", request->effort.least_s);
+    cJSON_AddNumberToObject(object, "most_s", request->effort.most_s);
+    cJSON_AddNumberToObject(object, "stop_above", request->effort.stop_above);
+    text = cJSON_PrintUnformatted(object);
+    cJSON_Delete(object);
+    return text;
+}
+
+int gv_request_parse(const char *line, gv_request *request) {
+    cJSON *object = cJSON_Parse(line);
+    int good;
+
+    memset(request, 0, sizeof *request);
+    good = object != NULL && gv_message_get_task(object, &request->task) &&
+           gv_message_text(object, "configuration", request->configuration, sizeof request->configuration);
+    request->build_only = gv_message_number(object, "build_only", 0) != 0;
+    request->seed = (uint64_t)gv_message_number(object, "seed", 1);
+    request->effort.least = (int)gv_message_number(object, "least", 8);
+    request->effort.most = (int)gv_message_number(object, "most", 64);
+    request->effort.least_s = gv_message_number(object, "least_s", 0.02);
+    request->effort.most_s = gv_message_number(object, "most_s", 2);
+    request->effort.stop_above = gv_message_number(object, "stop_above", 1e30);
+    cJSON_Delete(object);
+    return good;
+}

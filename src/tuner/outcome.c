@@ -1,0 +1,57 @@
+#include "tuner/outcome.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tuner/subject.h"
+
+const char *gv_outcome_name(gv_outcome_status status) {
+    static const char *const name[] = {
+#define GV_OUTCOME_NAME(code, word, text) word,
+        GV_OUTCOME_TABLE(GV_OUTCOME_NAME)
+#undef GV_OUTCOME_NAME
+    };
+
+    return status < GV_OUTCOME_COUNT ? name[status] : "?";
+}
+
+int gv_outcome_parse(const char *name) {
+    for (int s = 0; s < GV_OUTCOME_COUNT; s++) {
+        if (strcmp(gv_outcome_name((gv_outcome_status)s), name) == 0) {
+            return s;
+        }
+    }
+    return -1;
+}
+
+int gv_task_same(const gv_task *a, const gv_task *b) {
+    return a->sinks == b->sinks && a->sources == b->sources && a->variant.features == b->variant.features &&
+           strcmp(a->variant.name, b->variant.name) == 0 && strcmp(a->kernel, b->kernel) == 0;
+}
+
+double gv_outcome_score(const gv_outcome *outcome) {
+    return outcome->status == GV_OUTCOME_OK && outcome->time_s > 0 ? outcome->time_s : INFINITY;
+}
+
+void gv_outcome_of_status(gravel_status status, gv_outcome *outcome) {
+    const char *message = gravel_error_message();
+
+    outcome->status = status == GRAVEL_ERR_BUILD      ? GV_OUTCOME_COMPILE
+                      : status == GRAVEL_ERR_ARGUMENT ? GV_OUTCOME_CONSTRAINT
+                                                      : GV_OUTCOME_LAUNCH;
+    snprintf(outcome->reason, sizeof outcome->reason, "%.200s", message);
+    /* one line: the compiler's log goes on for pages */
+    outcome->reason[strcspn(outcome->reason, "\r\n")] = '\0';
+}
+
+const gv_subject *gv_subject_find(const char *kernel) {
+    static const gv_subject *const subject[] = {&gv_subject_direct};
+
+    for (size_t s = 0; s < sizeof subject / sizeof subject[0]; s++) {
+        if (strcmp(subject[s]->space->kernel, kernel) == 0) {
+            return subject[s];
+        }
+    }
+    return NULL;
+}

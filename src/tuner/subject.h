@@ -1,0 +1,27 @@
+/* What the tuner can tune: for each kernel its space and how one candidate is built, verified and timed.  Runs in the
+ * worker process only. */
+#ifndef GV_SUBJECT_H
+#define GV_SUBJECT_H
+
+#include "host/context.h"
+#include "tuner/outcome.h"
+
+/* Told before each phase ("build", "verify", "time"), so that a death is put down to the right one. */
+typedef void (*gv_phase_fn)(const char *phase, void *user);
+
+typedef struct gv_subject {
+    const gv_space *space;
+    /* Inputs, kept from one candidate to the next. */
+    void *(*open)(void);
+    void (*close)(void *state);
+    void (*evaluate)(void *state, gravel_context *context, const gv_request *request, gv_phase_fn phase, void *user,
+                     gv_outcome *outcome);
+} gv_subject;
+
+extern const gv_subject gv_subject_direct;
+const gv_subject *gv_subject_find(const char *kernel); /* NULL: not tunable */
+
+/* Writes status and message of a failed library call into the outcome. */
+void gv_outcome_of_status(gravel_status status, gv_outcome *outcome);
+
+#endif

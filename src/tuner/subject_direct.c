@@ -1,0 +1,439 @@
+/* Direct summation as a subject: a Plummer-like pool of particles, of which the first are the sources and a stretch from
+ * a random place on are the sinks.
+ *
+ * A candidate must survive: outputs poisoned with NaN, canaries behind every output array, inputs uploaded again with
+ * masses scaled by a random factor (a result left over from another candidate is off by that factor), sampled sinks
+ * against the scalar reference, a second set of sinks (a kernel that writes nothing would repeat the first), and the
+ * first set once more, which must give the same bits. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cpu_ref/ref.h"
+#include "host/direct.h"
+#include "tuner/pool.h"
+#include "tuner/subject.h"
+#include "tuner/timing.h"
+
+enum { MOST_SAMPLES = 64, FEWEST_SAMPLES = 16, CAPACITY = 64 };
+static const double softening = 0x1p-7; /* exact in every precision */
+static const double canary = -1.2345678901234567e+89;
+
+static double now(void) {
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void *direct_open(void) {
+    return calloc(1, sizeof(gv_pool));
+}
+
+static void direct_close(void *state) {
+    if (state != NULL) {
+        gv_pool_free(state);
+        free(state);
+    }
+}
+
+typedef struct trial {
+    gv_pool *p;
+    const gv_request *request;
+    gravel_direct *direct;
+    size_t sinks;
+    int planes;
+    size_t from; /* pool index of the first sink */
+    double error_max;
+} trial;
+
+static gravel_vec vec_at(double *const x[3], size_t from) {
+    return GRAVEL_VEC_SOA(x[0] + from, x[1] + from, x[2] + from);
+}
+
+static gravel_status make_object(trial *t, gravel_context *context) {
+    const gv_task *task = &t->request->task;
+    gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
+    gravel_sources sources;
+    gravel_status status;
+
+    options.order = task->variant.order;
+    options.precision = task->variant.precision;
+    options.nearest = (task->variant.features & GV_DIRECT_NEAREST) != 0;
+    options.neighbour_capacity = (task->variant.features & GV_DIRECT_LISTS) != 0 ? CAPACITY : 0;
+    options.configuration = t->request->configuration;
+    status = gravel_direct_create(&t->direct, context, &options);
+    if (status != GRAVEL_OK || t->request->build_only) {
+        return status;
+    }
+    memset(&sources, 0, sizeof sources);
+    sources.count = task->sources;
+    sources.mass = t->p->scaled;
+    sources.id = t->p->id;
+    sources.pos = vec_at(t->p->x, 0);
+    sources.vel = vec_at(t->p->v, 0);
+    sources.acc = vec_at(t->p->a, 0);
+    return gravel_direct_write_sources(t->direct, 0, &sources);
+}
+
+static gravel_status call(trial *t, size_t from, int poison) {
+    gv_pool *p = t->p;
+    gravel_sinks sinks;
+    gravel_forces forces;
+    gravel_status status;
+
+    memset(&sinks, 0, sizeof sinks);
+    memset(&forces, 0, sizeof forces);
+    sinks.count = t->sinks;
+    sinks.id = p->id + from;
+    sinks.pos = vec_at(p->x, from);
+    sinks.vel = vec_at(p->v, from);
+    sinks.acc = vec_at(p->a, from);
+    sinks.radius = p->radius;
+    forces.acc = (gravel_vec_out){p->out[0], p->out[1], p->out[2], 1};
+    forces.pot = p->out[3];
+    if (t->planes > 4) {
+        forces.jerk = (gravel_vec_out){p->out[4], p->out[5], p->out[6], 1};
+    }
+    if (t->planes > 7) {
+        forces.snap = (gravel_vec_out){p->out[7], p->out[8], p->out[9], 1};
+    }
+    for (int c = 0; poison && c < t->planes; c++) {
+        for (size_t k = 0; k < t->sinks; k++) {
+            p->out[c][k] = NAN;
+        }
+        for (size_t k = 0; k < GV_POOL_CANARIES; k++) {
+            p->out[c][t->sinks + k] = canary;
+        }
+    }
+    status = gravel_direct_submit(t->direct, &sinks, softening);
+    return status == GRAVEL_OK ? gravel_direct_collect(t->direct, &forces, NULL) : status;
+}
+
+/* Every result written and finite, nothing behind the arrays touched. */
+static const char *check_all(const trial *t, size_t *where) {
+    for (int c = 0; c < t->planes; c++) {
+        for (size_t k = 0; k < t->sinks + GV_POOL_CANARIES; k++) {
+            *where = k;
+            if (k < t->sinks ? !isfinite(t->p->out[c][k]) : t->p->out[c][k] != canary) {
+                return k < t->sinks ? "a result was not written or is not finite" : "something wrote behind the results";
+            }
+        }
+    }
+    return NULL;
+}
+
+typedef struct samples {
+    int n;
+    double error[4][MOST_SAMPLES]; /* acc, jerk, snap, pot */
+} samples;
+
+static double norm(const double *const v[3], size_t k) {
+    return sqrt(v[0][k] * v[0][k] + v[1][k] * v[1][k] + v[2][k] * v[2][k]);
+}
+
+static double difference(double *const *out, size_t i, const double *const ref[3], size_t k) {
+    double dx = out[0][i] - ref[0][k], dy = out[1][i] - ref[1][k], dz = out[2][i] - ref[2][k];
+
+    return sqrt(dx * dx + dy * dy + dz * dz);
+}
+
+/* Compares up to `most` of the sinks just computed with the reference. */
+static gravel_status compare(trial *t, size_t from, uint64_t *state, int most, samples *got) {
+    gv_pool *p = t->p;
+    const gv_task *task = &t->request->task;
+    size_t at[MOST_SAMPLES];
+    double sink[9][MOST_SAMPLES], ref[GV_POOL_PLANES][MOST_SAMPLES], scale[MOST_SAMPLES];
+    int32_t id[MOST_SAMPLES];
+    const int room = MOST_SAMPLES - got->n, wanted = most < room ? most : room;
+    const int n = t->sinks < (size_t)wanted ? (int)t->sinks : wanted;
+    const gv_ref_particles sinks = {(size_t)n, NULL, id, sink[0], sink[1], sink[2], sink[3], sink[4], sink[5],
+                                    sink[6], sink[7], sink[8]};
+    const gv_ref_particles sources = {task->sources, p->scaled, p->id, p->x[0], p->x[1], p->x[2], p->v[0],
+                                      p->v[1], p->v[2], p->a[0], p->a[1], p->a[2]};
+    gv_ref_forces out;
+
+    for (int k = 0; k < n; k++) {
+        /* ends of the array always, the others anywhere */
+        at[k] = k == 0 ? t->sinks - 1 : k == 1 || t->sinks <= (size_t)n ? (size_t)k - 1 : gv_draw(state) % t->sinks;
+        id[k] = p->id[from + at[k]];
+        for (int d = 0; d < 3; d++) {
+            sink[d][k] = p->x[d][from + at[k]];
+            sink[3 + d][k] = p->v[d][from + at[k]];
+            sink[6 + d][k] = p->a[d][from + at[k]];
+        }
+    }
+    memset(&out, 0, sizeof out);
+    out.ax = ref[0], out.ay = ref[1], out.az = ref[2], out.pot = ref[3];
+    out.jx = ref[4], out.jy = ref[5], out.jz = ref[6];
+    out.sx = ref[7], out.sy = ref[8], out.sz = ref[9];
+    out.acc_scale = scale;
+    if (gv_ref_direct(GV_REF_DOUBLE, task->variant.order, &sinks, &sources, softening, NULL, 0, &out) != 0) {
+        return gv_fail(GRAVEL_ERR_INTERNAL, "the reference refuses the tuner's inputs");
+    }
+    for (int k = 0; k < n; k++, got->n++) {
+        const double *const acc[3] = {ref[0], ref[1], ref[2]}, *const jerk[3] = {ref[4], ref[5], ref[6]};
+        const double *const snap[3] = {ref[7], ref[8], ref[9]};
+
+        /* near the centre the field cancels; what rounding leaves scales with the sum of the terms, not with it */
+        got->error[0][got->n] = difference(p->out, at[k], acc, k) / fmax(norm(acc, k), 0.05 * scale[k]);
+        got->error[1][got->n] = t->planes > 4 ? difference(p->out + 4, at[k], jerk, k) / norm(jerk, k) : 0;
+        got->error[2][got->n] = t->planes > 7 ? difference(p->out + 7, at[k], snap, k) / norm(snap, k) : 0;
+        got->error[3][got->n] = fabs(p->out[3][at[k]] - ref[3][k]) / fabs(ref[3][k]);
+    }
+    return GRAVEL_OK;
+}
+
+/* The house's ceilings (DESIGN: mean and largest relative error at N = 16384) with room: 3 for a sample's median against
+ * a mean and 6 for the largest of other particles than those they were measured on; cancellation and rounding of sums
+ * grow with sqrt(N). */
+static const char *judge(trial *t, samples *got, double *worst) {
+    static const double ceiling[3][4][2] = {
+        {{5e-7, 2e-4}, {4e-6, 3e-4}, {6e-6, 4e-4}, {3e-8, 1e-6}},
+        {{1e-7, 2e-6}, {5e-7, 1e-5}, {1e-6, 2e-5}, {2e-8, 2e-7}},
+        {{1e-14, 1e-13}, {1e-13, 1e-12}, {1e-12, 1e-11}, {1e-14, 1e-13}},
+    };
+    static const char *const text[4] = {"acc is wrong", "jerk is wrong", "snap is wrong", "pot is wrong"};
+    double growth = sqrt(fmax(1, (double)t->request->task.sources / 16384));
+
+    for (int q = 0; q < 4; q++) {
+        const double *limit = ceiling[t->request->task.variant.precision][q];
+        double median, most = 0;
+        gv_series series;
+
+        for (int k = 0; k < got->n; k++) {
+            most = got->error[q][k] > most || isnan(got->error[q][k]) ? got->error[q][k] : most;
+        }
+        gv_series_of(got->error[q], got->n, &series);
+        median = series.median;
+        if (q == 0) {
+            t->error_max = fmax(t->error_max, most);
+        }
+        if (!(median <= 3 * growth * limit[0]) || !(most <= 6 * growth * limit[1])) {
+            *worst = most;
+            return text[q];
+        }
+    }
+    return NULL;
+}
+
+static int samples_per_set(const gv_task *task) {
+    double n = 2e6 / (double)task->sources;
+
+    return n < FEWEST_SAMPLES ? FEWEST_SAMPLES : n > MOST_SAMPLES ? MOST_SAMPLES : (int)n;
+}
+
+static void wrong(gv_outcome *outcome, double error, const char *why) {
+    outcome->status = GV_OUTCOME_WRONG;
+    outcome->error = isfinite(error) ? error : 0;
+    snprintf(outcome->reason, sizeof outcome->reason, "%s", why);
+}
+
+/* 1 if the results now in out[] pass. */
+static int check_set(trial *t, size_t from, uint64_t *state, samples *got, gv_outcome *outcome) {
+    char text[128];
+    size_t where = 0;
+    const char *why = check_all(t, &where);
+    gravel_status status;
+
+    if (why != NULL) {
+        snprintf(text, sizeof text, "%s (sink %zu of %zu)", why, where, t->sinks);
+        wrong(outcome, 0, text);
+        return 0;
+    }
+    status = compare(t, from, state, samples_per_set(&t->request->task), got);
+    if (status != GRAVEL_OK) {
+        gv_outcome_of_status(status, outcome);
+        return 0;
+    }
+    return 1;
+}
+
+/* Sinks that are sources, as far as there are so many; with `anywhere` every fourth set may hold others as well. */
+static size_t any_stretch(const trial *t, uint64_t *state, int anywhere) {
+    size_t n = t->request->task.sources;
+
+    if (n < t->sinks || (anywhere && gv_draw(state) % 4 == 0)) {
+        n = (n > t->sinks ? n : t->sinks) + GV_POOL_SPARE;
+    }
+    return gv_draw(state) % (n - t->sinks + 1);
+}
+
+/* Enough sets for FEWEST_SAMPLES samples, two at least. */
+static int verify(trial *t, uint64_t *state, gv_outcome *outcome) {
+    samples got = {0, {{0}}};
+    double worst = 0;
+    const char *why;
+    int sets = 0;
+
+    for (; got.n < FEWEST_SAMPLES || sets < 2; sets++) {
+        size_t from = any_stretch(t, state, sets > 0);
+        gravel_status status = call(t, from, 1);
+
+        if (status != GRAVEL_OK) {
+            gv_outcome_of_status(status, outcome);
+            return 0;
+        }
+        if (!check_set(t, from, state, &got, outcome)) {
+            return 0;
+        }
+        if (sets == 0) {
+            t->from = from;
+            for (int c = 0; c < t->planes; c++) {
+                memcpy(t->p->first[c], t->p->out[c], t->sinks * sizeof(double));
+            }
+        }
+        /* a large set has samples enough: the second one is checked after the timing */
+        if (t->sinks >= FEWEST_SAMPLES) {
+            break;
+        }
+    }
+    why = judge(t, &got, &worst);
+    if (why != NULL) {
+        char text[128];
+
+        snprintf(text, sizeof text, "%s: relative error %.3g", why, worst);
+        wrong(outcome, worst, text);
+    }
+    return why == NULL;
+}
+
+static gravel_status timed(void *user, double *device_s, double *call_s) {
+    trial *t = user;
+    double start = now();
+    gravel_status status = call(t, t->from, 0);
+
+    *call_s = now() - start;
+    return status == GRAVEL_OK ? gravel_direct_kernel_time(t->direct, device_s) : status;
+}
+
+/* Another set of sinks, then the first one again: same bits. */
+static int verify_again(trial *t, uint64_t *state, gv_outcome *outcome) {
+    samples got = {0, {{0}}};
+    double worst = 0;
+    const char *why = NULL;
+
+    for (int set = 0; set < 2; set++) {
+        size_t from = set == 0 ? any_stretch(t, state, 1) : t->from;
+        gravel_status status = call(t, from, 1);
+
+        if (status != GRAVEL_OK) {
+            gv_outcome_of_status(status, outcome);
+            return 0;
+        }
+        if (set == 0 && t->sinks >= FEWEST_SAMPLES) {
+            if (!check_set(t, from, state, &got, outcome)) {
+                return 0;
+            }
+            why = judge(t, &got, &worst);
+        }
+        for (int c = 0; set == 1 && c < t->planes; c++) {
+            if (memcmp(t->p->first[c], t->p->out[c], t->sinks * sizeof(double)) != 0) {
+                why = "the same input gave other bits the second time";
+            }
+        }
+        if (why != NULL) {
+            wrong(outcome, worst, why);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Compiles; on a CPU the driver finishes the machine code at the first launch only. */
+static gravel_status build(trial *t, gravel_context *context) {
+    cl_kernel kernel;
+    gravel_status status = make_object(t, context);
+
+    if (status == GRAVEL_OK) {
+        status = gv_direct_force_kernel(t->direct, &t->direct->named, 0, &kernel);
+    }
+    if (status == GRAVEL_OK && t->request->build_only && t->direct->limits.info.type == GRAVEL_DEVICE_CPU) {
+        static const double zero[3] = {0, 0, 0}, one = 1;
+        gravel_sources source;
+        gravel_sinks sink;
+
+        memset(&source, 0, sizeof source);
+        memset(&sink, 0, sizeof sink);
+        source.count = sink.count = 1;
+        source.mass = &one;
+        source.pos = sink.pos = (gravel_vec){&zero[0], &zero[1], &zero[2], 1};
+        status = gravel_direct_write_sources(t->direct, 0, &source);
+        status = status == GRAVEL_OK ? gravel_direct_submit(t->direct, &sink, softening) : status;
+        if (status == GRAVEL_OK) {
+            const gravel_forces none = {.pot = NULL};
+
+            status = gravel_direct_collect(t->direct, &none, NULL);
+        }
+    }
+    return status;
+}
+
+static void time_it(trial *t, uint64_t *state, gv_phase_fn phase, void *user, gv_outcome *outcome) {
+    const gv_effort *effort = &t->request->effort;
+    gv_timing_rule rule = GV_TIMING_RULE_INIT;
+    gv_timing timing;
+    gravel_status status;
+
+    rule.least = effort->least;
+    rule.most = effort->most;
+    rule.least_s = effort->least_s;
+    rule.most_s = effort->most_s;
+    rule.stop_above = effort->stop_above;
+    phase("time", user);
+    status = gv_timing_run(&rule, timed, t, &timing);
+    if (status != GRAVEL_OK) {
+        gv_outcome_of_status(status, outcome);
+        return;
+    }
+    if (!timing.stopped) {
+        phase("verify", user);
+        if (!verify_again(t, state, outcome)) {
+            return;
+        }
+    }
+    outcome->status = GV_OUTCOME_OK;
+    outcome->time_s = timing.device.median;
+    outcome->time_min_s = timing.device.least;
+    outcome->spread = timing.device.spread;
+    outcome->call_s = timing.call.median;
+    outcome->samples = timing.samples;
+    outcome->stopped = timing.stopped;
+    outcome->error = t->error_max;
+}
+
+static void direct_evaluate(void *state, gravel_context *context, const gv_request *request, gv_phase_fn phase,
+                            void *user, gv_outcome *outcome) {
+    trial t = {state, request, NULL, request->task.sinks, 4 + 3 * (request->task.variant.order / 2 - 1), 0, 0};
+    uint64_t seed = request->seed;
+    gravel_status status = GRAVEL_OK;
+    double scale = 0.5 + 1.5 * gv_uniform(&seed);
+
+    memset(outcome, 0, sizeof *outcome);
+    if (!request->build_only) {
+        size_t need = (request->task.sources > t.sinks ? request->task.sources : t.sinks) + GV_POOL_SPARE;
+
+        if (!gv_pool_fill(t.p, need) || !gv_pool_reserve_outputs(t.p, t.sinks)) {
+            status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu particles", need);
+        }
+        for (size_t k = 0; status == GRAVEL_OK && k < request->task.sources; k++) {
+            t.p->scaled[k] = t.p->mass[k] * scale;
+        }
+    }
+    phase("build", user);
+    status = status == GRAVEL_OK ? build(&t, context) : status;
+    if (status != GRAVEL_OK) {
+        gv_outcome_of_status(status, outcome);
+    } else if (!request->build_only) {
+        phase("verify", user);
+        if (verify(&t, &seed, outcome)) {
+            time_it(&t, &seed, phase, user, outcome);
+        }
+    }
+    gravel_direct_release(t.direct);
+}
+
+const gv_subject gv_subject_direct = {&gv_direct_space, direct_open, direct_close, direct_evaluate};
