@@ -1,0 +1,12 @@
+/* Measured facts of a device, kept as <cache_dir>/facts-<device>.json for people to read as well. */
+#ifndef GV_FACTS_H
+#define GV_FACTS_H
+
+#include "host/context.h"
+
+/* 1 if there is a usable file of this device, driver, size and measuring kernels */
+int gv_facts_load(gravel_context *context, int device, gravel_device_facts *facts);
+/* Failing costs only the next measurement. */
+void gv_facts_store(gravel_context *context, int device, const gravel_device_facts *facts);
+
+#endif
