@@ -23,7 +23,8 @@ static int check_input(gv_force_job *job) {
                opts->in);
         return GV_EXIT_USAGE;
     }
-    if (opts->sinks.first >= p->count || (opts->sinks.count != SIZE_MAX && opts->sinks.count > p->count - opts->sinks.first)) {
+    if (opts->sinks.first >= p->count ||
+        (opts->sinks.count != SIZE_MAX && opts->sinks.count > p->count - opts->sinks.first)) {
         gv_say(GV_FORCE, "--sinks: %s has the particles 0 to %zu", opts->in, p->count - 1);
         return GV_EXIT_USAGE;
     }
@@ -166,7 +167,7 @@ static const gv_opt opts_table[] = {
     {.name = "nearest", .kind = GV_OPT_FLAG, .offset = offsetof(gv_force_options, nearest),
      .help = "write nn_id and nn_r: the nearest neighbour and how far it\nis (-1 and inf: none)"},
     {.name = "neighbours-within", .kind = GV_OPT_REAL, .offset = offsetof(gv_force_options, radius), .value = "H",
-     .help = "write n_ngb and the ids of the neighbours at distance <= H", .fallback = "-1", .low = -1, .high = INFINITY},
+     .help = "write n_ngb and the ids of the neighbours at distance <= H", .fallback = "-1", .low = 0, .high = INFINITY},
     {.name = "neighbours-capacity", .kind = GV_OPT_SIZE, .offset = offsetof(gv_force_options, capacity), .value = "K",
      .help = "at most K neighbours in a list; n_ngb is the true count", .fallback = "256", .low = 1, .high = 1048576},
     {.name = "sinks", .kind = GV_OPT_RANGE, .offset = offsetof(gv_force_options, sinks), .value = "FIRST:COUNT",

@@ -179,6 +179,9 @@ static void keep_sample(gv_force_job *job, const gv_force_set *set, size_t done,
                                     set->jy, set->jz, set->sx, set->sy,  set->sz};
     const gv_force_set *s = &job->sample;
     double *const to[10] = {s->ax, s->ay, s->az, s->pot, s->jx, s->jy, s->jz, s->sx, s->sy, s->sz};
+    if (job->checked == 0) {
+        return;
+    }
     for (size_t k = (done + job->check_step - 1) / job->check_step; k < job->checked; k++) {
         const size_t i = k * job->check_step - done;
         if (i >= count) {

@@ -290,7 +290,8 @@ static int set_value(const char *full_name, const gv_opt *opt, const char *sourc
         }
         return -1;
     }
-    if ((opt->low != 0 || opt->high != 0) && limited_number(opt, place, &number) &&
+    /* a default may lie outside: it then stands for "not given" */
+    if (text != opt->fallback && (opt->low != 0 || opt->high != 0) && limited_number(opt, place, &number) &&
         (number < opt->low || number > opt->high)) {
         if (isinf(opt->high)) {
             fprintf(stderr, "%s: %s: %s is too small; at least %g\n", full_name, source, text, opt->low);

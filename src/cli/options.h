@@ -44,7 +44,8 @@ typedef struct gv_opt {
     size_t offset;
     const char *value;       /* shown in the help: "FILE"; the choices for CHOICE and CHOICES */
     const char *help;        /* lines separated by \n */
-    const char *fallback;    /* default, as it would be typed; NULL: the struct keeps zero */
+    const char *fallback;    /* default, as it would be typed; NULL: the struct keeps zero; "-1" outside the limits
+                              * stands for "not given" and is not shown */
     const char *environment; /* read where the option is not given; NULL: none */
     double low, high;        /* limits of numbers; both 0: none */
     int required;

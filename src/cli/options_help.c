@@ -31,7 +31,7 @@ static void print_option(const gv_opt *opt) {
         used = 0;
     }
     print_indented(opt->help, HELP_COLUMN - used);
-    if (opt->fallback != NULL && opt->fallback[0] != '\0') {
+    if (opt->fallback != NULL && strcmp(opt->fallback, "-1") != 0) { /* -1: not given */
         printf("%*s(default %s)\n", HELP_COLUMN, "", opt->fallback);
     }
     if (opt->environment != NULL) {

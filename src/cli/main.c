@@ -1,0 +1,31 @@
+/* gravel: the program.  The table below is all of it; each subcommand has its file. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char *const about =
+    "gravel " GRAVEL_VERSION ": gravitational N-body forces on any OpenCL device\n\n";
+
+int main(int argc, char **argv) {
+    const gv_command table[] = {
+        gv_cmd_devices,
+        {.name = "ic", .summary = "make initial conditions", .sub = gv_cmd_ic},
+        gv_cmd_force,
+        {.name = "bench", .summary = "measure speed against the device's own limits", .sub = gv_cmd_bench},
+        {.name = NULL},
+    };
+    if (argc >= 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
+        printf("gravel %s\n", gravel_version());
+    } else {
+        if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+            fputs(about, stdout);
+        }
+        const int code = gv_command_dispatch("gravel", table, argc - 1, argv + 1);
+        if (code != GV_EXIT_OK) {
+            return code;
+        }
+    }
+    const gravel_status status = gv_cli_flush();
+    return status != GRAVEL_OK ? (gv_cli_fail("gravel", status), GV_EXIT_FAILURE) : GV_EXIT_OK;
+}
