@@ -60,24 +60,68 @@ static gravel_status choose_folders(gravel_context *context, const gravel_contex
     return ok ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for the names of folders");
 }
 
-/* A part of a device with `units` compute units; owned by the context. */
-static gravel_status make_sub_device(const gv_found *found, int units, gv_device *device)
+/* The parts of one device: every choice of this index, in their order; the sub-devices are owned by the context. */
+static gravel_status make_sub_devices(const gv_found *found, const gv_choice *choice, gravel_context *context, int first)
 {
-    const cl_device_partition_property wanted[] = {CL_DEVICE_PARTITION_BY_COUNTS, units,
-                                                   CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
-    cl_device_id id;
-    cl_uint n = 0;
+    cl_device_partition_property wanted[GV_MAX_CHOICES + 3] = {CL_DEVICE_PARTITION_BY_COUNTS};
+    cl_device_id ids[GV_MAX_CHOICES];
+    cl_uint count = 0, made = 0, at = 0;
+    gravel_status status = GRAVEL_OK;
 
-    cl_int code = clCreateSubDevices(found->id, wanted, 1, &id, &n);
-    if (code != CL_SUCCESS || n == 0) {
+    for (int i = first; i < context->n_devices; i++) {
+        if (choice[i].index == choice[first].index) {
+            wanted[++count] = choice[i].compute_units;
+        }
+    }
+    wanted[count + 1] = CL_DEVICE_PARTITION_BY_COUNTS_LIST_END;
+    cl_int code = clCreateSubDevices(found->id, wanted, count, ids, &made);
+    if (code != CL_SUCCESS || made != count) {
         gv_fail_cl(code != CL_SUCCESS ? code : CL_DEVICE_PARTITION_FAILED,
-                   "a sub-device of %d compute units of %s cannot be made", units, found->info.name);
+                   "%s cannot be divided into parts, the first of %d compute units", found->info.name,
+                   choice[first].compute_units);
         return GRAVEL_ERR_UNSUPPORTED;
     }
-    device->id = id;
-    device->is_sub_device = 1;
-    gravel_status status = gv_device_describe(id, found->info.platform, &device->info);
-    device->info.index = found->info.index;
+    for (int i = first; i < context->n_devices; i++) {
+        gv_device *device = &context->device[i];
+        if (choice[i].index != choice[first].index) {
+            continue;
+        }
+        device->id = ids[at++];
+        device->is_sub_device = 1;
+        gravel_status one = gv_device_describe(device->id, found->info.platform, &device->info);
+        device->info.index = found->info.index;
+        status = status == GRAVEL_OK ? one : status;
+    }
+    return status;
+}
+
+static gravel_status take_devices(gravel_context *context, const gv_found *found, const gv_choice *choice, int n,
+                                  int no_fp64)
+{
+    gravel_status status = GRAVEL_OK;
+
+    context->device = calloc((size_t)n, sizeof *context->device);
+    if (!context->device) {
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for %d devices", n);
+    }
+    context->n_devices = n;
+    context->platform = found[choice[0].index].platform;
+    for (int i = 0; status == GRAVEL_OK && i < n; i++) {
+        const gv_found *f = &found[choice[i].index];
+        gv_device *device = &context->device[i];
+        if (f->platform != context->platform) {
+            status = gv_fail(GRAVEL_ERR_ARGUMENT, "a context holds devices of one platform; %s is of another than %s",
+                             f->info.name, context->device[0].info.name);
+        } else if (choice[i].compute_units == 0) {
+            device->info = f->info;
+            device->id = f->id;
+        } else if (!device->is_sub_device) {
+            status = make_sub_devices(f, choice, context, i);
+        }
+        if (no_fp64) {
+            gv_device_hide_fp64(&device->info);
+        }
+    }
     return status;
 }
 
@@ -85,7 +129,6 @@ static gravel_status choose_devices(gravel_context *context, const gravel_contex
 {
     const char *selection = options->device ? options->device : gv_env("GRAVEL_DEVICE");
     gv_choice choice[GV_MAX_CHOICES];
-    gravel_device_info *list = NULL;
     gv_found *found;
     int count, n;
 
@@ -93,7 +136,7 @@ static gravel_status choose_devices(gravel_context *context, const gravel_contex
     if (status != GRAVEL_OK) {
         return status;
     }
-    list = calloc((size_t)count, sizeof *list);
+    gravel_device_info *list = calloc((size_t)count, sizeof *list);
     if (!list) {
         status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the list of devices");
         goto out;
@@ -102,29 +145,8 @@ static gravel_status choose_devices(gravel_context *context, const gravel_contex
         list[i] = found[i].info;
     }
     status = gv_device_select(selection, list, count, choice, &n);
-    if (status != GRAVEL_OK) {
-        goto out;
-    }
-    context->device = calloc((size_t)n, sizeof *context->device);
-    if (!context->device) {
-        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for %d devices", n);
-        goto out;
-    }
-    context->platform = found[choice[0].index].platform;
-    for (int i = 0; status == GRAVEL_OK && i < n; i++) {
-        const gv_found *f = &found[choice[i].index];
-        context->n_devices = i + 1;
-        context->device[i].info = f->info;
-        context->device[i].id = f->id;
-        if (f->platform != context->platform) {
-            status = gv_fail(GRAVEL_ERR_ARGUMENT, "a context holds devices of one platform; %s is of another than %s",
-                             f->info.name, context->device[0].info.name);
-        } else if (choice[i].compute_units > 0) {
-            status = make_sub_device(f, choice[i].compute_units, &context->device[i]);
-        }
-        if (options->no_fp64) {
-            gv_device_hide_fp64(&context->device[i].info);
-        }
+    if (status == GRAVEL_OK) {
+        status = take_devices(context, found, choice, n, options->no_fp64);
     }
 out:
     free(list);

@@ -51,14 +51,17 @@ static double merit(const gravel_device_info *info)
     return type * 1e12 + (double)info->compute_units * (info->clock_mhz > 0 ? info->clock_mhz : 1000);
 }
 
-static int is_taken(const gv_choice *choice, int n, int index)
+/* Compute units of a device that earlier choices leave: a whole device leaves none. */
+static int units_left(const gravel_device_info *info, int index, const gv_choice *choice, int n)
 {
+    int left = info->compute_units;
+
     for (int i = 0; i < n; i++) {
         if (choice[i].index == index) {
-            return 1;
+            left -= choice[i].compute_units > 0 ? choice[i].compute_units : left;
         }
     }
-    return 0;
+    return left;
 }
 
 static int is_number(const char *text)
@@ -76,8 +79,10 @@ static int matches(const gravel_device_info *info, const char *word)
     return contains(info->name, word);
 }
 
-/* The best device that the word means and that is not taken; an index means its device even so.  -1: none. */
-static int find(const char *word, const gravel_device_info *list, int count, const gv_choice *taken, int n_taken)
+/* The best device that the word means with as many units left (0: all of them); an index means its device even so.
+ * -1: none. */
+static int find(const char *word, int units, const gravel_device_info *list, int count, const gv_choice *taken,
+                int n_taken)
 {
     int best = -1;
 
@@ -86,45 +91,60 @@ static int find(const char *word, const gravel_device_info *list, int count, con
         return index < count ? (int)index : -1;
     }
     for (int i = 0; i < count; i++) {
-        if (matches(&list[i], word) && !is_taken(taken, n_taken, i) && (best < 0 || merit(&list[i]) > merit(&list[best]))) {
+        int left = units_left(&list[i], i, taken, n_taken);
+        if (matches(&list[i], word) && left >= (units > 0 ? units : list[i].compute_units) &&
+            (best < 0 || merit(&list[i]) > merit(&list[best]))) {
             best = i;
         }
     }
     return best;
 }
 
-static gravel_status select_word(char *word, const gravel_device_info *list, int count, gv_choice *choice, int *n)
+/* Splits "cpu:4" into word and number; 0 where there is no such ending. */
+static int split_units(char *word, int *units)
 {
-    int index = find(word, list, count, choice, *n);
-    int units = 0;
     char *colon = strrchr(word, ':');
 
-    /* "cpu:4"; a name may hold a colon itself, so the whole word comes first */
-    if (index < 0 && colon && is_number(colon + 1)) {
-        units = strlen(colon + 1) < 9 ? (int)strtol(colon + 1, NULL, 10) : INT32_MAX;
-        *colon = '\0';
-        index = find(word, list, count, choice, *n);
-        *colon = ':';
-    } else {
-        colon = NULL;
+    if (!colon || !is_number(colon + 1)) {
+        return 0;
+    }
+    *units = strlen(colon + 1) < 9 ? (int)strtol(colon + 1, NULL, 10) : INT32_MAX;
+    *colon = '\0';
+    return 1;
+}
+
+static gravel_status select_word(char *word, const gravel_device_info *list, int count, gv_choice *choice, int *n)
+{
+    int units = 0, part = 0;
+
+    /* a name may hold a colon itself, so the whole word comes first */
+    int index = find(word, 0, list, count, choice, *n);
+    if (index < 0 && split_units(word, &units)) {
+        part = 1;
+        index = find(word, units, list, count, choice, *n);
     }
     if (index < 0) {
-        return fail_list(list, count, *n > 0 ? "no further device fits" : "no device fits", word);
+        /* the part may be too large for every device that the name fits */
+        index = part ? find(word, 1, list, count, choice, *n) : -1;
+        return index < 0 ? fail_list(list, count, *n > 0 ? "no further device fits" : "no device fits", word)
+                         : gv_fail(GRAVEL_ERR_ARGUMENT, "device '%s:%d': %s has %d compute units to give", word, units,
+                                   list[index].name, units_left(&list[index], index, choice, *n));
     }
-    if (is_taken(choice, *n, index)) {
+    int left = units_left(&list[index], index, choice, *n);
+    if (left < (part ? 1 : list[index].compute_units)) {
         return gv_fail(GRAVEL_ERR_ARGUMENT, "device '%s': %s is named twice", word, list[index].name);
     }
-    if (colon && (units < 1 || units > list[index].compute_units)) {
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "device '%s': %s has 1 to %d compute units to give, not %s", word,
-                       list[index].name, list[index].compute_units, colon + 1);
+    if (part && (units < 1 || units > left)) {
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "device '%s:%d': %s has %d compute units to give", word, units,
+                       list[index].name, left);
     }
     if (*n == GV_MAX_CHOICES) {
         return gv_fail(GRAVEL_ERR_ARGUMENT, "more than %d devices in one context", GV_MAX_CHOICES);
     }
-    if (strcmp(list[index].platform, list[*n > 0 ? choice[0].index : index].platform) != 0) {
+    const gravel_device_info *first = &list[*n > 0 ? choice[0].index : index];
+    if (strcmp(list[index].platform, first->platform) != 0) {
         return gv_fail(GRAVEL_ERR_ARGUMENT, "device '%s': a context holds devices of one platform; %s is of %s, %s of %s",
-                       word, list[choice[0].index].name, list[choice[0].index].platform, list[index].name,
-                       list[index].platform);
+                       word, first->name, first->platform, list[index].name, list[index].platform);
     }
     choice[*n].index = index;
     choice[*n].compute_units = units == list[index].compute_units ? 0 : units;
