@@ -1,0 +1,48 @@
+/* What the tree kernels share: the layout of bodies, cells and groups in memory.
+ *
+ * Positions are in box units: the host subtracts the origin and scales by a power of two so that all bodies start
+ * within [-1, 1]; masses are scaled likewise.  Numbers that a small or far-off system would overflow or lose stay tame.
+ *
+ * A body is one vector {x, y, z, m}; with GV_PRECISION 1 (ds) a second vector holds the low words.
+ *
+ * A cell is GV_CELL vectors of four:
+ *   0  x, y, z  centre of mass         m      mass
+ *   1  k        opening size^2         b      guard^2 = (bmax / 0.8)^2
+ *      first    first child, or the leaf's first body       info   GV_LEAF | bodies, or the number of children
+ *   2  qxx, qxy, qxz, qyy
+ *   3  qyz, qzz   half second moments about the centre of mass, trace kept   bmax   distance of the farthest body
+ * A cell may act as a whole on a group if the squared distance of the group's box exceeds k * group's factor and b.
+ *
+ * A group is GV_GROUP_WORDS vectors of four:
+ *   0  x, y, z  centre of its box      scale  unit of length of its local expansion
+ *   1  half sides of the box           open   factor of k
+ *   2  far      factor of the mass^(1/3) for the local expansion: far cells have R^2 > far * m^(1/3)
+ *      reach    (radius / 0.6)^2, the least R^2 of a far cell;  first sink;  number of sinks
+ */
+#include "lib/real.h"
+
+#define GV_CELL 4
+#define GV_GROUP_WORDS 3
+#define GV_LEAF 0x80000000u
+#define GV_FIRSTBORN 0x40000000u /* its parent starts at the same body */
+#define GV_COUNT 0x3fffffffu
+#define GV_LEVELS 22 /* 0: the root ... 21: the last digit of a key */
+#define GV_NO_BODY 0xffffffffu
+
+/* integers among reals: moved, never computed with */
+#if GV_PRECISION == GV_DP
+#define gv_hold(u) as_double((ulong)(u))
+#define gv_held(s) ((uint)as_ulong(s))
+#else
+#define gv_hold(u) as_float((uint)(u))
+#define gv_held(s) as_uint(s)
+#endif
+
+/* cells before `level`, in level order */
+static inline uint gv_level_first(__global const uint *level_total, uint level)
+{
+    uint first = 0;
+    for (uint l = 0; l < level; l++)
+        first += level_total[l];
+    return first;
+}

@@ -1,0 +1,231 @@
+/* The walk of a group of sinks by one work-item, over explicit lanes: the shape for CPUs, where barriers are slow and a
+ * work-item drives a SIMD unit.  The tests and lists are those of walk_group.cl:
+ *
+ *   stack of cells --(GV_LANES are tested at once)--> opened: children back to the stack
+ *                                                     far:    into the group's local expansion, GV_LANES cells at once
+ *                                                     near, leaf: lists; from there onto GV_LANES sinks at once
+ *
+ *   GV_LANES    sinks or cells in one vector;  GV_N_GROUP  sinks of a group, a multiple of GV_LANES
+ *   GV_STACK    cells the stack can hold;      GV_TILE     length of the lists of near cells and of leaves
+ */
+#include "tree/cell.h"
+#include "lib/lanes.h"
+#include "tree/interact.h"
+
+#if GV_N_GROUP % GV_LANES
+#error "GV_N_GROUP must be a multiple of GV_LANES"
+#endif
+#define GV_VECTORS (GV_N_GROUP / GV_LANES)
+#define GV_RESERVE (7 * GV_LEVELS + 16)
+#if GV_STACK < 2 * GV_RESERVE
+#error "GV_STACK must be at least 340"
+#endif
+#define GV_LIST (GV_TILE + GV_LANES)
+#if GV_PRECISION == GV_DP
+#define GV_HELD(v) GV_PASTE(convert_uint, GV_LANES)(GV_PASTE(as_ulong, GV_LANES)(v))
+#define gv_narrow(mask) GV_PASTE(convert_int, GV_LANES)(mask)
+#else
+#define GV_HELD(v) GV_PASTE(as_uint, GV_LANES)(v)
+#define gv_narrow(mask) (mask)
+#endif
+#define GV_STORE_UINT GV_PASTE(vstore, GV_LANES)
+
+typedef struct gv_sinks {
+    gv_real x[GV_VECTORS], y[GV_VECTORS], z[GV_VECTORS];
+    gv_uint self[GV_VECTORS];
+    gv_force f[GV_VECTORS];
+} gv_sinks;
+
+/* piece[k] = {first body, bodies} */
+static inline void gv_eval_leaves(gv_sinks *sinks, __global const gv_scalar4 *body, const uint *first, const uint *count,
+                                  uint n, uint2 own, gv_scalar eps2)
+{
+    for (int v = 0; v < GV_VECTORS; v++) {
+        gv_real x = sinks->x[v], y = sinks->y[v], z = sinks->z[v];
+        gv_force f = sinks->f[v];
+        for (uint k = 0; k < n; k++) {
+            uint start = first[k], end = start + count[k];
+            if (end > own.x && start < own.x + own.y) {
+                for (uint j = start; j < end; j++) {
+                    gv_scalar4 b = body[j];
+                    gv_pair_add_other(&f, b.x - x, b.y - y, b.z - z, (gv_real)(b.w), eps2,
+                                      gv_widen((gv_uint)(j) != sinks->self[v]));
+                }
+            } else {
+                for (uint j = start; j < end; j++) {
+                    gv_scalar4 b = body[j];
+                    gv_pair_add(&f, b.x - x, b.y - y, b.z - z, (gv_real)(b.w), eps2);
+                }
+            }
+        }
+        sinks->f[v] = f;
+    }
+}
+
+static inline void gv_eval_cells(gv_sinks *sinks, __global const gv_scalar4 *cell, const uint *from, uint n,
+                                 gv_scalar eps2)
+{
+    for (int v = 0; v < GV_VECTORS; v++) {
+        gv_force f = sinks->f[v];
+        for (uint k = 0; k < n; k++) {
+            __global const gv_scalar4 *at = cell + GV_CELL * (size_t)from[k];
+            gv_scalar4 z = at[0], q = at[2], r = at[3];
+            gv_moments c;
+            c.m = z.w;
+            c.xx = q.x, c.xy = q.y, c.xz = q.z, c.yy = q.w, c.yz = r.x, c.zz = r.y;
+            gv_cell_force(&f, sinks->x[v] - z.x, sinks->y[v] - z.y, sinks->z[v] - z.z, c, eps2);
+        }
+        sinks->f[v] = f;
+    }
+}
+
+static inline void gv_eval_far(gv_local *sum, __global const gv_scalar4 *cell, const uint *from, gv_scalar4 centre,
+                               gv_scalar inverse_scale, gv_scalar eps2, uint n)
+{
+    gv_real a[8], b[8];
+    uint which[GV_LANES];
+    gv_scalar keep[GV_LANES];
+    for (uint k = 0; k < GV_LANES; k++) {
+        which[k] = from[k < n ? k : 0];
+        keep[k] = k < n ? 1 : 0;
+    }
+    gv_load_records(cell, GV_CELL, which, a);
+    gv_load_records(cell + 2, GV_CELL, which, b);
+    gv_real here = gv_load(keep), per2 = here * (inverse_scale * inverse_scale);
+    gv_moments c;
+    c.m = a[3] * here;
+    c.xx = b[0] * per2, c.xy = b[1] * per2, c.xz = b[2] * per2;
+    c.yy = b[3] * per2, c.yz = b[4] * per2, c.zz = b[5] * per2;
+    gv_cell_expand(sum, (centre.x - a[0]) * inverse_scale, (centre.y - a[1]) * inverse_scale,
+                   (centre.z - a[2]) * inverse_scale, c, eps2 * inverse_scale * inverse_scale);
+}
+
+/* arguments and results as gv_tree_walk of walk_group.cl */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *body, __global const gv_scalar4 *points,
+                  __global const uint *list, __global const uint *index, int own, __global const gv_scalar4 *group,
+                  gv_scalar eps2, __global gv_scalar4 *out, __global uint4 *counts)
+{
+    uint stack[GV_STACK + 8], near[GV_LIST], far[2 * GV_LANES], leaf[GV_LIST], leaf_count[GV_LIST];
+    uint g = get_group_id(0), top = 1, n_near = 0, n_far = 0, n_leaf = 0;
+    uint4 did = (uint4)(0);
+    gv_scalar4 g0 = group[GV_GROUP_WORDS * g], g1 = group[GV_GROUP_WORDS * g + 1], g2 = group[GV_GROUP_WORDS * g + 2];
+    gv_scalar inverse_scale = GV_R(1.0) / g0.w;
+    uint first_sink = gv_held(g2.z), n_sinks = gv_held(g2.w);
+
+    gv_sinks sinks;
+    for (int v = 0; v < GV_VECTORS; v++) {
+        gv_scalar x[GV_LANES], y[GV_LANES], z[GV_LANES];
+        uint self[GV_LANES];
+        for (uint l = 0; l < GV_LANES; l++) {
+            uint k = min(v * GV_LANES + l, n_sinks - 1);
+            uint at = list ? list[first_sink + k] : first_sink + k;
+            gv_scalar4 p = points[at];
+            x[l] = p.x, y[l] = p.y, z[l] = p.z;
+            self[l] = own ? at : GV_NO_BODY;
+        }
+        sinks.x[v] = gv_load(x), sinks.y[v] = gv_load(y), sinks.z[v] = gv_load(z);
+        sinks.self[v] = gv_load(self);
+        gv_force_clear(&sinks.f[v]);
+    }
+    uint2 own_range = (uint2)(0, 0); /* first, how many */
+    if (own) {
+        own_range.x = list ? list[first_sink] : first_sink;
+        own_range.y = (list ? list[first_sink + n_sinks - 1] : first_sink + n_sinks - 1) - own_range.x + 1;
+    }
+    gv_local local_sum;
+    gv_local_clear(&local_sum);
+    stack[0] = 0;
+
+    while (top > 0) {
+        uint take = min((uint)GV_LANES, top);
+        if (top + 7 * take > GV_STACK - GV_RESERVE)
+            take = top + 7 < GV_STACK - GV_RESERVE ? (GV_STACK - GV_RESERVE - top) / 7 : 1u;
+        uint which[GV_LANES];
+        top -= take;
+        for (uint k = 0; k < GV_LANES; k++)
+            which[k] = stack[top + (k < take ? k : 0)];
+        gv_real w[8];
+        gv_load_records(cell, GV_CELL, which, w);
+        gv_real rx = fabs(w[0] - g0.x), ry = fabs(w[1] - g0.y), rz = fabs(w[2] - g0.z);
+        gv_real dx = fmax(rx - g1.x, (gv_real)(0)), dy = fmax(ry - g1.y, (gv_real)(0));
+        gv_real dz = fmax(rz - g1.z, (gv_real)(0));
+        gv_real r2 = gv_fma(rx, rx, gv_fma(ry, ry, rz * rz)), d2 = gv_fma(dx, dx, gv_fma(dy, dy, dz * dz));
+        gv_int accept = gv_narrow((d2 > w[4] * g1.w) & (d2 > w[5]));
+        gv_int is_far = accept & gv_narrow((r2 > g2.y) & (r2 * r2 * r2 > g2.x * w[3]));
+        gv_uint first_of = GV_HELD(w[6]), info_of = GV_HELD(w[7]);
+        gv_int is_leaf = (info_of & (gv_uint)(GV_LEAF)) != (gv_uint)(0);
+        gv_uint count_of = info_of & (gv_uint)(GV_COUNT);
+        /* one or two bodies are cheaper than their cell */
+        gv_int is_near = accept & ~is_far & ~(is_leaf & (count_of <= (gv_uint)(2)));
+        gv_int open = ~(is_far | is_near);
+        uint add_far[GV_LANES], add_near[GV_LANES], add_leaf[GV_LANES], add_cells[GV_LANES], first[GV_LANES];
+        uint count[GV_LANES];
+        GV_STORE_UINT(GV_PASTE(as_uint, GV_LANES)(is_far & (gv_int)(1)), 0, add_far);
+        GV_STORE_UINT(GV_PASTE(as_uint, GV_LANES)(is_near & (gv_int)(1)), 0, add_near);
+        GV_STORE_UINT(GV_PASTE(as_uint, GV_LANES)(open & is_leaf & (gv_int)(1)), 0, add_leaf);
+        GV_STORE_UINT(GV_PASTE(as_uint, GV_LANES)(open & ~is_leaf) & count_of, 0, add_cells);
+        GV_STORE_UINT(first_of, 0, first);
+        GV_STORE_UINT(count_of, 0, count);
+        /* without branches: what does not belong to a list is overwritten by the next */
+        for (uint k = 0; k < take; k++) {
+            far[n_far] = which[k];
+            n_far += add_far[k];
+            near[n_near] = which[k];
+            n_near += add_near[k];
+            leaf[n_leaf] = first[k];
+            leaf_count[n_leaf] = count[k];
+            n_leaf += add_leaf[k];
+            did.z += add_leaf[k] * count[k];
+            vstore8((uint8)(first[k]) + (uint8)(0, 1, 2, 3, 4, 5, 6, 7), 0, stack + top);
+            top += add_cells[k];
+        }
+        did.w += take;
+        if (n_far >= GV_LANES) {
+            n_far -= GV_LANES;
+            did.x += GV_LANES;
+            gv_eval_far(&local_sum, cell, far + n_far, g0, inverse_scale, eps2, GV_LANES);
+        }
+        if (n_near >= GV_TILE) {
+            gv_eval_cells(&sinks, cell, near, n_near, eps2);
+            did.y += n_near;
+            n_near = 0;
+        }
+        if (n_leaf >= GV_TILE) {
+            gv_eval_leaves(&sinks, body, leaf, leaf_count, n_leaf, own_range, eps2);
+            n_leaf = 0;
+        }
+    }
+    gv_eval_leaves(&sinks, body, leaf, leaf_count, n_leaf, own_range, eps2);
+    gv_eval_cells(&sinks, cell, near, n_near, eps2);
+    if (n_far > 0)
+        gv_eval_far(&local_sum, cell, far, g0, inverse_scale, eps2, n_far);
+    did.y += n_near;
+    did.x += n_far;
+
+    gv_real lanes[GV_LOCAL_TERMS];
+    gv_scalar term[GV_LOCAL_TERMS];
+    gv_local_unpack(&local_sum, lanes);
+    for (int k = 0; k < GV_LOCAL_TERMS; k++)
+        term[k] = gv_lane_sum(lanes[k]);
+    GV_LOCAL_FINISH(gv_scalar);
+    for (int v = 0; v < GV_VECTORS; v++) {
+        gv_real yx = (sinks.x[v] - g0.x) * inverse_scale, yy = (sinks.y[v] - g0.y) * inverse_scale;
+        gv_real yz = (sinks.z[v] - g0.z) * inverse_scale;
+#define gv_term(k) term[k]
+        GV_LOCAL_FORCE(sinks.f[v], gv_term, yx, yy, yz, inverse_scale);
+        gv_scalar ax[GV_LANES], ay[GV_LANES], az[GV_LANES], pot[GV_LANES];
+        gv_store(sinks.f[v].x, ax);
+        gv_store(sinks.f[v].y, ay);
+        gv_store(sinks.f[v].z, az);
+        gv_store(sinks.f[v].pot, pot);
+        for (uint l = 0; l < GV_LANES; l++) {
+            uint k = v * GV_LANES + l;
+            if (k >= n_sinks)
+                break;
+            uint at = list ? list[first_sink + k] : first_sink + k;
+            out[index ? index[at] : at] = (gv_scalar4)(ax[l], ay[l], az[l], pot[l]);
+        }
+    }
+    counts[g] = did;
+}
