@@ -54,12 +54,23 @@ static inline gv_real gv_rsqrt(gv_real x)
 
 #elif GV_RSQRT == 1 || GV_RSQRT == 2
 #if GV_PRECISION != GV_DP
+#if defined(GV_PTX_ASM) && GV_LANES == 1
+/* native_rsqrt becomes an instruction sequence that also scales subnormal numbers: three slots more */
+static inline gv_real gv_rsqrt_native(gv_real x)
+{
+    gv_real y;
+    __asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+#else
+#define gv_rsqrt_native(x) native_rsqrt(x)
+#endif
 static inline gv_real gv_rsqrt(gv_real x)
 {
 #if GV_RSQRT == 1
-    return native_rsqrt(x);
+    return gv_rsqrt_native(x);
 #else
-    return gv_rsqrt_step2(x, native_rsqrt(x));
+    return gv_rsqrt_step2(x, gv_rsqrt_native(x));
 #endif
 }
 #else

@@ -53,6 +53,14 @@ __kernel void gv_tree_moments(__global const gv_scalar4 *body, __global const ui
             info = count;
         }
 
+        if (!leaf && first >= below) {
+            /* no room for the children: the host sees that and builds again; nothing may be read beyond the end */
+            for (uint k = 0; k < GV_CELL; k++)
+                cell[GV_CELL * c + k] = (gv_scalar4)(0, 0, 0, gv_hold(0));
+            boxes[2 * c] = boxes[2 * c + 1] = (gv_scalar4)(0);
+            continue;
+        }
+
         gv_box box;
         gv_scalar4 origin = leaf ? body[first] : cell[GV_CELL * first];
         gv_scalar4 sum = (gv_scalar4)(0);
