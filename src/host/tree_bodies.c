@@ -1,0 +1,144 @@
+/* Bodies and results between the caller's doubles and the device's box units. */
+#include "host/tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* the least power of two that is not below x; 1 for 0 */
+static double power_above(double x)
+{
+    int exponent;
+    if (!(x > 0))
+        return 1;
+    const double fraction = frexp(x, &exponent);
+    return ldexp(1, fraction == 0.5 ? exponent - 1 : exponent);
+}
+
+gravel_status gv_tree_check_positions(const gravel_vec *v, size_t n, const char *what)
+{
+    if (!v->x || !v->y || !v->z)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "%s need positions x, y and z", what);
+    const size_t stride = v->stride ? v->stride : 1;
+    for (size_t k = 0; k < n; k++)
+        if (!isfinite(v->x[k * stride]) || !isfinite(v->y[k * stride]) || !isfinite(v->z[k * stride]))
+            return gv_fail(GRAVEL_ERR_INPUT, "%s: the position of number %zu is not finite", what, k);
+    return GRAVEL_OK;
+}
+
+/* Origin and unit of length of the box; NaN is out already. */
+static void choose_box(gravel_tree *tree, const gravel_vec *v, size_t n)
+{
+    const double *const axis[3] = {v->x, v->y, v->z};
+    const size_t stride = v->stride ? v->stride : 1;
+    double half = 0;
+    for (int a = 0; a < 3; a++) {
+        double lo = axis[a][0], hi = lo;
+        for (size_t k = 1; k < n; k++) {
+            lo = fmin(lo, axis[a][k * stride]);
+            hi = fmax(hi, axis[a][k * stride]);
+        }
+        tree->origin_at[a] = 0.5 * lo + 0.5 * hi;
+        half = fmax(half, 0.5 * hi - 0.5 * lo);
+    }
+    tree->length = power_above(half);
+}
+
+static void pack(const gravel_tree *tree, const gravel_vec *v, const double *mass, size_t n, void *out)
+{
+    const size_t stride = v->stride ? v->stride : 1;
+    const double per_length = 1 / tree->length, per_mass = 1 / tree->mass_unit;
+    for (size_t k = 0; k < n; k++) {
+        const double p[4] = {(v->x[k * stride] - tree->origin_at[0]) * per_length,
+                             (v->y[k * stride] - tree->origin_at[1]) * per_length,
+                             (v->z[k * stride] - tree->origin_at[2]) * per_length, mass ? mass[k] * per_mass : 0};
+        if (tree->scalar == 8) {
+            memcpy((double *)out + 4 * k, p, sizeof p);
+        } else {
+            const float f[4] = {(float)p[0], (float)p[1], (float)p[2], (float)p[3]};
+            memcpy((float *)out + 4 * k, f, sizeof f);
+        }
+    }
+}
+
+gravel_status gv_tree_upload(gravel_tree *tree, const gravel_vec *pos, const double *mass, size_t n, cl_mem to,
+                             const char *what)
+{
+    const size_t bytes = n * 4 * tree->scalar;
+    cl_int code;
+    void *at = clEnqueueMapBuffer(tree->queue, to, CL_TRUE, CL_MAP_WRITE, 0, bytes, 0, NULL, NULL, &code);
+    if (code)
+        return gv_fail_cl(code, "mapping %zu bytes of %s", bytes, what);
+    pack(tree, pos, mass, n, at);
+    code = clEnqueueUnmapMemObject(tree->queue, to, at, 0, NULL, NULL);
+    return code ? gv_fail_cl(code, "writing %zu bytes of %s", bytes, what) : GRAVEL_OK;
+}
+
+gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
+{
+    if (!tree || !bodies)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_tree_write needs a tree and bodies");
+    if (bodies->count == 0)
+        return gv_fail(GRAVEL_ERR_INPUT, "there are no bodies");
+    if (bodies->count > 0x3fffffff)
+        return gv_fail(GRAVEL_ERR_INPUT, "%zu bodies are too many: a tree addresses at most %d", bodies->count, 0x3fffffff);
+    if (!bodies->mass)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the bodies need masses");
+    gravel_status status = gv_tree_check_positions(&bodies->pos, bodies->count, "bodies");
+    if (status)
+        return status;
+    double most = 0;
+    for (size_t k = 0; k < bodies->count; k++) {
+        if (!isfinite(bodies->mass[k]) || bodies->mass[k] < 0)
+            return gv_fail(GRAVEL_ERR_INPUT, "bodies: the mass of number %zu is %g; a tree needs masses of 0 or more", k,
+                           bodies->mass[k]);
+        most = fmax(most, bodies->mass[k]);
+    }
+    tree->n = bodies->count;
+    tree->built = tree->moved = tree->has_last = 0;
+    choose_box(tree, &bodies->pos, bodies->count);
+    tree->mass_unit = power_above(most);
+    status = gv_tree_reserve(tree, &tree->body, tree->n * 4 * tree->scalar, "bodies");
+    if (!status)
+        status = gv_tree_upload(tree, &bodies->pos, bodies->mass, tree->n, tree->body.mem, "bodies");
+    if (status)
+        tree->n = 0;
+    return status;
+}
+
+static void scale_forces(const gravel_tree *tree, const void *in, size_t from, size_t to, const gravel_forces *forces)
+{
+    const double per_pot = tree->mass_unit / tree->length, per_acc = per_pot / tree->length;
+    const size_t stride = forces->acc.stride ? forces->acc.stride : 1;
+    double f[4];
+    for (int k = 0; k < 4; k++)
+        f[k] = tree->scalar == 8 ? ((const double *)in)[4 * from + (size_t)k] : ((const float *)in)[4 * from + (size_t)k];
+    if (forces->acc.x)
+        forces->acc.x[to * stride] = f[0] * per_acc;
+    if (forces->acc.y)
+        forces->acc.y[to * stride] = f[1] * per_acc;
+    if (forces->acc.z)
+        forces->acc.z[to * stride] = f[2] * per_acc;
+    if (forces->pot)
+        forces->pot[to] = f[3] * per_pot;
+}
+
+gravel_status gv_tree_download(gravel_tree *tree, const gravel_forces *forces)
+{
+    if (!forces || tree->sinks_are == GV_SINKS_NONE)
+        return gv_fail(GRAVEL_ERR_STATE, "there are no forces to read");
+    if (forces->jerk.x || forces->snap.x || forces->nearest_id || forces->nearest_address || forces->nearest_distance ||
+        forces->neighbour_count || forces->neighbour_id || forces->neighbour_address)
+        return gv_fail(GRAVEL_ERR_UNSUPPORTED, "a tree gives accelerations and potentials only");
+    const int points = tree->sinks_are == GV_SINKS_POINTS;
+    cl_mem from = points ? tree->points_force.mem : tree->force.mem;
+    const size_t bytes = (points ? tree->n_sinks : tree->n) * 4 * tree->scalar;
+    cl_int code;
+    void *at = clEnqueueMapBuffer(tree->queue, from, CL_TRUE, CL_MAP_READ, 0, bytes, 0, NULL, NULL, &code);
+    if (code)
+        return gv_fail_cl(code, "reading forces of %zu sinks", tree->n_sinks);
+    for (size_t k = 0; k < tree->n_sinks; k++)
+        scale_forces(tree, at, tree->sinks_are == GV_SINKS_ACTIVE ? tree->active[k] : k, k, forces);
+    code = clEnqueueUnmapMemObject(tree->queue, from, at, 0, NULL, NULL);
+    return code ? gv_fail_cl(code, "reading forces of %zu sinks", tree->n_sinks) : GRAVEL_OK;
+}

@@ -1,0 +1,202 @@
+/* The search space of the tree: its tunables, its constraints and the untuned default. */
+#include <math.h>
+#include <stdio.h>
+
+#include "host/tree_plan.h"
+
+static const gv_tunable tunables[GV_TT_COUNT] = {
+    [GV_TT_N_LEAF] = {"n_leaf", "bodies", "bodies in a leaf at most", 0, 6, {4, 8, 12, 16, 24, 32}},
+    [GV_TT_N_GROUP] = {"n_group", "sinks", "sinks that share one walk", 0, 6, {16, 32, 64, 128, 192, 256}},
+    [GV_TT_THREADS] = {"threads", "work-items", "work-items that walk for one group; 1: one, over explicit lanes", 0, 5,
+                       {1, 32, 64, 128, 256}},
+    [GV_TT_SPLIT] = {"split", "parts", "work-items that share a sink, each takes a part of every list", 0, 4, {1, 2, 4, 8}},
+    [GV_TT_TILE] = {"tile", "bodies", "bodies or cells staged in local memory at once; with lanes: length of lists", 0, 5,
+                    {16, 32, 64, 128, 256}},
+    [GV_TT_STACK] = {"stack", "cells", "cells the stack of a walk can hold", 0, 4, {512, 1024, 2048, 4096}},
+    [GV_TT_LANES] = {"lanes", "sinks", "sinks or cells in one vector", 0, 5, {1, 2, 4, 8, 16}},
+    [GV_TT_RSQRT] = {"rsqrt", "flavour", "0 exact, 1 native, 2 refined, 3 bits, 4 estimate (kernels/lib/rsqrt.h)", 0, 5,
+                     {0, 1, 2, 3, 4}},
+    [GV_TT_CURVE] = {"curve", "kind", "0 Morton, 1 Hilbert", 0, 2, {0, 1}},
+    [GV_TT_SORT_THREADS] = {"sort_threads", "work-items", "work-items that order one tile of keys", 0, 5,
+                            {1, 64, 128, 256, 512}},
+    [GV_TT_SORT_ITEMS] = {"sort_items", "keys", "keys of a tile per work-item", 0, 7, {4, 8, 12, 16, 4096, 8192, 16384}},
+    [GV_TT_SORT_BITS] = {"sort_bits", "bits", "bits of a digit of the sort", 0, 4, {4, 8, 11, 12}},
+};
+
+#define VALUE(name) (config->value[GV_TT_##name])
+#define CONSTRAINT(name)                                                                                               \
+    static int name(const gv_config *config, const gv_variant *variant, const gv_limits *limits)
+
+static int is_cpu(const gv_limits *limits)
+{
+    return limits->info.type == GRAVEL_DEVICE_CPU;
+}
+
+/* kernels/lib/sort.cl: keys and values of a tile, 16 counters a work-item, digits, sums */
+static size_t sort_local_bytes(const gv_config *config)
+{
+    const size_t threads = (size_t)VALUE(SORT_THREADS), items = (size_t)VALUE(SORT_ITEMS);
+    if (threads == 1)
+        return ((size_t)1 << VALUE(SORT_BITS)) * 4;
+    return threads * items * 12 + threads * 32 + ((size_t)1 << VALUE(SORT_BITS)) * 4 + threads * 4;
+}
+
+size_t gv_tree_local_bytes(const gv_config *config, gravel_precision precision)
+{
+    const size_t scalar = precision == GRAVEL_DP ? 8 : 4;
+    const size_t threads = (size_t)VALUE(THREADS), tile = (size_t)VALUE(TILE);
+    size_t pool = (size_t)VALUE(STACK) * 4, sums = 46 * (threads + 1) * scalar;
+    size_t lists = (tile + threads * (size_t)VALUE(N_LEAF)) * 4 + (tile + threads) * 4 + threads * 8 + tile * 4;
+    return threads == 1 ? 0 : (pool > sums ? pool : sums) + lists + 3 * tile * 4 * scalar + threads * 16 + 64;
+}
+
+CONSTRAINT(groups_fit)
+{
+    (void)variant;
+    return VALUE(THREADS) <= limits->info.max_group && VALUE(SORT_THREADS) <= limits->info.max_group;
+}
+CONSTRAINT(sinks_are_shared_out)
+{
+    (void)variant, (void)limits;
+    return VALUE(THREADS) == 1 || VALUE(N_GROUP) * VALUE(SPLIT) % VALUE(THREADS) == 0;
+}
+CONSTRAINT(lanes_fill_groups)
+{
+    (void)variant, (void)limits;
+    return VALUE(THREADS) > 1 ? VALUE(LANES) == 1 : VALUE(N_GROUP) % VALUE(LANES) == 0 && VALUE(SPLIT) == 1;
+}
+CONSTRAINT(tiles_are_whole)
+{
+    (void)variant, (void)limits;
+    return VALUE(THREADS) == 1 || VALUE(TILE) % VALUE(THREADS) == 0;
+}
+CONSTRAINT(local_memory_fits)
+{
+    return gv_tree_local_bytes(config, variant->precision) <= limits->info.local_memory &&
+           sort_local_bytes(config) <= limits->info.local_memory;
+}
+CONSTRAINT(sort_counters_fit)
+{
+    (void)variant, (void)limits;
+    if (VALUE(SORT_THREADS) == 1)
+        return VALUE(SORT_ITEMS) >= 4096;
+    return VALUE(SORT_ITEMS) <= 16 && VALUE(SORT_BITS) <= 8;
+}
+CONSTRAINT(estimate_exists)
+{
+    if (VALUE(RSQRT) != 4)
+        return 1;
+    if (variant->precision == GRAVEL_DP)
+        return limits->has_rsqrt14 && VALUE(LANES) == 8;
+    return (limits->has_rsqrt14 && VALUE(LANES) == 16) || (limits->has_rsqrt12 && VALUE(LANES) == 8);
+}
+CONSTRAINT(cpus_want_no_barriers)
+{
+    (void)variant;
+    return !is_cpu(limits) || (VALUE(THREADS) == 1 && VALUE(SORT_THREADS) == 1);
+}
+CONSTRAINT(gpus_want_groups)
+{
+    (void)variant;
+    return is_cpu(limits) || (VALUE(THREADS) > 1 && VALUE(SORT_THREADS) > 1);
+}
+CONSTRAINT(gpus_have_estimates)
+{
+    (void)variant;
+    return is_cpu(limits) || VALUE(RSQRT) <= 2;
+}
+CONSTRAINT(registers_suffice)
+{
+    (void)variant, (void)limits;
+    return VALUE(THREADS) == 1 || VALUE(N_GROUP) * VALUE(SPLIT) / VALUE(THREADS) <= 4;
+}
+
+static const gv_constraint constraints[] = {
+    {"a work-group is larger than the device allows", 1, groups_fit},
+    {"n_group x split is not a multiple of threads: work-items would hold different numbers of sinks", 1,
+     sinks_are_shared_out},
+    {"explicit lanes go with one work-item, and groups must be whole vectors", 1, lanes_fill_groups},
+    {"a tile is staged by all work-items alike: tile must be a multiple of threads", 1, tiles_are_whole},
+    {"lists and tiles do not fit into local memory", 1, local_memory_fits},
+    {"the sort's counters: up to 16 keys a work-item and 8 bits, or whole tiles of 4096 keys by one work-item", 1,
+     sort_counters_fit},
+    {"this device has no estimate instruction for so many lanes", 1, estimate_exists},
+    {"barriers only cost time on a CPU: one work-item walks and sorts", 0, cpus_want_no_barriers},
+    {"a GPU's work-item is one lane: groups walk and sort", 0, gpus_want_groups},
+    {"a GPU has a reciprocal square root unit", 0, gpus_have_estimates},
+    {"more than four sinks a work-item do not fit into registers beside the local expansion", 0, registers_suffice},
+};
+
+static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_limits *limits)
+{
+    const int dp = variant->precision == GRAVEL_DP;
+    const int width = dp ? limits->info.simd_width_double : limits->info.simd_width_float;
+    VALUE(THREADS) = 1;
+    VALUE(N_GROUP) = 64;
+    VALUE(TILE) = 64;
+    VALUE(LANES) = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : width >= 2 ? 2 : 1;
+    VALUE(RSQRT) = 4;
+    VALUE(SORT_THREADS) = 1;
+    VALUE(SORT_ITEMS) = 8192;
+    VALUE(SORT_BITS) = 8;
+    if (!estimate_exists(config, variant, limits))
+        VALUE(RSQRT) = 3;
+}
+
+static void built_in_gpu(gv_config *config)
+{
+    VALUE(THREADS) = 32;
+    VALUE(N_GROUP) = 32;
+    VALUE(TILE) = 32;
+    VALUE(LANES) = 1;
+    VALUE(RSQRT) = 1;
+    VALUE(SORT_THREADS) = 256;
+    VALUE(SORT_ITEMS) = 8;
+    VALUE(SORT_BITS) = 8;
+}
+
+static void built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks, size_t sources)
+{
+    (void)sinks, (void)sources;
+    *config = (gv_config){{0}};
+    VALUE(N_LEAF) = 16;
+    VALUE(SPLIT) = 1;
+    VALUE(STACK) = 1024;
+    VALUE(CURVE) = 1;
+    if (is_cpu(limits))
+        built_in_cpu(config, variant, limits);
+    else
+        built_in_gpu(config);
+    while (VALUE(SORT_THREADS) > 64 && (VALUE(SORT_THREADS) > limits->info.max_group ||
+                                        sort_local_bytes(config) > limits->info.local_memory))
+        VALUE(SORT_THREADS) /= 2;
+}
+
+const gv_space gv_tree_space = {
+    "tree", GV_TT_COUNT, tunables, sizeof constraints / sizeof constraints[0], constraints, built_in,
+};
+
+const char *gv_tree_walk_options(const gv_config *config, const gravel_tree_options *options, int unsoftened, char *text,
+                                 size_t size)
+{
+    const int threads = VALUE(THREADS), n = VALUE(N_GROUP), split = VALUE(SPLIT);
+    snprintf(text, size,
+             "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_RSQRT=%d -DGV_THREADS=%d -DGV_SPLIT=%d -DGV_SINKS_PER_ITEM=%d "
+             "-DGV_N_GROUP=%d -DGV_N_LEAF=%d -DGV_TILE=%d -DGV_STACK=%d -DGV_UNSOFTENED=%d -DGV_MOMENTS=%d "
+             "-DGV_SPLINE=%d",
+             (int)options->precision, VALUE(LANES), VALUE(RSQRT), threads, split, threads > 1 ? n * split / threads : 1,
+             n, VALUE(N_LEAF), VALUE(TILE), VALUE(STACK), unsoftened, options->moments,
+             options->softening == GRAVEL_SPLINE);
+    return threads > 1 ? "tree/walk_group.cl" : "tree/walk_lanes.cl";
+}
+
+/* Fits to measured errors of Plummer spheres: doc/tree.md */
+double gv_tree_tau(const gravel_tree_options *options)
+{
+    return 3e-4 * pow(options->theta / 0.5, 6.0);
+}
+
+double gv_tree_tau_local(const gravel_tree_options *options)
+{
+    return 1.2e-5 * pow(options->theta / 0.5, 4.0);
+}
