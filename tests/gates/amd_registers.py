@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Compiles every direct variant for AMD GPUs without one, and tabulates registers, local memory and spills.
+
+    tests/gates/amd_registers.py [--build DIR] [--quick] [TARGET ...]        also: scons amd
+
+Writes BUILD/amd_registers.txt and .json.  Needs clang and libclc (Debian: clang-15 clang-16 libclc-15), no OpenCL.  Each set of
+options that the library would use by default for some number of sinks on such a GPU is one row; --quick takes the
+largest number of sinks only.  The figures are those of the assembly's own metadata:
+
+  vgpr, sgpr  registers of a work-item (vgpr) and of a wave (sgpr)
+  lds         bytes of local memory a group
+  waves       waves per SIMD unit that the registers allow (the compiler's "Occupancy")
+  scratch     bytes of private memory a work-item: spills, or arrays that did not become registers
+  spills      registers that were spilled (vector + scalar)
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import gatelib
+from gatelib import BUILD, Failed, Skipped, TOP
+
+# name: (compute units, largest group, bytes of local memory) of a typical product for the library's default choice,
+# and the versions of clang to try in turn.  LLVM 15's first back-end for gfx11 gives a work-item only 128 of the 256
+# vector registers, so its spills there say nothing; 16 is the first that uses all of them.
+TARGETS = {"gfx906": ((60, 256, 65536), (15, 16, 17, 18, 14)), "gfx90a": ((104, 256, 65536), (15, 16, 17, 18, 14)),
+           "gfx1100": ((48, 256, 65536), (16, 17, 18))}
+# what the host finds on these: double, and a float fma in one instruction (kernels/lib/real.h)
+FEATURES = ["-DGV_HAVE_FP64=1", "-DGV_FAST_FMA=1"]
+
+
+def tools(target):
+    """clang, its version, and a device library that it can read: of its own version or an older one."""
+    versions = TARGETS[target][1]
+    for version in versions:
+        clang = shutil.which("clang-%d" % version)
+        folders = ("/usr/lib/clc", "/usr/share/clc", "/usr/lib/llvm-%d/share/clc" % version)
+        libraries = [os.path.join(folder, "amdgcn--amdhsa.bc") for folder in folders]
+        library = next((path for path in libraries if os.path.exists(path)), None)
+        if clang and library:
+            return clang, version, library
+    raise Skipped("%s needs clang of a version among %s, and libclc (Debian: clang-%d libclc-15)" %
+                  (target, " ".join(str(v) for v in versions), versions[0]))
+
+
+def variants(target, build):
+    program = gatelib.need_file(build, "gates", "direct_variants")
+    text = gatelib.call([program] + [str(x) for x in TARGETS[target][0]])
+    return [tuple(line.split(" ", 2)) for line in text.splitlines()]
+
+
+def parse_assembly(text):
+    """One dict per kernel, from the metadata at the end and the comment block of each function."""
+    kernels = []
+    waves = {}
+    for name, occupancy in re.findall(r"\.amdhsa_kernel (\S+).*?; Occupancy: (\d+)", text, re.S):
+        waves[name] = int(occupancy)
+    metadata = text[text.index("\namdhsa.kernels:"):text.index("\namdhsa.target:")]
+    for block in metadata.split("\n  - ")[1:]:
+        def number(key):
+            return int(re.search(r"^ *\.%s: *(\d+)$" % key, block, re.M).group(1))
+        name = re.search(r"^ *\.name: +(gv_\w+)$", block, re.M).group(1)
+        kernels.append({"kernel": name, "vgpr": number("vgpr_count"), "sgpr": number("sgpr_count"),
+                        "lds": number("group_segment_fixed_size"), "scratch": number("private_segment_fixed_size"),
+                        "spills": number("vgpr_spill_count") + number("sgpr_spill_count"),
+                        "waves": waves.get(name, 0)})
+    return kernels
+
+
+def compile_one(job):
+    """job: (clang, library, target, file, options).  Returns (kernels, None) or (None, the compiler's words)."""
+    clang, library, target, file, options = job
+    command = [clang, "-x", "cl", "-cl-std=CL1.2", "-target", "amdgcn-amd-amdhsa", "-mcpu=" + target, "-nogpulib",
+               "-Xclang", "-finclude-default-header", "-Xclang", "-mlink-builtin-bitcode", "-Xclang", library,
+               "-Wno-linker-warnings",  # the triple of libclc differs in a word that means nothing here
+               "-O3", "-I" + os.path.join(TOP, "kernels"), "-S", "-o", "-"]
+    command += FEATURES + options.split() + [os.path.join(TOP, "kernels", "direct", file)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        return None, "%s\n%s" % (" ".join(command), done.stderr)
+    # a call means a function that was not inlined: its registers are not in these figures
+    call = re.search(r"^\s+s_swappc_b64.*$", done.stdout, re.M)
+    if call:
+        return None, "%s: calls a function that is not inlined: %s" % (file, call.group(0).strip())
+    return parse_assembly(done.stdout), None
+
+
+def helper_options(options):
+    """Options of the other kernels of a variant, as src/host/direct.c sets them: {file: options}."""
+    kept = [o for o in options.split() if re.match(r"-DGV_(ORDER|PRECISION|NEAREST)=", o)]
+    common = " ".join(kept + ["-DGV_LANES=1", "-DGV_REDUCE_THREADS=64"])
+    return {"reduce.cl": common, "sources.cl": common, "lists.cl": "-DGV_LIST_THREADS=64"}
+
+
+def jobs_of(target, build, quick):
+    """(variant, sinks, file, options) of every compilation, each once.
+
+    With and without both searches, every default configuration; with one of them and unsoftened, the one for the most
+    sinks, which holds the most registers.
+    """
+    found = variants(target, build)
+    largest = {name: int(sinks) for name, sinks, _ in found}  # ascending in the listing
+    jobs, seen = [], set()
+    for name, sinks, options in found:
+        features = name.split("+")[1:]
+        whole = not quick and features in ([], ["nearest", "lists"])
+        if not whole and int(sinks) != largest[name]:
+            continue
+        files = {"force.cl": options}
+        if "unsoftened" not in features:
+            files.update(helper_options(options))
+        for file, text in files.items():
+            if (file, text) not in seen:
+                seen.add((file, text))
+                jobs.append((name, int(sinks), file, text))
+    return jobs
+
+
+def measure(target, build, quick):
+    """All rows of one target and a list of errors."""
+    clang, version, library = tools(target)
+    jobs = jobs_of(target, build, quick)
+    rows, errors = [], []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        results = pool.map(compile_one, [(clang, library, target, file, text) for _, _, file, text in jobs])
+        for (name, sinks, _, text), (kernels, error) in zip(jobs, results):
+            if error:
+                errors.append("%s %s: %s" % (target, name, error))
+            for kernel in kernels or []:
+                rows.append(dict({"target": target, "clang": version, "variant": name, "sinks": sinks,
+                                  "options": text}, **kernel))
+    return rows, errors
+
+
+def spilled(row):
+    return row["spills"] > 0 or row["scratch"] > 0
+
+
+def write(rows, build):
+    columns = ("target", "clang", "variant", "sinks", "kernel", "vgpr", "sgpr", "lds", "waves", "scratch", "spills")
+    widths = [max(len(c), max([len(str(r[c])) for r in rows] or [0])) for c in columns]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(columns, widths)).rstrip()]
+    for row in rows:
+        lines.append("  ".join(str(row[c]).ljust(w) if isinstance(row[c], str) else str(row[c]).rjust(w)
+                               for c, w in zip(columns, widths)).rstrip())
+    with open(os.path.join(build, "amd_registers.txt"), "w", encoding="ascii") as handle:
+        handle.write("\n".join(lines) + "\n")
+    with open(os.path.join(build, "amd_registers.json"), "w", encoding="ascii") as handle:
+        json.dump(rows, handle, indent=1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build", default=BUILD)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("target", nargs="*", default=[])
+    args = parser.parse_args()
+    rows, errors = [], []
+    try:
+        for target in args.target or TARGETS:
+            more, wrong = measure(target, args.build, args.quick)
+            rows += more
+            errors += wrong
+    except (Failed, Skipped) as why:
+        print(why)
+        return 1
+    write(rows, args.build)
+    for error in errors:
+        print(error)
+    bad = [r for r in rows if spilled(r)]
+    for row in bad:
+        print("%(target)s %(variant)s, %(sinks)d sinks, %(kernel)s: %(spills)d spills, %(scratch)d bytes scratch" % row)
+    print("%d kernels, %d errors, %d with spills: %s" % (len(rows), len(errors), len(bad),
+                                                         os.path.join(args.build, "amd_registers.txt")))
+    return 1 if errors or bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

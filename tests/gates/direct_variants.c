@@ -1,0 +1,83 @@
+/* Lists what the library would compile for every direct variant in its default configurations on a GPU that is not
+ * here: one line "<variant> <sinks> <options>" for each distinct set of options.
+ *
+ *   direct_variants COMPUTE_UNITS MAX_GROUP LOCAL_MEMORY
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/direct_plan.h"
+
+enum { MAX_SEEN = 64, TEXT = 1024 };
+
+static const size_t sinks[] = {1, 8, 32, 128, 512, 4096, 131072};
+static const size_t sources[] = {1024, 131072, 1048576};
+
+static void name_variant(const gv_variant *variant, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s%s", variant->name, variant->features & GV_DIRECT_NEAREST ? "+nearest" : "",
+             variant->features & GV_DIRECT_LISTS ? "+lists" : "",
+             variant->features & GV_DIRECT_UNSOFTENED ? "+unsoftened" : "");
+}
+
+static int list_variant(const gv_variant *variant, const gv_limits *limits)
+{
+    static char seen[MAX_SEEN][TEXT];
+    int n_seen = 0;
+    char name[64];
+    name_variant(variant, name, sizeof name);
+    for (size_t i = 0; i < sizeof sinks / sizeof sinks[0]; i++)
+        for (size_t j = 0; j < sizeof sources / sizeof sources[0]; j++) {
+            gv_config config;
+            char options[TEXT];
+            gv_direct_space.built_in(&config, variant, limits, sinks[i], sources[j]);
+            const char *broken = gv_space_can_run(&gv_direct_space, &config, variant, limits);
+            if (broken != NULL) {
+                fprintf(stderr, "%s, %zu sinks: the default configuration breaks a constraint: %s\n", name, sinks[i],
+                        broken);
+                return 1;
+            }
+            gv_direct_program_options(variant, &config, options, sizeof options);
+            int known = 0;
+            for (int k = 0; k < n_seen; k++)
+                known = known || strcmp(seen[k], options) == 0;
+            if (known || n_seen == MAX_SEEN)
+                continue;
+            strcpy(seen[n_seen++], options);
+            printf("%s %zu %s\n", name, sinks[i], options);
+        }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4) {
+        fprintf(stderr, "usage: direct_variants COMPUTE_UNITS MAX_GROUP LOCAL_MEMORY\n");
+        return 2;
+    }
+    gv_limits limits;
+    memset(&limits, 0, sizeof limits);
+    limits.info.type = GRAVEL_DEVICE_GPU;
+    limits.info.compute_units = atoi(argv[1]);
+    limits.info.max_group = atoi(argv[2]);
+    limits.info.local_memory = (uint64_t)atoll(argv[3]);
+    limits.info.has_fp64 = 1;
+    limits.info.simd_width_float = 1;
+    limits.info.simd_width_double = 1;
+    limits.info.global_memory = (uint64_t)16 << 30;
+    limits.info.max_allocation = (uint64_t)4 << 30;
+    limits.fast_fma = 1;
+    static const unsigned features[] = {0, GV_DIRECT_NEAREST, GV_DIRECT_LISTS, GV_DIRECT_NEAREST | GV_DIRECT_LISTS};
+    for (int unsoftened = 0; unsoftened <= 1; unsoftened++)
+        for (int order = 2; order <= 6; order += 2)
+            for (int precision = GRAVEL_SP; precision <= GRAVEL_DP; precision++)
+                for (size_t f = 0; f < sizeof features / sizeof features[0]; f++) {
+                    gv_variant variant;
+                    gv_variant_set(&variant, order, (gravel_precision)precision,
+                                   features[f] | (unsoftened ? GV_DIRECT_UNSOFTENED : 0));
+                    if (list_variant(&variant, &limits))
+                        return 1;
+                }
+    return 0;
+}
