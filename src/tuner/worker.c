@@ -32,12 +32,20 @@ static void close_fd(int *fd) {
     }
 }
 
-/* Kills if it still runs; returns what waitpid said. */
+/* Kills if it still runs (after a moment, when its pipe is closed already, so that its own end is seen); returns what
+ * waitpid said. */
 static int reap(gv_worker *worker, int force) {
-    int state = 0;
+    static const struct timespec moment = {0, 5000000};
+    int state = 0, gone = 0;
 
-    if (worker->pid > 0) {
-        if (force) {
+    for (int wait = 0; worker->pid > 0 && force < 0 && !gone && wait < 60; wait++) {
+        gone = waitpid(worker->pid, &state, WNOHANG) == worker->pid;
+        if (!gone) {
+            nanosleep(&moment, NULL);
+        }
+    }
+    if (worker->pid > 0 && !gone) {
+        if (force != 0) {
             kill(worker->pid, SIGKILL);
         }
         while (waitpid(worker->pid, &state, 0) < 0 && errno == EINTR) {
@@ -174,7 +182,7 @@ static gravel_status wait_until_ready(gv_worker *worker) {
         return GRAVEL_OK;
     }
     last_words(worker, words, sizeof words);
-    state = reap(worker, 1);
+    state = reap(worker, got == 0 ? 1 : -1);
     if (got == 1) {
         return gv_fail(GRAVEL_ERR_STATE, "a tuning worker cannot start: %s", line);
     }
@@ -264,7 +272,7 @@ static void describe_death(gv_worker *worker, int timed_out, double limit_s, gv_
     char words[160];
 
     last_words(worker, words, sizeof words);
-    state = reap(worker, 1);
+    state = reap(worker, timed_out ? 1 : -1);
     memset(outcome, 0, sizeof *outcome);
     if (timed_out) {
         outcome->status = GV_OUTCOME_TIMEOUT;

@@ -1,0 +1,387 @@
+/* gravel tune: finds the best configuration of every kernel on this machine and keeps it as a profile. */
+#include "cli/cmd_tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/direct_plan.h"
+#include "host/files.h"
+#include "host/profile_store.h"
+#include "tuner/recording.h"
+#include "tuner/session.h"
+#include "tuner/subject.h"
+
+typedef struct screen {
+    int is_terminal, shown, verbose;
+    double start, last;
+    gv_table table;
+} screen;
+
+int gv_tune_variants(const tune_options *options, gv_variant *variant, int most) {
+    const char *text = options->variants;
+    const unsigned features =
+        (options->nearest ? GV_DIRECT_NEAREST : 0u) | (options->neighbours ? GV_DIRECT_LISTS : 0u);
+    int n = 0;
+
+    if (strcmp(text, "all") == 0) {
+        text = "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6";
+    }
+    while (*text != '\0' && n < most) {
+        const size_t length = strcspn(text, ",");
+        char name[16];
+
+        snprintf(name, sizeof name, "%.*s", (int)length, text);
+        if (length >= sizeof name || !gv_variant_parse(name, &variant[n])) {
+            gv_say("gravel tune", "'%.*s' is no variant (sp2, sp4, sp6, ds2, ds4, ds6, dp2, dp4, dp6 or all)", (int)length,
+                   text);
+            return 0;
+        }
+        variant[n++].features = features;
+        text += length + (text[length] == ',');
+    }
+    return n;
+}
+
+static int interrupted(void *user) {
+    (void)user;
+    return gv_signals_pending();
+}
+
+static void clear_line(screen *s) {
+    if (s->shown) {
+        fprintf(stderr, "\r\033[K");
+        s->shown = 0;
+    }
+}
+
+static void format_time(double seconds, char *text, size_t size) {
+    if (!isfinite(seconds) || seconds < 0) {
+        snprintf(text, size, "-");
+    } else if (seconds < 1e-3) {
+        snprintf(text, size, "%.3g us", 1e6 * seconds);
+    } else if (seconds < 1) {
+        snprintf(text, size, "%.3g ms", 1e3 * seconds);
+    } else if (seconds < 120) {
+        snprintf(text, size, "%.3g s", seconds);
+    } else {
+        snprintf(text, size, "%.0f min", seconds / 60);
+    }
+}
+
+static void show(const gv_tune_progress *p, void *user) {
+    screen *s = user;
+    const double now = gv_cli_now(), elapsed = now - s->start, done = p->task_index > 0 ? p->task_index - 1 : 0;
+    double left_s = p->left_s;
+    char best[32], left[32];
+
+    if (!s->is_terminal || now - s->last < 0.2) {
+        return;
+    }
+    if (done > 0) {
+        const double by_tasks = elapsed * (p->n_tasks - done) / done;
+
+        left_s = left_s < 0 || by_tasks < left_s ? by_tasks : left_s;
+    }
+    format_time(p->best_s, best, sizeof best);
+    format_time(left_s, left, sizeof left);
+    fprintf(stderr, "\r\033[K%d/%d %s %zu x %zu: %zu tried, best %s (%.60s), about %s left", p->task_index, p->n_tasks,
+            p->task->variant.name, p->task->sinks, p->task->sources, p->evaluations, best, p->best, left);
+    fflush(stderr);
+    s->last = now;
+    s->shown = 1;
+}
+
+static int failures_of(const gv_tune_result *result) {
+    int n = 0;
+
+    for (int f = GV_OUTCOME_OK + 1; f < GV_OUTCOME_COUNT; f++) {
+        n += result->failures[f];
+    }
+    return n;
+}
+
+static void finished(const gv_tune_result *result, void *user) {
+    screen *s = user;
+    char time[32], gain[32] = "-";
+
+    clear_line(s);
+    format_time(result->time_s, time, sizeof time);
+    if (result->built_in_s > 0 && result->time_s > 0) {
+        snprintf(gain, sizeof gain, "%.2f", result->built_in_s / result->time_s);
+    }
+    gv_table_row(&s->table, "%s|%zu|%zu|%s|%s|%d|%d|%s", result->task.variant.name, result->task.sinks,
+                 result->task.sources, result->time_s > 0 ? time : "-", gain, result->evaluations, failures_of(result),
+                 result->configuration[0] != '\0' ? result->configuration : "nothing that works was found");
+    if (s->verbose) {
+        fprintf(stderr, "gravel: %s %zu x %zu: %s, %s\n", result->task.variant.name, result->task.sinks,
+                result->task.sources, time, result->configuration);
+    }
+}
+
+static void warn(const char *text, void *user) {
+    clear_line(user);
+    gv_say("gravel tune", "%s", text);
+}
+
+/* The program that runs now, also when it was moved since or is not in PATH. */
+static void own_path(char *path, size_t size) {
+    const ssize_t n = readlink("/proc/self/exe", path, size - 1);
+
+    snprintf(path + (n > 0 ? n : 0), n > 0 ? 1 : size, "%s", n > 0 ? "" : "gravel");
+}
+
+static gravel_status choose_log(const tune_options *o, const char *device, char **path) {
+    char *dir = o->log_dir != NULL ? gv_format("%s", o->log_dir)
+                                   : gv_user_folder("XDG_STATE_HOME", ".local/state", "tuning");
+    gravel_status status = GRAVEL_OK;
+    gv_tune_device found;
+
+    *path = o->log != NULL ? gv_format("%s", o->log) : NULL;
+    if (o->log == NULL && dir != NULL) {
+        gv_profile_device identity;
+        char name[128];
+
+        status = gv_tune_look(device, o->no_fp64, &gv_direct_space, &found);
+        if (status == GRAVEL_OK) {
+            status = gv_folder_make(dir);
+        }
+        if (status == GRAVEL_OK) {
+            gv_profile_device_of(&found.limits.info, &identity);
+            gv_profile_file_name(&identity, name);
+            *path = gv_format("%s/%s%.*s.jsonl", dir, o->record != NULL ? "recording-" : "", (int)strlen(name) - 5, name);
+        }
+    }
+    free(dir);
+    return status;
+}
+
+static void print_summary(const tune_options *o, const gv_tune_summary *s, const char *log_path) {
+    static const char *const text[] = {"verified", "refused by constraints", "failing to compile", "failing to launch",
+                                       "beyond the time limit", "wrong"};
+    const char *between = " ";
+
+    fprintf(stderr, "%s: %zu candidates", s->device, s->evaluations);
+    if (s->replayed > 0) {
+        fprintf(stderr, " and %zu taken from the log", s->replayed);
+    }
+    fputc(':', stderr);
+    for (int k = 0; k < GV_OUTCOME_COUNT; k++) {
+        if (s->status[k] > 0) {
+            fprintf(stderr, "%s%zu %s", between, s->status[k], text[k]);
+            between = ", ";
+        }
+    }
+    fputc('\n', stderr);
+    if (log_path != NULL) {
+        fprintf(stderr, "log: %s\n", log_path);
+    }
+    if (s->profile_path[0] != '\0') {
+        fprintf(stderr, "profile: %s\n", s->profile_path);
+    }
+    if (s->interrupted) {
+        fprintf(stderr, "stopped on request after %d of %d questions; %s. `gravel tune --resume` goes on from here.\n",
+                s->tasks_done, s->n_tasks,
+                o->record != NULL ? "the log keeps what was measured" : "what was found is kept");
+    }
+}
+
+/* No budget named: --quick takes a minute per variant, else ten. */
+static void fill_budget(const tune_options *o, gv_tune_options *t) {
+    t->budget_s = o->budget;
+    t->budget = o->evaluations > 0 ? (size_t)o->evaluations : 0;
+    if (o->record != NULL || (o->exhaustive && !(o->budget > 0))) {
+        t->budget_s = o->budget > 0 ? o->budget : 0;
+    } else if (!(o->budget > 0) && t->budget == 0) {
+        t->budget_s = (o->quick ? 58.0 : 600.0) * t->n_variants;
+    }
+    t->limit_s = o->candidate > 0 ? o->candidate : o->quick ? 20 : 60;
+}
+
+static int fill(const tune_options *o, gv_tune_options *t) {
+    memset(t, 0, sizeof *t);
+    t->device = o->device;
+    t->no_fp64 = o->no_fp64;
+    t->n_variants = gv_tune_variants(o, t->variant, GV_TUNE_VARIANTS);
+    t->strategy = gv_strategy_find(o->exhaustive || (o->record != NULL && o->strategy == NULL) ? "exhaustive"
+                                   : o->strategy != NULL                                        ? o->strategy
+                                                                                                : gv_strategies[0].name);
+    if (t->n_variants == 0 || t->strategy == NULL) {
+        if (t->strategy == NULL) {
+            gv_say("gravel tune", "there is no strategy '%s' (forest, descent, evolution, annealing, random, exhaustive)",
+                   o->strategy);
+        }
+        return 0;
+    }
+    if (o->sinks.n > GV_TUNE_SIZES || o->sources.n > GV_TUNE_SIZES) {
+        gv_say("gravel tune", "at most %d numbers of sinks and of sources", GV_TUNE_SIZES);
+        return 0;
+    }
+    t->n_sinks = o->sinks.n;
+    t->n_sources = o->sources.n;
+    memcpy(t->sinks, o->sinks.value, sizeof t->sinks);
+    memcpy(t->sources, o->sources.value, sizeof t->sources);
+    t->seed = o->seed;
+    t->limit = o->limit;
+    t->quick = o->quick;
+    t->resume = o->resume;
+    t->record = o->record != NULL;
+    t->jobs = o->jobs;
+    fill_budget(o, t);
+    return 1;
+}
+
+static gravel_status tune(const tune_options *o, gv_tune_options *t, gv_tune_summary *summary, char **log_path) {
+    char program[4096], worker[] = "--worker", tune_word[] = "tune", device_word[] = "--device", no_fp64[] = "--no-fp64";
+    char *device = gv_format("%s", o->device != NULL ? o->device : "");
+    char *argv[8] = {program, tune_word, worker, NULL};
+    char *profile_dir = o->profile_dir != NULL ? gv_format("%s", o->profile_dir)
+                                               : gv_user_folder("XDG_DATA_HOME", ".local/share", "profiles");
+    gravel_status status;
+    int n = 3;
+
+    own_path(program, sizeof program);
+    if (o->device != NULL && device != NULL) {
+        argv[n++] = device_word;
+        argv[n++] = device;
+    }
+    if (o->no_fp64) {
+        argv[n++] = no_fp64;
+    }
+    t->worker_argv = argv;
+    status = choose_log(o, o->device, log_path);
+    if (status == GRAVEL_OK && (profile_dir == NULL || device == NULL)) {
+        status = gv_fail(GRAVEL_ERR_FILE, "there is no place for the profile: name one with --profile-dir");
+    }
+    if (status == GRAVEL_OK) {
+        t->log_path = *log_path;
+        t->profile_dir = o->record != NULL ? NULL : profile_dir;
+        status = gv_tune(t, summary);
+    }
+    if (status == GRAVEL_OK && o->record != NULL && !summary->interrupted) {
+        status = gv_recording_from_log(*log_path, t, o->record);
+    }
+    free(profile_dir);
+    free(device);
+    return status;
+}
+
+static int run(const void *values, const gv_operands *operands) {
+    const tune_options *o = values;
+    gv_tune_summary summary;
+    gv_tune_options t;
+    gravel_status status;
+    char *log_path = NULL;
+    screen s = {isatty(STDERR_FILENO), 0, o->verbose, gv_cli_now(), 0, {0, 0, NULL, 0}};
+
+    if (o->worker) {
+        return gv_worker_main(o->device, o->no_fp64);
+    }
+    if (o->simulate) {
+        return gv_tune_simulate(o, operands);
+    }
+    if (operands->n > 0) {
+        gv_say("gravel tune", "'%s': only --simulate takes files", operands->value[0]);
+        return GV_EXIT_USAGE;
+    }
+    if (o->list) {
+        return gv_tune_list(o);
+    }
+    if (!fill(o, &t)) {
+        return GV_EXIT_USAGE;
+    }
+    gv_table_start(&s.table, "variant|sinks|sources|time|gain|tried|failed|configuration");
+    t.interrupted = interrupted;
+    t.progress = show;
+    t.finished = finished;
+    t.warn = warn;
+    t.user = &s;
+    gv_signals_catch();
+    memset(&summary, 0, sizeof summary);
+    status = tune(o, &t, &summary, &log_path);
+    clear_line(&s);
+    gv_table_print(&s.table, stdout);
+    gv_table_free(&s.table);
+    if (summary.n_tasks > 0) {
+        print_summary(o, &summary, log_path);
+    }
+    free(log_path);
+    if (status != GRAVEL_OK) {
+        return gv_cli_fail("gravel tune", status);
+    }
+    return summary.interrupted ? GV_EXIT_INTERRUPTED : GV_EXIT_OK;
+}
+
+#define AT(member) offsetof(tune_options, member)
+
+static const gv_opt opts_table[] = {
+    GV_OPT_DEVICE(tune_options),
+    {.name = "variant", .kind = GV_OPT_TEXT, .offset = AT(variants), .value = "LIST",
+     .help = "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6 or all", .fallback = "all"},
+    {.name = "nearest", .kind = GV_OPT_FLAG, .offset = AT(nearest), .help = "with the nearest neighbour"},
+    {.name = "neighbours", .kind = GV_OPT_FLAG, .offset = AT(neighbours), .help = "with neighbour lists"},
+    {.name = "sinks", .kind = GV_OPT_SIZES, .offset = AT(sinks), .value = "LIST",
+     .help = "numbers of active sinks; without it one of each\nbucket (1, 2-15, 16-63, 64-255, 256-1023, 1024-16383,\n"
+             "above)", .low = 1, .high = 1e9},
+    {.name = "sources", .kind = GV_OPT_SIZES, .offset = AT(sources), .value = "LIST",
+     .help = "numbers of sources; without it one of each bucket\n(up to 16383, 16384-262143, above)", .low = 1,
+     .high = 1e9},
+    {.name = "quick", .letter = 'q', .kind = GV_OPT_FLAG, .offset = AT(quick),
+     .help = "a minute per variant: what pays most"},
+    {.name = "budget", .letter = 'b', .kind = GV_OPT_SECONDS, .offset = AT(budget), .value = "TIME",
+     .help = "for the whole run, as 60s, 10m, 2h; without it ten\nminutes per variant, one with --quick", .low = 0,
+     .high = 1e9},
+    {.name = "evaluations", .kind = GV_OPT_INT, .offset = AT(evaluations), .value = "N",
+     .help = "candidates per question, instead of a time", .low = 1, .high = 1e8},
+    {.name = "candidate-time", .kind = GV_OPT_SECONDS, .offset = AT(candidate), .value = "TIME",
+     .help = "limit per candidate, building included (60s, 20s with\n--quick)", .low = 0, .high = 86400},
+    {.name = "strategy", .kind = GV_OPT_TEXT, .offset = AT(strategy), .value = "NAME",
+     .help = "forest (default), descent, evolution, annealing, random\nor exhaustive"},
+    {.name = "exhaustive", .kind = GV_OPT_FLAG, .offset = AT(exhaustive), .help = "tries everything"},
+    {.name = "seed", .letter = 's', .kind = GV_OPT_SEED, .offset = AT(seed), .value = "S",
+     .help = "of the search; the same seed and the same times give\nthe same decisions", .fallback = "1"},
+    {.name = "only", .kind = GV_OPT_TEXT, .offset = AT(limit), .value = "TEXT",
+     .help = "narrows the space: \"tile=64,128 unroll=4\""},
+    {.name = "jobs", .letter = 'j', .kind = GV_OPT_INT, .offset = AT(jobs), .value = "N",
+     .help = "processes that compile ahead; -1 chooses", .fallback = "-1", .low = -1, .high = 16},
+    {.name = "resume", .letter = 'r', .kind = GV_OPT_FLAG, .offset = AT(resume),
+     .help = "goes on with the log of a run that was stopped"},
+    {.name = "log", .kind = GV_OPT_TEXT, .offset = AT(log), .value = "FILE", .help = "the log, instead of one per device"},
+    {.name = "log-dir", .kind = GV_OPT_TEXT, .offset = AT(log_dir), .value = "DIR",
+     .help = "where logs are (default: the XDG state directory)"},
+    {.name = "profile-dir", .kind = GV_OPT_TEXT, .offset = AT(profile_dir), .value = "DIR",
+     .help = "where profiles are (default: the XDG data directory)", .environment = "GRAVEL_PROFILE_DIR"},
+    {.name = "record", .kind = GV_OPT_TEXT, .offset = AT(record), .value = "FILE",
+     .help = "times every point of one question and writes FILE for\n--simulate; no profile"},
+    {.name = "list", .letter = 'l', .kind = GV_OPT_FLAG, .offset = AT(list),
+     .help = "prints the space, its size and what each constraint\nremoves"},
+    {.name = "simulate", .kind = GV_OPT_FLAG, .offset = AT(simulate),
+     .help = "compares the strategies on recordings (FILE ..., or\nthose that come with gravel); needs no device"},
+    {.name = "runs", .kind = GV_OPT_INT, .offset = AT(runs), .value = "N", .help = "seeds per strategy of a simulation",
+     .fallback = "50", .low = 1, .high = 1000},
+    {.name = "plot", .kind = GV_OPT_TEXT, .offset = AT(plot), .value = "FILE",
+     .help = "plot of a simulation: FILE.png or FILE.svg (gnuplot)"},
+    GV_OPT_JSON(tune_options),
+    GV_OPT_NO_FP64(tune_options),
+    GV_OPT_VERBOSE(tune_options),
+    {.name = "worker", .kind = GV_OPT_FLAG, .offset = AT(worker), .help = NULL},
+    {.name = NULL},
+};
+
+const gv_command gv_cmd_tune = {
+    .name = "tune",
+    .summary = "find the best configuration of every kernel on this machine",
+    .synopsis = "[--variant LIST] [--quick] [--budget TIME] [--resume] [options]",
+    .about = "Every candidate is compiled, checked against the reference and timed in a process of its own. The best\n"
+             "ones become a profile that every program with gravel uses from then on. Ctrl-C keeps what was found.",
+    .opts = opts_table,
+    .examples = "gravel tune --quick\n"
+                "gravel tune --variant ds4 --budget 60s --device gpu\n"
+                "gravel tune --list --variant sp2\n"
+                "gravel tune --simulate --json\n",
+    .min_operands = 0,
+    .max_operands = 16,
+    .size = sizeof(tune_options),
+    .run = run,
+};

@@ -1,0 +1,22 @@
+/* Pieces of `gravel tune`. */
+#ifndef GV_CMD_TUNE_H
+#define GV_CMD_TUNE_H
+
+#include "cli/cli.h"
+#include "host/space.h"
+
+typedef struct tune_options {
+    const char *device, *variants, *strategy, *limit, *log, *log_dir, *profile_dir, *record, *plot;
+    gv_size_list sinks, sources;
+    double budget, candidate;
+    int evaluations, jobs, runs;
+    uint64_t seed;
+    int nearest, neighbours, quick, resume, exhaustive, list, simulate, json, verbose, no_fp64, worker;
+} tune_options;
+
+int gv_tune_list(const tune_options *options);
+int gv_tune_simulate(const tune_options *options, const gv_operands *files);
+/* Fills `variant` from "sp2,ds4" or "all"; returns how many, 0 after a message. */
+int gv_tune_variants(const tune_options *options, gv_variant *variant, int most);
+
+#endif

@@ -1,0 +1,470 @@
+/* One question of a run: search, finals, entry. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tuner/run.h"
+
+/* Near equals: differences that another run would not see again. */
+#define NEAR_EQUAL 0.01
+
+double gv_run_now(void) {
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ------------------------------------------------------------ one outcome */
+
+static void point_text(const gv_run *run, const gv_point *point, char text[GV_PROFILE_TEXT]) {
+    gv_config config;
+
+    gv_domain_config(&run->domain, point, &config);
+    gv_space_format(run->space, &config, text, GV_PROFILE_TEXT);
+}
+
+static uint64_t hash_text(const char *text) {
+    uint64_t hash = 0xcbf29ce484222325ull;
+
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
+    }
+    return hash;
+}
+
+static void fill_request(gv_run *run, const gv_point *point, const gv_effort *effort, int round, gv_request *request) {
+    memset(request, 0, sizeof *request);
+    request->task = run->task;
+    point_text(run, point, request->configuration);
+    request->effort = *effort;
+    request->seed = hash_text(request->configuration) ^ (run->options->seed + (uint64_t)round) * 0x9e3779b97f4a7c15ull ^
+                    run->task.sinks;
+}
+
+static void report(gv_run *run) {
+    gv_tune_progress progress = {&run->task, run->task_index, run->summary->n_tasks, (size_t)run->evaluations,
+                                 run->best_s, run->best, run->spent_s, -1};
+
+    if (run->options->budget_s > 0) {
+        progress.left_s = fmax(run->options->budget_s - run->spent_s, 0);
+    }
+    if (run->options->progress != NULL) {
+        run->options->progress(&progress, run->options->user);
+    }
+}
+
+static int must_stop(gv_run *run) {
+    if (!run->interrupted && run->options->interrupted != NULL && run->options->interrupted(run->options->user)) {
+        run->interrupted = 1;
+    }
+    return run->interrupted || run->status != GRAVEL_OK;
+}
+
+static void count(gv_run *run, const gv_tlog_record *record) {
+    const gv_outcome *outcome = &record->outcome;
+
+    run->spent_s += outcome->cost_s;
+    if (strcmp(record->stage, "search") == 0) {
+        run->evaluations++;
+        run->failures[outcome->status]++;
+    }
+    run->summary->status[outcome->status]++;
+    if (gv_outcome_score(outcome) < run->best_s) {
+        run->best_s = outcome->time_s;
+        snprintf(run->best, sizeof run->best, "%s", record->configuration);
+    }
+    report(run);
+}
+
+/* `built`: what a builder found out already, NULL if nothing. */
+static int measure(gv_run *run, const char *stage, int round, const gv_point *point, const gv_effort *effort,
+                   const gv_outcome *built, gv_outcome *outcome) {
+    gv_tlog_record record;
+    gv_request request;
+
+    if (must_stop(run)) {
+        return 0;
+    }
+    fill_request(run, point, effort, round, &request);
+    memset(&record, 0, sizeof record);
+    record.task = run->task;
+    record.round = round;
+    snprintf(record.stage, sizeof record.stage, "%s", stage);
+    snprintf(record.configuration, sizeof record.configuration, "%s", request.configuration);
+    if (built != NULL) {
+        record.outcome = *built;
+    } else {
+        run->status = gv_worker_ask(&run->worker, &request, run->options->limit_s, &record.outcome);
+    }
+    /* a candidate that was cut off by Ctrl-C is not a failed one */
+    if (run->status != GRAVEL_OK || (must_stop(run) && record.outcome.status != GV_OUTCOME_OK)) {
+        return 0;
+    }
+    record.outcome.cost_s = gv_run_now() - run->wall;
+    run->wall = gv_run_now();
+    run->summary->evaluations++;
+    if (run->options->log_path != NULL) {
+        run->status = gv_tlog_append(&run->log, &record);
+    }
+    count(run, &record);
+    *outcome = record.outcome;
+    return run->status == GRAVEL_OK;
+}
+
+static const gv_tlog_record *from_log(gv_run *run, const char *stage, int round, const gv_point *point) {
+    char text[GV_PROFILE_TEXT];
+
+    point_text(run, point, text);
+    return run->options->log_path != NULL ? gv_tlog_find(&run->log, &run->task, stage, round, text) : NULL;
+}
+
+int gv_run_evaluate(gv_run *run, const char *stage, int round, const gv_point *point, const gv_effort *effort,
+                    gv_outcome *outcome) {
+    const gv_tlog_record *known = from_log(run, stage, round, point);
+
+    if (known == NULL) {
+        return measure(run, stage, round, point, effort, NULL, outcome);
+    }
+    run->summary->replayed++;
+    *outcome = known->outcome;
+    count(run, known);
+    return 1;
+}
+
+/* --------------------------------------------------------- build and search */
+
+static uint64_t program_hash(const gv_run *run, const gv_point *point) {
+    uint64_t hash = hash_text(run->task.variant.name) + run->task.variant.features;
+
+    for (int d = 0; d < run->domain.n; d++) {
+        if (run->domain.builds[d]) {
+            hash = (hash ^ (uint64_t)run->domain.value[d][point->at[d]]) * 0x9e3779b97f4a7c15ull;
+            hash ^= hash >> 31;
+        }
+    }
+    return hash;
+}
+
+/* 1 the first time a program is met. */
+static int is_new_program(gv_run *run, const gv_point *point) {
+    uint64_t hash = program_hash(run, point);
+
+    for (size_t i = 0; i < run->n_built; i++) {
+        if (run->built[i] == hash) {
+            return 0;
+        }
+    }
+    if (run->n_built == run->built_room) {
+        size_t room = run->built_room > 0 ? 2 * run->built_room : 256;
+        uint64_t *grown = realloc(run->built, room * sizeof *grown);
+
+        if (grown == NULL) {
+            return 0; /* then it is built by the measuring process */
+        }
+        run->built = grown;
+        run->built_room = room;
+    }
+    run->built[run->n_built++] = hash;
+    return 1;
+}
+
+static void search_effort(const gv_run *run, gv_effort *effort) {
+    if (run->options->record) {
+        *effort = (gv_effort){5, 32, 0.01, 0.5, 4 * run->best_s};
+    } else if (run->options->quick) {
+        *effort = (gv_effort){3, 16, 0.004, 0.15, 1.2 * run->best_s};
+    } else {
+        *effort = (gv_effort){5, 32, 0.01, 0.5, 1.3 * run->best_s};
+    }
+    effort->stop_above = fmin(effort->stop_above, 1e30);
+}
+
+static int objective(void *user, const gv_search *search, const gv_point *point, int n, double *score) {
+    gv_run *run = user;
+    gv_request request[64];
+    int building[64], n_building = 0, on_cpu = run->device.limits.info.type == GRAVEL_DEVICE_CPU, i;
+    gv_effort effort;
+
+    (void)search;
+    search_effort(run, &effort);
+    for (i = 0; i < n && run->builders.n > 0; i++) {
+        building[i] = -1;
+        if (from_log(run, "search", 0, &point[i]) == NULL && is_new_program(run, &point[i])) {
+            fill_request(run, &point[i], &effort, 0, &request[n_building]);
+            request[n_building].build_only = 1;
+            building[i] = n_building++;
+        }
+    }
+    if (n_building > 1) {
+        gv_builders_start(&run->builders, request, n_building);
+    }
+    for (i = 0; i < n && run->spent_s < run->task_end; i++) {
+        const gv_outcome *failed = NULL;
+        gv_outcome outcome;
+
+        /* on a CPU compilers would disturb the clock: all programs first */
+        for (int b = 0; n_building > 1 && building[i] >= 0 && b < n_building; b++) {
+            gv_outcome built;
+
+            if ((b == building[i] || (on_cpu && i == 0)) &&
+                gv_builders_wait(&run->builders, b, run->options->limit_s, &built) && b == building[i] &&
+                built.status != GV_OUTCOME_OK) {
+                outcome = built;
+                failed = &outcome;
+            }
+        }
+        search_effort(run, &effort);
+        if (failed != NULL ? !measure(run, "search", 0, &point[i], &effort, failed, &outcome)
+                           : !gv_run_evaluate(run, "search", 0, &point[i], &effort, &outcome)) {
+            break;
+        }
+        score[i] = gv_outcome_score(&outcome);
+        run->seen[run->n_seen++] = outcome;
+    }
+    if (n_building > 1) {
+        gv_builders_finish(&run->builders, run->options->limit_s);
+    }
+    return i;
+}
+
+/* The start points, then the tunables that need no new program around the best of them. */
+static void prelude(gv_search *search) {
+    const gv_domain *domain = search->domain;
+
+    if (!gv_search_begin(search)) {
+        return;
+    }
+    for (int d = 0; d < domain->n; d++) {
+        gv_point line[GV_MAX_VALUES];
+        double score[GV_MAX_VALUES];
+
+        for (int v = 0; v < domain->n_values[d]; v++) {
+            line[v] = domain->point[search->known[search->best]];
+            line[v].at[d] = (unsigned char)v;
+        }
+        if (!domain->builds[d] && !gv_search_try(search, line, domain->n_values[d], score)) {
+            return;
+        }
+    }
+}
+
+/* ----------------------------------------------------------------- finals */
+
+typedef struct finalist {
+    gv_point point;
+    double search_s; /* as the search saw it */
+    double round[3];
+    double median;
+    gv_outcome outcome; /* of the last round */
+    int alive, complexity;
+} finalist;
+
+/* The fastest of the search, and the built-in default in any case: what is chosen must beat it. */
+static int pick_finalists(const gv_search *search, const gv_run *run, finalist *list, int most, double within) {
+    const gv_domain *domain = search->domain;
+    const gv_outcome *seen = run->seen;
+    int n = 0, has_built_in = run->has_built_in && search->n_starts > 0;
+
+    memset(list, 0, sizeof *list * (size_t)most);
+    for (size_t k = 0; k < search->n_known; k++) {
+        const gv_point *point = &domain->point[search->known[k]];
+        int at = n, is_built_in = has_built_in && gv_domain_code(domain, point) ==
+                                                        gv_domain_code(domain, &search->start[0]);
+
+        if (!isfinite(search->score[k]) || is_built_in || search->score[k] > within * search->score[search->best]) {
+            continue;
+        }
+        while (at > 0 && list[at - 1].search_s > search->score[k]) {
+            at--;
+        }
+        if (at == most - 1) {
+            continue;
+        }
+        n = n < most - 1 ? n + 1 : n;
+        memmove(&list[at + 1], &list[at], sizeof *list * (size_t)(n - 1 - at));
+        list[at].point = *point;
+        list[at].search_s = search->score[k];
+        list[at].outcome = seen[k];
+        list[at].complexity = gv_point_complexity(domain, point);
+    }
+    if (has_built_in) {
+        long at = gv_domain_find(domain, &search->start[0]);
+        uint32_t place = at >= 0 ? search->known_at[at] : 0;
+
+        if (place > 0 && isfinite(search->score[place - 1])) {
+            memset(&list[n], 0, sizeof list[n]);
+            list[n].point = search->start[0];
+            list[n].search_s = search->score[place - 1];
+            list[n].outcome = seen[place - 1];
+            list[n++].complexity = -1; /* needs no profile at all */
+        }
+    }
+    return n;
+}
+
+static void hold_finals(gv_run *run, finalist *list, int n) {
+    /* where one run takes seconds its noise is small and the time is not there */
+    int rounds = run->best_s > 0.5 ? 1 : run->best_s > 0.05 && run->options->quick ? 2 : 3;
+    const gv_effort effort = run->options->quick ? (gv_effort){5, 32, 0.008, 0.3, 1e30}
+                                                 : (gv_effort){9, 64, 0.03, 1.0, 1e30};
+
+    for (int k = 0; k < n; k++) {
+        list[k].alive = 1;
+    }
+    /* round by round, so that a disturbance of the machine meets all of them */
+    for (int r = 0; r < rounds; r++) {
+        for (int k = 0; k < n; k++) {
+            gv_outcome outcome;
+
+            if (!list[k].alive || (r > 0 && k > 0 && list[k].round[0] > 1.1 * run->best_s && list[k].complexity >= 0)) {
+                continue;
+            }
+            if (!gv_run_evaluate(run, "final", r + 1, &list[k].point, &effort, &outcome)) {
+                return;
+            }
+            list[k].alive = outcome.status == GV_OUTCOME_OK;
+            list[k].outcome = outcome;
+            list[k].round[r] = gv_outcome_score(&outcome);
+            list[k].median = r == 0   ? list[k].round[0]
+                             : r == 1 ? 0.5 * (list[k].round[0] + list[k].round[1])
+                                      : fmax(fmin(list[k].round[0], list[k].round[1]),
+                                             fmin(fmax(list[k].round[0], list[k].round[1]), list[k].round[2]));
+        }
+    }
+}
+
+/* Of those within a hair of the fastest the simplest. */
+static int choose(const finalist *list, int n) {
+    int best = -1, chosen = -1;
+
+    for (int k = 0; k < n; k++) {
+        if (list[k].alive && list[k].median > 0 && (best < 0 || list[k].median < list[best].median)) {
+            best = k;
+        }
+    }
+    for (int k = 0; k < n && best >= 0; k++) {
+        if (list[k].alive && list[k].median > 0 && list[k].median <= (1 + NEAR_EQUAL) * list[best].median &&
+            (chosen < 0 || list[k].complexity < list[chosen].complexity)) {
+            chosen = k;
+        }
+    }
+    return chosen;
+}
+
+static void put_result(const gv_run *run, const finalist *f, gv_profile_result *result) {
+    memset(result, 0, sizeof *result);
+    point_text(run, &f->point, result->configuration);
+    result->time_s = f->median;
+    result->time_min_s = f->outcome.time_min_s < f->median ? f->outcome.time_min_s : f->median;
+    result->spread = f->outcome.spread;
+    result->call_s = f->outcome.call_s;
+    result->error = f->outcome.error;
+}
+
+static void put_entry(const gv_run *run, const finalist *list, int n, int chosen, gv_profile_entry *entry) {
+    const gv_tune_options *options = run->options;
+
+    memset(entry, 0, sizeof *entry);
+    snprintf(entry->kernel, sizeof entry->kernel, "%s", run->space->kernel);
+    snprintf(entry->kernel_version, sizeof entry->kernel_version, "%s", run->device.kernel_version);
+    snprintf(entry->variant, sizeof entry->variant, "%s", run->task.variant.name);
+    entry->features = run->task.variant.features;
+    gv_name_clean(run->device.limits.info.driver, entry->driver);
+    entry->sinks = run->task.sinks;
+    entry->sources = run->task.sources;
+    entry->sink_bucket = gv_sink_bucket(entry->sinks);
+    entry->source_bucket = gv_source_bucket(entry->sources);
+    gv_date(entry->date);
+    snprintf(entry->gravel, sizeof entry->gravel, "%s", GRAVEL_VERSION);
+    snprintf(entry->strategy, sizeof entry->strategy, "%s", options->strategy->name);
+    entry->evaluations = run->evaluations;
+    entry->failures = run->evaluations - run->failures[GV_OUTCOME_OK];
+    put_result(run, &list[chosen], &entry->result[entry->n_results++]);
+    for (;;) {
+        int next = -1;
+
+        for (int k = 0; k < n; k++) {
+            char text[GV_PROFILE_TEXT];
+            int there = 0;
+
+            point_text(run, &list[k].point, text);
+            for (int r = 0; r < entry->n_results; r++) {
+                there |= strcmp(entry->result[r].configuration, text) == 0;
+            }
+            if (!there && list[k].alive && list[k].median > 0 && (next < 0 || list[k].median < list[next].median)) {
+                next = k;
+            }
+        }
+        if (next < 0 || entry->n_results == GV_PROFILE_RESULTS) {
+            return;
+        }
+        put_result(run, &list[next], &entry->result[entry->n_results++]);
+    }
+}
+
+static void run_search(gv_run *run, gv_search *search) {
+    double end = run->task_end;
+
+    if (run->options->record) {
+        run->task_end = INFINITY;
+    }
+    prelude(search);
+    if (!search->over) {
+        run->options->strategy->run(search);
+    }
+    run->task_end = end;
+}
+
+int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_profile_entry *entry, gv_tune_result *result,
+                       gv_point *winner) {
+    int most = run->options->quick ? 4 : GV_TUNE_FINALISTS, n = 0, chosen = -1;
+    finalist list[GV_TUNE_FINALISTS + 1];
+    gv_search search;
+
+    run->best_s = INFINITY;
+    run->best[0] = '\0';
+    run->evaluations = 0;
+    run->n_seen = 0;
+    memset(run->failures, 0, sizeof run->failures);
+    memset(result, 0, sizeof *result);
+    result->task = run->task;
+    if (gv_search_init(&search, &run->domain, objective, run, run->options->seed, run->options->budget) != GRAVEL_OK) {
+        run->status = GRAVEL_ERR_MEMORY;
+        return 0;
+    }
+    for (int s = 0; s < n_starts; s++) {
+        gv_search_add_start(&search, &start[s]);
+    }
+    run_search(run, &search);
+    if (search.n_known > 0 && isfinite(search.score[search.best])) {
+        n = pick_finalists(&search, run, list, most, run->options->quick ? 1.06 : 1.1);
+        if (!run->options->record) {
+            hold_finals(run, list, n);
+        }
+        chosen = choose(list, n);
+        if (chosen < 0) {
+            /* stopped before the finals: the search's own figures are what there is */
+            for (int k = 0; k < n; k++) {
+                list[k].alive = 1;
+                list[k].median = list[k].search_s;
+            }
+            chosen = choose(list, n);
+        }
+    }
+    gv_search_free(&search);
+    memcpy(result->failures, run->failures, sizeof result->failures);
+    result->evaluations = run->evaluations;
+    result->partial = run->interrupted;
+    if (chosen < 0) {
+        return 0;
+    }
+    put_entry(run, list, n, chosen, entry);
+    snprintf(result->configuration, sizeof result->configuration, "%s", entry->result[0].configuration);
+    result->time_s = list[chosen].median;
+    result->built_in_s = n > 0 && list[n - 1].complexity < 0 ? list[n - 1].median : 0;
+    *winner = list[chosen].point;
+    return 1;
+}

@@ -1,0 +1,351 @@
+/* A run: devices, variants, the order of questions, profiles. */
+#include "tuner/session.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/profile_store.h"
+#include "tuner/run.h"
+#include "tuner/subject.h"
+
+gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *space, gv_tune_device *found) {
+    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
+    gravel_context *context = NULL;
+    const gv_device *from;
+    gravel_status status;
+
+    memset(found, 0, sizeof *found);
+    options.device = device;
+    options.no_fp64 = no_fp64;
+    options.profile_dir = "";
+    status = gravel_context_create(&context, &options);
+    if (status != GRAVEL_OK) {
+        return status;
+    }
+    from = &context->device[0];
+    found->limits =
+        (gv_limits){from->info, from->fast_fma, from->has_ptx_asm, from->has_rsqrt14, from->has_rsqrt12};
+    gv_profile_kernel_version(context, space, found->kernel_version);
+    gravel_context_release(context);
+    return GRAVEL_OK;
+}
+
+/* One size inside each bucket, where it matters most: block time-steps for few sinks, throughput for many.  A CPU reaches
+ * its throughput with fewer particles, and has less of it to spend on a measurement. */
+void gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_SINK_BUCKETS], size_t sources[GV_SOURCE_BUCKETS]) {
+    static const size_t gpu_sinks[GV_SINK_BUCKETS] = {1, 8, 32, 128, 512, 4096, 131072};
+    static const size_t gpu_sources[2][GV_SOURCE_BUCKETS] = {{8192, 131072, 1048576}, {8192, 131072, 262144}};
+    static const size_t cpu_sinks[GV_SINK_BUCKETS] = {1, 8, 32, 128, 512, 4096, 16384};
+    static const size_t cpu_sources[2][GV_SOURCE_BUCKETS] = {{8192, 131072, 262144}, {8192, 32768, 262144}};
+    int cpu = limits->info.type == GRAVEL_DEVICE_CPU;
+
+    memcpy(sinks, cpu ? cpu_sinks : gpu_sinks, sizeof gpu_sinks);
+    memcpy(sources, cpu ? cpu_sources[quick != 0] : gpu_sources[quick != 0], sizeof gpu_sources[0]);
+}
+
+/* ------------------------------------------------------------------ the plan */
+
+typedef struct question {
+    size_t sinks, sources;
+    double weight; /* share of the variant's time */
+} question;
+
+typedef struct plan {
+    int n;
+    question q[GV_TUNE_SIZES * GV_TUNE_SIZES];
+} plan;
+
+/* Two questions per variant are searched at length: many sinks (arithmetic) and a few (latency), both with the middle
+ * number of sources.  The others start from what these and their neighbours found. */
+static void make_plan(const gv_tune_options *options, const gv_limits *limits, plan *made) {
+    size_t sinks[GV_TUNE_SIZES], sources[GV_TUNE_SIZES];
+    int n_sinks = options->n_sinks, n_sources = options->n_sources, anchors[2], middle;
+
+    gv_tune_sizes(limits, options->quick, sinks, sources);
+    n_sinks = n_sinks > 0 ? n_sinks : GV_SINK_BUCKETS;
+    n_sources = n_sources > 0 ? n_sources : GV_SOURCE_BUCKETS;
+    if (options->n_sinks > 0) {
+        memcpy(sinks, options->sinks, sizeof sinks);
+    }
+    if (options->n_sources > 0) {
+        memcpy(sources, options->sources, sizeof sources);
+    }
+    anchors[0] = n_sinks - 1;
+    anchors[1] = n_sinks / 2 < n_sinks - 1 ? n_sinks / 2 : -1;
+    middle = n_sources / 2;
+    made->n = 0;
+    for (int a = 0; a < 2; a++) {
+        if (anchors[a] >= 0) {
+            made->q[made->n++] = (question){sinks[anchors[a]], sources[middle], a == 0 ? 10 : 6};
+        }
+    }
+    for (int k = 0; k < n_sources; k++) {
+        int j = k == 0 ? middle : k <= middle ? k - 1 : k;
+
+        for (int i = n_sinks - 1; i >= 0; i--) {
+            if (j != middle || (i != anchors[0] && i != anchors[1])) {
+                made->q[made->n++] = (question){sinks[i], sources[j], j == middle ? 1.2 : 0.6};
+            }
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ starts */
+
+typedef struct winner {
+    gv_task task;
+    gv_point point;
+    double time_s;
+} winner;
+
+typedef struct winners {
+    int n;
+    winner w[GV_TUNE_SIZES * GV_TUNE_SIZES];
+} winners;
+
+static double distance(const gv_task *a, const gv_task *b) {
+    return fabs(log2((double)a->sinks / (double)b->sinks)) + 0.5 * fabs(log2((double)a->sources / (double)b->sources));
+}
+
+/* The built-in default first, then winners of this variant by nearness. */
+static int make_starts(gv_run *run, const winners *found, gv_point *start, int most) {
+    gv_config config;
+    int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, n = 0;
+
+    run->space->built_in(&config, &run->task.variant, &run->device.limits, run->task.sinks, run->task.sources);
+    if (gv_domain_point(&run->domain, &config, &start[0]) && gv_domain_find(&run->domain, &start[0]) >= 0) {
+        n = 1;
+    }
+    run->has_built_in = n;
+    while (n < most) {
+        int next = -1;
+
+        for (int k = 0; k < found->n; k++) {
+            if (!taken[k] && (next < 0 || distance(&found->w[k].task, &run->task) <
+                                              distance(&found->w[next].task, &run->task))) {
+                next = k;
+            }
+        }
+        if (next < 0) {
+            break;
+        }
+        taken[next] = 1;
+        start[n++] = found->w[next].point;
+    }
+    return n;
+}
+
+/* --------------------------------------------------------------------- run */
+
+static void warn(gv_run *run, const char *text) {
+    if (run->options->warn != NULL) {
+        run->options->warn(text, run->options->user);
+    }
+}
+
+static void save(gv_run *run, const gv_profile_entry *entry) {
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gv_profile_device device;
+    gravel_status status;
+
+    if (run->options->profile_dir == NULL || run->options->record) {
+        return;
+    }
+    gv_profile_device_of(&run->device.limits.info, &device);
+    status = gv_profile_set_add(&set, &device, entry);
+    if (status == GRAVEL_OK) {
+        status = gv_profile_save(run->options->profile_dir, &set, run->summary->profile_path,
+                                 sizeof run->summary->profile_path);
+    }
+    gv_profile_set_free(&set);
+    run->status = status;
+}
+
+/* The best rate (pairs per second) a winner of this variant reached: what a run of a larger question will take. */
+static double expected_run_s(const gv_run *run, const winners *found) {
+    double rate = 0;
+
+    for (int k = 0; k < found->n; k++) {
+        rate = fmax(rate, (double)found->w[k].task.sinks * (double)found->w[k].task.sources / found->w[k].time_s);
+    }
+    return rate > 0 ? (double)run->task.sinks * (double)run->task.sources / rate : 0;
+}
+
+static void answer_one(gv_run *run, winners *found, double allotted) {
+    gv_profile_entry *entry = calloc(1, sizeof *entry);
+    gv_tune_result result;
+    gv_point start[6], best;
+    int n = make_starts(run, found, start, 6);
+
+    if (entry == NULL) {
+        run->status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the entry of a profile");
+        return;
+    }
+    /* the finals take about a quarter */
+    run->task_end = isfinite(allotted) ? run->spent_s + 0.75 * allotted : INFINITY;
+    run->wall = gv_run_now();
+    if (gv_question_answer(run, start, n, entry, &result, &best)) {
+        found->w[found->n].task = run->task;
+        found->w[found->n].time_s = result.time_s;
+        found->w[found->n++].point = best;
+        save(run, entry);
+    }
+    if (!run->interrupted) {
+        run->summary->tasks_done++;
+    }
+    if (run->options->finished != NULL) {
+        run->options->finished(&result, run->options->user);
+    }
+    free(entry);
+}
+
+static gravel_status run_variant(gv_run *run, const gv_variant *variant, const plan *asked, double allotted) {
+    winners *found = calloc(1, sizeof *found);
+    double left = 0, end = run->spent_s + allotted;
+    gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits, run->options->limit);
+
+    if (status == GRAVEL_OK && found == NULL) {
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the winners of %d questions", asked->n);
+    }
+    if (status == GRAVEL_OK) {
+        run->seen = calloc(run->domain.n_points + 1, sizeof *run->seen);
+        status = run->seen != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for outcomes");
+    }
+    for (int k = 0; k < asked->n; k++) {
+        left += asked->q[k].weight;
+    }
+    for (int k = 0; k < asked->n && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted; k++) {
+        double share = isfinite(end) ? fmax(end - run->spent_s, 0) * asked->q[k].weight / left : INFINITY;
+
+        left -= asked->q[k].weight;
+        run->task_index++;
+        memset(&run->task, 0, sizeof run->task);
+        snprintf(run->task.kernel, sizeof run->task.kernel, "%s", run->space->kernel);
+        run->task.variant = *variant;
+        run->task.sinks = asked->q[k].sinks;
+        run->task.sources = asked->q[k].sources;
+        /* a candidate runs about six times; two of them must fit, else the nearest bucket has to answer */
+        if (isfinite(share) && 12 * expected_run_s(run, found) > 2 * share) {
+            char text[160];
+
+            snprintf(text, sizeof text, "%s: %zu sinks x %zu sources need more time than the budget leaves; the nearest "
+                     "bucket answers for them", variant->name, run->task.sinks, run->task.sources);
+            warn(run, text);
+            continue;
+        }
+        answer_one(run, found, share);
+    }
+    free(found);
+    free(run->seen);
+    run->seen = NULL;
+    gv_domain_free(&run->domain);
+    return status != GRAVEL_OK ? status : run->status;
+}
+
+static int usable_variant(gv_run *run, const gv_variant *variant) {
+    char text[128];
+
+    if (variant->precision != GRAVEL_DP || run->device.limits.info.has_fp64) {
+        return 1;
+    }
+    snprintf(text, sizeof text, "%s is left out: the device has no double precision", variant->name);
+    warn(run, text);
+    return 0;
+}
+
+static gravel_status open_log(gv_run *run) {
+    gv_tlog_header header;
+
+    if (run->options->log_path == NULL) {
+        return GRAVEL_OK;
+    }
+    memset(&header, 0, sizeof header);
+    gv_profile_device_of(&run->device.limits.info, &header.device);
+    gv_name_clean(run->device.limits.info.driver, header.driver);
+    snprintf(header.kernel, sizeof header.kernel, "%s", run->space->kernel);
+    snprintf(header.kernel_version, sizeof header.kernel_version, "%s", run->device.kernel_version);
+    snprintf(header.gravel, sizeof header.gravel, "%s", GRAVEL_VERSION);
+    gv_date(header.date);
+    return gv_tlog_open(run->options->log_path, &header, run->options->resume, &run->log);
+}
+
+/* Builders pay where compiling does not disturb the clock; on a CPU both cores build first and measure then. */
+static int default_jobs(const gv_limits *limits) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (limits->info.type == GRAVEL_DEVICE_CPU) {
+        return cores > 1 ? (cores < 8 ? (int)cores : 8) : 0;
+    }
+    return cores > 2 ? (cores - 1 < GV_MAX_BUILDERS ? (int)cores - 1 : GV_MAX_BUILDERS) : 0;
+}
+
+static gravel_status run_all(gv_run *run, const plan *asked) {
+    const gv_tune_options *options = run->options;
+    int usable[GV_TUNE_VARIANTS], left = 0;
+    gravel_status status = GRAVEL_OK;
+
+    for (int v = 0; v < options->n_variants; v++) {
+        usable[v] = usable_variant(run, &options->variant[v]);
+        left += usable[v];
+    }
+    run->summary->n_tasks = left * asked->n;
+    for (int v = 0; v < options->n_variants && status == GRAVEL_OK && !run->interrupted; v++) {
+        double allotted = options->budget_s > 0 ? fmax(options->budget_s - run->spent_s, 0) / left : INFINITY;
+
+        if (usable[v]) {
+            status = run_variant(run, &options->variant[v], asked, allotted);
+            left--;
+        }
+    }
+    return status;
+}
+
+gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary) {
+    gv_tune_options filled = *options;
+    gv_run *run = calloc(1, sizeof *run);
+    struct sigaction ignore, before;
+    gravel_status status;
+    plan asked;
+
+    memset(summary, 0, sizeof *summary);
+    if (run == NULL) {
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a tuning run");
+    }
+    filled.strategy = options->strategy != NULL ? options->strategy : &gv_strategies[0];
+    run->options = &filled;
+    run->summary = summary;
+    run->space = gv_subject_direct.space;
+    run->log.fd = -1;
+    /* a worker that died between two requests must not end the run */
+    memset(&ignore, 0, sizeof ignore);
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &ignore, &before);
+    status = gv_tune_look(options->device, options->no_fp64, run->space, &run->device);
+    if (status != GRAVEL_OK) {
+        goto out;
+    }
+    snprintf(summary->device, sizeof summary->device, "%s", run->device.limits.info.name);
+    run->worker_options = (gv_worker_options){options->worker_argv, 60};
+    gv_worker_init(&run->worker, &run->worker_options);
+    gv_builders_init(&run->builders, options->jobs >= 0 ? options->jobs : default_jobs(&run->device.limits),
+                     &run->worker_options);
+    make_plan(&filled, &run->device.limits, &asked);
+    status = open_log(run);
+    if (status == GRAVEL_OK) {
+        status = run_all(run, &asked);
+        gv_tlog_close(&run->log);
+    }
+    gv_worker_stop(&run->worker);
+    gv_builders_stop(&run->builders);
+    summary->interrupted = run->interrupted;
+    summary->spent_s = run->spent_s;
+out:
+    sigaction(SIGPIPE, &before, NULL);
+    free(run->built);
+    free(run);
+    return status;
+}
