@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/bench_direct.h"
+#include "cli/variants.h"
 #include "sim/ic.h"
 
 #define BENCH "gravel bench direct"
@@ -17,13 +18,11 @@ typedef struct bench_options {
     uint64_t seed;
 } bench_options;
 
-enum { MAX_VARIANTS = 9 };
-
 typedef struct bench_run {
     const bench_options *opts;
     gv_bench_setting setting;
     gravel_device_info device;
-    gv_variant variant[MAX_VARIANTS];
+    gv_variant variant[GV_VARIANTS];
     int variants;
     gv_bench_result *result;
     size_t results;
@@ -31,48 +30,18 @@ typedef struct bench_run {
 
 /* ------------------------------------------------------------- what to run */
 
-/* "sp2,ds4" instead of orders x precisions */
-static int named_variants(bench_run *run, const char *text) {
-    char word[16];
-    for (const char *p = text;; p++) {
-        const size_t n = strcspn(p, ",");
-        snprintf(word, sizeof word, "%.*s", (int)n, p);
-        if (run->variants == MAX_VARIANTS || !gv_variant_parse(word, &run->variant[run->variants])) {
-            gv_say(BENCH, "--variant: '%s' is none of sp2 sp4 sp6 ds2 ds4 ds6 dp2 dp4 dp6", word);
-            return GV_EXIT_USAGE;
-        }
-        run->variants++;
-        p += n;
-        if (*p == '\0') {
-            return GV_EXIT_OK;
-        }
-    }
-}
-
 static int choose_variants(bench_run *run) {
-    if (run->opts->variant != NULL) {
-        const int code = named_variants(run, run->opts->variant);
-        if (code != GV_EXIT_OK) {
-            return code;
-        }
-    }
-    for (int p = 0; run->opts->variant == NULL && p < 3; p++) {
-        for (int o = 0; o < 3; o++) {
-            if ((run->opts->precisions >> p & 1) && (run->opts->orders >> o & 1)) {
-                gv_variant_set(&run->variant[run->variants++], 2 * (o + 1), (gravel_precision)p, 0);
-            }
-        }
-    }
     int kept = 0;
+    const int code = gv_variants_choose(BENCH, run->opts->variant, &run->device, run->variant, &run->variants);
     for (int v = 0; v < run->variants; v++) {
-        if (run->variant[v].precision == GRAVEL_DP && !run->device.has_fp64) {
-            gv_say(BENCH, "%s is left out: %s has no double precision", run->variant[v].name, run->device.name);
-        } else {
-            run->variant[kept++] = run->variant[v];
+        const gv_variant *variant = &run->variant[v];
+        if (run->opts->variant != NULL ||
+            ((run->opts->precisions >> variant->precision & 1) && (run->opts->orders >> (variant->order / 2 - 1) & 1))) {
+            run->variant[kept++] = *variant;
         }
     }
     run->variants = kept;
-    return kept > 0 ? GV_EXIT_OK : GV_EXIT_USAGE;
+    return code != GV_EXIT_OK || kept > 0 ? code : GV_EXIT_USAGE;
 }
 
 static int highest_order(const bench_run *run) {
@@ -293,7 +262,7 @@ static int run(const void *values, const gv_operands *operands) {
         sizes.n = 1;
         sizes.value[0] = run.device.type == GRAVEL_DEVICE_CPU ? 16384 : 131072;
     }
-    run.result = calloc((size_t)MAX_VARIANTS * GV_MAX_LIST * (size_t)sizes.n, sizeof *run.result);
+    run.result = calloc((size_t)GV_VARIANTS * GV_MAX_LIST * (size_t)sizes.n, sizeof *run.result);
     if (code == GV_EXIT_OK && run.result == NULL) {
         gv_say(BENCH, "out of memory");
         code = GV_EXIT_FAILURE;

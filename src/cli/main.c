@@ -11,9 +11,10 @@ int main(int argc, char **argv) {
     const gv_command table[] = {
         gv_cmd_devices,
         {.name = "ic", .summary = "make initial conditions", .sub = gv_cmd_ic},
+        gv_cmd_check,
         gv_cmd_force,
         {.name = "bench", .summary = "measure speed against the device's own limits", .sub = gv_cmd_bench},
-        gv_cmd_tune,
+        gv_cmd_demo,
         {.name = NULL},
     };
     if (argc >= 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {

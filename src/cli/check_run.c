@@ -1,0 +1,384 @@
+#include "cli/check_run.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/ic.h"
+
+/* ------------------------------------------------------------------- truth */
+
+typedef struct gv_check_truth {
+    size_t n;
+    double eps;
+    gv_particles all, picked; /* picked: the sinks that are compared */
+    size_t step;
+    gv_force_set forces;
+    double *radius; /* of all sinks, for the lists */
+} gv_check_truth;
+
+enum { LIST_CAPACITY = 12, SEED = 11 };
+
+/* Radii from nothing to more neighbours than a list holds. */
+static gravel_status set_radii(gv_check_truth *t) {
+    t->radius = malloc(t->n * sizeof *t->radius);
+    if (t->radius == NULL) {
+        return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+    }
+    const double typical = cbrt(10.0 / (double)t->n); /* about ten sources within, near the middle */
+    for (size_t i = 0; i < t->n; i++) {
+        t->radius[i] = typical * (double)(i % 5) / 2;
+    }
+    return GRAVEL_OK;
+}
+
+/* The accelerations that order 6 needs, rounded to float: any precision then starts from the same values. */
+static gravel_status set_accelerations(gv_particles *p) {
+    const size_t bytes = p->count * sizeof *p->ax;
+    double *const *position[3] = {&p->x, &p->y, &p->z};
+    double **const acc[3] = {&p->ax, &p->ay, &p->az};
+    for (int c = 0; c < 3; c++) {
+        *acc[c] = malloc(bytes);
+        if (*acc[c] == NULL) {
+            return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+        }
+        for (size_t i = 0; i < p->count; i++) { /* of a Plummer sphere with a = 3 pi / 16 */
+            const double r2 = p->x[i] * p->x[i] + p->y[i] * p->y[i] + p->z[i] * p->z[i], s2 = r2 + 0.347;
+            (*acc[c])[i] = (float)(-(*position[c])[i] / (s2 * sqrt(s2)));
+        }
+    }
+    return GRAVEL_OK;
+}
+
+static gravel_status make_truth(gv_check_truth *t, size_t n, double eps, size_t at_most) {
+    memset(t, 0, sizeof *t);
+    t->n = n;
+    t->eps = eps;
+    gravel_status status = gv_ic_plummer(n, SEED, NULL, &t->all);
+    if (status == GRAVEL_OK) {
+        status = set_accelerations(&t->all);
+    }
+    if (status == GRAVEL_OK) {
+        const size_t count = n < at_most ? n : at_most;
+        t->step = n / count;
+        status = gv_particles_pick(&t->picked, &t->all, 0, t->step, count);
+    }
+    if (status == GRAVEL_OK) {
+        status = gv_force_set_create(&t->forces, t->picked.count, 6, 0, 0);
+    }
+    if (status == GRAVEL_OK) {
+        status = gv_reference_forces(&t->picked, &t->all, eps, NULL, &t->forces);
+    }
+    return status == GRAVEL_OK ? set_radii(t) : status;
+}
+
+/* Made once for all variants. */
+static gravel_status get_truth(gv_check *check, size_t n, double eps, const gv_check_truth **truth) {
+    for (int i = 0; i < check->truths; i++) {
+        if (check->truth[i].n == n && check->truth[i].eps == eps) {
+            *truth = &check->truth[i];
+            return GRAVEL_OK;
+        }
+    }
+    gv_check_truth *grown = realloc(check->truth, ((size_t)check->truths + 1) * sizeof *grown);
+    if (grown == NULL) {
+        return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+    }
+    check->truth = grown;
+    const size_t at_most = check->level == GV_CHECK_FULL ? 16384 : check->level == GV_CHECK_NORMAL ? 4096 : 1024;
+    *truth = &grown[check->truths++];
+    return make_truth(&grown[check->truths - 1], n, eps, at_most);
+}
+
+/* --------------------------------------------------------------------- runs */
+
+/* The results of the compared sinks, moved together at the front. */
+static void keep_picked(gv_force_set *set, const gv_check_truth *t) {
+    double *const column[10] = {set->ax, set->ay, set->az, set->pot, set->jx,
+                                set->jy, set->jz, set->sx, set->sy,  set->sz};
+    for (int k = 0; k < 10 && column[k] != NULL; k++) {
+        for (size_t i = 0; i < t->picked.count; i++) {
+            column[k][i] = column[k][i * t->step];
+        }
+    }
+}
+
+static gravel_status run_device(gv_check *check, const gv_variant *variant, const gv_check_truth *t, gv_check_run *run,
+                                const char *configuration, gv_force_set *set) {
+    gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
+    gravel_direct *direct = NULL;
+    options.order = variant->order;
+    options.precision = variant->precision;
+    options.nearest = run->neighbours;
+    options.neighbour_capacity = run->neighbours ? LIST_CAPACITY : 0;
+    options.configuration = configuration;
+    gravel_status status = gravel_direct_create(&direct, check->context, &options);
+    if (status == GRAVEL_OK) {
+        const gravel_sources sources = gv_sources_view(&t->all);
+        status = gravel_direct_write_sources(direct, 0, &sources);
+    }
+    if (status == GRAVEL_OK) {
+        status = gravel_direct_configuration(direct, t->n, run->configuration, sizeof run->configuration, &run->origin);
+    }
+    if (status == GRAVEL_OK) {
+        const gravel_sinks sinks = gv_sinks_view(&t->all, 0, t->n, run->neighbours ? t->radius : NULL);
+        status = gv_direct_call(direct, &sinks, t->eps, set, NULL);
+        if (status == GRAVEL_OK && t->n == GV_CHECK_N) { /* a second time: the first one met cold caches */
+            const double start = gv_cli_now();
+            status = gv_direct_call(direct, &sinks, t->eps, set, NULL);
+            run->call_s = gv_cli_now() - start;
+        }
+    }
+    if (status == GRAVEL_OK) {
+        status = gravel_direct_kernel_time(direct, &run->kernel_s);
+    }
+    gravel_direct_release(direct);
+    return status;
+}
+
+/* Names what is over its ceiling. */
+static void judge_errors(gv_check_run *run, const gv_variant *variant) {
+    run->verdict = gv_excess_verdict(gv_error_excess(&run->errors, variant->precision, variant->order));
+    for (int q = 0; q < gv_quantity_count(variant->order) && run->verdict != GV_PASS; q++) {
+        const gv_ceiling ceiling = gv_error_ceiling(variant->precision, q);
+        if (run->errors.max[q] > ceiling.max) {
+            snprintf(run->message, sizeof run->message, "%s: largest error %.2e at sink %zu, ceiling %.0e",
+                     gv_quantity_name[q], run->errors.max[q], run->errors.worst[q], ceiling.max);
+            return;
+        }
+        if (run->errors.count >= GV_MEAN_FROM && run->errors.mean[q] > ceiling.mean) {
+            snprintf(run->message, sizeof run->message, "%s: mean error %.2e, ceiling %.0e", gv_quantity_name[q],
+                     run->errors.mean[q], ceiling.mean);
+            return;
+        }
+    }
+}
+
+static gravel_status check_one(gv_check *check, gv_check_variant *of, size_t n, double eps, int neighbours,
+                               const char *configuration) {
+    const gv_check_truth *t = NULL;
+    gv_force_set set = {0};
+    if (gv_signals_pending()) {
+        return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
+    }
+    gv_check_run *grown = realloc(of->run, ((size_t)of->runs + 1) * sizeof *grown);
+    if (grown == NULL) {
+        return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+    }
+    of->run = grown;
+    gv_check_run *run = &grown[of->runs];
+    memset(run, 0, sizeof *run);
+    run->n = n;
+    run->eps = eps;
+    run->neighbours = neighbours;
+    gravel_status status = get_truth(check, n, eps, &t);
+    if (status == GRAVEL_OK) {
+        status = gv_force_set_create(&set, n, of->variant.order, neighbours, neighbours ? LIST_CAPACITY : 0);
+    }
+    if (status != GRAVEL_OK) {
+        return status;
+    }
+    of->runs++;
+    run->status = run_device(check, &of->variant, t, run, configuration, &set);
+    if (run->status != GRAVEL_OK) {
+        run->verdict = GV_FAIL;
+        snprintf(run->message, sizeof run->message, "%s", gravel_error_message());
+        if (run->configuration[0] == '\0' && configuration != NULL) {
+            snprintf(run->configuration, sizeof run->configuration, "%s", configuration);
+            run->origin = GRAVEL_ORIGIN_CALLER;
+        }
+    } else {
+        const double slack = gv_distance_slack(of->variant.precision, &t->all);
+        const int wrong = neighbours && gv_neighbours_wrong(&set, &t->all, &t->all, t->radius, slack, run->message,
+                                                            sizeof run->message) != NULL;
+        gv_force_set truth = t->forces; /* a view of the lower order */
+        truth.order = of->variant.order;
+        keep_picked(&set, t);
+        gv_errors_set(&run->errors, &set, &truth);
+        if (wrong) {
+            run->verdict = GV_FAIL;
+        } else {
+            judge_errors(run, &of->variant);
+        }
+    }
+    gv_force_set_free(&set);
+    return GRAVEL_OK;
+}
+
+/* ------------------------------------------------------------ configurations */
+
+/* Small numbers from a counter, the same in every run. */
+static unsigned scramble(unsigned x) {
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
+static int may_try(const gv_check *check, const gv_config *config, const gv_variant *variant, const gv_limits *limits) {
+    /* FULL and NORMAL: whatever can run; QUICK: what tuning would try, as that compiles faster */
+    return (check->level >= GV_CHECK_NORMAL ? gv_space_can_run : gv_space_check)(&gv_direct_space, config, variant,
+                                                                                limits) == NULL;
+}
+
+/* Configurations that differ from `base` in one tunable: how many, or with `wanted` below that the one of this number. */
+static unsigned single_change(const gv_check *check, const gv_variant *variant, const gv_limits *limits,
+                              const gv_config *base, unsigned wanted, gv_config *config) {
+    const gv_space *space = &gv_direct_space;
+    unsigned seen = 0;
+    for (int t = 0; t < space->n_tunables; t++) {
+        for (int v = 0; v < space->tunable[t].n_values; v++) {
+            *config = *base;
+            config->value[t] = space->tunable[t].values[v];
+            if (config->value[t] != base->value[t] && may_try(check, config, variant, limits) && seen++ == wanted) {
+                return seen;
+            }
+        }
+    }
+    return seen;
+}
+
+static int mixed_change(const gv_check *check, const gv_variant *variant, const gv_limits *limits, unsigned seed,
+                        gv_config *config) {
+    const gv_space *space = &gv_direct_space;
+    for (unsigned attempt = 0; attempt < 2000; attempt++) {
+        for (int t = 0; t < space->n_tunables; t++) {
+            const unsigned pick = scramble(scramble(seed) + attempt * 17 + (unsigned)t);
+            config->value[t] = space->tunable[t].values[pick % (unsigned)space->tunable[t].n_values];
+        }
+        if (may_try(check, config, variant, limits)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The k-th configuration besides the default: all single changes, then mixed ones.  `salt` makes every variant begin with
+ * another one.  Returns 0 where there is none. */
+static int other_configuration(const gv_check *check, const gv_variant *variant, unsigned k, unsigned salt, char *text,
+                               size_t size) {
+    const gv_limits limits = gv_limits_of(check->context, 0);
+    gv_config base, config;
+    gv_direct_space.built_in(&base, variant, &limits, GV_CHECK_N, GV_CHECK_N);
+    const unsigned singles = single_change(check, variant, &limits, &base, UINT_MAX, &config);
+    if (k < singles) {
+        const unsigned stride = singles % 31 ? 31 : 37; /* a prime that does not divide it reaches all */
+        single_change(check, variant, &limits, &base, (k * stride + salt * 7) % singles, &config);
+    } else if (!mixed_change(check, variant, &limits, k * 131 + salt, &config)) {
+        return 0;
+    }
+    gv_space_format(&gv_direct_space, &config, text, size);
+    return 1;
+}
+
+static gravel_status check_others(gv_check *check, gv_check_variant *of, int first, int count, unsigned salt) {
+    static const size_t sizes[] = {257, 1009, 65, 511, 2048};
+    char text[256];
+    gravel_status status = GRAVEL_OK;
+    for (int k = first; k < first + count && status == GRAVEL_OK; k++) {
+        if (!other_configuration(check, &of->variant, (unsigned)k, salt, text, sizeof text)) {
+            break;
+        }
+        const size_t n = sizes[k % 5];
+        status = check_one(check, of, n, k % 2 ? 0.0 : 1e-2, k % 4 == 1, text);
+        if (status == GRAVEL_OK && check->level == GV_CHECK_FULL) {
+            status = check_one(check, of, n, k % 2 ? 1e-2 : 0.0, k % 4 == 2, text);
+        }
+    }
+    return status;
+}
+
+/* ----------------------------------------------------------------- variants */
+
+static gravel_status check_sizes(gv_check *check, gv_check_variant *of) {
+    /* one, two, primes, and the edges of groups of 16 ... 256 */
+    static const size_t few[] = {1, 17}, many[] = {1, 2, 3, 16, 17, 31, 63, 64, 65, 127, 256, 509, 1024, 1025, 4099};
+    const size_t *sizes = check->level <= GV_CHECK_QUICK ? few : many;
+    const size_t count = check->level <= GV_CHECK_QUICK ? 2 : sizeof many / sizeof *many;
+    gravel_status status = GRAVEL_OK;
+    for (size_t i = 0; i < count && status == GRAVEL_OK; i++) {
+        status = check_one(check, of, sizes[i], i % 2 ? 0.0 : 1e-2, 0, NULL);
+        if (status == GRAVEL_OK && check->level == GV_CHECK_FULL) {
+            status = check_one(check, of, sizes[i], i % 2 ? 1e-2 : 0.0, 1, NULL);
+        }
+    }
+    return status;
+}
+
+static gravel_status check_variant(gv_check *check, gv_check_variant *of, unsigned salt) {
+    gravel_status status = check_one(check, of, GV_CHECK_N, 1e-2, 0, NULL);
+    if (status == GRAVEL_OK) {
+        status = check_one(check, of, GV_CHECK_N, 0.0, 0, NULL);
+    }
+    if (status == GRAVEL_OK) {
+        status = check_one(check, of, 1009, 0.0, 1, NULL);
+    }
+    if (status == GRAVEL_OK && check->level >= GV_CHECK_QUICK) {
+        status = check_sizes(check, of);
+    }
+    if (status == GRAVEL_OK && check->level == GV_CHECK_QUICK) {
+        status = check_others(check, of, 0, 1, salt);
+    } else if (status == GRAVEL_OK && check->level == GV_CHECK_NORMAL) {
+        status = check_others(check, of, 0, 4, salt);
+        if (status == GRAVEL_OK) {
+            status = check_others(check, of, 1000, 2, salt); /* beyond the single changes: mixed ones */
+        }
+    } else if (status == GRAVEL_OK && check->level == GV_CHECK_FULL) {
+        status = check_others(check, of, 0, 60, salt);
+    }
+    return status;
+}
+
+static void sum_up(gv_check *check, gv_check_variant *of) {
+    of->verdict = GV_PASS;
+    for (int r = 0; r < of->runs; r++) {
+        const gv_check_run *run = &of->run[r];
+        of->verdict = run->verdict > of->verdict ? run->verdict : of->verdict;
+        check->runs_failed += run->verdict == GV_FAIL;
+        for (int q = 0; q < gv_quantity_count(of->variant.order); q++) {
+            of->max[q] = fmax(of->max[q], run->errors.max[q]);
+            if (run->errors.count >= GV_MEAN_FROM) {
+                of->mean[q] = fmax(of->mean[q], run->errors.mean[q]);
+            }
+        }
+    }
+    if (of->runs > 0 && of->run[0].kernel_s > 0) {
+        of->pairs_per_s = (double)GV_CHECK_N * GV_CHECK_N / of->run[0].kernel_s;
+    }
+    check->runs_total += of->runs;
+    check->verdict = of->verdict > check->verdict ? of->verdict : check->verdict;
+}
+
+gravel_status gv_check_all(gv_check *check) {
+    gv_progress progress;
+    gravel_status status = GRAVEL_OK;
+    gv_progress_start(&progress, "check");
+    check->verdict = GV_PASS;
+    check->device = *gravel_context_device(check->context, 0);
+    for (int v = 0; v < check->variants && status == GRAVEL_OK; v++) {
+        status = check_variant(check, &check->of[v], (unsigned)v);
+        gv_progress_show(&progress, v + 1, check->variants);
+    }
+    gv_progress_clear(&progress);
+    for (int v = 0; v < check->variants; v++) {
+        sum_up(check, &check->of[v]);
+    }
+    return status;
+}
+
+void gv_check_free(gv_check *check) {
+    for (int v = 0; v < check->variants; v++) {
+        free(check->of[v].run);
+        check->of[v].run = NULL;
+        check->of[v].runs = 0;
+    }
+    for (int i = 0; i < check->truths; i++) {
+        gv_particles_free(&check->truth[i].all);
+        gv_particles_free(&check->truth[i].picked);
+        gv_force_set_free(&check->truth[i].forces);
+        free(check->truth[i].radius);
+    }
+    free(check->truth);
+    check->truth = NULL;
+    check->truths = 0;
+}

@@ -1,0 +1,18 @@
+/* Which variants a subcommand works on. */
+#ifndef GV_VARIANTS_H
+#define GV_VARIANTS_H
+
+#include "cli/cli.h"
+#include "host/space.h"
+
+enum { GV_VARIANTS = 9 };
+
+/* "sp2,ds4", or all nine for NULL; those that the device cannot do are left out with a word on stderr.  Returns an exit
+ * code: GV_EXIT_USAGE for an unknown name and where none is left. */
+int gv_variants_choose(const char *command, const char *list, const gravel_device_info *device,
+                       gv_variant variant[GV_VARIANTS], int *count);
+
+/* What constraints look at, for one device of the context. */
+gv_limits gv_limits_of(const gravel_context *context, int device);
+
+#endif
