@@ -14,6 +14,7 @@ int main(int argc, char **argv) {
         gv_cmd_check,
         gv_cmd_force,
         {.name = "bench", .summary = "measure speed against the device's own limits", .sub = gv_cmd_bench},
+        gv_cmd_tune,
         gv_cmd_demo,
         {.name = NULL},
     };
