@@ -33,4 +33,24 @@ typedef struct gv_ic_uniform_options {
 #define GV_IC_UNIFORM_OPTIONS_INIT {0.5, 0.0}
 gravel_status gv_ic_uniform(size_t n, uint64_t seed, const gv_ic_uniform_options *options, gv_particles *out);
 
+/* Disk galaxy in rotation and near equilibrium: exponential disk (spin along +z), bulge and halo (tapered Hernquist
+ * spheres, isotropic, each from its distribution function in the potential of all three).  ids: disk, bulge, halo, in
+ * this order (gv_ic_galaxy_counts).  By default the unit of mass is the disk's, the unit of length its scale length. */
+typedef struct gv_ic_galaxy_options {
+    int disk_share, bulge_share, halo_share; /* bodies; 0 leaves a component out (not the disk) */
+    double disk_mass, disk_scale;
+    double disk_height;  /* z0 of sech^2(z / z0) */
+    double disk_cut;     /* largest radius */
+    double disk_q;       /* Toomre's Q at 2.5 scale lengths */
+    double bulge_mass, bulge_scale;
+    double bulge_taper;  /* density times exp(-(r / taper)^2); the mass is that of the tapered sphere */
+    double halo_mass, halo_scale, halo_taper;
+    int standard_units;  /* 1: scaled to M = 1, E = -1/4 afterwards */
+} gv_ic_galaxy_options;
+#define GV_IC_GALAXY_OPTIONS_INIT                                                                                      \
+    {1, 1, 4, 1.0, 1.0, 0.2, 8.0, 1.5, 0.3, 0.2, 2.0, 5.0, 4.0, 20.0, 0}
+gravel_status gv_ic_galaxy(size_t n, uint64_t seed, const gv_ic_galaxy_options *options, gv_particles *out);
+/* Bodies of disk, bulge and halo; at least one for each share above 0 (n smaller than that is ERR_ARGUMENT). */
+gravel_status gv_ic_galaxy_counts(size_t n, const gv_ic_galaxy_options *options, size_t counts[3]);
+
 #endif

@@ -32,25 +32,32 @@ gravel_status gv_ic_potential_direct(const gv_particles *p, double *potential)
     return status;
 }
 
+typedef struct shell {
+    double r, m;
+} shell;
+
 static int ascending(const void *a, const void *b)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    double x = ((const shell *)a)->r, y = ((const shell *)b)->r;
     return (x > y) - (x < y);
 }
 
 gravel_status gv_ic_potential_shells(const gv_particles *p, double *potential)
 {
-    double *r = malloc((p->count ? p->count : 1) * sizeof *r);
-    if (!r)
+    shell *s = malloc((p->count ? p->count : 1) * sizeof *s);
+    if (!s)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the radii of %zu particles", p->count);
     for (size_t i = 0; i < p->count; i++)
-        r[i] = sqrt(p->x[i] * p->x[i] + p->y[i] * p->y[i] + p->z[i] * p->z[i]);
-    qsort(r, p->count, sizeof *r, ascending);
-    double sum = 0.0;
-    for (size_t k = 1; k < p->count; k++)
-        sum += (double)k / r[k]; /* k bodies inside */
-    *potential = p->count ? -sum * p->m[0] * p->m[0] : 0.0;
-    free(r);
+        s[i] = (shell){sqrt(p->x[i] * p->x[i] + p->y[i] * p->y[i] + p->z[i] * p->z[i]), p->m[i]};
+    qsort(s, p->count, sizeof *s, ascending);
+    double sum = 0.0, inside = 0.0;
+    for (size_t k = 0; k < p->count; k++) {
+        if (k > 0) /* the innermost may sit on the centre: nothing is inside it */
+            sum += inside * s[k].m / s[k].r;
+        inside += s[k].m;
+    }
+    *potential = -sum;
+    free(s);
     return GRAVEL_OK;
 }
 

@@ -7,8 +7,8 @@
 double gv_ic_kinetic(const gv_particles *particles);
 /* Direct sum in double over all pairs, on all cores. */
 gravel_status gv_ic_potential_direct(const gv_particles *particles, double *potential);
-/* Sum over shells around the origin, for equal masses in a spherical model (ic.h).  Call it before the centre of mass is
- * moved: the shells belong to the model's centre. */
+/* Sum over shells around the origin (ic.h).  Call it before the centre of mass is moved: the shells belong to the
+ * model's centre. */
 gravel_status gv_ic_potential_shells(const gv_particles *particles, double *potential);
 /* Direct up to GV_IC_DIRECT bodies, shells above. */
 gravel_status gv_ic_potential_sphere(const gv_particles *particles, double *potential);
