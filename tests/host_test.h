@@ -35,6 +35,9 @@
         }                                                                                                              \
     } while (0)
 
+/* What measure/copy.cl, the smallest kernel file, needs */
+#define EMPTY_OPTIONS "-DGV_PRECISION=0 -DGV_LANES=1 -DGV_THREADS=1"
+
 /* A new empty folder; free() the name after remove_folder */
 static inline char *make_folder(void)
 {

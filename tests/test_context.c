@@ -63,7 +63,7 @@ static void sub_devices(void **state)
     assert_int_equal(gravel_context_device_count(context), 2);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(gravel_context_device(context, i)->compute_units, 1);
-        assert_ok(gv_program_get(context, i, "measure/copy.cl", "-DGV_PRECISION=0 -DGV_LANES=1", &program[i]));
+        assert_ok(gv_program_get(context, i, "measure/copy.cl", EMPTY_OPTIONS, &program[i]));
         cl_kernel kernel = clCreateKernel(program[i], "gv_empty", NULL);
         assert_non_null(kernel);
         cl_mem buffer = clCreateBuffer(context->cl, CL_MEM_READ_WRITE, 64, NULL, NULL);
@@ -209,7 +209,7 @@ static void *use_context(void *user)
             !strstr(gravel_error_message(), wrong)) {
             return "the other thread's message";
         }
-        if (gv_program_get(context, 0, "measure/copy.cl", "-DGV_PRECISION=0 -DGV_LANES=1", &program) != GRAVEL_OK) {
+        if (gv_program_get(context, 0, "measure/copy.cl", EMPTY_OPTIONS, &program) != GRAVEL_OK) {
             return "no program";
         }
         gravel_context_release(context);

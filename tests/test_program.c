@@ -207,7 +207,7 @@ static void kernel_folder_overrides(void **state)
     assert_null(program);
     gravel_context_release(context);
     context = open_context("", "", NULL);
-    assert_ok(gv_program_get(context, 0, "measure/copy.cl", "-DGV_PRECISION=0 -DGV_LANES=1", &program));
+    assert_ok(gv_program_get(context, 0, "measure/copy.cl", EMPTY_OPTIONS, &program));
     gravel_context_release(context);
     remove_folder(kernels);
     free(kernels);

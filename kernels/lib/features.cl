@@ -18,7 +18,8 @@
 #define __has_builtin(name) 0
 #endif
 
-kernel void gv_features(global const float *x, global float *result, global int *found)
+__attribute__((reqd_work_group_size(1, 1, 1))) kernel void
+gv_features(global const float *x, global float *result, global int *found)
 {
 #if defined(FP_FAST_FMAF) || defined(__FMA__) || defined(__aarch64__)
     found[0] = 1;

@@ -9,6 +9,9 @@
  *
  *   operations = work-items * GV_LANES * GV_CHAINS * GV_STEPS * turns
  */
+#ifndef GV_THREADS
+#error "GV_THREADS must be set: work-items per group"
+#endif
 #ifndef GV_CHAINS
 #error "GV_CHAINS must be 8, 12 or 24: independent chains per work-item"
 #endif
@@ -39,7 +42,8 @@
 
 #define GV_FMA(k) c##k = gv_fma(c##k, va, vb);
 
-kernel void gv_rate_fma(global gv_scalar *out, gv_scalar start, gv_scalar step, gv_scalar a, gv_scalar b, uint turns)
+__attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void
+gv_rate_fma(global gv_scalar *out, gv_scalar start, gv_scalar step, gv_scalar a, gv_scalar b, uint turns)
 {
     gv_real va = (gv_real)(a), vb = (gv_real)(b), sum = (gv_real)(0);
     GV_EACH(GV_START)
@@ -61,7 +65,8 @@ kernel void gv_rate_fma(global gv_scalar *out, gv_scalar start, gv_scalar step, 
 #endif
 #define GV_RSQRT_STEP(k) c##k = gv_estimate(c##k);
 
-kernel void gv_rate_rsqrt(global gv_scalar *out, gv_scalar start, gv_scalar step, uint turns)
+__attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void
+gv_rate_rsqrt(global gv_scalar *out, gv_scalar start, gv_scalar step, uint turns)
 {
     gv_real sum = (gv_real)(0);
     GV_EACH(GV_START)

@@ -2,6 +2,7 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,6 +26,19 @@ static const field fields[] = {
     {"launch_s", offsetof(gravel_device_facts, launch_s), 0},
 };
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
+
+void gv_facts_round(gravel_device_facts *facts)
+{
+    char text[32];
+    double value;
+
+    for (int i = 0; i < N_FIELDS; i++) {
+        memcpy(&value, (const char *)facts + fields[i].at, sizeof value);
+        snprintf(text, sizeof text, "%.6g", value);
+        value = strtod(text, NULL);
+        memcpy((char *)facts + fields[i].at, &value, sizeof value);
+    }
+}
 
 /* Path of the file and the full key that it must hold; 0: no cache directory, or the kernels cannot be read */
 static int find_file(gravel_context *context, int device, char **path, char key[65])

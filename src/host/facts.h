@@ -4,6 +4,8 @@
 
 #include "host/context.h"
 
+/* Rounds to 6 digits: more are not measured, and these come back from a file exactly. */
+void gv_facts_round(gravel_device_facts *facts);
 /* 1 if there is a usable file of this device, driver, size and measuring kernels */
 int gv_facts_load(gravel_context *context, int device, gravel_device_facts *facts);
 /* Failing costs only the next measurement. */

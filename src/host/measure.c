@@ -21,7 +21,7 @@ typedef struct bench {
     int device;
     cl_kernel kernel;
     size_t global, local;
-    cl_uint turns_at;  /* which argument is `turns`; UINT32_MAX: none */
+    cl_uint turns_at; /* which argument is `turns`; UINT32_MAX: none */
 } bench;
 
 static double wall(void)
@@ -107,23 +107,24 @@ static gravel_status find_rate(const bench *b, double *turns_per_s)
     return status;
 }
 
+/* work-items per group: a CPU core runs one at a time, a GPU hides latency with many */
+static size_t group_size(const gravel_device_info *info)
+{
+    return info->type == GRAVEL_DEVICE_CPU ? 1 : info->max_group < 256 ? (size_t)info->max_group : 256;
+}
+
 typedef struct shape {
-    int cpu, lanes, chains;
+    int lanes, chains;
     size_t global, local;
 } shape;
 
 static shape choose_shape(const gravel_device_info *info, int lanes, int chains)
 {
-    shape s = {info->type == GRAVEL_DEVICE_CPU, lanes, chains, 0, 0};
+    const size_t local = group_size(info);
+    /* CPU: a few work-items per core, so that another takes what one core is late with */
+    const size_t groups = info->type == GRAVEL_DEVICE_CPU ? 4 : 2 * (2048 / local);
+    const shape s = {lanes, chains, (size_t)info->compute_units * groups * local, local};
 
-    if (s.cpu) {
-        /* a few work-items per core: what one core is late with, another takes */
-        s.local = 1;
-        s.global = (size_t)info->compute_units * 4;
-    } else {
-        s.local = info->max_group < 256 ? (size_t)info->max_group : 256;
-        s.global = (size_t)info->compute_units * (2048 / s.local * s.local) * 2;
-    }
     return s;
 }
 
@@ -148,7 +149,8 @@ static gravel_status rate_of_shape(gravel_context *context, int device, const ch
     double turns_per_s = 0;
     cl_int code;
 
-    snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_CHAINS=%d", dp ? 2 : 0, s->lanes, s->chains);
+    snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_CHAINS=%d -DGV_THREADS=%d", dp ? 2 : 0,
+             s->lanes, s->chains, (int)s->local);
     gravel_status status = gv_program_get(context, device, "measure/rates.cl", options, &program);
     if (status != GRAVEL_OK) {
         return status;
@@ -201,15 +203,14 @@ static void shape_copy(bench *b, size_t elements, cl_ulong *item_step, cl_ulong 
 {
     const gravel_device_info *info = &b->context->device[b->device].info;
 
+    b->local = group_size(info);
     if (info->type == GRAVEL_DEVICE_CPU) {
         *turns = 16384;
-        b->local = 1;
         b->global = elements / *turns;
         *item_step = *turns;
         *step = 1;
     } else {
         *turns = 64;
-        b->local = info->max_group < 256 ? (size_t)info->max_group : 256;
         b->global = elements / *turns / b->local * b->local;
         *item_step = 1;
         *step = b->global;
@@ -336,17 +337,20 @@ static gravel_status measure_launch(gravel_context *context, int device, cl_prog
 
 static gravel_status measure_all(gravel_context *context, int device, gravel_device_facts *facts)
 {
+    const gravel_device_info *info = &context->device[device].info;
     cl_program program;
+    char options[64];
 
+    snprintf(options, sizeof options, "-DGV_PRECISION=0 -DGV_LANES=1 -DGV_THREADS=%d", (int)group_size(info));
     gravel_status status = measure_rate(context, device, "gv_rate_fma", 0, &facts->fma_sp);
-    if (status == GRAVEL_OK && context->device[device].info.has_fp64) {
+    if (status == GRAVEL_OK && info->has_fp64) {
         status = measure_rate(context, device, "gv_rate_fma", 1, &facts->fma_dp);
     }
     if (status == GRAVEL_OK) {
         status = measure_rate(context, device, "gv_rate_rsqrt", 0, &facts->rsqrt_sp);
     }
     if (status == GRAVEL_OK) {
-        status = gv_program_get(context, device, "measure/copy.cl", "-DGV_PRECISION=0 -DGV_LANES=1", &program);
+        status = gv_program_get(context, device, "measure/copy.cl", options, &program);
     }
     if (status == GRAVEL_OK) {
         status = measure_copy(context, device, program, &facts->copy_bytes);
@@ -370,11 +374,13 @@ gravel_status gravel_context_measure(gravel_context *context, int device, int st
         return GRAVEL_OK;
     }
     gravel_status status = measure_all(context, device, facts);
-    if (status == GRAVEL_OK && stored) {
-        gv_facts_store(context, device, facts);
-    }
     if (status != GRAVEL_OK) {
         memset(facts, 0, sizeof *facts);
+        return status;
     }
-    return status;
+    gv_facts_round(facts);
+    if (stored) {
+        gv_facts_store(context, device, facts);
+    }
+    return GRAVEL_OK;
 }

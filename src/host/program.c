@@ -8,6 +8,10 @@
 #include "host/device.h"
 #include "host/files.h"
 
+/* On PoCL, kernels with reqd_work_group_size are compiled to machine code when their binary is fetched, so that a program
+ * from the cache directory starts at once; others are compiled for any size then, and again for each size at run time.
+ */
+
 /* Every program is built with these; what else a kernel needs comes with its own options. */
 #define STANDARD_OPTIONS "-cl-std=CL1.2"
 
