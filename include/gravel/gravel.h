@@ -224,7 +224,10 @@ GRAVEL_API gravel_status gravel_direct_read_sources(gravel_direct *direct, size_
 GRAVEL_API gravel_status gravel_direct_submit(gravel_direct *direct, const gravel_sinks *sinks, double eps);
 /* Waits and writes the results.  `overflow` (may be NULL) counts sinks with more neighbours than the capacity. */
 GRAVEL_API gravel_status gravel_direct_collect(gravel_direct *direct, const gravel_forces *forces, size_t *overflow);
-/* Device time of the last collected pair: prediction, force and reduction kernels. */
+/* Whether pairs submitted from now on are timed on the device; off at first, since it makes short calls slower (by
+ * some 15 us on GPUs). */
+GRAVEL_API gravel_status gravel_direct_set_timing(gravel_direct *direct, int on);
+/* Device time of the last collected pair, which must have been timed: prediction, force and reduction kernels. */
 GRAVEL_API gravel_status gravel_direct_kernel_time(gravel_direct *direct, double *seconds);
 
 typedef enum gravel_origin {

@@ -119,6 +119,9 @@ static gravel_status run_device(gv_check *check, const gv_variant *variant, cons
         status = gravel_direct_write_sources(direct, 0, &sources);
     }
     if (status == GRAVEL_OK) {
+        status = gravel_direct_set_timing(direct, 1);
+    }
+    if (status == GRAVEL_OK) {
         status = gravel_direct_configuration(direct, t->n, run->configuration, sizeof run->configuration, &run->origin);
     }
     if (status == GRAVEL_OK) {

@@ -38,7 +38,7 @@ static gravel_status open_direct(gv_force_job *job, int order, int precision, in
         const gravel_sources sources = gv_sources_view(&job->particles);
         status = gravel_direct_write_sources(*direct, 0, &sources);
     }
-    return status;
+    return status == GRAVEL_OK ? gravel_direct_set_timing(*direct, opts->report != NULL) : status;
 }
 
 static gravel_status set_radius(gv_force_job *job, size_t chunk) {

@@ -171,7 +171,10 @@ static gravel_status open_devices(gravel_context *context)
     for (int i = 0; status == GRAVEL_OK && i < context->n_devices; i++) {
         gv_device *device = &context->device[i];
         device->queue = clCreateCommandQueue(context->cl, device->id, CL_QUEUE_PROFILING_ENABLE, &code);
-        status = device->queue ? gv_device_find_features(context, i)
+        if (device->queue) {
+            device->quick = clCreateCommandQueue(context->cl, device->id, 0, &code);
+        }
+        status = device->quick ? gv_device_find_features(context, i)
                                : gv_fail_cl(code, "no command queue can be made on %s", device->info.name);
     }
     return status;
@@ -217,6 +220,9 @@ void gravel_context_release(gravel_context *context)
     gv_profile_release(context);
     gv_program_table_release(context);
     for (int i = 0; i < context->n_devices; i++) {
+        if (context->device[i].quick) {
+            clReleaseCommandQueue(context->device[i].quick);
+        }
         if (context->device[i].queue) {
             clReleaseCommandQueue(context->device[i].queue);
         }

@@ -8,6 +8,7 @@
 typedef struct gv_device {
     cl_device_id id;        /* a sub-device is owned (released with the context) */
     cl_command_queue queue; /* in order, profiling on */
+    cl_command_queue quick; /* in order, no profiling: short calls are faster */
     gravel_device_info info;
     int is_sub_device;
     /* features, as neutral facts that become macros of the kernels */

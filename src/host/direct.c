@@ -235,7 +235,8 @@ gravel_status gravel_direct_create(gravel_direct **direct, gravel_context *conte
     const gv_device *device = &context->device[options->device];
     d->context = context;
     d->device = options->device;
-    d->queue = device->queue;
+    d->queue = device->quick;
+    d->kernel_seconds = -1;
     d->options = *options;
     d->options.nearest = !!options->nearest;
     d->options.configuration = NULL;

@@ -31,6 +31,7 @@ enum { GV_DIRECT_KERNELS = 48, GV_DIRECT_EVENTS = 4 };
 /* a submitted pair */
 typedef struct gv_direct_pair {
     int pending; /* submitted, not collected */
+    int timed;
     size_t sinks, result_stride;
     cl_event event[GV_DIRECT_EVENTS]; /* kernels: prediction, force, reduction, lists */
     int32_t *ids;                     /* of the sources at submission, if they changed since */
@@ -39,7 +40,7 @@ typedef struct gv_direct_pair {
 struct gravel_direct {
     gravel_context *context;
     int device;
-    cl_command_queue queue;
+    cl_command_queue queue; /* the device's quick one, or with timing the one that profiles */
     gravel_direct_options options;
     gv_variant variant;
     gv_limits limits;
@@ -73,7 +74,7 @@ struct gravel_direct {
     cl_mem sinks, partial, result, part_count, part_list, count_out, list_out;
     size_t sinks_size, partial_size, result_size, part_count_size, part_list_size, count_size, list_size;
     gv_direct_pair pair;
-    double kernel_seconds;
+    double kernel_seconds; /* negative: the last pair was not timed */
 };
 
 /* direct.c */

@@ -21,6 +21,12 @@ static size_t capacity_of(const gravel_direct *d)
     return (size_t)d->options.neighbour_capacity;
 }
 
+/* where the event of a timed kernel goes */
+static cl_event *event_of(gravel_direct *d, int kernel)
+{
+    return d->pair.timed ? &d->pair.event[kernel] : NULL;
+}
+
 static void free_events(gv_direct_pair *pair)
 {
     for (int k = 0; k < GV_DIRECT_EVENTS; ++k)
@@ -144,7 +150,7 @@ static gravel_status launch_force(gravel_direct *d, cl_kernel kernel, const gv_c
     const size_t local[2] = {threads, 1}, global[2] = {plan->sink_groups * threads, plan->blocks};
     cl_int code = set_force_args(d, kernel, plan, eps);
     if (!code)
-        code = clEnqueueNDRangeKernel(d->queue, kernel, 2, NULL, global, local, 0, NULL, &d->pair.event[1]);
+        code = clEnqueueNDRangeKernel(d->queue, kernel, 2, NULL, global, local, 0, NULL, event_of(d, 1));
     if (code) {
         char text[256];
         gv_space_format(&gv_direct_space, config, text, sizeof text);
@@ -167,7 +173,7 @@ static gravel_status launch_reduce(gravel_direct *d, const gv_direct_plan *plan,
     for (cl_uint k = 0; k < 5; ++k)
         code |= clSetKernelArg(d->reduce, 2 + k, sizeof(cl_uint), &word[k]);
     if (!code)
-        code = clEnqueueNDRangeKernel(d->queue, d->reduce, 2, NULL, global, local, 0, NULL, &d->pair.event[2]);
+        code = clEnqueueNDRangeKernel(d->queue, d->reduce, 2, NULL, global, local, 0, NULL, event_of(d, 2));
     return code ? gv_fail_cl(code, "launching gv_reduce on %s", d->limits.info.name) : GRAVEL_OK;
 }
 
@@ -183,7 +189,7 @@ static gravel_status launch_join(gravel_direct *d, const gv_direct_plan *plan, s
     for (cl_uint k = 0; k < 3; ++k)
         code |= clSetKernelArg(d->join, 4 + k, sizeof(cl_uint), &word[k]);
     if (!code)
-        code = clEnqueueNDRangeKernel(d->queue, d->join, 1, NULL, &global, &local, 0, NULL, &d->pair.event[3]);
+        code = clEnqueueNDRangeKernel(d->queue, d->join, 1, NULL, &global, &local, 0, NULL, event_of(d, 3));
     return code ? gv_fail_cl(code, "launching gv_join_lists on %s", d->limits.info.name) : GRAVEL_OK;
 }
 
@@ -243,7 +249,7 @@ static gravel_status run_pair(gravel_direct *d, const gravel_sinks *sinks, doubl
     if (!status)
         status = send_sinks(d, sinks, &plan);
     if (!status)
-        status = gv_direct_predict(d, &d->pair.event[0]);
+        status = gv_direct_predict(d, event_of(d, 0));
     if (!status)
         status = launch_force(d, kernel, &choice->config, &plan, unsoftened ? 0 : eps);
     d->pair.result_stride = plan.blocks > 1 ? sinks->count : plan.stride;
@@ -268,6 +274,7 @@ gravel_status gravel_direct_submit(gravel_direct *d, const gravel_sinks *sinks, 
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_submit: sinks need positions");
     gv_direct_drop_pair(d);
     d->pair.sinks = sinks->count;
+    d->pair.timed = d->queue == d->context->device[d->device].queue;
     gravel_status status = GRAVEL_OK;
     if (sinks->count > 0 && gv_direct_source_count(d) > 0)
         status = run_pair(d, sinks, eps);
@@ -420,11 +427,11 @@ gravel_status gravel_direct_collect(gravel_direct *d, const gravel_forces *f, si
     if (!d->pair.pending)
         return gv_fail(GRAVEL_ERR_STATE, "gravel_direct_collect: nothing was submitted");
     if (!d->result_staging.busy) {
-        d->kernel_seconds = 0;
+        d->kernel_seconds = d->pair.timed ? 0 : -1;
         collect_nothing(d, f);
     } else {
         status = gv_staging_wait(&d->result_staging);
-        d->kernel_seconds = event_seconds(&d->pair);
+        d->kernel_seconds = d->pair.timed ? event_seconds(&d->pair) : -1;
         if (!status) {
             unpack_vector(d, 0, f->acc);
             unpack_component(d, 3, f->pot, 1);
@@ -444,10 +451,25 @@ gravel_status gravel_direct_collect(gravel_direct *d, const gravel_forces *f, si
     return status;
 }
 
+gravel_status gravel_direct_set_timing(gravel_direct *d, int on)
+{
+    if (!d)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_set_timing: no object");
+    const gv_device *device = &d->context->device[d->device];
+    const cl_command_queue queue = on ? device->queue : device->quick;
+    if (queue == d->queue)
+        return GRAVEL_OK;
+    const cl_int code = clFinish(d->queue); /* the queues do not wait for each other */
+    d->queue = queue;
+    return code ? gv_fail_cl(code, "waiting for %s", d->limits.info.name) : GRAVEL_OK;
+}
+
 gravel_status gravel_direct_kernel_time(gravel_direct *d, double *seconds)
 {
     if (!d || !seconds)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_kernel_time: no object or no place for the result");
+    if (d->kernel_seconds < 0)
+        return gv_fail(GRAVEL_ERR_STATE, "the last pair was not timed: gravel_direct_set_timing comes before submit");
     *seconds = d->kernel_seconds;
     return GRAVEL_OK;
 }
