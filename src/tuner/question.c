@@ -172,6 +172,10 @@ static int is_new_program(gv_run *run, const gv_point *point) {
 }
 
 static void search_effort(const gv_run *run, gv_effort *effort) {
+    if (run->inherits) {
+        *effort = (gv_effort){1, 1, 0, 0, 1e30};
+        return;
+    }
     if (run->options->record) {
         *effort = (gv_effort){5, 32, 0.01, 0.5, 4 * run->best_s};
     } else if (run->options->quick) {
@@ -182,17 +186,16 @@ static void search_effort(const gv_run *run, gv_effort *effort) {
     effort->stop_above = fmin(effort->stop_above, 1e30);
 }
 
-static int objective(void *user, const gv_search *search, const gv_point *point, int n, double *score) {
-    gv_run *run = user;
+/* Builds what is new ahead, then measures one after the other. */
+static int objective_part(gv_run *run, const gv_point *point, int n, double *score) {
     gv_request request[64];
     int building[64], n_building = 0, on_cpu = run->device.limits.info.type == GRAVEL_DEVICE_CPU, i;
     gv_effort effort;
 
-    (void)search;
     search_effort(run, &effort);
-    for (i = 0; i < n && run->builders.n > 0; i++) {
+    for (i = 0; i < n; i++) {
         building[i] = -1;
-        if (from_log(run, "search", 0, &point[i]) == NULL && is_new_program(run, &point[i])) {
+        if (run->builders.n > 0 && from_log(run, "search", 0, &point[i]) == NULL && is_new_program(run, &point[i])) {
             fill_request(run, &point[i], &effort, 0, &request[n_building]);
             request[n_building].build_only = 1;
             building[i] = n_building++;
@@ -206,7 +209,7 @@ static int objective(void *user, const gv_search *search, const gv_point *point,
         gv_outcome outcome;
 
         /* on a CPU compilers would disturb the clock: all programs first */
-        for (int b = 0; n_building > 1 && building[i] >= 0 && b < n_building; b++) {
+        for (int b = 0; n_building > 1 && b < n_building; b++) {
             gv_outcome built;
 
             if ((b == building[i] || (on_cpu && i == 0)) &&
@@ -228,6 +231,24 @@ static int objective(void *user, const gv_search *search, const gv_point *point,
         gv_builders_finish(&run->builders, run->options->limit_s);
     }
     return i;
+}
+
+/* In parts, so that a batch that takes long to compile does not overrun the question's time by much. */
+static int objective(void *user, const gv_search *search, const gv_point *point, int n, double *score) {
+    gv_run *run = user;
+    int on_cpu = run->device.limits.info.type == GRAVEL_DEVICE_CPU;
+    int part = run->builders.n == 0 ? n : on_cpu ? run->builders.n : 2 * run->builders.n, done = 0;
+
+    (void)search;
+    while (done < n) {
+        int m = n - done < part ? n - done : part, got = objective_part(run, point + done, m, score + done);
+
+        done += got;
+        if (got < m) {
+            break;
+        }
+    }
+    return done;
 }
 
 /* The start points, then the tunables that need no new program around the best of them. */
@@ -406,7 +427,15 @@ static void put_entry(const gv_run *run, const finalist *list, int n, int chosen
 }
 
 static void run_search(gv_run *run, gv_search *search) {
-    double end = run->task_end;
+    double end = run->task_end, score;
+
+    if (run->inherits) {
+        /* one look at what the neighbour found, however short the time is */
+        run->task_end = INFINITY;
+        gv_search_try(search, &search->start[search->n_starts > 1 && run->has_built_in], 1, &score);
+        run->task_end = end;
+        return;
+    }
 
     if (run->options->record) {
         run->task_end = INFINITY;
@@ -441,7 +470,7 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
     run_search(run, &search);
     if (search.n_known > 0 && isfinite(search.score[search.best])) {
         n = pick_finalists(&search, run, list, most, run->options->quick ? 1.06 : 1.1);
-        if (!run->options->record) {
+        if (!run->options->record && !run->inherits) {
             hold_finals(run, list, n);
         }
         chosen = choose(list, n);

@@ -44,7 +44,10 @@ typedef struct gv_run {
     gv_domain domain;
     gv_task task;
     int task_index;
+    gv_config earlier[4]; /* winners of variants before, the latest first */
+    int n_earlier;
     int has_built_in; /* the first start point is the built-in default */
+    int inherits;      /* too large a question for the time left: takes over a neighbour's winner */
     double task_end; /* spent_s at which the question's time is over */
     double best_s;   /* of this question */
     char best[GV_PROFILE_TEXT];

@@ -40,7 +40,7 @@ void gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_SINK_BUCK
     static const size_t gpu_sinks[GV_SINK_BUCKETS] = {1, 8, 32, 128, 512, 4096, 131072};
     static const size_t gpu_sources[2][GV_SOURCE_BUCKETS] = {{8192, 131072, 1048576}, {8192, 131072, 262144}};
     static const size_t cpu_sinks[GV_SINK_BUCKETS] = {1, 8, 32, 128, 512, 4096, 16384};
-    static const size_t cpu_sources[2][GV_SOURCE_BUCKETS] = {{8192, 131072, 262144}, {8192, 32768, 262144}};
+    static const size_t cpu_sources[2][GV_SOURCE_BUCKETS] = {{8192, 131072, 262144}, {8192, 131072, 262144}};
     int cpu = limits->info.type == GRAVEL_DEVICE_CPU;
 
     memcpy(sinks, cpu ? cpu_sinks : gpu_sinks, sizeof gpu_sinks);
@@ -53,6 +53,29 @@ typedef struct question {
     size_t sinks, sources;
     double weight; /* share of the variant's time */
 } question;
+
+/* Pairs one run of a question may have: what takes about 0.05 s in a quick run and 0.5 s else. */
+static double most_pairs(const gv_limits *limits, int quick) {
+    if (limits->info.type == GRAVEL_DEVICE_CPU) {
+        return quick ? 3e8 : 2.2e9;
+    }
+    return quick ? 2e10 : 1.4e11;
+}
+
+static const size_t sink_floor[GV_SINK_BUCKETS] = {1, 2, 16, 64, 256, 1024, 16384};
+static const size_t source_floor[GV_SOURCE_BUCKETS] = {1024, 16384, 262144};
+
+/* Fewer sources, then fewer sinks, as far as both stay in their buckets. */
+static void shrink(question *q, double most) {
+    size_t sinks = sink_floor[gv_sink_bucket(q->sinks)], sources = source_floor[gv_source_bucket(q->sources)];
+
+    while ((double)q->sinks * (double)q->sources > most && q->sources / 2 >= sources) {
+        q->sources /= 2;
+    }
+    while ((double)q->sinks * (double)q->sources > most && q->sinks / 2 >= sinks) {
+        q->sinks /= 2;
+    }
+}
 
 typedef struct plan {
     int n;
@@ -92,6 +115,9 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, p
             }
         }
     }
+    for (int k = 0; k < made->n && options->n_sinks == 0 && options->n_sources == 0; k++) {
+        shrink(&made->q[k], most_pairs(limits, options->quick));
+    }
 }
 
 /* ------------------------------------------------------------------ starts */
@@ -111,7 +137,7 @@ static double distance(const gv_task *a, const gv_task *b) {
     return fabs(log2((double)a->sinks / (double)b->sinks)) + 0.5 * fabs(log2((double)a->sources / (double)b->sources));
 }
 
-/* The built-in default first, then winners of this variant by nearness. */
+/* The built-in default first, then winners of this variant by nearness, then of other variants. */
 static int make_starts(gv_run *run, const winners *found, gv_point *start, int most) {
     gv_config config;
     int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, n = 0;
@@ -121,7 +147,7 @@ static int make_starts(gv_run *run, const winners *found, gv_point *start, int m
         n = 1;
     }
     run->has_built_in = n;
-    while (n < most) {
+    while (n < most - 1) {
         int next = -1;
 
         for (int k = 0; k < found->n; k++) {
@@ -135,6 +161,9 @@ static int make_starts(gv_run *run, const winners *found, gv_point *start, int m
         }
         taken[next] = 1;
         start[n++] = found->w[next].point;
+    }
+    for (int k = 0; k < run->n_earlier && n < most; k++) {
+        n += gv_domain_point(&run->domain, &run->earlier[k], &start[n]) && gv_domain_find(&run->domain, &start[n]) >= 0;
     }
     return n;
 }
@@ -185,14 +214,19 @@ static void answer_one(gv_run *run, winners *found, double allotted) {
         run->status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the entry of a profile");
         return;
     }
-    /* the finals take about a quarter */
-    run->task_end = isfinite(allotted) ? run->spent_s + 0.75 * allotted : INFINITY;
+    /* the finals take about a third */
+    run->task_end = isfinite(allotted) ? run->spent_s + 0.65 * allotted : INFINITY;
     run->wall = gv_run_now();
     if (gv_question_answer(run, start, n, entry, &result, &best)) {
         found->w[found->n].task = run->task;
         found->w[found->n].time_s = result.time_s;
         found->w[found->n++].point = best;
         save(run, entry);
+        if (found->n == 1) {
+            memmove(&run->earlier[1], &run->earlier[0], 3 * sizeof run->earlier[0]);
+            gv_domain_config(&run->domain, &best, &run->earlier[0]);
+            run->n_earlier += run->n_earlier < 4;
+        }
     }
     if (!run->interrupted) {
         run->summary->tasks_done++;
@@ -228,15 +262,8 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, const p
         run->task.variant = *variant;
         run->task.sinks = asked->q[k].sinks;
         run->task.sources = asked->q[k].sources;
-        /* a candidate runs about six times; two of them must fit, else the nearest bucket has to answer */
-        if (isfinite(share) && 12 * expected_run_s(run, found) > 2 * share) {
-            char text[160];
-
-            snprintf(text, sizeof text, "%s: %zu sinks x %zu sources need more time than the budget leaves; the nearest "
-                     "bucket answers for them", variant->name, run->task.sinks, run->task.sources);
-            warn(run, text);
-            continue;
-        }
+        /* a candidate runs about five times; less than two of them is no search */
+        run->inherits = isfinite(share) && found->n > 0 && 10 * expected_run_s(run, found) > 1.5 * share;
         answer_one(run, found, share);
     }
     free(found);
