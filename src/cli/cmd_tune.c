@@ -224,6 +224,7 @@ static int fill(const tune_options *o, gv_tune_options *t) {
     memcpy(t->sources, o->sources.value, sizeof t->sources);
     t->seed = o->seed;
     t->limit = o->limit;
+    t->unlikely = o->unlikely;
     t->quick = o->quick;
     t->resume = o->resume;
     t->record = o->record != NULL;
@@ -343,6 +344,8 @@ static const gv_opt opts_table[] = {
      .help = "of the search; the same seed and the same times give\nthe same decisions", .fallback = "1"},
     {.name = "only", .kind = GV_OPT_TEXT, .offset = AT(limit), .value = "TEXT",
      .help = "narrows the space: \"tile=64,128 unroll=4\""},
+    {.name = "unlikely", .kind = GV_OPT_FLAG, .offset = AT(unlikely),
+     .help = "also what constraints rule out as slow, for figures"},
     {.name = "jobs", .letter = 'j', .kind = GV_OPT_INT, .offset = AT(jobs), .value = "N",
      .help = "processes that compile ahead; -1 chooses", .fallback = "-1", .low = -1, .high = 16},
     {.name = "resume", .letter = 'r', .kind = GV_OPT_FLAG, .offset = AT(resume),

@@ -11,7 +11,7 @@ typedef struct tune_options {
     double budget, candidate;
     int evaluations, jobs, runs;
     uint64_t seed;
-    int nearest, neighbours, quick, resume, exhaustive, list, simulate, json, verbose, no_fp64, worker;
+    int nearest, neighbours, quick, resume, exhaustive, unlikely, list, simulate, json, verbose, no_fp64, worker;
 } tune_options;
 
 int gv_tune_list(const tune_options *options);

@@ -15,6 +15,8 @@ int main(int argc, char **argv) {
         gv_cmd_force,
         {.name = "bench", .summary = "measure speed against the device's own limits", .sub = gv_cmd_bench},
         gv_cmd_tune,
+        {.name = "profiles", .summary = "look at, check and move tuned configurations", .sub = gv_cmd_profiles},
+        {.name = "plot", .summary = "figures from what was measured", .sub = gv_cmd_plot},
         gv_cmd_demo,
         {.name = NULL},
     };

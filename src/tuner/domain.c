@@ -130,6 +130,7 @@ typedef struct space_view {
     const gv_space *space;
     const gv_variant *variant;
     const gv_limits *limits;
+    int unlikely;
 } space_view;
 
 static int holds(const void *user, const gv_domain *domain, const gv_point *point) {
@@ -137,7 +138,7 @@ static int holds(const void *user, const gv_domain *domain, const gv_point *poin
     gv_config config;
 
     gv_domain_config(domain, point, &config);
-    return gv_space_check(view->space, &config, view->variant, view->limits) == NULL;
+    return (view->unlikely ? gv_space_can_run : gv_space_check)(view->space, &config, view->variant, view->limits) == NULL;
 }
 
 /* "tile=64,128": keeps these values of the dimension. */
@@ -174,8 +175,8 @@ static gravel_status narrow(gv_domain *domain, const char *word, size_t length) 
 }
 
 gravel_status gv_domain_of_space(gv_domain *domain, const gv_space *space, const gv_variant *variant,
-                                 const gv_limits *limits, const char *limit) {
-    const space_view view = {space, variant, limits};
+                                 const gv_limits *limits, const char *limit, int unlikely) {
+    const space_view view = {space, variant, limits, unlikely};
 
     memset(domain, 0, sizeof *domain);
     domain->n = space->n_tunables;

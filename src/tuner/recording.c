@@ -250,7 +250,8 @@ gravel_status gv_recording_from_log(const char *log_path, const gv_tune_options 
     }
     status = gv_tune_look(options->device, options->no_fp64, space, &device);
     if (status == GRAVEL_OK) {
-        status = gv_domain_of_space(&domain, space, &log.record[0].task.variant, &device.limits, options->limit);
+        status = gv_domain_of_space(&domain, space, &log.record[0].task.variant, &device.limits, options->limit,
+                                    options->unlikely);
     }
     if (status == GRAVEL_OK && (out = open_memstream(&text, &size)) == NULL) {
         status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for a recording");

@@ -37,9 +37,10 @@ long gv_domain_find(const gv_domain *domain, const gv_point *point); /* index of
 int gv_point_complexity(const gv_domain *domain, const gv_point *point);
 int gv_point_same_program(const gv_domain *domain, const gv_point *a, const gv_point *b);
 
-/* The domain of a kernel's space.  `limit` (may be NULL) narrows it: "tile=64,128 unroll=4". */
+/* The domain of a kernel's space.  `limit` (may be NULL) narrows it: "tile=64,128 unroll=4".  `unlikely` 1: also points
+ * that only cannot be fast. */
 gravel_status gv_domain_of_space(gv_domain *domain, const gv_space *space, const gv_variant *variant,
-                                 const gv_limits *limits, const char *limit);
+                                 const gv_limits *limits, const char *limit, int unlikely);
 void gv_domain_config(const gv_domain *domain, const gv_point *point, gv_config *config);
 int gv_domain_point(const gv_domain *domain, const gv_config *config, gv_point *point); /* 0: a value is not listed */
 

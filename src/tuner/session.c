@@ -240,7 +240,8 @@ static void answer_one(gv_run *run, winners *found, double allotted) {
 static gravel_status run_variant(gv_run *run, const gv_variant *variant, const plan *asked, double allotted) {
     winners *found = calloc(1, sizeof *found);
     double left = 0, end = run->spent_s + allotted;
-    gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits, run->options->limit);
+    gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits, run->options->limit,
+                                              run->options->unlikely);
 
     if (status == GRAVEL_OK && found == NULL) {
         status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the winners of %d questions", asked->n);

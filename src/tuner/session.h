@@ -37,6 +37,7 @@ typedef struct gv_tune_options {
     uint64_t seed;
     double budget_s;        /* of the whole run; 0: none */
     size_t budget;          /* evaluations per question; 0: none */
+    int unlikely;           /* 1: soft constraints do not count */
     const char *limit;      /* narrows the space: "tile=64,128" */
     int quick, resume;
     int record;             /* 1: everything is timed properly, no finals, no profile: for recordings */

@@ -1,0 +1,288 @@
+/* gravel plot: figures from what gravel measured. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/plot.h"
+#include "host/files.h"
+#include "tuner/tlog.h"
+
+typedef struct plot_options {
+    const char *out, *variant;
+    int kind;
+    size_t sinks, sources;
+} plot_options;
+
+#define COMMAND "gravel plot tuning"
+enum { KIND_AUTO, KIND_THREADS, KIND_SINKS, MOST_X = 512, MOST_LINES = 16 };
+
+/* Curves: y at x per line, NAN where there is none. */
+typedef struct figure {
+    int n_x, n_lines;
+    double x[MOST_X], y[MOST_LINES][MOST_X];
+    int line[MOST_LINES]; /* value of the tunable that tells lines apart */
+} figure;
+
+/* The value of one tunable in "threads=128 split=2"; -1: not there. */
+static int value_of(const char *configuration, const char *name) {
+    const size_t n = strlen(name);
+
+    for (const char *word = configuration; word != NULL && *word != '\0'; word = strchr(word, ' ')) {
+        word += strspn(word, " ");
+        if (strncmp(word, name, n) == 0 && word[n] == '=') {
+            return atoi(word + n + 1);
+        }
+    }
+    return -1;
+}
+
+static int find_x(figure *f, double x) {
+    int at = 0;
+
+    while (at < f->n_x && f->x[at] < x) {
+        at++;
+    }
+    if ((at < f->n_x && f->x[at] == x) || f->n_x == MOST_X) {
+        return at < MOST_X ? at : MOST_X - 1;
+    }
+    memmove(&f->x[at + 1], &f->x[at], (size_t)(f->n_x - at) * sizeof f->x[0]);
+    for (int l = 0; l < MOST_LINES; l++) {
+        memmove(&f->y[l][at + 1], &f->y[l][at], (size_t)(f->n_x - at) * sizeof f->y[0][0]);
+        f->y[l][at] = NAN;
+    }
+    f->x[at] = x;
+    f->n_x++;
+    return at;
+}
+
+static int find_line(figure *f, int value) {
+    int at = 0;
+
+    while (at < f->n_lines && f->line[at] < value) {
+        at++;
+    }
+    if ((at < f->n_lines && f->line[at] == value) || f->n_lines == MOST_LINES) {
+        return at < MOST_LINES ? at : MOST_LINES - 1;
+    }
+    for (int l = f->n_lines; l > at; l--) {
+        f->line[l] = f->line[l - 1];
+        memcpy(f->y[l], f->y[l - 1], sizeof f->y[l]);
+    }
+    for (int x = 0; x < MOST_X; x++) {
+        f->y[at][x] = NAN;
+    }
+    f->line[at] = value;
+    f->n_lines++;
+    return at;
+}
+
+static void lower(figure *f, int line, double x, double y) {
+    const int at = find_x(f, x);
+
+    f->y[line][at] = isnan(f->y[line][at]) ? y : fmin(f->y[line][at], y);
+}
+
+static int wanted(const gv_tlog_record *r, const plot_options *o, const gv_task *task, int any_sinks) {
+    return r->outcome.status == GV_OUTCOME_OK && !r->outcome.stopped && r->task.sources == task->sources &&
+           strcmp(r->task.variant.name, task->variant.name) == 0 && r->task.variant.features == task->variant.features &&
+           (any_sinks || r->task.sinks == task->sinks) && (o->variant == NULL || strcmp(o->variant, task->variant.name) == 0);
+}
+
+/* The first question of the log that fits the options. */
+static const gv_task *choose_task(const gv_tlog *log, const plot_options *o) {
+    for (size_t i = 0; i < log->n; i++) {
+        const gv_task *task = &log->record[i].task;
+
+        if ((o->variant == NULL || strcmp(task->variant.name, o->variant) == 0) &&
+            (o->sinks == 0 || task->sinks == o->sinks) && (o->sources == 0 || task->sources == o->sources)) {
+            return task;
+        }
+    }
+    return NULL;
+}
+
+/* Best time over all other tunables for each number of threads and of blocks per compute unit. */
+static void collect_threads(const gv_tlog *log, const plot_options *o, const gv_task *task, figure *f) {
+    for (size_t i = 0; i < log->n; i++) {
+        const gv_tlog_record *r = &log->record[i];
+        const int threads = value_of(r->configuration, "threads"), blocks = value_of(r->configuration, "blocks_per_cu");
+
+        if (wanted(r, o, task, 0) && threads > 0 && blocks > 0) {
+            lower(f, find_line(f, blocks), threads, 1e3 * r->outcome.time_s);
+        }
+    }
+}
+
+/* Line 0: the best of all; line 1: the best without rows (split = 1). */
+static void collect_sinks(const gv_tlog *log, const plot_options *o, const gv_task *task, figure *f) {
+    find_line(f, 0);
+    find_line(f, 1);
+    for (size_t i = 0; i < log->n; i++) {
+        const gv_tlog_record *r = &log->record[i];
+
+        if (!wanted(r, o, task, 1)) {
+            continue;
+        }
+        lower(f, 0, (double)r->task.sinks, 1e6 * r->outcome.time_s);
+        if (value_of(r->configuration, "split") == 1) {
+            lower(f, 1, (double)r->task.sinks, 1e6 * r->outcome.time_s);
+        }
+    }
+}
+
+static int distinct_sinks(const gv_tlog *log, const plot_options *o, const gv_task *task) {
+    figure *f = calloc(1, sizeof *f);
+    int n = 0;
+
+    for (size_t i = 0; f != NULL && i < log->n; i++) {
+        if (wanted(&log->record[i], o, task, 1)) {
+            find_x(f, (double)log->record[i].task.sinks);
+        }
+    }
+    n = f != NULL ? f->n_x : 0;
+    free(f);
+    return n;
+}
+
+/* Data blocks $d0 ... for gnuplot. */
+static void put_data(FILE *out, const figure *f) {
+    for (int l = 0; l < f->n_lines; l++) {
+        fprintf(out, "$d%d << EOD\n", l);
+        for (int x = 0; x < f->n_x; x++) {
+            if (!isnan(f->y[l][x])) {
+                fprintf(out, "%.9g %.9g\n", f->x[x], f->y[l][x]);
+            }
+        }
+        fprintf(out, "EOD\n");
+    }
+}
+
+static void put_title(FILE *out, const gv_tlog *log, const char *what) {
+    char name[GRAVEL_NAME_SIZE];
+
+    snprintf(name, sizeof name, "%s", log->header.device.name);
+    for (char *c = name; *c != '\0'; c++) {
+        *c = *c == '\'' || *c == '"' || *c == '\\' ? ' ' : *c;
+    }
+    fprintf(out, "set title \"%s\\n%s\" noenhanced\n", name, what);
+}
+
+static void script_threads(FILE *out, const gv_tlog *log, const gv_task *task, const figure *f) {
+    char what[160];
+
+    snprintf(what, sizeof what, "%s %s, %zu sinks x %zu sources: best over all other tunables", task->kernel,
+             task->variant.name, task->sinks, task->sources);
+    put_data(out, f);
+    put_title(out, log, what);
+    fprintf(out, "set xlabel 'threads / work-items per group'\nset ylabel 'kernel time / ms'\nset logscale x 2\n"
+                 "set grid\nset key outside right title 'blocks per\\ncompute unit'\nset yrange [0:*]\nset xtics (");
+    for (int x = 0; x < f->n_x; x++) {
+        fprintf(out, "%s\"%g\" %g", x > 0 ? ", " : "", f->x[x], f->x[x]);
+    }
+    fprintf(out, ")\nset offsets graph 0.05, graph 0.05, 0, 0\nplot ");
+    for (int l = 0; l < f->n_lines; l++) {
+        fprintf(out, "%s$d%d using 1:2 with linespoints pt 7 ps 0.8 lw 2 title '%d'", l > 0 ? ", " : "", l, f->line[l]);
+    }
+    fprintf(out, "\n");
+}
+
+static void script_sinks(FILE *out, const gv_tlog *log, const gv_task *task, const figure *f) {
+    const double x = f->x[f->n_x - 1], y = f->y[0][f->n_x - 1];
+    char what[160];
+
+    snprintf(what, sizeof what, "%s %s, %zu sources", task->kernel, task->variant.name, task->sources);
+    put_data(out, f);
+    put_title(out, log, what);
+    fprintf(out, "set xlabel 'active sinks'\nset ylabel 'kernel time / us'\nset grid\nset key top left\nset xrange [0:%g]\n"
+                 "set yrange [0:*]\nset xtics 32\n"
+                 "plot $d1 using 1:2 with linespoints pt 5 ps 0.8 lw 2 title 'without the 2D split', "
+                 "$d0 using 1:2 with linespoints pt 7 ps 0.8 lw 2 title 'with the 2D split', "
+                 "%.9g*x lw 1 lc rgb 'black' title 'line through (0,0) and (%g, T)', "
+                 "1.5*%.9g*x dt 2 lc rgb 'gray40' title '1.5 times the line'\n",
+            x, y / x, x, y / x);
+}
+
+static gravel_status draw(const gv_tlog *log, const plot_options *o, const char *path) {
+    const gv_task *task = choose_task(log, o);
+    figure *f = calloc(1, sizeof *f);
+    char *script = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&script, &size);
+    gravel_status status = GRAVEL_OK;
+    int sinks;
+
+    if (f == NULL || out == NULL) {
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for a figure");
+        goto out;
+    }
+    if (task == NULL) {
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "%s: holds no question like that", path);
+        goto out;
+    }
+    sinks = o->kind == KIND_SINKS || (o->kind == KIND_AUTO && distinct_sinks(log, o, task) >= 6);
+    if (sinks) {
+        collect_sinks(log, o, task, f);
+    } else {
+        collect_threads(log, o, task, f);
+    }
+    if (f->n_x < (sinks ? 2 : 1)) {
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "%s: too few times for this figure", path);
+        goto out;
+    }
+    if (sinks) {
+        script_sinks(out, log, task, f);
+    } else {
+        script_threads(out, log, task, f);
+    }
+    fflush(out);
+    status = gv_plot_run(script, o->out, 900, 560);
+out:
+    if (out != NULL) {
+        fclose(out);
+    }
+    free(script);
+    free(f);
+    return status;
+}
+
+static int run(const void *values, const gv_operands *operands) {
+    const plot_options *o = values;
+    gv_tlog log;
+    gravel_status status = gv_tlog_read(operands->value[0], &log);
+
+    if (status == GRAVEL_OK) {
+        status = draw(&log, o, operands->value[0]);
+        gv_tlog_close(&log);
+    }
+    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail(COMMAND, status);
+}
+
+static const gv_opt tuning_opts[] = {
+    {.name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = offsetof(plot_options, out), .value = "FILE",
+     .help = "FILE.png or FILE.svg", .required = 1},
+    {.name = "kind", .kind = GV_OPT_CHOICE, .offset = offsetof(plot_options, kind), .value = "auto|threads|sinks",
+     .help = "time against threads, a line per blocks_per_cu; or time\nagainst active sinks, with and without the split;\n"
+             "auto: sinks where the log holds six numbers of them", .fallback = "auto"},
+    {.name = "variant", .kind = GV_OPT_TEXT, .offset = offsetof(plot_options, variant), .value = "NAME",
+     .help = "of this one; without it the first of the log"},
+    {.name = "sinks", .kind = GV_OPT_SIZE, .offset = offsetof(plot_options, sinks), .value = "N",
+     .help = "of this question (threads)", .low = 1, .high = 1e12},
+    {.name = "sources", .kind = GV_OPT_SIZE, .offset = offsetof(plot_options, sources), .value = "N",
+     .help = "of this question", .low = 1, .high = 1e12},
+    {.name = NULL},
+};
+
+const gv_command gv_cmd_plot[] = {
+    {.name = "tuning",
+     .summary = "figures of a tuning log",
+     .synopsis = "LOG -o FILE [--kind threads|sinks] [--variant NAME]",
+     .about = "Drawn by gnuplot. Each point is the best time over all tunables that are not on an axis.",
+     .opts = tuning_opts,
+     .examples = "gravel plot tuning log.jsonl -o threads.png --kind threads\n",
+     .min_operands = 1,
+     .max_operands = 1,
+     .size = sizeof(plot_options),
+     .run = run},
+    {.name = NULL},
+};

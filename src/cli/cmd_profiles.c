@@ -1,0 +1,410 @@
+/* gravel profiles: looks at, checks and moves tuned configurations. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "host/files.h"
+#include "host/profile_store.h"
+
+typedef struct profiles_options {
+    const char *dir, *out, *variant;
+    int shipped, all, json;
+} profiles_options;
+
+#define COMMAND "gravel profiles"
+
+static void tell_refused(const char *message, void *user) {
+    ++*(int *)user;
+    gv_say(COMMAND, "%s", message);
+}
+
+static char *profile_dir(const profiles_options *o) {
+    return o->dir != NULL ? gv_format("%s", o->dir) : gv_user_folder("XDG_DATA_HOME", ".local/share", "profiles");
+}
+
+/* The user's profiles, or the shipped ones; refused files are reported and counted. */
+static gravel_status load(const profiles_options *o, gv_profile_set *set, int *refused) {
+    char *dir = profile_dir(o);
+    gravel_status status = GRAVEL_OK;
+
+    if (o->shipped) {
+        status = gv_profile_read_shipped(set, tell_refused, refused);
+    } else if (dir != NULL) {
+        status = gv_profile_read_dir(dir, set, tell_refused, refused);
+    }
+    free(dir);
+    return status;
+}
+
+static int finish(gravel_status status, gv_profile_set *set, int refused) {
+    gv_profile_set_free(set);
+    if (status != GRAVEL_OK) {
+        return gv_cli_fail(COMMAND, status);
+    }
+    return refused > 0 ? GV_EXIT_FAILURE : GV_EXIT_OK;
+}
+
+static const char *type_name(gravel_device_type type) {
+    return type == GRAVEL_DEVICE_GPU ? "gpu" : type == GRAVEL_DEVICE_CPU ? "cpu" : "accelerator";
+}
+
+/* ------------------------------------------------------------------- list */
+
+static const char *last_date(const gv_profile_block *block) {
+    const char *date = "";
+
+    for (int e = 0; e < block->n_entries; e++) {
+        date = strcmp(block->entry[e].date, date) > 0 ? block->entry[e].date : date;
+    }
+    return date;
+}
+
+static void add_rows(gv_table *table, const gv_profile_set *set, const char *where) {
+    for (int b = 0; b < set->n_blocks; b++) {
+        const gv_profile_block *block = &set->block[b];
+        char file[128];
+
+        gv_profile_file_name(&block->device, file);
+        gv_table_row(table, "%s|%s|%.60s|%d|%d|%s|%s", where, type_name(block->device.type), block->device.name,
+                     block->device.compute_units, block->n_entries, last_date(block), file);
+    }
+}
+
+static int run_list(const void *values, const gv_operands *operands) {
+    const profiles_options *o = values;
+    profiles_options shipped = *o;
+    gv_profile_set user = GV_PROFILE_SET_INIT, ours = GV_PROFILE_SET_INIT;
+    gravel_status status = GRAVEL_OK;
+    int refused = 0;
+    gv_table table;
+
+    (void)operands;
+    shipped.shipped = 1;
+    if (!o->shipped) {
+        status = load(o, &user, &refused);
+    }
+    status = status == GRAVEL_OK ? load(&shipped, &ours, &refused) : status;
+    if (status == GRAVEL_OK) {
+        gv_table_start(&table, "from|type|device|compute units|entries|last|file");
+        add_rows(&table, &user, "user");
+        add_rows(&table, &ours, "shipped");
+        gv_table_print(&table, stdout);
+        gv_table_free(&table);
+    }
+    gv_profile_set_free(&user);
+    return finish(status, &ours, refused);
+}
+
+/* ------------------------------------------------------------------- show */
+
+static void show_block(const gv_profile_block *block, const profiles_options *o) {
+    gv_table table;
+
+    printf("%s (%s, %s, %d compute units)\n", block->device.name, block->device.vendor, block->device.platform,
+           block->device.compute_units);
+    gv_table_start(&table, "variant|sinks|sources|time us|call us|spread|error|tried|configuration");
+    for (int e = 0; e < block->n_entries; e++) {
+        const gv_profile_entry *entry = &block->entry[e];
+        const char *features[] = {"", "+nn", "+lists", "+nn+lists"};
+
+        if (o->variant != NULL && strcmp(o->variant, entry->variant) != 0) {
+            continue;
+        }
+        for (int r = 0; r < (o->all ? entry->n_results : 1); r++) {
+            const gv_profile_result *result = &entry->result[r];
+
+            gv_table_row(&table, "%s%s|%zu|%zu|%.2f|%.2f|%.1f %%|%.2g|%d|%s", entry->variant, features[entry->features & 3],
+                         entry->sinks, entry->sources, 1e6 * result->time_s, 1e6 * result->call_s, 100 * result->spread,
+                         result->error, entry->evaluations, result->configuration);
+        }
+    }
+    gv_table_print(&table, stdout);
+    gv_table_free(&table);
+}
+
+static int matches(const gv_profile_device *device, const gv_operands *operands) {
+    char key[GRAVEL_NAME_SIZE], wanted[GRAVEL_NAME_SIZE];
+
+    if (operands->n == 0) {
+        return 1;
+    }
+    gv_name_key(device->name, key);
+    gv_name_key(operands->value[0], wanted);
+    return strstr(key, wanted) != NULL;
+}
+
+static int run_show(const void *values, const gv_operands *operands) {
+    const profiles_options *o = values;
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    int refused = 0, shown = 0;
+    gravel_status status;
+
+    if (operands->n == 1 && access(operands->value[0], F_OK) == 0) {
+        const gv_operands all = {0, NULL};
+
+        status = gv_profile_read_file(operands->value[0], &set);
+        for (int b = 0; status == GRAVEL_OK && b < set.n_blocks; b++) {
+            shown += matches(&set.block[b].device, &all);
+            show_block(&set.block[b], o);
+        }
+        return finish(status, &set, refused);
+    }
+    status = load(o, &set, &refused);
+    for (int b = 0; status == GRAVEL_OK && b < set.n_blocks; b++) {
+        if (matches(&set.block[b].device, operands)) {
+            printf("%s", shown++ > 0 ? "\n" : "");
+            show_block(&set.block[b], o);
+        }
+    }
+    if (status == GRAVEL_OK && shown == 0) {
+        if (operands->n > 0) {
+            gv_say(COMMAND, "no profile of a device like '%s'; `gravel profiles list` lists them", operands->value[0]);
+        } else {
+            gv_say(COMMAND, "there is no profile yet; `gravel tune --quick` makes one");
+        }
+        refused++;
+    }
+    return finish(status, &set, refused);
+}
+
+/* ------------------------------------------- validate, export, import, merge */
+
+static int run_validate(const void *values, const gv_operands *operands) {
+    const profiles_options *o = values;
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    int refused = 0, entries = 0;
+    gravel_status status = GRAVEL_OK;
+
+    for (int i = 0; i < operands->n; i++) {
+        gv_profile_set one = GV_PROFILE_SET_INIT;
+
+        if (gv_profile_read_file(operands->value[i], &one) != GRAVEL_OK) {
+            gv_say(COMMAND, "%s", gravel_error_message());
+            refused++;
+            continue;
+        }
+        for (int b = 0; b < one.n_blocks; b++) {
+            entries += one.block[b].n_entries;
+        }
+        printf("%s: %d device%s, good\n", operands->value[i], one.n_blocks, one.n_blocks == 1 ? "" : "s");
+        gv_profile_set_free(&one);
+    }
+    if (operands->n == 0) {
+        status = load(o, &set, &refused);
+        for (int b = 0; b < set.n_blocks; b++) {
+            entries += set.block[b].n_entries;
+        }
+        if (status == GRAVEL_OK) {
+            printf("%d device%s with %d entries, %d file%s refused\n", set.n_blocks, set.n_blocks == 1 ? "" : "s", entries,
+                   refused, refused == 1 ? "" : "s");
+        }
+    }
+    return finish(status, &set, refused);
+}
+
+static gravel_status write_set(const char *path, const gv_profile_set *set) {
+    char *text = NULL;
+    gravel_status status;
+
+    if (path != NULL && strcmp(path, "-") != 0) {
+        return gv_profile_write_file(path, set);
+    }
+    status = gv_profile_print(set, &text);
+    if (status == GRAVEL_OK) {
+        fputs(text, stdout);
+        free(text);
+    }
+    return status;
+}
+
+static int run_export(const void *values, const gv_operands *operands) {
+    const profiles_options *o = values;
+    gv_profile_set set = GV_PROFILE_SET_INIT, chosen = GV_PROFILE_SET_INIT;
+    int refused = 0;
+    gravel_status status = load(o, &set, &refused);
+
+    for (int b = 0; b < set.n_blocks && status == GRAVEL_OK; b++) {
+        for (int e = 0; e < set.block[b].n_entries && status == GRAVEL_OK && matches(&set.block[b].device, operands); e++) {
+            status = gv_profile_set_add(&chosen, &set.block[b].device, &set.block[b].entry[e]);
+        }
+    }
+    if (status == GRAVEL_OK && chosen.n_blocks == 0) {
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "there is no profile to export%s%s", operands->n > 0 ? " of a device like " : "",
+                         operands->n > 0 ? operands->value[0] : "");
+    }
+    status = status == GRAVEL_OK ? write_set(o->out, &chosen) : status;
+    gv_profile_set_free(&chosen);
+    return finish(status, &set, refused);
+}
+
+static int run_import(const void *values, const gv_operands *operands) {
+    const profiles_options *o = values;
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    char *dir = profile_dir(o), path[1024];
+    gravel_status status = dir != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_FILE, "there is no home for profiles: name a --dir");
+
+    /* all or nothing: a bad file among them leaves the folder as it was */
+    for (int i = 0; i < operands->n && status == GRAVEL_OK; i++) {
+        gv_profile_set one = GV_PROFILE_SET_INIT;
+
+        status = gv_profile_read_file(operands->value[i], &one);
+        status = status == GRAVEL_OK ? gv_profile_set_merge(&set, &one) : status;
+        gv_profile_set_free(&one);
+    }
+    status = status == GRAVEL_OK ? gv_profile_save(dir, &set, path, sizeof path) : status;
+    if (status == GRAVEL_OK) {
+        for (int b = 0; b < set.n_blocks; b++) {
+            printf("%s: %d entries\n", set.block[b].device.name, set.block[b].n_entries);
+        }
+    }
+    free(dir);
+    return finish(status, &set, 0);
+}
+
+static int run_merge(const void *values, const gv_operands *operands) {
+    const profiles_options *o = values;
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gravel_status status = GRAVEL_OK;
+
+    for (int i = 0; i < operands->n && status == GRAVEL_OK; i++) {
+        gv_profile_set one = GV_PROFILE_SET_INIT;
+
+        status = gv_profile_read_file(operands->value[i], &one);
+        status = status == GRAVEL_OK ? gv_profile_set_merge(&set, &one) : status;
+        gv_profile_set_free(&one);
+    }
+    status = status == GRAVEL_OK ? write_set(o->out, &set) : status;
+    return finish(status, &set, 0);
+}
+
+/* ------------------------------------------------------------------- diff */
+
+/* The entry of the other set for the same question; kernel version and driver may differ, they are what changed. */
+static const gv_profile_entry *counterpart(const gv_profile_set *set, const gv_profile_device *device,
+                                           const gv_profile_entry *like) {
+    const gv_profile_block *block = gv_profile_set_find(set, device);
+    const gv_profile_entry *found = NULL;
+
+    for (int e = 0; block != NULL && e < block->n_entries; e++) {
+        const gv_profile_entry *entry = &block->entry[e];
+
+        if (entry->sink_bucket == like->sink_bucket && entry->source_bucket == like->source_bucket &&
+            entry->features == like->features && strcmp(entry->variant, like->variant) == 0 &&
+            strcmp(entry->kernel, like->kernel) == 0 && (found == NULL || strcmp(entry->date, found->date) > 0)) {
+            found = entry;
+        }
+    }
+    return found;
+}
+
+typedef struct tally {
+    int compared, changed, above_5_percent, only_a, only_b;
+} tally;
+
+static void diff_block(gv_table *table, const gv_profile_block *block, const gv_profile_set *other, const profiles_options *o,
+                       tally *t) {
+    for (int e = 0; e < block->n_entries; e++) {
+        const gv_profile_entry *a = &block->entry[e], *b = counterpart(other, &block->device, a);
+        double change;
+        int same;
+
+        if (b == NULL) {
+            t->only_a++;
+            continue;
+        }
+        /* the same work is compared: times per pair, where the measured sizes differ */
+        change = (b->result[0].time_s / ((double)b->sinks * (double)b->sources)) /
+                     (a->result[0].time_s / ((double)a->sinks * (double)a->sources)) - 1;
+        same = strcmp(a->result[0].configuration, b->result[0].configuration) == 0;
+        t->compared++;
+        t->changed += !same;
+        t->above_5_percent += fabs(change) > 0.05;
+        if (o->all || !same || fabs(change) > 0.05) {
+            gv_table_row(table, "%s|%zu|%zu|%.2f|%.2f|%+.1f %%|%s|%s", a->variant, a->sinks, a->sources,
+                         1e6 * a->result[0].time_s, 1e6 * b->result[0].time_s, 100 * change, a->result[0].configuration,
+                         same ? "the same" : b->result[0].configuration);
+        }
+    }
+}
+
+static int run_diff(const void *values, const gv_operands *operands) {
+    const profiles_options *o = values;
+    gv_profile_set a = GV_PROFILE_SET_INIT, b = GV_PROFILE_SET_INIT;
+    gravel_status status = gv_profile_read_file(operands->value[0], &a);
+    tally t = {0, 0, 0, 0, 0};
+    gv_table table;
+
+    status = status == GRAVEL_OK ? gv_profile_read_file(operands->value[1], &b) : status;
+    if (status == GRAVEL_OK) {
+        gv_table_start(&table, "variant|sinks|sources|first us|second us|change|first|second");
+        for (int k = 0; k < a.n_blocks; k++) {
+            diff_block(&table, &a.block[k], &b, o, &t);
+        }
+        for (int k = 0; k < b.n_blocks; k++) {
+            for (int e = 0; e < b.block[k].n_entries; e++) {
+                t.only_b += counterpart(&a, &b.block[k].device, &b.block[k].entry[e]) == NULL;
+            }
+        }
+        gv_table_print(&table, stdout);
+        gv_table_free(&table);
+        printf("%d entries compared: %d with another configuration, %d with a time that differs by more than 5 %%; %d only in "
+               "the first, %d only in the second\n", t.compared, t.changed, t.above_5_percent, t.only_a, t.only_b);
+    }
+    gv_profile_set_free(&b);
+    return finish(status, &a, 0);
+}
+
+/* ----------------------------------------------------------------- options */
+
+#define AT(member) offsetof(profiles_options, member)
+#define OPT_DIR                                                                                                        \
+    {.name = "dir", .kind = GV_OPT_TEXT, .offset = AT(dir), .value = "DIR",                                            \
+     .help = "where profiles are (default: the XDG data directory)", .environment = "GRAVEL_PROFILE_DIR"}
+#define OPT_SHIPPED                                                                                                    \
+    {.name = "shipped", .kind = GV_OPT_FLAG, .offset = AT(shipped), .help = "those that come with gravel"}
+#define OPT_OUT                                                                                                        \
+    {.name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = AT(out), .value = "FILE",                         \
+     .help = "where to; - is standard output", .fallback = "-"}
+
+static const gv_opt list_opts[] = {OPT_DIR, OPT_SHIPPED, {.name = NULL}};
+static const gv_opt show_opts[] = {
+    OPT_DIR, OPT_SHIPPED,
+    {.name = "variant", .kind = GV_OPT_TEXT, .offset = AT(variant), .value = "NAME", .help = "only this one: ds4"},
+    {.name = "all", .letter = 'a', .kind = GV_OPT_FLAG, .offset = AT(all), .help = "the runners-up too"},
+    {.name = NULL},
+};
+static const gv_opt export_opts[] = {OPT_DIR, OPT_SHIPPED, OPT_OUT, {.name = NULL}};
+static const gv_opt import_opts[] = {OPT_DIR, {.name = NULL}};
+static const gv_opt merge_opts[] = {OPT_OUT, {.name = NULL}};
+static const gv_opt diff_opts[] = {
+    {.name = "all", .letter = 'a', .kind = GV_OPT_FLAG, .offset = AT(all), .help = "also what did not change"},
+    {.name = NULL},
+};
+
+const gv_command gv_cmd_profiles[] = {
+    {.name = "list", .summary = "devices that have profiles", .synopsis = "[--shipped]", .opts = list_opts,
+     .examples = "gravel profiles list\n", .size = sizeof(profiles_options), .run = run_list},
+    {.name = "show", .summary = "the configurations of a device or file", .synopsis = "[DEVICE | FILE] [--variant NAME] [--all]",
+     .opts = show_opts, .examples = "gravel profiles show H200 --variant ds4\n", .max_operands = 1,
+     .size = sizeof(profiles_options), .run = run_show},
+    {.name = "validate", .summary = "check files; exit status 1 if one is refused", .synopsis = "[FILE ...]",
+     .about = "Without files the user's folder (or with --shipped what comes with gravel) is checked.", .opts = list_opts,
+     .examples = "gravel profiles validate new.json\n", .max_operands = 1000, .size = sizeof(profiles_options),
+     .run = run_validate},
+    {.name = "export", .summary = "write profiles to a file", .synopsis = "[DEVICE] [-o FILE]", .opts = export_opts,
+     .examples = "gravel profiles export H200 -o h200.json\n", .max_operands = 1, .size = sizeof(profiles_options),
+     .run = run_export},
+    {.name = "import", .summary = "add files to the user's profiles, all or none", .synopsis = "FILE ...",
+     .opts = import_opts, .examples = "gravel profiles import h200.json\n", .min_operands = 1, .max_operands = 1000,
+     .size = sizeof(profiles_options), .run = run_import},
+    {.name = "merge", .summary = "join files into one", .synopsis = "FILE ... [-o FILE]",
+     .about = "Of one question the later measured entry leads; configurations only the other knows are kept behind it.",
+     .opts = merge_opts, .examples = "gravel profiles merge a.json b.json -o both.json\n", .min_operands = 1,
+     .max_operands = 1000, .size = sizeof(profiles_options), .run = run_merge},
+    {.name = "diff", .summary = "compare two files", .synopsis = "FIRST SECOND [--all]", .opts = diff_opts,
+     .examples = "gravel profiles diff old.json new.json\n", .min_operands = 2, .max_operands = 2,
+     .size = sizeof(profiles_options), .run = run_diff},
+    {.name = NULL},
+};
