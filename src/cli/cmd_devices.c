@@ -96,7 +96,7 @@ static int run(const void *values, const gv_operands *operands) {
     }
     gv_table_free(&table);
     gravel_device_list_free(list);
-    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail("gravel devices", status);
+    return status == GRAVEL_OK ? GV_EXIT_OK : (gv_cli_fail("gravel devices", status), GV_EXIT_FAILURE);
 }
 
 static const gv_opt opts_table[] = {

@@ -77,10 +77,15 @@ gravel_status gv_out_open(gv_out_file *file, const char *path) {
 }
 
 gravel_status gv_out_commit(gv_out_file *file) {
-    /* An error of an earlier write only leaves the stream's mark; its reason is gone unless it happens again here. */
     int error = 0;
     errno = 0;
-    if (fflush(file->stream) != 0 || ferror(file->stream)) {
+    if (ferror(file->stream)) {
+        /* An earlier write failed and its reason is gone: one more character meets the same wall. */
+        clearerr(file->stream);
+        fputc('\n', file->stream);
+        fflush(file->stream);
+        error = errno ? errno : EIO;
+    } else if (fflush(file->stream) != 0) {
         error = errno ? errno : EIO;
     }
     if (file->temporary != NULL && error == 0 && fsync(fileno(file->stream)) != 0 && errno != EINVAL) {

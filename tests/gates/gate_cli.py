@@ -1,0 +1,399 @@
+#!/usr/bin/env python3
+"""The program from outside: what it prints where, its exit status, and that nothing is lost when something is wrong."""
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+import gatelib
+from gatelib import BUILD, TOP, Failed, Skipped
+
+PROGRAM = os.environ.get("GRAVEL_PROGRAM") or os.path.join(BUILD, "bin", "gravel")
+WORK = tempfile.mkdtemp(prefix="gravel-cli-")
+OK, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def run(*arguments, stdin=None, env=None):
+    more = dict(os.environ)
+    more.pop("GRAVEL_DEVICE", None)
+    more.update(env or {})
+    done = subprocess.run([PROGRAM, *arguments], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          cwd=WORK, env=more, check=False)
+    print("$ gravel %s -> %d" % (" ".join(arguments), done.returncode))
+    return done
+
+
+def expect(condition, what, done=None):
+    if not condition:
+        raise Failed(what + ("\nstdout: %s\nstderr: %s" % (done.stdout[:2000], done.stderr[:2000]) if done else ""))
+
+
+def good(*arguments, **more):
+    done = run(*arguments, **more)
+    expect(done.returncode == OK, "exit status %d" % done.returncode, done)
+    return done
+
+
+def refused(code, part, *arguments, **more):
+    """Exit status `code`, nothing on stdout, `part` in the message."""
+    done = run(*arguments, **more)
+    expect(done.returncode == code, "exit status %d, expected %d" % (done.returncode, code), done)
+    expect(done.stdout == "", "something on stdout beside the error", done)
+    expect(part in done.stderr, "'%s' is not in the message" % part, done)
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def write(name, text):
+    with open(path(name), "w", encoding="utf-8") as handle:
+        handle.write(text)
+    return name
+
+
+def read(name):
+    with open(path(name), encoding="utf-8") as handle:
+        return handle.read()
+
+
+def table(text):
+    """Column names and rows of a force or particle file."""
+    lines = text.splitlines()
+    expect(lines[0].startswith("# "), "the first line does not name the columns: " + lines[0][:80])
+    return lines[0][2:].split(), [line.split() for line in lines[1:]]
+
+
+def need_device():
+    done = run("devices", "--json")
+    if done.returncode != OK:
+        raise Skipped("no OpenCL device on this machine")
+
+
+def cluster(n):
+    name = "plummer%d.txt" % n
+    if not os.path.exists(path(name)):
+        good("ic", "plummer", "-n", str(n), "--seed", "5", "-o", name)
+    return name
+
+
+# ------------------------------------------------------------------ words
+
+
+def help_and_version():
+    everything = good("--help").stdout
+    commands = re.findall(r"^  (\w+)  ", everything, re.M)
+    expect(len(commands) >= 6, "too few commands in: " + everything)
+    for command in commands:
+        text = good(command, "--help").stdout
+        for sub in re.findall(r"^  (\w+)  ", text, re.M) if "COMMAND" in text else [None]:
+            words = [command] + ([sub] if sub else [])
+            done = good(*words, "--help")
+            expect(done.stdout.startswith("usage: gravel " + " ".join(words)), "no usage line", done)
+            expect("examples:" in done.stdout, "no examples", done)
+            expect(done.stderr == "", "help goes to stdout only", done)
+            expect(all(len(line) <= 110 for line in done.stdout.splitlines()), "lines too long", done)
+    with open(os.path.join(TOP, "include", "gravel", "gravel.h"), encoding="utf-8") as handle:
+        version = re.search(r'GRAVEL_VERSION "(.*)"', handle.read()).group(1)
+    expect(good("--version").stdout == "gravel %s\n" % version, "version")
+
+
+def usage_errors():
+    refused(USAGE, "usage: gravel COMMAND")
+    refused(USAGE, "did you mean 'force'", "froce")
+    refused(USAGE, "unknown command 'xyzzy'", "xyzzy")
+    refused(USAGE, "did you mean 'plummer'", "ic", "plumer", "-n", "3")
+    refused(USAGE, "did you mean --precision", "force", "--presicion", "sp")
+    refused(USAGE, "unknown option -Q", "force", "-Q")
+    refused(USAGE, "-i, --input IN is missing", "force")
+    refused(USAGE, "needs a value", "force", "-i")
+    refused(USAGE, "takes no value", "force", "-i", "x", "--nearest=1")
+    refused(USAGE, "not one of 2|4|6", "force", "-i", "x", "--order", "3")
+    refused(USAGE, "not one of sp|ds|dp", "bench", "direct", "--precision", "sp,qp")
+    refused(USAGE, "is not a number", "force", "-i", "x", "--eps", "small")
+    refused(USAGE, "too small", "force", "-i", "x", "--eps", "-0.1")
+    refused(USAGE, "too small", "force", "-i", "x", "--neighbours-within", "-1")
+    refused(USAGE, "out of range", "ic", "plummer", "-n", "0")
+    refused(USAGE, "is not a count", "ic", "plummer", "-n", "1.5")
+    refused(USAGE, "is not understood", "ic", "plummer", "-n", "3", "extra")
+    refused(USAGE, "not both", "check", "--quick", "--full")
+
+
+# --------------------------------------------------------------- particles
+
+
+def initial_conditions():
+    first = good("ic", "plummer", "-n", "1000", "--seed", "7").stdout
+    expect(first == good("ic", "plummer", "-n", "1e3", "-s7").stdout, "the same seed gives other particles")
+    expect(first != good("ic", "plummer", "-n", "1000", "--seed", "8").stdout, "another seed gives the same particles")
+    names, rows = table(first)
+    expect(names == "id m x y z vx vy vz".split() and len(rows) == 1000, "columns " + " ".join(names))
+    value = [[float(v) for v in row[1:]] for row in rows]
+    mass = sum(v[0] for v in value)
+    kinetic = 0.5 * sum(v[0] * (v[4] ** 2 + v[5] ** 2 + v[6] ** 2) for v in value)
+    # Sums of 1000 terms of order 1e-3: rounding stays below 1000 x 1e-16.
+    expect(abs(mass - 1) < 1e-12 and abs(kinetic - 0.25) < 1e-12, "M %.17g, K %.17g" % (mass, kinetic))
+    for c in range(1, 7):
+        expect(abs(sum(v[0] * v[c] for v in value)) < 1e-13, "the centre of mass does not rest at the origin")
+    expect(table(good("ic", "plummer", "-n", "1").stdout)[1][0][2:] != [], "one body")
+
+
+# -------------------------------------------------------------------- forces
+
+CEILING = {"sp": 2e-4, "ds": 2e-6, "dp": 1e-13}  # largest relative acc error, doc/benchmarks.md
+
+
+def worst(rows, truth, first, count):
+    """Largest relative difference of vectors (count 3) or scalars (count 1) in columns first ..."""
+    error = 0.0
+    for a, b in zip(rows, truth):
+        x, y = [float(v) for v in a[first:first + count]], [float(v) for v in b[first:first + count]]
+        error = max(error, math.dist(x, y) / math.hypot(*y))
+    return error
+
+
+def forces_agree_with_the_reference():
+    need_device()
+    name = cluster(300)
+    for order in (2, 4, 6):
+        good("force", "-i", name, "-o", "truth.txt", "-m", "reference", "--order", str(order), "--eps", "0.01")
+        names, truth = table(read("truth.txt"))
+        expect(" ".join(names) == "id ax ay az pot" + " jx jy jz" * (order >= 4) + " sx sy sz" * (order >= 6),
+               "columns: " + " ".join(names))
+        for precision in ("sp", "ds", "dp"):
+            done = run("force", "-i", name, "-o", "f.txt", "--order", str(order), "-p", precision, "-e", "0.01")
+            if precision == "dp" and done.returncode == USAGE:
+                continue  # a device without double
+            expect(done.returncode == OK and done.stdout == "", "force", done)
+            rows = table(read("f.txt"))[1]
+            expect([r[0] for r in rows] == [t[0] for t in truth], "ids")
+            error = worst(rows, truth, 1, 3)
+            expect(error <= CEILING[precision], "%s order %d: acc error %g" % (precision, order, error))
+
+
+def rows_have_seventeen_digits():
+    need_device()
+    rows = table(good("force", "-i", cluster(50), "-p", "ds", "-o", "-").stdout)[1]
+    for row in rows:
+        for value in row[1:]:
+            expect(re.fullmatch(r"-?\d\.\d{16}e[+-]\d\d", value), "not 17 digits: " + value)
+
+
+def some_sinks():
+    need_device()
+    name = cluster(300)
+    everything = table(good("force", "-i", name, "--eps", "0.1", "-p", "ds").stdout)[1]
+    some = table(good("force", "-i", name, "--eps", "0.1", "-p", "ds", "--sinks", "290:7").stdout)[1]
+    rest = table(good("force", "-i", name, "--eps", "0.1", "-p", "ds", "--sinks", "290:").stdout)[1]
+    expect([r[0] for r in some] == [r[0] for r in everything[290:297]] and len(rest) == 10, "which sinks")
+    # Another number of sinks may sum in another order.
+    expect(worst(some, everything[290:297], 1, 3) <= CEILING["ds"], "forces on some sinks")
+    refused(USAGE, "particles 0 to 299", "force", "-i", name, "--sinks", "290:11")
+    refused(USAGE, "particles 0 to 299", "force", "-i", name, "--sinks", "300:")
+    refused(USAGE, "no particle chosen", "force", "-i", name, "--sinks", "3:0")
+
+
+def neighbours():
+    need_device()
+    name = cluster(300)
+    more = ("--nearest", "--neighbours-within", "0.2")
+    good("force", "-i", name, "-o", "truth.txt", "-m", "reference", *more)
+    good("force", "-i", name, "-o", "f.txt", "-p", "ds", *more)
+    names, truth = table(read("truth.txt"))
+    rows = table(read("f.txt"))[1]
+    expect(names[5:] == ["nn_id", "nn_r", "n_ngb", "ngb..."], "columns: " + " ".join(names))
+    for row, true in zip(rows, truth):
+        # No two distances of this cluster are closer than float rounding, so ids must be equal.
+        expect(row[5] == true[5] and row[7:] == true[7:], "neighbours of %s: %s, %s" % (row[0], row[5:], true[5:]))
+        expect(abs(float(row[6]) / float(true[6]) - 1) < 1e-6, "nearest distance of " + row[0])
+        expect(len(row) == 8 + int(row[7]), "the list of %s has not n_ngb entries" % row[0])
+    for method in ("direct", "reference"):
+        done = good("force", "-i", name, "-m", method, "--neighbours-within", "0.5", "--neighbours-capacity", "3")
+        rows = table(done.stdout)[1]
+        expect("more than 3 neighbours" in done.stderr, "no word about cut lists", done)
+        expect(all(len(r) == 6 + min(3, int(r[5])) for r in rows), "cut lists")
+    lonely = good("force", "-i", "-", "--nearest", stdin="7 1 0 0 0\n").stdout.splitlines()[1].split()
+    expect(lonely[5] == "-1" and lonely[6] == "inf", "nearest neighbour of a single particle: " + " ".join(lonely))
+
+
+def input_of_all_kinds():
+    need_device()
+    body = "1 1 0 0 0\n2 1 1 0 0\n"
+    plain = good("force", "-i", "-", "-p", "ds", stdin=body).stdout
+    dressed = "# two\r\n\r\n 1\t1.0e0 0 0 0 # a\r\n2 1 +1. 0 -0"
+    expect(good("force", "-i", "-", "-p", "ds", stdin=dressed).stdout == plain, "comments, blanks, line ends")
+    rows = table(plain)[1]
+    expect([float(v) for v in rows[0][1:]] == [1, 0, 0, -1], "two bodies: " + " ".join(rows[0]))
+    done = good("force", "-i", "-", stdin="5 1 0 0 0\n5 1 1 0 0\n-1 1 2 0 0\n")
+    expect("occur more than once" in done.stderr and "id -1" in done.stderr, "no word about ids", done)
+    eleven = "1 1 0 0 0 0 1 0 0 0 0\n2 1 1 0 0 0 0 0 1 0 0\n"
+    good("force", "-i", "-", "--order", "6", stdin=eleven)
+
+
+def bad_input():
+    need_device()
+    cases = [("", "no particles"), ("1 1 2 3 4\n2 1 2 x 4\n", "line 2, column 7: y is not a number: x"),
+             ("1 1 2 3 4\n2 1 nan 3 4\n", "line 2, column 5: particle 1: x is not finite"),
+             ("1 1 2 3 4\n2 1 -inf 3 4\n", "particle 1: x is not finite"), ("1.5 1 2 3 4\n", "the id, a whole number"),
+             ("1 1 2 3 4\n2 1 2", "truncated"), ("1 1 2 3 4 5\n", "6 columns"),
+             ("1 1 2 3 4\n2 1 2 3 4 5 6 7\n", "8 columns where line 1 has 5")]
+    for text, part in cases:
+        refused(USAGE, part, "force", "-i", write("bad.txt", text))
+    refused(USAGE, "cannot read", "force", "-i", "missing.txt")
+    refused(USAGE, "Is a directory", "force", "-i", WORK)
+    refused(USAGE, "needs velocities", "force", "-i", write("five.txt", "1 1 2 3 4\n"), "--order", "4")
+
+
+def devices_and_their_errors():
+    done = run("devices", "--json")
+    if done.returncode == OK:
+        for device in json.loads(done.stdout):
+            for name in ("index", "type", "name", "driver", "compute_units", "fp64", "global_memory"):
+                expect(name in device, name + " is missing", done)
+        expect(len(good("devices").stdout.splitlines()) == 1 + len(json.loads(done.stdout)), "devices as a table")
+        refused(USAGE, "no device fits", "force", "-i", cluster(50), "--device", "no such thing")
+        refused(USAGE, "no device fits", "force", "-i", cluster(50), env={"GRAVEL_DEVICE": "no such thing"})
+        refused(USAGE, "thrads", "force", "-i", cluster(50), "--configuration", "thrads=3")
+    os.makedirs(path("empty"), exist_ok=True)
+    for command in (("devices",), ("force", "-i", cluster(50)), ("check", "-q"), ("bench", "direct"), ("demo",)):
+        refused(USAGE, "install", *command, env={"OCL_ICD_VENDORS": path("empty")})
+    good("force", "-i", cluster(50), "-m", "reference", env={"OCL_ICD_VENDORS": path("empty")})
+
+
+# -------------------------------------------------------------------- output
+
+
+def left_over(name):
+    return [f for f in os.listdir(WORK) if f.startswith(name + ".")]
+
+
+def nothing_is_lost():
+    need_device()
+    name = cluster(300)
+    refused(FAILURE, "cannot write", "force", "-i", name, "-o", "no/such/folder/f.txt")
+    refused(FAILURE, "cannot write", "force", "-i", name, "-o", "ok.txt", "--report", "no/such/r.json")
+    expect(not os.path.exists(path("ok.txt")), "forces written although the report cannot be")
+    refused(USAGE, "is the input", "force", "-i", name, "-o", "./" + name)
+    refused(USAGE, "cannot both go", "force", "-i", name, "-o", "-", "--report", "-")
+    write("old.txt", "precious\n")
+    refused(USAGE, "no device fits", "force", "-i", name, "-o", "old.txt", "--device", "no such thing")
+    expect(read("old.txt") == "precious\n" and not left_over("old.txt"), "the old file was touched")
+    if os.path.exists("/dev/full"):
+        for command in (("force", "-i", name, "-o", "/dev/full"), ("ic", "plummer", "-n", "9", "-o", "/dev/full"),
+                        ("force", "-i", name, "-o", "f.txt", "--report", "/dev/full")):
+            refused(FAILURE, "No space left", *command)
+        expect(stat.S_ISCHR(os.stat("/dev/full").st_mode), "/dev/full was replaced")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            for command in (("devices",), ("--help",), ("ic", "plummer", "-n", "9"), ("devices", "--json")):
+                done = subprocess.run([PROGRAM, *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+                expect(done.returncode == FAILURE and "No space left" in done.stderr, "full disk unnoticed: %s" % (command,))
+
+
+def interrupted(number, *arguments):
+    """Starts a long run, waits until it works, sends the signal."""
+    write("out.txt", "precious\n")
+    process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=WORK)
+    deadline = time.monotonic() + 30
+    while not left_over("out.txt") and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    process.send_signal(number)
+    try:
+        _, message = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise Failed("does not stop")
+    expect(process.returncode == INTERRUPTED, "exit status %d: %s" % (process.returncode, message))
+    expect("stopped" in message and "kept" in message, "does not say what was kept: " + message)
+    expect(read("out.txt") == "precious\n" and not left_over("out.txt"), "the old file was touched or a part was left")
+
+
+def interrupt_keeps_files():
+    name = cluster(60000)  # minutes for the reference
+    for number in (signal.SIGINT, signal.SIGTERM):
+        interrupted(number, "force", "-i", name, "-o", "out.txt", "-m", "reference")
+
+
+# ---------------------------------------------------------- reports and verdicts
+
+
+def report_fields():
+    need_device()
+    good("force", "-i", cluster(300), "-o", "f.txt", "--order", "4", "--report", "r.json", "--neighbours-within", "0.4",
+         "--neighbours-capacity", "3")
+    report = json.loads(read("r.json"))
+    for name in ("device", "driver", "order", "precision", "configuration", "origin", "n_sources", "n_sinks", "read_s",
+                 "kernel_s", "call_s", "write_s", "neighbour_overflow", "errors"):
+        expect(name in report, name + " is missing in the report")
+    expect(report["neighbour_overflow"] > 0 and report["errors"]["sinks_checked"] == 300, "counts in the report")
+    expect(report["errors"]["acc"]["max"] <= CEILING["ds"], "errors in the report")
+    good("force", "-i", cluster(50), "-o", "f.txt", "-m", "reference", "--report", "r.json")
+    expect(json.loads(read("r.json"))["errors"]["acc"]["max"] == 0, "the reference differs from itself")
+
+
+def bench_fields():
+    need_device()
+    done = good("bench", "direct", "--order", "2", "--precision", "sp", "-n", "2048", "--active", "1,2048", "--quick",
+                "--json", "-o", "bench.json")
+    results = json.loads(done.stdout)
+    expect(len(results) == 2 and [r["n_sinks"] for r in results] == [1, 2048], "two results", done)
+    for name in ("device driver order precision n_sources n_sinks configuration kernel_s_median kernel_s_min call_s_median "
+                 "pairs_per_s slots_per_pair slots_smallest peak_lane_fma_per_s err_acc_max").split():
+        expect(all(r.get(name) is not None for r in results), name + " is missing")
+    for r in results:
+        pairs = r["n_sources"] * r["n_sinks"]
+        expect(r["slots_smallest"] == 14, "smallest count")
+        expect(math.isclose(r["pairs_per_s"], pairs / r["kernel_s_median"], rel_tol=1e-9), "pairs per second")
+        expect(math.isclose(r["slots_per_pair"], r["peak_lane_fma_per_s"] * r["kernel_s_median"] / pairs, rel_tol=1e-9),
+               "slots per pair")
+        expect(0 < r["kernel_s_min"] <= r["kernel_s_median"] and r["err_acc_max"] <= CEILING["sp"], "times and errors")
+    expect(len(json.loads(read("bench.json"))) == 2, "the file holds the same")
+    refused(USAGE, "--active: 10 sinks of 5", "bench", "direct", "-n", "5", "--active", "10")
+    refused(USAGE, "none of sp2", "bench", "direct", "--variant", "sp3")
+
+
+def check_passes():
+    need_device()
+    done = good("check", "--quick", "--variant", "sp2", "--json")
+    result = json.loads(done.stdout)
+    expect(result["verdict"] in ("PASS", "MARGINAL") and result["runs"] >= 5, "verdict", done)
+    for entry in result["variants"]:
+        expect({"variant", "verdict", "pairs_per_s", "configuration", "origin", "acc", "pot", "runs"} <= set(entry), "fields")
+    expect("ceiling" in good("check", "-q", "--variant", "sp2").stdout, "the table shows the ceilings")
+
+
+def check_finds_a_wrong_kernel():
+    need_device()
+    shutil.copytree(os.path.join(TOP, "kernels"), path("kernels"), dirs_exist_ok=True)
+    source = os.path.join(path("kernels"), "direct", "interact.h")
+    with open(source, encoding="utf-8") as handle:
+        text = handle.read()
+    changed = text.replace("mass * rinv", "mass * rinv * (gv_real)(1.001)", 1)
+    expect(changed != text, "nothing to break in interact.h")
+    with open(source, "w", encoding="utf-8") as handle:
+        handle.write(changed)
+    done = run("check", "--quick", "--variant", "sp2", env={"GRAVEL_KERNEL_DIR": path("kernels")})
+    expect(done.returncode == FAILURE and "FAIL: 6 runs" in done.stdout and "largest error 1.0" in done.stdout,
+           "a wrong kernel passes", done)
+
+
+def main():
+    gatelib.need_file(PROGRAM)
+    try:
+        return gatelib.main([help_and_version, usage_errors, initial_conditions, forces_agree_with_the_reference,
+                             rows_have_seventeen_digits, some_sinks, neighbours, input_of_all_kinds, bad_input,
+                             devices_and_their_errors, nothing_is_lost, interrupt_keeps_files, report_fields,
+                             bench_fields, check_passes, check_finds_a_wrong_kernel])
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
