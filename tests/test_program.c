@@ -33,7 +33,8 @@ static void includes(void **state)
 
     (void)state;
     assert_ok(gv_folder_make(inner));
-    write_text(folder, "main.cl", "first\n#include \"lib/a.h\"\n  # include \"lib/b.h\"\nlast"); /* no newline at the end */
+    /* no newline at the end */
+    write_text(folder, "main.cl", "first\n#include \"lib/a.h\"\n  # include \"lib/b.h\"\nlast");
     write_text(inner, "a.h", "in a\n#include \"lib/b.h\"\nend of a\n");
     write_text(inner, "b.h", "in b\n");
     text = flatten(folder, "main.cl");
