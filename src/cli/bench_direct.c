@@ -136,9 +136,6 @@ static gravel_status measure(const gv_bench_setting *setting, const gv_bench_cas
     call.sources = gv_sources_view(c->sources);
     call.sinks = gv_sinks_view(&c->sinks, 0, c->sinks.count, c->radius);
     call.forces = gv_force_set_view(set, 0);
-    if (setting->predict) {
-        call.sources.time = NULL; /* NULL counts as zero */
-    }
     gv_timing device;
     gravel_status status = gravel_direct_write_sources(direct, 0, &call.sources);
     if (status == GRAVEL_OK) {

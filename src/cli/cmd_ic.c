@@ -12,6 +12,7 @@ typedef struct ic_options {
     int units;
     double cut;          /* plummer */
     double virial_ratio; /* uniform */
+    double disk_height, disk_q, bulge_mass, halo_mass; /* galaxy */
 } ic_options;
 
 static int finish(const char *command, gravel_status status, gv_particles *particles, const char *path) {
@@ -46,18 +47,36 @@ static int run_uniform(const void *values, const gv_operands *operands) {
     return finish("gravel ic uniform", status, &particles, opts->out);
 }
 
+static int run_galaxy(const void *values, const gv_operands *operands) {
+    const ic_options *opts = values;
+    gv_ic_galaxy_options model = GV_IC_GALAXY_OPTIONS_INIT;
+    gv_particles particles;
+    (void)operands;
+    model.disk_height = opts->disk_height;
+    model.disk_q = opts->disk_q;
+    model.bulge_mass = opts->bulge_mass;
+    model.halo_mass = opts->halo_mass;
+    model.bulge_share = opts->bulge_mass > 0 ? model.bulge_share : 0;
+    model.halo_share = opts->halo_mass > 0 ? model.halo_share : 0;
+    model.standard_units = opts->units == 1;
+    const gravel_status status = gv_ic_galaxy(opts->n, opts->seed, &model, &particles);
+    return finish("gravel ic galaxy", status, &particles, opts->out);
+}
+
 #define IC_COMMON                                                                                                      \
     {.name = "number", .letter = 'n', .kind = GV_OPT_SIZE, .offset = offsetof(ic_options, n), .value = "N",            \
      .help = "how many bodies", .low = 1, .high = INT32_MAX, .required = 1},                                           \
     {.name = "seed", .letter = 's', .kind = GV_OPT_SEED, .offset = offsetof(ic_options, seed), .value = "S",           \
      .help = "of the random numbers; the same seed gives the same\nbodies", .fallback = "1"},                          \
-    {.name = "units", .kind = GV_OPT_CHOICE, .offset = offsetof(ic_options, units), .value = "nbody",                  \
-     .help = "nbody: G = 1, M = 1, E = -1/4", .fallback = "nbody"},                                                    \
     {.name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = offsetof(ic_options, out), .value = "FILE",       \
      .help = "where to; - is standard output", .fallback = "-"}
+#define IC_NBODY_UNITS                                                                                                 \
+    {.name = "units", .kind = GV_OPT_CHOICE, .offset = offsetof(ic_options, units), .value = "nbody",                  \
+     .help = "nbody: G = 1, M = 1, E = -1/4", .fallback = "nbody"}
 
 static const gv_opt plummer_opts[] = {
     IC_COMMON,
+    IC_NBODY_UNITS,
     {.name = "cut", .kind = GV_OPT_REAL, .offset = offsetof(ic_options, cut), .value = "R",
      .help = "cut the sphere at this radius, in scale lengths", .fallback = "38.7", .low = 1e-3, .high = INFINITY},
     {.name = NULL},
@@ -65,8 +84,25 @@ static const gv_opt plummer_opts[] = {
 
 static const gv_opt uniform_opts[] = {
     IC_COMMON,
+    IC_NBODY_UNITS,
     {.name = "virial-ratio", .kind = GV_OPT_REAL, .offset = offsetof(ic_options, virial_ratio), .value = "Q",
      .help = "kinetic over |potential| energy: 0.5 equilibrium, 0 cold", .fallback = "0.5", .low = 0, .high = 0.999},
+    {.name = NULL},
+};
+
+static const gv_opt galaxy_opts[] = {
+    IC_COMMON,
+    {.name = "units", .kind = GV_OPT_CHOICE, .offset = offsetof(ic_options, units), .value = "disk|nbody",
+     .help = "disk: G = 1, mass and scale length of the disk are 1\nnbody: G = 1, M = 1, E = -1/4 of the whole galaxy",
+     .fallback = "disk"},
+    {.name = "bulge-mass", .kind = GV_OPT_REAL, .offset = offsetof(ic_options, bulge_mass), .value = "M",
+     .help = "in disk masses; 0 leaves it out", .fallback = "0.3", .low = 0, .high = INFINITY},
+    {.name = "halo-mass", .kind = GV_OPT_REAL, .offset = offsetof(ic_options, halo_mass), .value = "M",
+     .help = "in disk masses; 0 leaves it out", .fallback = "5", .low = 0, .high = INFINITY},
+    {.name = "disk-height", .kind = GV_OPT_REAL, .offset = offsetof(ic_options, disk_height), .value = "Z",
+     .help = "z0 of sech^2(z / z0), in scale lengths", .fallback = "0.2", .low = 1e-6, .high = INFINITY},
+    {.name = "disk-q", .kind = GV_OPT_REAL, .offset = offsetof(ic_options, disk_q), .value = "Q",
+     .help = "Toomre's stability number at 2.5 scale lengths", .fallback = "1.5", .low = 1e-6, .high = INFINITY},
     {.name = NULL},
 };
 
@@ -88,5 +124,15 @@ const gv_command gv_cmd_ic[] = {
      .examples = "gravel ic uniform -n 10000 --virial-ratio 0 -o cold.txt\n",
      .size = sizeof(ic_options),
      .run = run_uniform},
+    {.name = "galaxy",
+     .summary = "a rotating disk galaxy: exponential disk, bulge and halo",
+     .synopsis = "-n N [--seed S] [-o FILE] [options]",
+     .about = "Written are id m x y z vx vy vz, one body a line; the disk's bodies come first, then the bulge's, then\n"
+              "the halo's, one to one to four. The disk spins along +z; all is near equilibrium.",
+     .opts = galaxy_opts,
+     .examples = "gravel ic galaxy -n 60000 -o galaxy.txt\n"
+                 "gravel ic galaxy -n 1e6 --halo-mass 10 --disk-q 2 -o stable.txt\n",
+     .size = sizeof(ic_options),
+     .run = run_galaxy},
     {.name = NULL},
 };
