@@ -4,9 +4,8 @@
  * Measured on one core at about 3.5 GHz (gcc 12, -O2), N = 16384: see doc/theory.md.
  */
 #include <math.h>
-#include <pthread.h>
-#include <unistd.h>
 
+#include "cpu_ref/parallel.h"
 #include "cpu_ref/ref.h"
 
 typedef struct ref_job {
@@ -16,8 +15,6 @@ typedef struct ref_job {
     const double *radius;
     size_t capacity;
     const gv_ref_forces *out;
-    void (*range)(const struct ref_job *job, size_t begin, size_t end);
-    size_t begin, end;
 } ref_job;
 
 static inline double at(const double *p, size_t k)
@@ -81,50 +78,6 @@ static inline int is_self(const int32_t *sink_id, size_t i, const int32_t *sourc
 #undef SQRT
 #undef NAME
 
-static void *run(void *arg)
-{
-    ref_job *j = arg;
-    j->range(j, j->begin, j->end);
-    return NULL;
-}
-
-enum { MAX_THREADS = 64 };
-
-/* A thread costs about 20 us, as much as 5000 pairs. */
-static int thread_count(size_t sinks, size_t sources)
-{
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    double by_work = (double)sinks * (double)sources / 20000.0;
-    int n = online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : (int)online;
-    if (n > by_work)
-        n = by_work < 1.0 ? 1 : (int)by_work;
-    return sinks < (size_t)n ? (int)sinks : n;
-}
-
-/* A thread that cannot be started only costs speed: its part runs here. */
-static void run_split(const ref_job *whole)
-{
-    ref_job part[MAX_THREADS];
-    pthread_t thread[MAX_THREADS];
-    int started[MAX_THREADS];
-    size_t n = whole->sinks->n;
-    int count = thread_count(n, whole->sources->n);
-    for (int t = 0; t < count; t++) {
-        part[t] = *whole;
-        part[t].begin = n / (size_t)count * (size_t)t + (n % (size_t)count) * (size_t)t / (size_t)count;
-        part[t].end = n / (size_t)count * (size_t)(t + 1) + (n % (size_t)count) * (size_t)(t + 1) / (size_t)count;
-        started[t] = t > 0 && pthread_create(&thread[t], NULL, run, &part[t]) == 0;
-    }
-    for (int t = 0; t < count; t++) {
-        if (!started[t])
-            run(&part[t]);
-    }
-    for (int t = 0; t < count; t++) {
-        if (started[t])
-            pthread_join(thread[t], NULL);
-    }
-}
-
 static int triple_ok(const double *x, const double *y, const double *z)
 {
     return (x && y && z) || (!x && !y && !z);
@@ -152,7 +105,8 @@ int gv_ref_direct(gv_ref_real real, int order, const gv_ref_particles *sinks, co
         if (!(radius[i] >= 0.0))
             return -1;
     }
-    ref_job whole = {order, sinks, sources, eps, radius, capacity, out, real == GV_REF_DOUBLE ? range_d : range_ld, 0, 0};
-    run_split(&whole);
+    ref_job job = {order, sinks, sources, eps, radius, capacity, out};
+    double seconds = (double)sinks->n * (double)sources->n * (real == GV_REF_DOUBLE ? 5e-9 : 3e-8);
+    gv_ref_parallel(sinks->n, seconds, real == GV_REF_DOUBLE ? range_d : range_ld, &job);
     return 0;
 }

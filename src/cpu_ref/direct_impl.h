@@ -134,8 +134,9 @@ static void NAME(neighbours)(const ref_job *job, size_t i)
     put_nearest(job, i, nearest, (double)SQRT(nearest2));
 }
 
-static void NAME(range)(const ref_job *job, size_t begin, size_t end)
+static void NAME(range)(void *arg, size_t begin, size_t end)
 {
+    const ref_job *job = arg;
     for (size_t i = begin; i < end; i++) {
         if (job->order == 2)
             NAME(forces)(job, i, 2);
