@@ -1,0 +1,297 @@
+/* Runs one direct variant with every feature and with configurations from the corners of the space, on few particles:
+ * meant to run under Oclgrind, which watches memory and races.  Results are compared with the reference.
+ *
+ *   oclgrind_driver [--no-fp64] sp2|sp4|...|dp6
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu_ref/ref.h"
+#include "gravel/gravel.h"
+
+/* 37 and 70 divide by no group, tile or unroll; 3 sinks leave most of a group idle */
+enum { SINKS = 37, SOURCES = 70, CAPACITY = 5, COMPONENTS = 10 };
+
+static const char *const configurations[] = {
+    NULL,
+    "threads=64 split=1 sinks_per_item=1 tile=32 unroll=1 lanes=1 rsqrt=0 blocks_per_cu=1",
+    "threads=64 split=2 sinks_per_item=2 tile=32 unroll=4 lanes=1 rsqrt=1 blocks_per_cu=2",
+    "threads=64 split=16 sinks_per_item=1 tile=32 unroll=2 lanes=1 rsqrt=2 blocks_per_cu=1",
+    "threads=32 split=4 sinks_per_item=1 tile=0 unroll=1 lanes=1 rsqrt=1 blocks_per_cu=4",
+    "threads=16 split=1 sinks_per_item=2 tile=64 unroll=16 lanes=2 rsqrt=1 blocks_per_cu=2",
+    "threads=1 split=1 sinks_per_item=1 tile=0 unroll=2 lanes=4 rsqrt=3 blocks_per_cu=3",
+    "threads=1 split=1 sinks_per_item=2 tile=0 unroll=1 lanes=8 rsqrt=3 blocks_per_cu=1",
+};
+enum { CONFIGURATIONS = sizeof configurations / sizeof configurations[0] };
+
+typedef struct particles {
+    double m[SOURCES], radius[SOURCES], time[SOURCES];
+    double d[6][3][SOURCES]; /* position and its derivatives */
+    int32_t id[SOURCES];
+} particles;
+
+typedef struct results {
+    double v[COMPONENTS][SINKS]; /* acc, pot, jerk, snap */
+    double distance[SINKS], scale[SINKS];
+    int32_t nearest[SINKS], ids[SINKS * CAPACITY];
+    uint32_t nearest_address[SINKS], count[SINKS], addresses[SINKS * CAPACITY];
+} results;
+
+/* Everything big is static: Oclgrind is happy with a small stack. */
+static particles bodies;
+static results device, reference;
+
+static double uniform(void)
+{
+    static uint32_t state = 12345;
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) / 16777216.0;
+}
+
+static void make_bodies(void)
+{
+    for (int i = 0; i < SOURCES; i++) {
+        bodies.m[i] = i % 7 == 3 ? 0 : 1.0 / SOURCES;
+        bodies.id[i] = i == 5 ? -1 : i == 11 ? 10 : i * 1000003; /* one matches nothing, two share an id */
+        bodies.radius[i] = i % 3 == 0 ? 0 : 0.1 * (i % 10);
+        bodies.time[i] = 0.01 * uniform();
+        for (int k = 0; k < 6; k++)
+            for (int c = 0; c < 3; c++)
+                bodies.d[k][c][i] = (uniform() - 0.5) * (k < 3 ? 2 : 0.1);
+    }
+    for (int c = 0; c < 3; c++) /* coincident, not the same particle */
+        bodies.d[0][c][20] = bodies.d[0][c][21];
+}
+
+#define VEC(k) GRAVEL_VEC_SOA(bodies.d[k][0], bodies.d[k][1], bodies.d[k][2])
+
+static gravel_sources all_sources(void)
+{
+    gravel_sources s;
+    memset(&s, 0, sizeof s);
+    s.count = SOURCES;
+    s.mass = bodies.m;
+    s.id = bodies.id;
+    s.pos = VEC(0);
+    s.vel = VEC(1);
+    s.acc = VEC(2);
+    s.jerk = VEC(3);
+    s.snap = VEC(4);
+    s.crackle = VEC(5);
+    s.time = bodies.time;
+    return s;
+}
+
+static gravel_status write_sources(gravel_direct *direct)
+{
+    gravel_sources s = all_sources();
+    gravel_status status = gravel_direct_write_sources(direct, 0, &s);
+    if (status != GRAVEL_OK)
+        return status;
+    /* the last three again, by scatter, in another order */
+    static const uint32_t address[3] = {SOURCES - 1, SOURCES - 3, SOURCES - 2};
+    static particles part;
+    memset(&part, 0, sizeof part);
+    for (int i = 0; i < 3; i++) {
+        part.m[i] = bodies.m[address[i]];
+        part.id[i] = bodies.id[address[i]];
+        part.time[i] = bodies.time[address[i]];
+        for (int k = 0; k < 6; k++)
+            for (int c = 0; c < 3; c++)
+                part.d[k][c][i] = bodies.d[k][c][address[i]];
+    }
+    s.count = 3;
+    s.mass = part.m;
+    s.id = part.id;
+    s.time = part.time;
+    gravel_vec *vec[6] = {&s.pos, &s.vel, &s.acc, &s.jerk, &s.snap, &s.crackle};
+    for (int k = 0; k < 6; k++)
+        *vec[k] = GRAVEL_VEC_SOA(part.d[k][0], part.d[k][1], part.d[k][2]);
+    return gravel_direct_scatter_sources(direct, address, &s);
+}
+
+static gravel_status run_device(gravel_context *context, const gravel_direct_options *options, size_t n_sinks, double eps)
+{
+    gravel_direct *direct = NULL;
+    gravel_status status = gravel_direct_create(&direct, context, options);
+    if (status == GRAVEL_OK)
+        status = write_sources(direct);
+    if (status == GRAVEL_OK && options->prediction)
+        status = gravel_direct_set_time(direct, 0.0625);
+    gravel_sinks sinks;
+    memset(&sinks, 0, sizeof sinks);
+    sinks.count = n_sinks;
+    sinks.id = bodies.id;
+    sinks.pos = VEC(0);
+    sinks.vel = VEC(1);
+    sinks.acc = VEC(2);
+    sinks.radius = options->neighbour_capacity > 0 ? bodies.radius : NULL;
+    if (status == GRAVEL_OK)
+        status = gravel_direct_submit(direct, &sinks, eps);
+    gravel_forces out;
+    memset(&out, 0, sizeof out);
+    out.acc = GRAVEL_VEC_OUT_SOA(device.v[0], device.v[1], device.v[2]);
+    out.pot = device.v[3];
+    if (options->order >= 4)
+        out.jerk = GRAVEL_VEC_OUT_SOA(device.v[4], device.v[5], device.v[6]);
+    if (options->order >= 6)
+        out.snap = GRAVEL_VEC_OUT_SOA(device.v[7], device.v[8], device.v[9]);
+    if (options->nearest) {
+        out.nearest_id = device.nearest;
+        out.nearest_address = device.nearest_address;
+        out.nearest_distance = device.distance;
+    }
+    if (options->neighbour_capacity > 0) {
+        out.neighbour_count = device.count;
+        out.neighbour_id = device.ids;
+        out.neighbour_address = device.addresses;
+    }
+    if (status == GRAVEL_OK)
+        status = gravel_direct_collect(direct, &out, NULL);
+    gravel_direct_release(direct);
+    return status;
+}
+
+static int run_reference(const gravel_direct_options *options, size_t n_sinks, double eps)
+{
+    static double predicted[3][3][SOURCES];
+    double *p[3][3];
+    const double *d[6][3];
+    for (int k = 0; k < 6; k++)
+        for (int c = 0; c < 3; c++)
+            d[k][c] = k <= (options->order == 2 ? 2 : options->order == 4 ? 4 : 5) ? bodies.d[k][c] : NULL;
+    for (int k = 0; k < 3; k++)
+        for (int c = 0; c < 3; c++) {
+            p[k][c] = predicted[k][c];
+            memcpy(predicted[k][c], bodies.d[k][c], sizeof predicted[k][c]);
+        }
+    if (options->prediction && gv_ref_predict(GV_REF_DOUBLE, SOURCES, d, bodies.time, 0.0625, p) != 0)
+        return -1;
+    const gv_ref_particles sources = {SOURCES, bodies.m, bodies.id, p[0][0], p[0][1], p[0][2],
+                                      p[1][0], p[1][1],  p[1][2],   p[2][0], p[2][1], p[2][2]};
+    const gv_ref_particles sinks = {n_sinks,           NULL,              bodies.id,         bodies.d[0][0],
+                                    bodies.d[0][1],    bodies.d[0][2],    bodies.d[1][0],    bodies.d[1][1],
+                                    bodies.d[1][2],    bodies.d[2][0],    bodies.d[2][1],    bodies.d[2][2]};
+    gv_ref_forces out;
+    memset(&out, 0, sizeof out);
+    out.ax = reference.v[0], out.ay = reference.v[1], out.az = reference.v[2], out.pot = reference.v[3];
+    out.jx = reference.v[4], out.jy = reference.v[5], out.jz = reference.v[6];
+    out.sx = reference.v[7], out.sy = reference.v[8], out.sz = reference.v[9];
+    out.nearest_id = reference.nearest;
+    out.nearest_address = reference.nearest_address;
+    out.nearest_distance = reference.distance;
+    out.neighbour_count = reference.count;
+    out.neighbour_address = reference.addresses;
+    return gv_ref_direct(GV_REF_DOUBLE, options->order, &sinks, &sources, eps, bodies.radius, CAPACITY, &out);
+}
+
+/* Wrong by more than rounding can explain?  The largest error of a component over its largest value; the close pairs of
+ * these few particles cost sp about three digits.  Errors of logic are far larger. */
+static int compare(const gravel_direct_options *options, size_t n_sinks, const char *name)
+{
+    static const double tolerance[3] = {1e-3, 1e-4, 1e-10};
+    const int components = options->order == 2 ? 4 : options->order == 4 ? 7 : 10;
+    for (int c = 0; c < components; c++) {
+        double error = 0, size = 0;
+        for (size_t i = 0; i < n_sinks; i++) {
+            const double e = fabs(device.v[c][i] - reference.v[c][i]);
+            error = e <= error ? error : e; /* a NaN is kept */
+            size = fmax(size, fabs(reference.v[c][i]));
+        }
+        if (!(error <= tolerance[options->precision] * size)) {
+            printf("%s: component %d is wrong by %g of %g\n", name, c, error, size);
+            return 1;
+        }
+    }
+    for (size_t i = 0; i < n_sinks; i++) {
+        if (options->nearest && device.nearest_address[i] != reference.nearest_address[i]) {
+            printf("%s: nearest of sink %zu is %u instead of %u\n", name, i, device.nearest_address[i],
+                   reference.nearest_address[i]);
+            return 1;
+        }
+        if (options->neighbour_capacity > 0 && device.count[i] != reference.count[i]) {
+            printf("%s: sink %zu has %u neighbours instead of %u\n", name, i, device.count[i], reference.count[i]);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int run_case(gravel_context *context, const gravel_direct_options *options, size_t n_sinks, double eps)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%s%d%s%s%s, %zu sinks, eps %g, %s", gravel_precision_name(options->precision),
+             options->order, options->nearest ? " nearest" : "", options->neighbour_capacity > 0 ? " lists" : "",
+             options->prediction ? " predicted" : "", n_sinks, eps,
+             options->configuration ? options->configuration : "default");
+    printf("%s\n", name);
+    fflush(stdout);
+    const gravel_status status = run_device(context, options, n_sinks, eps);
+    if (status == GRAVEL_ERR_LAUNCH && options->configuration != NULL) {
+        printf("%s: left out: %s\n", name, gravel_error_message());
+        return 0;
+    }
+    if (status != GRAVEL_OK) {
+        printf("%s: %s: %s\n", name, gravel_status_name(status), gravel_error_message());
+        return 1;
+    }
+    if (run_reference(options, n_sinks, eps) != 0) {
+        printf("%s: the reference refuses\n", name);
+        return 1;
+    }
+    return compare(options, n_sinks, name);
+}
+
+static int run_variant(gravel_context *context, int order, gravel_precision precision)
+{
+    int failed = 0;
+    for (int k = 0; k < CONFIGURATIONS; k++) {
+        gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
+        options.order = order;
+        options.precision = precision;
+        options.configuration = configurations[k];
+        failed += run_case(context, &options, SINKS, 0.01);
+        options.nearest = 1;
+        options.neighbour_capacity = CAPACITY;
+        failed += run_case(context, &options, SINKS, 0);
+        if (k > 1)
+            continue;
+        failed += run_case(context, &options, 3, 0.01);
+        options.prediction = 1;
+        options.nearest = 0;
+        failed += run_case(context, &options, SINKS, 0.01);
+        options.neighbour_capacity = 0;
+        options.nearest = 1;
+        failed += run_case(context, &options, SINKS, 0.01);
+    }
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
+    options.cache_dir = "";
+    if (argc == 3 && strcmp(argv[1], "--no-fp64") == 0)
+        options.no_fp64 = 1;
+    const char *variant = argc > 1 ? argv[argc - 1] : "";
+    int order = strlen(variant) == 3 ? variant[2] - '0' : 0, precision = GRAVEL_SP;
+    while (precision <= GRAVEL_DP && strncmp(gravel_precision_name((gravel_precision)precision), variant, 2) != 0)
+        precision++;
+    if ((order != 2 && order != 4 && order != 6) || precision > GRAVEL_DP) {
+        fprintf(stderr, "usage: oclgrind_driver [--no-fp64] sp2|sp4|sp6|ds2|ds4|ds6|dp2|dp4|dp6\n");
+        return 2;
+    }
+    gravel_context *context = NULL;
+    if (gravel_context_create(&context, &options) != GRAVEL_OK) {
+        printf("no context: %s\n", gravel_error_message());
+        return 1;
+    }
+    printf("device: %s\n", gravel_context_device(context, 0)->name);
+    make_bodies();
+    const int failed = run_variant(context, order, (gravel_precision)precision);
+    gravel_context_release(context);
+    printf("%d cases failed\n", failed);
+    return failed != 0;
+}
