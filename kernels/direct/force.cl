@@ -41,8 +41,8 @@
 #include "direct/interact.h"
 #include "direct/result.h"
 
-#if GV_THREADS % GV_SPLIT
-#error "GV_SPLIT must divide GV_THREADS: every row has as many work-items"
+#if GV_THREADS % GV_SPLIT || (GV_SPLIT & (GV_SPLIT - 1))
+#error "GV_SPLIT must be a power of two and divide GV_THREADS: every row has as many work-items"
 #endif
 #define GV_ROW (GV_THREADS / GV_SPLIT)
 #if GV_TILE > 0
@@ -165,15 +165,19 @@ static void gv_look(gv_found *found, const gv_sink i, gv_int sink_id, const gv_v
 }
 #endif
 
-/* does one of GV_FLUSH ids lie in low ... high? */
-static inline int gv_ids_within(global const int *id, int low, int high)
+/* does one of `count` ids lie in low ... high? */
+static inline int gv_ids_within(global const int *id, uint count, int low, int high)
 {
     int16 within = (int16)(0);
-    for (uint k = 0; k < GV_FLUSH; k += 16) {
+    uint k = 0;
+    for (; k + 16 <= count; k += 16) {
         const int16 v = vload16(0, id + k);
         within |= (v >= (int16)(low)) & (v <= (int16)(high));
     }
-    return any(within);
+    int some = any(within);
+    for (; k < count; ++k)
+        some |= (id[k] >= low) & (id[k] <= high);
+    return some;
 }
 
 /* What one work-item carries through its part. */
@@ -224,25 +228,25 @@ static inline void gv_run(gv_item *item, gv_real sum[GV_S][GV_COMPONENTS], const
 #endif
 }
 
-/* `count` <= GV_FLUSH sources of the view, beginning at `first`; the view's first source has this address. */
-static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uint count, const int masked, uint address,
+/* `count` <= GV_FLUSH sources of the view, beginning at `first`; the view's first source has this address.  Masked: all of
+ * them where ids may meet, else those that GV_UNROLL leaves over. */
+static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uint count, int may_meet, uint address,
                               gv_scalar eps2)
 {
+    const uint end = first + count;
+    const uint whole = may_meet ? first : first + count / GV_UNROLL * GV_UNROLL;
     gv_real sum[GV_S][GV_COMPONENTS];
 #pragma unroll
     for (int s = 0; s < GV_S; ++s)
 #pragma unroll
         for (int c = 0; c < GV_COMPONENTS; ++c)
             sum[s][c] = (gv_real)(0);
-    if (masked) {
 #pragma unroll 1
-        for (uint k = first; k < first + count; ++k)
-            gv_run(item, sum, view, k, 1, 1, address, eps2);
-    } else {
+    for (uint k = first; k < whole; k += GV_UNROLL)
+        gv_run(item, sum, view, k, GV_UNROLL, 0, address, eps2);
 #pragma unroll 1
-        for (uint k = first; k < first + GV_FLUSH; k += GV_UNROLL)
-            gv_run(item, sum, view, k, GV_UNROLL, 0, address, eps2);
-    }
+    for (uint k = whole; k < end; ++k)
+        gv_run(item, sum, view, k, 1, 1, address, eps2);
 #pragma unroll
     for (int s = 0; s < GV_S; ++s)
 #pragma unroll
@@ -349,8 +353,10 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
     if (me < GV_SPLIT)
         flagged[me] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    atomic_min(&id_range[0], gv_lowest(id_low));
-    atomic_max(&id_range[1], gv_highest(id_high));
+    if (row == 0) { /* all rows have the same sinks */
+        atomic_min(&id_range[0], gv_lowest(id_low));
+        atomic_max(&id_range[1], gv_highest(id_high));
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     const int low = id_range[0], high = id_range[1];
 
@@ -358,8 +364,13 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
     for (uint done = 0; done < part_sources; done += GV_TILE) {
         const uint here = begin + done < end ? min(end - begin - done, (uint)GV_TILE) : 0;
         const uint at = row * GV_TILE;
-        for (uint k = lane_item; k < here; k += GV_ROW) {
-            const uint j = begin + done + k;
+        /* loads are not conditional, so that several are in flight: what lies behind the part is loaded in vain */
+#pragma unroll 4
+        for (uint turn = 0; turn < (GV_TILE + GV_ROW - 1) / GV_ROW; ++turn) {
+            const uint k = lane_item + turn * GV_ROW;
+            const uint j = min(begin + done + k, n_sources - 1);
+            if (GV_TILE % GV_ROW && k >= GV_TILE)
+                break;
             const int source_id = id[j];
             tile_pos[at + k] = pos[j];
 #if GV_PRECISION == GV_DS
@@ -372,7 +383,7 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
             tile_acc[at + k] = acc[j];
 #endif
             tile_id[at + k] = source_id;
-            if (source_id >= low && source_id <= high)
+            if (k < here && source_id >= low && source_id <= high)
                 flagged[row] = done + 1;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -389,12 +400,8 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
 #endif
         view.id = tile_id + at;
         const int may_meet = flagged[row] == done + 1;
-        for (uint k = 0; k < here; k += GV_FLUSH) {
-            if (may_meet || here - k < GV_FLUSH)
-                gv_stretch(&item, view, k, min(here - k, (uint)GV_FLUSH), 1, begin + done, eps2);
-            else
-                gv_stretch(&item, view, k, GV_FLUSH, 0, begin + done, eps2);
-        }
+        for (uint k = 0; k < here; k += GV_FLUSH)
+            gv_stretch(&item, view, k, min(here - k, (uint)GV_FLUSH), may_meet, begin + done, eps2);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #else
@@ -412,16 +419,14 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
 #endif
     view.id = id;
     for (uint k = begin; k < end; k += GV_FLUSH) {
-        if (end - k < GV_FLUSH || gv_ids_within(id + k, low, high))
-            gv_stretch(&item, view, k, min(end - k, (uint)GV_FLUSH), 1, 0, eps2);
-        else
-            gv_stretch(&item, view, k, GV_FLUSH, 0, 0, eps2);
+        const uint count = min(end - k, (uint)GV_FLUSH);
+        gv_stretch(&item, view, k, count, gv_ids_within(id + k, count, low, high), 0, eps2);
     }
 #endif
 
-    /* rows are added in order; row 0 writes */
+    /* rows are added by halves, always in the same order; row 0 writes */
 #if GV_SPLIT > 1
-    local gv_real rows[GV_WIDE_WORDS * GV_THREADS];
+    local gv_real rows[GV_COMPONENTS * GV_WIDE_WORDS * GV_THREADS];
 #if GV_NEAREST
     local gv_uint row_nearest[GV_THREADS];
 #endif
@@ -429,22 +434,29 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
 #pragma unroll
     for (int s = 0; s < GV_S; ++s) {
         const uint i = first_sink + s * sink_step;
-#pragma unroll
-        for (int c = 0; c < GV_COMPONENTS; ++c) {
-            gv_wide total = item.total[s][c];
 #if GV_SPLIT > 1
-            gv_wide_put(total, rows, me, GV_THREADS);
+        for (uint step = GV_SPLIT / 2; step > 0; step /= 2) {
+#pragma unroll
+            for (int c = 0; c < GV_COMPONENTS; ++c)
+                gv_wide_put(item.total[s][c], rows + c * GV_WIDE_WORDS * GV_THREADS, me, GV_THREADS);
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (row == 0)
-                for (uint r = 1; r < GV_SPLIT; ++r)
-                    total = gv_wide_sum(total, gv_wide_get(rows, me + r * GV_ROW, GV_THREADS));
+            if (row < step) {
+#pragma unroll
+                for (int c = 0; c < GV_COMPONENTS; ++c)
+                    item.total[s][c] = gv_wide_sum(
+                        item.total[s][c],
+                        gv_wide_get(rows + c * GV_WIDE_WORDS * GV_THREADS, me + step * GV_ROW, GV_THREADS));
+            }
             barrier(CLK_LOCAL_MEM_FENCE);
+        }
 #endif
-            if (row == 0) {
+        if (row == 0) {
+#pragma unroll
+            for (int c = 0; c < GV_COMPONENTS; ++c) {
                 global gv_scalar *out = gv_result_plane(result, get_group_id(1), c * GV_WIDE_WORDS, stride) + i;
-                gv_store(gv_wide_high(total), out);
+                gv_store(gv_wide_high(item.total[s][c]), out);
 #if GV_WIDE_WORDS == 2
-                gv_store(total.lo, out + stride);
+                gv_store(item.total[s][c].lo, out + stride);
 #endif
             }
         }
@@ -455,17 +467,19 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
         gv_real r2 = item.found[s].r2;
         gv_uint address = item.found[s].nearest;
 #if GV_SPLIT > 1
-        rows[me] = r2;
-        row_nearest[me] = address;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (row == 0)
-            for (uint r = 1; r < GV_SPLIT; ++r) {
-                const gv_real other = rows[me + r * GV_ROW];
-                const gv_mask nearer = other < r2;
-                address = gv_select(gv_narrow(nearer), row_nearest[me + r * GV_ROW], address);
+        for (uint step = GV_SPLIT / 2; step > 0; step /= 2) {
+            rows[me] = r2;
+            row_nearest[me] = address;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (row < step) {
+                const gv_real other = rows[me + step * GV_ROW];
+                const gv_uint other_address = row_nearest[me + step * GV_ROW];
+                const gv_mask nearer = (other < r2) | ((other == r2) & gv_widen(other_address < address));
+                address = gv_select(gv_narrow(nearer), other_address, address);
                 r2 = gv_select(nearer, other, r2);
             }
-        barrier(CLK_LOCAL_MEM_FENCE);
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
 #endif
         if (row == 0) {
             gv_store(r2, gv_result_plane(result, get_group_id(1), GV_NEAREST_R2, stride) + i);

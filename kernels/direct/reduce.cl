@@ -30,6 +30,7 @@ gv_reduce(global const gv_scalar *restrict partial, global gv_scalar *restrict r
         gv_scalar r2 = GV_HUGE;
         uint address = 0xffffffffu;
         if (sink < n_sinks)
+#pragma unroll 4
             for (uint p = row; p < n_parts; p += rows) {
                 const gv_scalar other = gv_result_plane(partial, p, GV_NEAREST_R2, part_stride)[sink];
                 if (other < r2) {
@@ -61,6 +62,7 @@ gv_reduce(global const gv_scalar *restrict partial, global gv_scalar *restrict r
 
     gv_wide total = gv_wide_zero();
     if (sink < n_sinks)
+#pragma unroll 4
         for (uint p = row; p < n_parts; p += rows) {
             global const gv_scalar *from = gv_result_plane(partial, p, c * GV_WIDE_WORDS, part_stride) + sink;
             gv_wide part;

@@ -40,8 +40,7 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
     const size_t split = (size_t)config->value[GV_T_SPLIT];
     const size_t group_sinks = (size_t)config->value[GV_T_THREADS] / split *
                                (size_t)config->value[GV_T_SINKS_PER_ITEM] * (size_t)config->value[GV_T_LANES];
-    const size_t tile = (size_t)config->value[GV_T_TILE];
-    const size_t flush = tile > 0 && tile < FLUSH ? tile : FLUSH;
+    const size_t tile = config->value[GV_T_TILE] > 0 ? (size_t)config->value[GV_T_TILE] : FLUSH;
     memset(plan, 0, sizeof *plan);
     plan->sink_groups = divide_up(sinks, group_sinks);
     plan->stride = plan->sink_groups * group_sinks;
@@ -57,14 +56,14 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
     }
     blocks = blocks > 0 ? blocks : 1;
     size_t part = divide_up(sources, blocks * split);
-    part = round_up(part > 0 ? part : 1, part >= 4 * flush ? flush : 16);
+    part = round_up(part > 0 ? part : 1, part >= 4 * tile ? tile : 16);
     plan->part_sources = part;
     plan->blocks = sources > 0 ? divide_up(sources, part * split) : 1;
     plan->parts = plan->blocks * split;
 
-    /* short columns of partial results need no rows; long ones are shared until a row has about eight */
+    /* short columns of partial results need no rows; long ones are shared until a row has about four */
     plan->reduce_rows = 1;
-    while (plan->reduce_rows < GV_REDUCE_THREADS && plan->reduce_rows * 8 < plan->blocks)
+    while (plan->reduce_rows < GV_REDUCE_THREADS && plan->reduce_rows * 4 < plan->blocks)
         plan->reduce_rows *= 2;
     return 1;
 }
@@ -82,7 +81,8 @@ size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant)
         bytes += split * (size_t)config->value[GV_T_TILE] * ((size_t)layout.force_planes * 4 * scalar + 4) +
                  (split + 2) * 4;
     if (split > 1)
-        bytes += threads * lanes * (scalar * (size_t)layout.wide_words + (variant->features & GV_DIRECT_NEAREST ? 4 : 0));
+        bytes += threads * lanes * (scalar * (size_t)(layout.components * layout.wide_words) +
+                                    (variant->features & GV_DIRECT_NEAREST ? 4 : 0));
     return bytes;
 }
 

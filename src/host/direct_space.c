@@ -72,7 +72,7 @@ CONSTRAINT(gpus_want_whole_waves)
 CONSTRAINT(gpus_want_tiles)
 {
     (void)variant;
-    return is_cpu(limits) || VALUE(TILE) > 0;
+    return is_cpu(limits) || VALUE(TILE) > 0 || VALUE(SPLIT) >= 8;
 }
 CONSTRAINT(gpus_have_estimates)
 {
@@ -101,7 +101,7 @@ static const gv_constraint constraints[] = {
     {"a CPU wants vectors of its SIMD width or twice that", 0, cpus_want_lanes},
     {"barriers and tiles only cost time on a CPU: one work-item a group, no tile", 0, cpus_want_no_barriers},
     {"groups smaller than a wave leave lanes of a GPU idle", 0, gpus_want_whole_waves},
-    {"reading every source from global memory is slower than a tile on a GPU", 0, gpus_want_tiles},
+    {"where rows are wide, reading every source from global memory is slower than a tile on a GPU", 0, gpus_want_tiles},
     {"a GPU has a reciprocal square root unit", 0, gpus_have_estimates},
     {"the sums of so many sinks do not fit into registers", 0, registers_suffice},
     {"the unrolled loop is too long for the instruction cache", 0, loop_body_is_small},
