@@ -131,9 +131,7 @@ FAULTY_COMMAND(clEnqueueReadBufferRect,
                 const cl_event *wait, cl_event *event),
                (q, m, block, from, to, region, row, slice, host_row, host_slice, host, n, wait, event),
                CL_OUT_OF_RESOURCES)
-FAULTY(clFinish, (cl_command_queue q), (q), CL_OUT_OF_RESOURCES)
 FAULTY(clFlush, (cl_command_queue q), (q), CL_OUT_OF_RESOURCES)
-FAULTY(clWaitForEvents, (cl_uint n, const cl_event *events), (n, events), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
 FAULTY(clGetEventProfilingInfo, (cl_event e, cl_profiling_info what, size_t room, void *value, size_t *size),
        (e, what, room, value, size), CL_PROFILING_INFO_NOT_AVAILABLE)
 FAULTY_MAKER(cl_context, clCreateContext,
@@ -177,6 +175,27 @@ cl_int clRetainEvent(cl_event object)
     live_objects++;
     *(void **)&next = real("clRetainEvent");
     return next(object);
+}
+
+/* Waiting that fails has waited: a command that has failed does not write any more. */
+cl_int clFinish(cl_command_queue q)
+{
+    cl_int (*next)(cl_command_queue);
+    int failing = fails("clFinish");
+
+    *(void **)&next = real("clFinish");
+    cl_int code = next(q);
+    return failing ? CL_OUT_OF_RESOURCES : code;
+}
+
+cl_int clWaitForEvents(cl_uint n, const cl_event *events)
+{
+    cl_int (*next)(cl_uint, const cl_event *);
+    int failing = fails("clWaitForEvents");
+
+    *(void **)&next = real("clWaitForEvents");
+    cl_int code = next(n, events);
+    return failing ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : code;
 }
 
 /* a mapping counts as an object */
