@@ -5,8 +5,7 @@
 
 /* ------------------------------------------------ selection, on made-up lists */
 
-static gravel_device_info fake(int index, gravel_device_type type, const char *name, const char *platform, int units)
-{
+static gravel_device_info fake(int index, gravel_device_type type, const char *name, const char *platform, int units) {
     gravel_device_info info;
 
     memset(&info, 0, sizeof info);
@@ -21,8 +20,7 @@ static gravel_device_info fake(int index, gravel_device_type type, const char *n
 
 enum { N_FAKE = 6 };
 
-static void make_list(gravel_device_info list[N_FAKE])
-{
+static void make_list(gravel_device_info list[N_FAKE]) {
     list[0] = fake(0, GRAVEL_DEVICE_GPU, "Small GPU (rev: 2)", "Alpha", 10);
     list[1] = fake(1, GRAVEL_DEVICE_GPU, "Big GPU", "Alpha", 100);
     list[2] = fake(2, GRAVEL_DEVICE_GPU, "Big GPU", "Alpha", 100);
@@ -32,8 +30,7 @@ static void make_list(gravel_device_info list[N_FAKE])
 }
 
 /* "1", "4/2" (a part of 2 units), joined by commas; or the name of the status */
-static void expect(const char *selection, const char *outcome)
-{
+static void expect(const char *selection, const char *outcome) {
     gravel_device_info list[N_FAKE];
     gv_choice choice[GV_MAX_CHOICES];
     char text[1024] = "";
@@ -54,8 +51,7 @@ static void expect(const char *selection, const char *outcome)
     }
 }
 
-static void selection(void **state)
-{
+static void selection(void **state) {
     (void)state;
     expect(NULL, "1"); /* the largest GPU, the first of equals */
     expect("0", "0");
@@ -73,12 +69,11 @@ static void selection(void **state)
     expect("cpu:4", "4/4");
     expect("cpu:8", "4");
     expect("4:2,cpu:3,cpu:3", "4/2,4/3,4/3"); /* three parts of one device */
-    expect("odd:4", "5"); /* a name before a number of units */
+    expect("odd:4", "5");                     /* a name before a number of units */
     expect("odd:4:4", "5/4");
 }
 
-static void selection_refused(void **state)
-{
+static void selection_refused(void **state) {
     (void)state;
     expect("6", "ERR_NO_DEVICE");
     expect("99999999999999999999", "ERR_NO_DEVICE");
@@ -102,8 +97,7 @@ static void selection_refused(void **state)
     assert_contains(gravel_error_message(), "one platform");
 }
 
-static void selection_of_long_names(void **state)
-{
+static void selection_of_long_names(void **state) {
     gravel_device_info list[1];
     gv_choice choice[GV_MAX_CHOICES];
     char name[GRAVEL_NAME_SIZE], many[4 * GV_MAX_CHOICES + 16] = "";
@@ -125,8 +119,7 @@ static void selection_of_long_names(void **state)
 
 /* ------------------------------------------------------------- what is there */
 
-static void list_of_this_machine(void **state)
-{
+static void list_of_this_machine(void **state) {
     gravel_device_info *list, *again;
     int count, count_again;
 
@@ -156,8 +149,7 @@ static void list_of_this_machine(void **state)
 }
 
 /* On x86 CPUs the lanes follow from what the processor has. */
-static void simd_width(void **state)
-{
+static void simd_width(void **state) {
     gravel_device_info *list;
     int count;
 
@@ -180,8 +172,7 @@ static void simd_width(void **state)
 }
 
 /* The OpenCL loader reads its folders once per process, so these run in new ones: this program with a word. */
-static void run_self(const char *vendors, const char *word, int expected)
-{
+static void run_self(const char *vendors, const char *word, int expected) {
     pid_t child = fork();
     int how;
 
@@ -199,8 +190,7 @@ static void run_self(const char *vendors, const char *word, int expected)
     }
 }
 
-static int no_platform(void)
-{
+static int no_platform(void) {
     gravel_device_info *list = NULL;
     gravel_context *context;
     int count = 7;
@@ -214,8 +204,7 @@ static int no_platform(void)
     return gravel_context_create(&context, NULL) == GRAVEL_ERR_NO_PLATFORM && !context ? 0 : 3;
 }
 
-static void without_platform(void **state)
-{
+static void without_platform(void **state) {
     char *folder = make_folder();
 
     (void)state;
@@ -224,8 +213,7 @@ static void without_platform(void **state)
     free(folder);
 }
 
-static int count_devices(void)
-{
+static int count_devices(void) {
     gravel_device_info *list;
     int count;
 
@@ -237,8 +225,7 @@ static int count_devices(void)
 }
 
 /* Drivers that cannot be loaded cost only themselves. */
-static void broken_platform(void **state)
-{
+static void broken_platform(void **state) {
     char *folder = make_folder(), *text;
 
     (void)state;
@@ -259,8 +246,7 @@ static void broken_platform(void **state)
 
 /* --------------------------------------------------------------- features */
 
-static void features_are_found_and_kept(void **state)
-{
+static void features_are_found_and_kept(void **state) {
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *first, *second;
     char *folder = make_folder(), *path = NULL;
@@ -291,8 +277,7 @@ static void features_are_found_and_kept(void **state)
     free(folder);
 }
 
-static void fp64_can_be_hidden(void **state)
-{
+static void fp64_can_be_hidden(void **state) {
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *context;
 
@@ -306,8 +291,7 @@ static void fp64_can_be_hidden(void **state)
     gravel_context_release(context);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(selection),
         cmocka_unit_test(selection_refused),

@@ -4,8 +4,7 @@
 
 #include "host/facts.h"
 
-static gravel_context *open_context(const char *cache, int no_fp64)
-{
+static gravel_context *open_context(const char *cache, int no_fp64) {
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *context;
 
@@ -15,8 +14,7 @@ static gravel_context *open_context(const char *cache, int no_fp64)
     return context;
 }
 
-static void facts_are_plausible(void **state)
-{
+static void facts_are_plausible(void **state) {
     gravel_device_facts facts;
 
     (void)state;
@@ -36,8 +34,7 @@ static void facts_are_plausible(void **state)
     gravel_context_release(context);
 }
 
-static void stored_facts(void **state)
-{
+static void stored_facts(void **state) {
     char *cache = make_folder(), *path = NULL, *text;
     gravel_device_facts first, second;
 
@@ -81,8 +78,7 @@ static void stored_facts(void **state)
     free(cache);
 }
 
-static void bad_arguments(void **state)
-{
+static void bad_arguments(void **state) {
     gravel_device_facts facts = {0};
 
     (void)state;
@@ -97,8 +93,7 @@ static void bad_arguments(void **state)
     gravel_context_release(context);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(facts_are_plausible),
         cmocka_unit_test(stored_facts),

@@ -17,8 +17,7 @@ typedef struct trial {
     cl_int found[N_FOUND];
 } trial;
 
-static cl_int run_kernel(gravel_context *context, const gv_device *device, cl_program program, trial *t)
-{
+static cl_int run_kernel(gravel_context *context, const gv_device *device, cl_program program, trial *t) {
     cl_mem buffer[3] = {NULL, NULL, NULL};
     void *const host[3] = {t->x, t->result, t->found};
     const size_t size[3] = {sizeof t->x, sizeof t->result, sizeof t->found};
@@ -51,8 +50,7 @@ static cl_int run_kernel(gravel_context *context, const gv_device *device, cl_pr
 
 enum outcome { RAN, NOT_BUILT, NOT_RUN };
 
-static enum outcome try_once(gravel_context *context, int device, const char *text, const char *options, trial *t)
-{
+static enum outcome try_once(gravel_context *context, int device, const char *text, const char *options, trial *t) {
     cl_program program;
     char *log;
 
@@ -67,14 +65,14 @@ static enum outcome try_once(gravel_context *context, int device, const char *te
         clReleaseProgram(program);
     }
     if (code != CL_SUCCESS) {
-        gv_log(context, GRAVEL_LOG_DEBUG, "features with '%s': %s\n%s", options, gv_cl_error_name(code), log ? log : "");
+        gv_log(context, GRAVEL_LOG_DEBUG, "features with '%s': %s\n%s", options, gv_cl_error_name(code),
+               log ? log : "");
     }
     free(log);
     return code == CL_SUCCESS ? RAN : built ? NOT_RUN : NOT_BUILT;
 }
 
-static int near_rsqrt(const trial *t, int first, int count, double tolerance)
-{
+static int near_rsqrt(const trial *t, int first, int count, double tolerance) {
     for (int i = 0; i < count; i++) {
         double error = (double)t->result[first + i] * sqrt((double)t->x[i]) - 1;
         if (!(fabs(error) <= tolerance)) {
@@ -85,8 +83,7 @@ static int near_rsqrt(const trial *t, int first, int count, double tolerance)
 }
 
 /* bits of a device's features, in the order of found[]; what gave wrong values counts as not there */
-static unsigned judge(const gv_device *device, const trial *t)
-{
+static unsigned judge(const gv_device *device, const trial *t) {
     const double rounding = 1e-7; /* results come back as float */
     cl_device_fp_config config = 0;
     unsigned bits = 0;
@@ -115,8 +112,7 @@ static unsigned judge(const gv_device *device, const trial *t)
 
 /* An unknown assembler text can end the process inside some compilers, so PTX is only tried on drivers that name its
  * vendor's extensions. */
-static int may_know_ptx(const gv_device *device)
-{
+static int may_know_ptx(const gv_device *device) {
     char extensions[8192] = "";
 
     if (device->info.type != GRAVEL_DEVICE_GPU ||
@@ -127,8 +123,7 @@ static int may_know_ptx(const gv_device *device)
 }
 
 /* *lasting: the same will be found again; a device that is busy or out of memory may do better next time */
-static unsigned find(gravel_context *context, int device, const char *text, int *lasting)
-{
+static unsigned find(gravel_context *context, int device, const char *text, int *lasting) {
     static const char *const options[] = {"-cl-std=CL1.2 -DGV_TRY_FP64=1 -DGV_TRY_PTX_ASM=1",
                                           "-cl-std=CL1.2 -DGV_TRY_FP64=1", "-cl-std=CL1.2"};
     const gv_device *d = &context->device[device];
@@ -147,8 +142,7 @@ static unsigned find(gravel_context *context, int device, const char *text, int 
     return 0;
 }
 
-static void take(gv_device *device, unsigned bits)
-{
+static void take(gv_device *device, unsigned bits) {
     device->fast_fma = bits >> FAST_FMA & 1;
     device->has_rsqrt14 = bits >> RSQRT14 & 1;
     device->has_rsqrt12 = bits >> RSQRT12 & 1;
@@ -162,8 +156,7 @@ static void take(gv_device *device, unsigned bits)
              device->has_rsqrt12 ? " -DGV_RSQRT12=1" : "");
 }
 
-gravel_status gv_device_find_features(gravel_context *context, int device)
-{
+gravel_status gv_device_find_features(gravel_context *context, int device) {
     gv_device *d = &context->device[device];
     gv_hasher hasher;
     gv_digest key;

@@ -26,8 +26,7 @@ struct gv_program_table {
     built *first;
 };
 
-static char *get_log(cl_program program, cl_device_id id)
-{
+static char *get_log(cl_program program, cl_device_id id) {
     size_t size = 0;
     char *log = NULL;
 
@@ -41,8 +40,7 @@ static char *get_log(cl_program program, cl_device_id id)
 }
 
 cl_int gv_program_compile(gravel_context *context, int device, const char *text, const char *options,
-                          cl_program *program, char **log)
-{
+                          cl_program *program, char **log) {
     cl_int code;
     cl_device_id id = context->device[device].id;
 
@@ -53,18 +51,17 @@ cl_int gv_program_compile(gravel_context *context, int device, const char *text,
         return code;
     }
     code = clBuildProgram(made, 1, &id, options, NULL, NULL);
-    if (code != CL_SUCCESS) {
-        *log = get_log(made, id);
+    *log = get_log(made, id);
+    if (code == CL_SUCCESS) {
+        *program = made;
+    } else {
         clReleaseProgram(made);
-        return code;
     }
-    *program = made;
-    return CL_SUCCESS;
+    return code;
 }
 
 /* A log of ten thousand lines helps nobody: the first errors count, and the last lines sum up. */
-static void shorten(char *log)
-{
+static void shorten(char *log) {
     const size_t head = 24000, tail = 8000;
     size_t length = strlen(log);
 
@@ -75,8 +72,8 @@ static void shorten(char *log)
     }
 }
 
-static gravel_status fail_build(const gv_device *device, const char *file, const char *options, cl_int code, char *log)
-{
+static gravel_status fail_build(const gv_device *device, const char *file, const char *options, cl_int code,
+                                char *log) {
     if (log) {
         shorten(log);
     }
@@ -88,8 +85,7 @@ static gravel_status fail_build(const gv_device *device, const char *file, const
     return gv_fail_cl(code, "kernels/%s with options '%s' cannot be built on %s", file, options, device->info.name);
 }
 
-static void program_key(const gv_device *device, const char *text, const char *options, gv_digest *key)
-{
+static void program_key(const gv_device *device, const char *text, const char *options, gv_digest *key) {
     gv_hasher hasher;
 
     gv_hash_start(&hasher);
@@ -101,8 +97,7 @@ static void program_key(const gv_device *device, const char *text, const char *o
 }
 
 /* The binary of the program's one device; malloc'd, NULL where there is none */
-static unsigned char *get_binary(cl_program program, size_t *size)
-{
+static unsigned char *get_binary(cl_program program, size_t *size) {
     cl_uint n = 0;
 
     *size = 0;
@@ -133,8 +128,7 @@ static unsigned char *get_binary(cl_program program, size_t *size)
     return found;
 }
 
-static cl_program from_cache(gravel_context *context, int device, const gv_digest *key, const char *options)
-{
+static cl_program from_cache(gravel_context *context, int device, const gv_digest *key, const char *options) {
     unsigned char *data;
     size_t size;
     cl_int code, state = CL_SUCCESS;
@@ -158,8 +152,7 @@ static cl_program from_cache(gravel_context *context, int device, const gv_diges
 }
 
 static gravel_status compile(gravel_context *context, int device, const char *file, const char *text,
-                             const char *options, const gv_digest *key, cl_program *program)
-{
+                             const char *options, const gv_digest *key, cl_program *program) {
     char *log;
     size_t size;
 
@@ -169,6 +162,10 @@ static gravel_status compile(gravel_context *context, int device, const char *fi
         free(log);
         return status;
     }
+    /* also what a compiler has to say about text that it takes */
+    gv_log(context, GRAVEL_LOG_DEBUG, "compiled kernels/%s with %s%s%s", file, options, log && log[0] ? "\n" : "",
+           log ? log : "");
+    free(log);
     unsigned char *binary = get_binary(*program, &size);
     if (binary) {
         gv_cache_store(context, "program", key, binary, size);
@@ -177,8 +174,7 @@ static gravel_status compile(gravel_context *context, int device, const char *fi
     return GRAVEL_OK;
 }
 
-static built *find_request(gravel_context *context, const char *request)
-{
+static built *find_request(gravel_context *context, const char *request) {
     for (built *b = context->programs ? context->programs->first : NULL; b; b = b->next) {
         if (strcmp(b->request, request) == 0) {
             return b;
@@ -187,8 +183,7 @@ static built *find_request(gravel_context *context, const char *request)
     return NULL;
 }
 
-static built *find_key(gravel_context *context, const gv_digest *key)
-{
+static built *find_key(gravel_context *context, const gv_digest *key) {
     for (built *b = context->programs ? context->programs->first : NULL; b; b = b->next) {
         if (memcmp(b->key.byte, key->byte, sizeof key->byte) == 0) {
             return b;
@@ -198,8 +193,7 @@ static built *find_key(gravel_context *context, const gv_digest *key)
 }
 
 /* Takes `request` over, whatever happens. */
-static gravel_status remember(gravel_context *context, char *request, const gv_digest *key, cl_program program)
-{
+static gravel_status remember(gravel_context *context, char *request, const gv_digest *key, cl_program program) {
     built *b = calloc(1, sizeof *b);
 
     if (!context->programs) {
@@ -219,8 +213,7 @@ static gravel_status remember(gravel_context *context, char *request, const gv_d
 }
 
 static gravel_status get_program(gravel_context *context, int device, const char *file, const char *options,
-                                 char *request, cl_program *program)
-{
+                                 char *request, cl_program *program) {
     char *text;
     gv_digest key;
 
@@ -262,8 +255,7 @@ static gravel_status get_program(gravel_context *context, int device, const char
 }
 
 gravel_status gv_program_get(gravel_context *context, int device, const char *file, const char *options,
-                             cl_program *program)
-{
+                             cl_program *program) {
     const gv_device *target = &context->device[device];
 
     *program = NULL;
@@ -286,8 +278,7 @@ gravel_status gv_program_get(gravel_context *context, int device, const char *fi
     return status;
 }
 
-void gv_program_table_release(gravel_context *context)
-{
+void gv_program_table_release(gravel_context *context) {
     built *next;
 
     if (!context->programs) {
