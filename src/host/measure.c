@@ -14,7 +14,7 @@
  * last SETTLED of them brought nothing better (a GPU raises its clock for tens of milliseconds), or LONGEST has passed. */
 #define SHORTEST_RUN 4e-3 /* s; far above the resolution of event times */
 #define LONGEST 0.25      /* s of runs per rate */
-enum { SETTLED = 6, MOST_RUNS = 60, STEPS = 16, LAUNCHES = 200 };
+enum { SETTLED = 6, MOST_RUNS = 60, LAUNCHES = 200 };
 
 typedef struct bench {
     gravel_context *context;
@@ -108,15 +108,16 @@ static size_t group_size(const gravel_device_info *info) {
 }
 
 typedef struct shape {
-    int lanes, chains;
+    int lanes, chains, steps;
     size_t global, local;
 } shape;
 
 static shape choose_shape(const gravel_device_info *info, int lanes, int chains) {
     const size_t local = group_size(info);
     /* CPU: a few work-items per core, so that another takes what one core is late with */
-    const size_t groups = info->type == GRAVEL_DEVICE_CPU ? 4 : 2 * (2048 / local);
-    const shape s = {lanes, chains, (size_t)info->compute_units * groups * local, local};
+    const int cpu = info->type == GRAVEL_DEVICE_CPU;
+    const size_t groups = cpu ? 4 : 2 * (2048 / local);
+    const shape s = {lanes, chains, cpu ? 16 : 32, (size_t)info->compute_units * groups * local, local};
 
     return s;
 }
@@ -136,12 +137,12 @@ static gravel_status rate_of_shape(gravel_context *context, int device, const ch
     bench b = {context, device, NULL, s->global, s->local, (cl_uint)n_values + 1};
     cl_program program;
     cl_mem out = NULL;
-    char options[96];
+    char options[128];
     double turns_per_s = 0;
     cl_int code;
 
-    snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_CHAINS=%d -DGV_THREADS=%d", dp ? 2 : 0,
-             s->lanes, s->chains, (int)s->local);
+    snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_CHAINS=%d -DGV_STEPS=%d -DGV_THREADS=%d",
+             dp ? 2 : 0, s->lanes, s->chains, s->steps, (int)s->local);
     gravel_status status = gv_program_get(context, device, "measure/rates.cl", options, &program);
     if (status != GRAVEL_OK) {
         return status;
@@ -159,7 +160,7 @@ static gravel_status rate_of_shape(gravel_context *context, int device, const ch
     status = code == CL_SUCCESS
                  ? find_rate(&b, &turns_per_s)
                  : gv_fail_cl(code, "%s cannot be prepared on %s", name, context->device[device].info.name);
-    *rate = turns_per_s * STEPS * s->chains * s->lanes * (double)s->global;
+    *rate = turns_per_s * s->steps * s->chains * s->lanes * (double)s->global;
     if (out) {
         clReleaseMemObject(out);
     }
