@@ -5,7 +5,8 @@
 
 /* ------------------------------------------------ selection, on made-up lists */
 
-static gravel_device_info fake(int index, gravel_device_type type, const char *name, const char *platform, int units) {
+static gravel_device_info fake(int index, gravel_device_type type, const char *name, const char *platform, int units)
+{
     gravel_device_info info;
 
     memset(&info, 0, sizeof info);
@@ -20,7 +21,8 @@ static gravel_device_info fake(int index, gravel_device_type type, const char *n
 
 enum { N_FAKE = 6 };
 
-static void make_list(gravel_device_info list[N_FAKE]) {
+static void make_list(gravel_device_info list[N_FAKE])
+{
     list[0] = fake(0, GRAVEL_DEVICE_GPU, "Small GPU (rev: 2)", "Alpha", 10);
     list[1] = fake(1, GRAVEL_DEVICE_GPU, "Big GPU", "Alpha", 100);
     list[2] = fake(2, GRAVEL_DEVICE_GPU, "Big GPU", "Alpha", 100);
@@ -30,7 +32,8 @@ static void make_list(gravel_device_info list[N_FAKE]) {
 }
 
 /* "1", "4/2" (a part of 2 units), joined by commas; or the name of the status */
-static void expect(const char *selection, const char *outcome) {
+static void expect(const char *selection, const char *outcome)
+{
     gravel_device_info list[N_FAKE];
     gv_choice choice[GV_MAX_CHOICES];
     char text[1024] = "";
@@ -51,7 +54,8 @@ static void expect(const char *selection, const char *outcome) {
     }
 }
 
-static void selection(void **state) {
+static void selection(void **state)
+{
     (void)state;
     expect(NULL, "1"); /* the largest GPU, the first of equals */
     expect("0", "0");
@@ -73,7 +77,8 @@ static void selection(void **state) {
     expect("odd:4:4", "5/4");
 }
 
-static void selection_refused(void **state) {
+static void selection_refused(void **state)
+{
     (void)state;
     expect("6", "ERR_NO_DEVICE");
     expect("99999999999999999999", "ERR_NO_DEVICE");
@@ -97,7 +102,8 @@ static void selection_refused(void **state) {
     assert_contains(gravel_error_message(), "one platform");
 }
 
-static void selection_of_long_names(void **state) {
+static void selection_of_long_names(void **state)
+{
     gravel_device_info list[1];
     gv_choice choice[GV_MAX_CHOICES];
     char name[GRAVEL_NAME_SIZE], many[4 * GV_MAX_CHOICES + 16] = "";
@@ -119,7 +125,8 @@ static void selection_of_long_names(void **state) {
 
 /* ------------------------------------------------------------- what is there */
 
-static void list_of_this_machine(void **state) {
+static void list_of_this_machine(void **state)
+{
     gravel_device_info *list, *again;
     int count, count_again;
 
@@ -148,31 +155,36 @@ static void list_of_this_machine(void **state) {
     assert_int_equal(gravel_device_list(&list, NULL), GRAVEL_ERR_ARGUMENT);
 }
 
-/* On x86 CPUs the lanes follow from what the processor has. */
-static void simd_width(void **state) {
-    gravel_device_info *list;
-    int count;
+/* A context on an x86 CPU uses the lanes that the processor has. */
+static void simd_width(void **state)
+{
+    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
+    gravel_context *context;
 
     (void)state;
     SKIP_WITHOUT_DEVICE();
 #if defined(__x86_64__)
-    int avx512 = __builtin_cpu_supports("avx512f"), avx2 = __builtin_cpu_supports("avx2");
-    assert_ok(gravel_device_list(&list, &count));
-    for (int i = 0; i < count; i++) {
-        if (list[i].type == GRAVEL_DEVICE_CPU) {
-            assert_int_equal(list[i].simd_width_float, avx512 ? 16 : avx2 ? 8 : 4);
-        }
+    options.device = "cpu";
+    if (gravel_context_create(&context, &options) != GRAVEL_OK) {
+        print_message("skipped: no CPU among the devices\n");
+        skip();
     }
-    gravel_device_list_free(list);
+    const gravel_device_info *info = gravel_context_device(context, 0);
+    int lanes = __builtin_cpu_supports("avx512f") ? 16 : __builtin_cpu_supports("avx") ? 8 : 4;
+    assert_int_equal(info->simd_width_float, lanes);
+    assert_int_equal(info->simd_width_double, info->has_fp64 ? lanes / 2 : 0);
+    gravel_context_release(context);
 #else
-    (void)list;
-    (void)count;
+    (void)options;
+    (void)context;
+    print_message("skipped: knows x86 processors only\n");
     skip();
 #endif
 }
 
 /* The OpenCL loader reads its folders once per process, so these run in new ones: this program with a word. */
-static void run_self(const char *vendors, const char *word, int expected) {
+static int run_self(const char *vendors, const char *word)
+{
     pid_t child = fork();
     int how;
 
@@ -185,12 +197,11 @@ static void run_self(const char *vendors, const char *word, int expected) {
     }
     assert_int_equal(waitpid(child, &how, 0), child);
     assert_true(WIFEXITED(how));
-    if (WEXITSTATUS(how) != expected) {
-        fail_msg("'%s' with vendors in %s: exit status %d, not %d", word, vendors, WEXITSTATUS(how), expected);
-    }
+    return WEXITSTATUS(how);
 }
 
-static int no_platform(void) {
+static int no_platform(void)
+{
     gravel_device_info *list = NULL;
     gravel_context *context;
     int count = 7;
@@ -204,16 +215,18 @@ static int no_platform(void) {
     return gravel_context_create(&context, NULL) == GRAVEL_ERR_NO_PLATFORM && !context ? 0 : 3;
 }
 
-static void without_platform(void **state) {
+static void without_platform(void **state)
+{
     char *folder = make_folder();
 
     (void)state;
-    run_self(folder, "no-platform", 0);
+    assert_int_equal(run_self(folder, "no-platform"), 0);
     remove_folder(folder);
     free(folder);
 }
 
-static int count_devices(void) {
+static int count_devices(void)
+{
     gravel_device_info *list;
     int count;
 
@@ -225,7 +238,8 @@ static int count_devices(void) {
 }
 
 /* Drivers that cannot be loaded cost only themselves. */
-static void broken_platform(void **state) {
+static void broken_platform(void **state)
+{
     char *folder = make_folder(), *text;
 
     (void)state;
@@ -235,10 +249,11 @@ static void broken_platform(void **state) {
         skip();
     }
     write_text(folder, "pocl.icd", text);
-    run_self(folder, "count", 1);
+    int healthy = run_self(folder, "count");
+    assert_true(healthy >= 1);
     write_text(folder, "aaa.icd", "/nonexistent/libOpenCL-broken.so\n");
     write_text(folder, "zzz.icd", "libm.so.6\n"); /* a library that is no OpenCL driver */
-    run_self(folder, "count", 1);
+    assert_int_equal(run_self(folder, "count"), healthy);
     free(text);
     remove_folder(folder);
     free(folder);
@@ -246,7 +261,8 @@ static void broken_platform(void **state) {
 
 /* --------------------------------------------------------------- features */
 
-static void features_are_found_and_kept(void **state) {
+static void features_are_found_and_kept(void **state)
+{
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *first, *second;
     char *folder = make_folder(), *path = NULL;
@@ -277,7 +293,8 @@ static void features_are_found_and_kept(void **state) {
     free(folder);
 }
 
-static void fp64_can_be_hidden(void **state) {
+static void fp64_can_be_hidden(void **state)
+{
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *context;
 
@@ -291,7 +308,8 @@ static void fp64_can_be_hidden(void **state) {
     gravel_context_release(context);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(selection),
         cmocka_unit_test(selection_refused),

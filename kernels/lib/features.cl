@@ -6,7 +6,8 @@
  *   result  [0..15] 14-bit estimates of 1/sqrt(x), [16..23] the same in double, [24..31] 12-bit estimates,
  *           [32] the estimate by inline PTX
  *   found   1 where that was tried: [0] float fma is one instruction, [1] 14-bit estimate, [2] 14-bit in double,
- *           [3] 12-bit estimate, [4] inline PTX, [5] double keeps 1 + 2^-40
+ *           [3] 12-bit estimate, [4] inline PTX, [5] double keeps 1 + 2^-40;
+ *           [6] lanes of float in a register that this compiler uses, 0 = not known
  *
  * One work-item.  GV_TRY_FP64 and GV_TRY_PTX_ASM say what is worth trying; a build that fails is tried without them.
  */
@@ -23,6 +24,14 @@ gv_features(global const float *x, global float *result, global int *found)
 {
 #if defined(FP_FAST_FMAF) || defined(__FMA__) || defined(__aarch64__)
     found[0] = 1;
+#endif
+
+#if defined(__AVX512F__)
+    found[6] = 16;
+#elif defined(__AVX__)
+    found[6] = 8;
+#elif defined(__SSE2__) || defined(__aarch64__)
+    found[6] = 4;
 #endif
 
 #ifdef __AVX512F__

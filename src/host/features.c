@@ -9,15 +9,21 @@
 #include "host/cache.h"
 #include "host/program.h"
 
-enum { N_X = 16, N_RESULT = 33, N_FOUND = 6 };
-enum { FAST_FMA, RSQRT14, RSQRT14_DOUBLE, RSQRT12, PTX_ASM, FP64 }; /* the order of found[] */
+enum { N_X = 16, N_RESULT = 33, N_FOUND = 7 };
+enum { FAST_FMA, RSQRT14, RSQRT14_DOUBLE, RSQRT12, PTX_ASM, FP64, LANES }; /* the order of found[] */
+
+/* What is stored: one bit per feature, and lanes of float (0: not known). */
+typedef struct outcome {
+    unsigned char bits, lanes;
+} outcome;
 
 typedef struct trial {
     float x[N_X], result[N_RESULT];
     cl_int found[N_FOUND];
 } trial;
 
-static cl_int run_kernel(gravel_context *context, const gv_device *device, cl_program program, trial *t) {
+static cl_int run_kernel(gravel_context *context, const gv_device *device, cl_program program, trial *t)
+{
     cl_mem buffer[3] = {NULL, NULL, NULL};
     void *const host[3] = {t->x, t->result, t->found};
     const size_t size[3] = {sizeof t->x, sizeof t->result, sizeof t->found};
@@ -48,9 +54,10 @@ static cl_int run_kernel(gravel_context *context, const gv_device *device, cl_pr
     return code;
 }
 
-enum outcome { RAN, NOT_BUILT, NOT_RUN };
+enum end { RAN, NOT_BUILT, NOT_RUN };
 
-static enum outcome try_once(gravel_context *context, int device, const char *text, const char *options, trial *t) {
+static enum end try_once(gravel_context *context, int device, const char *text, const char *options, trial *t)
+{
     cl_program program;
     char *log;
 
@@ -72,7 +79,8 @@ static enum outcome try_once(gravel_context *context, int device, const char *te
     return code == CL_SUCCESS ? RAN : built ? NOT_RUN : NOT_BUILT;
 }
 
-static int near_rsqrt(const trial *t, int first, int count, double tolerance) {
+static int near_rsqrt(const trial *t, int first, int count, double tolerance)
+{
     for (int i = 0; i < count; i++) {
         double error = (double)t->result[first + i] * sqrt((double)t->x[i]) - 1;
         if (!(fabs(error) <= tolerance)) {
@@ -82,8 +90,9 @@ static int near_rsqrt(const trial *t, int first, int count, double tolerance) {
     return 1;
 }
 
-/* bits of a device's features, in the order of found[]; what gave wrong values counts as not there */
-static unsigned judge(const gv_device *device, const trial *t) {
+/* what gave wrong values counts as not there */
+static outcome judge(const gv_device *device, const trial *t)
+{
     const double rounding = 1e-7; /* results come back as float */
     cl_device_fp_config config = 0;
     unsigned bits = 0;
@@ -107,12 +116,13 @@ static unsigned judge(const gv_device *device, const trial *t) {
     if (t->found[PTX_ASM] && near_rsqrt(t, 32, 1, ldexp(1, -20) + rounding)) {
         bits |= 1u << PTX_ASM;
     }
-    return bits;
+    return (outcome){(unsigned char)bits, (unsigned char)t->found[LANES]};
 }
 
 /* An unknown assembler text can end the process inside some compilers, so PTX is only tried on drivers that name its
  * vendor's extensions. */
-static int may_know_ptx(const gv_device *device) {
+static int may_know_ptx(const gv_device *device)
+{
     char extensions[8192] = "";
 
     if (device->info.type != GRAVEL_DEVICE_GPU ||
@@ -123,7 +133,8 @@ static int may_know_ptx(const gv_device *device) {
 }
 
 /* *lasting: the same will be found again; a device that is busy or out of memory may do better next time */
-static unsigned find(gravel_context *context, int device, const char *text, int *lasting) {
+static outcome find(gravel_context *context, int device, const char *text, int *lasting)
+{
     static const char *const options[] = {"-cl-std=CL1.2 -DGV_TRY_FP64=1 -DGV_TRY_PTX_ASM=1",
                                           "-cl-std=CL1.2 -DGV_TRY_FP64=1", "-cl-std=CL1.2"};
     const gv_device *d = &context->device[device];
@@ -131,36 +142,46 @@ static unsigned find(gravel_context *context, int device, const char *text, int 
 
     *lasting = 1;
     for (int i = !d->info.has_fp64 ? 2 : may_know_ptx(d) ? 0 : 1; i < 3; i++) {
-        enum outcome outcome = try_once(context, device, text, options[i], &t);
-        if (outcome == RAN) {
+        enum end end = try_once(context, device, text, options[i], &t);
+        if (end == RAN) {
             return judge(d, &t);
         }
-        *lasting = *lasting && outcome == NOT_BUILT;
+        *lasting = *lasting && end == NOT_BUILT;
     }
     gv_log(context, GRAVEL_LOG_WARNING, "%s: no feature could be tried, the plain kernels are used", d->info.name);
     *lasting = 0;
-    return 0;
+    return (outcome){0, 0};
 }
 
-static void take(gv_device *device, unsigned bits) {
-    device->fast_fma = bits >> FAST_FMA & 1;
-    device->has_rsqrt14 = bits >> RSQRT14 & 1;
-    device->has_rsqrt12 = bits >> RSQRT12 & 1;
-    device->has_ptx_asm = bits >> PTX_ASM & 1;
-    if (!(bits >> FP64 & 1)) {
-        gv_device_hide_fp64(&device->info);
+static void take(gv_device *device, outcome o)
+{
+    gravel_device_info *info = &device->info;
+
+    device->fast_fma = o.bits >> FAST_FMA & 1;
+    device->has_rsqrt14 = o.bits >> RSQRT14 & 1;
+    device->has_rsqrt12 = o.bits >> RSQRT12 & 1;
+    device->has_ptx_asm = o.bits >> PTX_ASM & 1;
+    /* what the compiler does counts more than what the driver says: some say what their build machine had */
+    if (info->type == GRAVEL_DEVICE_CPU && o.lanes > 0) {
+        info->simd_width_float = o.lanes;
+        info->simd_width_double = o.lanes / 2;
+    }
+    if (!(o.bits >> FP64 & 1)) {
+        gv_device_hide_fp64(info);
     }
     snprintf(device->feature_options, sizeof device->feature_options, "%s%s%s%s%s",
-             device->info.has_fp64 ? " -DGV_HAVE_FP64=1" : "", device->fast_fma ? " -DGV_FAST_FMA=1" : "",
+             info->has_fp64 ? " -DGV_HAVE_FP64=1" : "", device->fast_fma ? " -DGV_FAST_FMA=1" : "",
              device->has_ptx_asm ? " -DGV_PTX_ASM=1" : "", device->has_rsqrt14 ? " -DGV_RSQRT14=1" : "",
              device->has_rsqrt12 ? " -DGV_RSQRT12=1" : "");
 }
 
-gravel_status gv_device_find_features(gravel_context *context, int device) {
+gravel_status gv_device_find_features(gravel_context *context, int device)
+{
     gv_device *d = &context->device[device];
     gv_hasher hasher;
     gv_digest key;
-    unsigned char *stored, bits;
+    unsigned char *stored;
+    outcome o;
     size_t size;
     char *text;
 
@@ -174,17 +195,18 @@ gravel_status gv_device_find_features(gravel_context *context, int device) {
     gv_device_hash(d, &hasher);
     gv_hash_add(&hasher, &d->info.has_fp64, sizeof d->info.has_fp64);
     gv_hash_end(&hasher, &key);
+    /* another size would be another format, which the text in the key rules out */
     if (gv_cache_load(context, "features", &key, &stored, &size)) {
-        bits = stored[0];
+        o = (outcome){stored[0], size > 1 ? stored[1] : 0};
         free(stored);
     } else {
         int lasting;
-        bits = (unsigned char)find(context, device, text, &lasting);
+        o = find(context, device, text, &lasting);
         if (lasting) {
-            gv_cache_store(context, "features", &key, &bits, 1);
+            gv_cache_store(context, "features", &key, &o, sizeof o);
         }
     }
     free(text);
-    take(d, bits);
+    take(d, o);
     return GRAVEL_OK;
 }
