@@ -49,7 +49,8 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
     const size_t wanted = (size_t)config->value[GV_T_BLOCKS_PER_CU] * (size_t)compute_units;
     size_t blocks = wanted / plan->sink_groups;
     if (variant->features & GV_DIRECT_LISTS && list_capacity > 0) {
-        const size_t most = list_bytes / (plan->stride * split * (list_capacity + 1) * sizeof(uint32_t));
+        /* one division after the other: the product could overflow */
+        const size_t most = list_bytes / sizeof(uint32_t) / (list_capacity + 1) / split / plan->stride;
         if (most == 0)
             return 0;
         blocks = blocks < most ? blocks : most;

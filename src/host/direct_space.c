@@ -158,6 +158,8 @@ static void built_in(gv_config *config, const gv_variant *variant, const gv_limi
         VALUE(TILE) /= 2;
     if (!local_memory_fits(config, variant, limits))
         VALUE(TILE) = 0;
+    while (VALUE(SPLIT) > 1 && !local_memory_fits(config, variant, limits))
+        VALUE(SPLIT) /= 2;
 }
 
 const gv_space gv_direct_space = {
