@@ -320,18 +320,17 @@ static const gv_opt opts_table[] = {
     {.name = NULL},
 };
 
-const gv_command gv_cmd_bench[] = {
-    {.name = "direct",
-     .summary = "direct summation on a Plummer sphere",
-     .synopsis = "[--order LIST] [--precision LIST] [-n LIST] [--active LIST] [options]",
-     .about = "For each variant: device time, whole-call time with the sources resident and with all of them\n"
-              "uploaded, pairs per second, error against long double, and slots per pair: the device's FMA rate,\n"
-              "measured in the same run, x time / pairs, beside the fewest that the formula needs.",
-     .opts = opts_table,
-     .examples = "gravel bench direct\n"
-                 "gravel bench direct --variant ds4 -n 131072 --active 1,16,256,1024,128k --nearest\n"
-                 "gravel bench direct -n 1M -o bench/results/my_gpu.json\n",
-     .size = sizeof(bench_options),
-     .run = run},
-    {.name = NULL},
+const gv_command gv_cmd_bench_direct = {
+    .name = "direct",
+    .summary = "direct summation on a Plummer sphere",
+    .synopsis = "[--order LIST] [--precision LIST] [-n LIST] [--active LIST] [options]",
+    .about = "For each variant: device time, whole-call time with the sources resident and with all of them\n"
+             "uploaded, pairs per second, error against long double, and slots per pair: the device's FMA rate,\n"
+             "measured in the same run, x time / pairs, beside the fewest that the formula needs.",
+    .opts = opts_table,
+    .examples = "gravel bench direct\n"
+                "gravel bench direct --variant ds4 -n 131072 --active 1,16,256,1024,128k --nearest\n"
+                "gravel bench direct -n 1M -o bench/results/my_gpu.json\n",
+    .size = sizeof(bench_options),
+    .run = run,
 };

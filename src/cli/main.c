@@ -8,12 +8,13 @@ static const char *const about =
     "gravel " GRAVEL_VERSION ": gravitational N-body forces on any OpenCL device\n\n";
 
 int main(int argc, char **argv) {
+    const gv_command bench[] = {gv_cmd_bench_direct, {.name = NULL}};
     const gv_command table[] = {
         gv_cmd_devices,
         {.name = "ic", .summary = "make initial conditions", .sub = gv_cmd_ic},
         gv_cmd_check,
         gv_cmd_force,
-        {.name = "bench", .summary = "measure speed against the device's own limits", .sub = gv_cmd_bench},
+        {.name = "bench", .summary = "measure speed against the device's own limits", .sub = bench},
         gv_cmd_tune,
         {.name = "profiles", .summary = "look at, check and move tuned configurations", .sub = gv_cmd_profiles},
         {.name = "plot", .summary = "figures from what was measured", .sub = gv_cmd_plot},
