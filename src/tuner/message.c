@@ -23,6 +23,14 @@ int gv_message_text(const cJSON *object, const char *name, char *text, size_t si
     return 1;
 }
 
+/* cJSON prints 15 digits; a resumed run must see the bits of the first one. */
+static void put_exact(cJSON *object, const char *name, double value) {
+    char text[40];
+
+    snprintf(text, sizeof text, "%.17g", isfinite(value) ? value : 0.0);
+    cJSON_AddRawToObject(object, name, text);
+}
+
 void gv_message_put_task(cJSON *object, const gv_task *task) {
     cJSON_AddStringToObject(object, "kernel", task->kernel);
     cJSON_AddStringToObject(object, "variant", task->variant.name);
@@ -50,19 +58,19 @@ int gv_message_get_task(const cJSON *object, gv_task *task) {
 void gv_message_put_outcome(cJSON *object, const gv_outcome *outcome) {
     cJSON_AddStringToObject(object, "status", gv_outcome_name(outcome->status));
     if (outcome->status == GV_OUTCOME_OK) {
-        cJSON_AddNumberToObject(object, "time_s", outcome->time_s);
-        cJSON_AddNumberToObject(object, "time_min_s", outcome->time_min_s);
-        cJSON_AddNumberToObject(object, "spread", outcome->spread);
-        cJSON_AddNumberToObject(object, "call_s", outcome->call_s);
+        put_exact(object, "time_s", outcome->time_s);
+        put_exact(object, "time_min_s", outcome->time_min_s);
+        put_exact(object, "spread", outcome->spread);
+        put_exact(object, "call_s", outcome->call_s);
         cJSON_AddNumberToObject(object, "samples", outcome->samples);
     }
     if (outcome->error > 0) {
-        cJSON_AddNumberToObject(object, "error", outcome->error);
+        put_exact(object, "error", outcome->error);
     }
     if (outcome->stopped) {
         cJSON_AddNumberToObject(object, "stopped", 1);
     }
-    cJSON_AddNumberToObject(object, "cost_s", outcome->cost_s);
+    put_exact(object, "cost_s", outcome->cost_s);
     if (outcome->reason[0] != '\0') {
         cJSON_AddStringToObject(object, "reason", outcome->reason);
     }

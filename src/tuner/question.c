@@ -379,7 +379,7 @@ static void put_result(const gv_run *run, const finalist *f, gv_profile_result *
     memset(result, 0, sizeof *result);
     point_text(run, &f->point, result->configuration);
     result->time_s = f->median;
-    result->time_min_s = f->outcome.time_min_s < f->median ? f->outcome.time_min_s : f->median;
+    result->time_min_s = f->outcome.time_min_s > 0 ? fmin(f->outcome.time_min_s, f->median) : f->median;
     result->spread = f->outcome.spread;
     result->call_s = f->outcome.call_s;
     result->error = f->outcome.error;

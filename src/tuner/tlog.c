@@ -174,12 +174,15 @@ static gravel_status read_lines(const char *path, char *text, gv_tlog *log) {
     gravel_status status = GRAVEL_OK;
     int headers = 0;
 
-    for (char *line = text, *end; status == GRAVEL_OK && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+    /* a last line without its end counts if it is whole: an object that was cut does not parse */
+    for (char *line = text, *next; status == GRAVEL_OK && *line != '\0'; line = next) {
+        size_t n = strcspn(line, "\n");
         cJSON *object;
         gv_tlog_record record;
         gv_tlog_header header;
 
-        *end = '\0';
+        next = line + n + (line[n] == '\n');
+        line[n] = '\0';
         object = cJSON_Parse(line);
         if (object != NULL && read_header(object, &header)) {
             if (headers++ == 0) {
