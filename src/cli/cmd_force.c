@@ -82,7 +82,20 @@ static int check_options(const gv_force_options *opts) {
         return GV_EXIT_USAGE;
     }
     if (opts->method == GV_METHOD_REFERENCE && opts->configuration != NULL) {
-        gv_say(GV_FORCE, "--configuration is for --method direct");
+        gv_say(GV_FORCE, "--configuration: the reference has no tunables");
+        return GV_EXIT_USAGE;
+    }
+    if (opts->method == GV_METHOD_TREE && (opts->order != 0 || opts->nearest || opts->radius >= 0)) {
+        gv_say(GV_FORCE, "the tree gives acceleration and potential; --method direct does %s",
+               opts->order != 0 ? "order 4 and 6" : "neighbours");
+        return GV_EXIT_USAGE;
+    }
+    if (opts->method == GV_METHOD_TREE && opts->precision == GRAVEL_DS) {
+        gv_say(GV_FORCE, "the tree has sp and dp; its sp keeps offsets from the origin exact, as ds does");
+        return GV_EXIT_USAGE;
+    }
+    if (opts->method != GV_METHOD_TREE && opts->softening != GRAVEL_PLUMMER) {
+        gv_say(GV_FORCE, "--softening spline is for --method tree");
         return GV_EXIT_USAGE;
     }
     return GV_EXIT_OK;
@@ -129,6 +142,9 @@ static int run(const void *values, const gv_operands *operands) {
     memset(&job, 0, sizeof job);
     job.opts = values;
     job.order = 2 * (job.opts->order + 1);
+    job.precision = job.opts->precision >= 0               ? (gravel_precision)job.opts->precision
+                    : job.opts->method == GV_METHOD_TREE ? GRAVEL_SP
+                                                           : GRAVEL_DS;
     job.start = gv_cli_now();
     int code = check_options(job.opts);
     if (code != GV_EXIT_OK) {
@@ -155,13 +171,16 @@ static const gv_opt opts_table[] = {
     {.name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = offsetof(gv_force_options, out), .value = "OUT",
      .help = "forces; - is standard output", .fallback = "-"},
     {.name = "method", .letter = 'm', .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, method),
-     .value = "direct|reference", .help = "direct: on the device\nreference: plain loops in long double, on the CPU",
+     .value = "direct|tree|reference",
+     .help = "direct: all pairs, on the device\ntree: groups of bodies against cells, on the device\n"
+             "reference: plain loops in long double, on the CPU",
      .fallback = "direct"},
     {.name = "order", .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, order), .value = "2|4|6",
      .help = "2: acceleration and potential; 4: and jerk; 6: and snap", .fallback = "2"},
     {.name = "precision", .letter = 'p', .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, precision),
-     .value = "sp|ds|dp", .help = "sp: float; ds: float with positions and sums as pairs;\ndp: double",
-     .fallback = "ds"},
+     .value = "sp|ds|dp",
+     .help = "sp: float; ds: float with positions and sums as pairs;\ndp: double (default ds; for the tree sp)",
+     .fallback = "-1"},
     {.name = "eps", .letter = 'e', .kind = GV_OPT_REAL, .offset = offsetof(gv_force_options, eps), .value = "E",
      .help = "Plummer softening length; 0 is legal", .fallback = "0", .low = 0, .high = INFINITY},
     {.name = "nearest", .kind = GV_OPT_FLAG, .offset = offsetof(gv_force_options, nearest),
@@ -170,6 +189,15 @@ static const gv_opt opts_table[] = {
      .help = "write n_ngb and the ids of the neighbours at distance <= H", .fallback = "-1", .low = 0, .high = INFINITY},
     {.name = "neighbours-capacity", .kind = GV_OPT_SIZE, .offset = offsetof(gv_force_options, capacity), .value = "K",
      .help = "at most K neighbours in a list; n_ngb is the true count", .fallback = "256", .low = 1, .high = 1048576},
+    {.name = "theta", .letter = 't', .kind = GV_OPT_REAL, .offset = offsetof(gv_force_options, theta), .value = "T",
+     .help = "tree: opening angle; smaller is more exact and slower", .fallback = "0.5", .low = 1e-3, .high = INFINITY},
+    {.name = "mac", .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, mac), .value = "relative|last|geometric",
+     .help = "tree: how theta decides which cells are opened\n(doc/tree.md)", .fallback = "relative"},
+    {.name = "moments", .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, moments), .value = "1|2",
+     .help = "tree: 1 masses, 2 and quadrupoles", .fallback = "2"},
+    {.name = "softening", .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, softening),
+     .value = "plummer|spline", .help = "spline: tree only; of radius 2.8 eps, Newton's force beyond",
+     .fallback = "plummer"},
     {.name = "sinks", .kind = GV_OPT_RANGE, .offset = offsetof(gv_force_options, sinks), .value = "FIRST:COUNT",
      .help = "forces on these particles only, the first of the file\nbeing 0; all particles pull", .fallback = "0:"},
     {.name = "report", .letter = 'r', .kind = GV_OPT_TEXT, .offset = offsetof(gv_force_options, report),
@@ -192,6 +220,7 @@ const gv_command gv_cmd_force = {
              "accelerations that IN does not have are computed first.",
     .opts = opts_table,
     .examples = "gravel force -i plummer.txt -o forces.txt --order 4 --eps 0.01\n"
+                "gravel force -i galaxy.txt -o forces.txt --method tree --theta 0.4 --report report.json\n"
                 "gravel force -i plummer.txt -o nn.txt --nearest --neighbours-within 0.1 --device cpu\n"
                 "gravel force -i plummer.txt -o truth.txt --method reference --sinks 0:100\n",
     .size = sizeof(gv_force_options),

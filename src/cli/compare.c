@@ -1,5 +1,5 @@
-#include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/compute.h"
@@ -62,6 +62,27 @@ void gv_errors_set(gv_errors *errors, const gv_force_set *forces, const gv_force
         }
         errors->mean[q] = reference->count ? sum / (double)reference->count : 0;
     }
+}
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double gv_error_quantile(const gv_force_set *forces, const gv_force_set *reference, int quantity, double fraction) {
+    const double *a[3], *b[3];
+    double result = NAN, *error = malloc(reference->count * sizeof *error);
+    if (error != NULL && reference->count > 0) {
+        const int parts = parts_of(forces, quantity, a);
+        parts_of(reference, quantity, b);
+        for (size_t i = 0; i < reference->count; i++) {
+            error[i] = relative_error(parts, a, b, i);
+        }
+        qsort(error, reference->count, sizeof *error, ascending);
+        result = error[(size_t)(fraction * (double)(reference->count - 1))];
+    }
+    free(error);
+    return result;
 }
 
 gv_ceiling gv_error_ceiling(gravel_precision precision, int quantity) {

@@ -62,6 +62,8 @@ typedef struct gv_errors {
     double mean[GV_QUANTITIES], max[GV_QUANTITIES];
     size_t worst[GV_QUANTITIES]; /* sink of the largest one */
 } gv_errors;
+/* The error that this fraction of the sinks does not exceed; NaN without memory. */
+double gv_error_quantile(const gv_force_set *forces, const gv_force_set *reference, int quantity, double fraction);
 void gv_errors_set(gv_errors *errors, const gv_force_set *forces, const gv_force_set *reference);
 
 typedef struct gv_ceiling {

@@ -12,6 +12,9 @@
  * bits depend on the number of sinks. */
 static size_t chunk_size(const gv_force_job *job) {
     double pairs = 0x1p24; /* reference */
+    if (job->opts->method == GV_METHOD_TREE) {
+        return job->count;
+    }
     if (job->opts->method == GV_METHOD_DIRECT) {
         pairs = job->device.type == GRAVEL_DEVICE_CPU ? 0x1p31 : 0x1p37;
     }
@@ -63,6 +66,9 @@ static gravel_status cancelled(double done) {
 /* Forces on particles first ... first+count-1 into `set`. */
 static gravel_status one_chunk(gv_force_job *job, gravel_direct *direct, size_t first, size_t count,
                                const gv_force_set *set, const double *radius) {
+    if (job->tree != NULL) {
+        return gv_force_tree_call(job, set);
+    }
     if (direct == NULL) {
         gv_particles part;
         gravel_status status = gv_particles_pick(&part, &job->particles, first, 1, count);
@@ -230,7 +236,7 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream) {
     const gv_force_options *opts = job->opts;
     const double start = gv_cli_now();
     gravel_status status = GRAVEL_OK;
-    if (opts->method == GV_METHOD_DIRECT) {
+    if (opts->method != GV_METHOD_REFERENCE) {
         status = gv_cli_context(&job->context, opts->device, 0, opts->verbose);
         if (status == GRAVEL_OK) {
             job->device = *gravel_context_device(job->context, 0);
@@ -244,15 +250,18 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream) {
         status = set_radius(job, chunk_size(job));
     }
     if (status == GRAVEL_OK && opts->method == GV_METHOD_DIRECT) {
-        status = open_direct(job, job->order, opts->precision, 1, &job->direct);
+        status = open_direct(job, job->order, job->precision, 1, &job->direct);
         if (status == GRAVEL_OK) {
             status = gravel_direct_configuration(job->direct, chunk_size(job), job->configuration,
                                                  sizeof job->configuration, &job->origin);
         }
     }
+    if (status == GRAVEL_OK && opts->method == GV_METHOD_TREE) {
+        status = gv_force_tree_open(job);
+    }
     job->setup_s = gv_cli_now() - start;
     if (status == GRAVEL_OK) {
-        if (opts->verbose && opts->method == GV_METHOD_DIRECT) {
+        if (opts->verbose && opts->method != GV_METHOD_REFERENCE) {
             gv_say(GV_FORCE, "%s: %s (%s)", job->device.name, job->configuration, gravel_origin_name(job->origin));
         }
         status = compute_chunks(job, stream);
@@ -264,8 +273,10 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream) {
     free(job->radius);
     job->radius = NULL;
     gravel_direct_release(job->direct);
+    gravel_tree_release(job->tree);
     gravel_context_release(job->context);
     job->direct = NULL;
+    job->tree = NULL;
     job->context = NULL;
     if (status != GRAVEL_OK) {
         gv_force_set_free(&job->sample);
@@ -275,16 +286,17 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream) {
 
 /* ------------------------------------------------------------------ report */
 
-static cJSON *report_json(const gv_force_job *job, const gv_errors *errors) {
+static cJSON *report_json(const gv_force_job *job, const gv_force_set *truth, const gv_errors *errors) {
     const gv_force_options *opts = job->opts;
     cJSON *root = cJSON_CreateObject();
-    const int direct = opts->method == GV_METHOD_DIRECT;
+    static const char *const method[] = {"direct", "tree", "reference"};
+    const int device = opts->method != GV_METHOD_REFERENCE;
     gv_json_stamp(root);
-    cJSON_AddStringToObject(root, "method", direct ? "direct" : "reference");
-    if (direct) {
+    cJSON_AddStringToObject(root, "method", method[opts->method]);
+    if (device) {
         cJSON_AddStringToObject(root, "device", job->device.name);
         cJSON_AddStringToObject(root, "driver", job->device.driver);
-        cJSON_AddStringToObject(root, "precision", gravel_precision_name((gravel_precision)opts->precision));
+        cJSON_AddStringToObject(root, "precision", gravel_precision_name(job->precision));
         cJSON_AddStringToObject(root, "configuration", job->configuration);
         cJSON_AddStringToObject(root, "origin", gravel_origin_name(job->origin));
     }
@@ -294,9 +306,13 @@ static cJSON *report_json(const gv_force_job *job, const gv_errors *errors) {
     cJSON_AddNumberToObject(root, "n_sinks", (double)job->count);
     cJSON_AddNumberToObject(root, "read_s", job->read_s);
     cJSON_AddNumberToObject(root, "setup_s", job->setup_s);
-    if (direct) {
+    if (device) {
         cJSON_AddNumberToObject(root, "kernel_s", job->kernel_s);
         cJSON_AddNumberToObject(root, "call_s", job->call_s);
+    }
+    if (opts->method == GV_METHOD_TREE) {
+        gv_force_tree_report(job, root);
+    } else if (device) {
         gv_json_number(root, "pairs_per_s", (double)job->particles.count * (double)job->count / job->kernel_s);
     }
     cJSON_AddNumberToObject(root, "write_s", job->write_s);
@@ -311,6 +327,8 @@ static cJSON *report_json(const gv_force_job *job, const gv_errors *errors) {
     for (int q = 0; q < gv_quantity_count(job->order); q++) {
         cJSON *item = cJSON_AddObjectToObject(list, gv_quantity_name[q]);
         gv_json_number(item, "mean", errors->mean[q]);
+        gv_json_number(item, "p50", gv_error_quantile(&job->sample, truth, q, 0.5));
+        gv_json_number(item, "p99", gv_error_quantile(&job->sample, truth, q, 0.99));
         gv_json_number(item, "max", errors->max[q]);
     }
     return root;
@@ -330,7 +348,7 @@ gravel_status gv_force_report(gv_force_job *job, FILE *stream) {
     }
     if (status == GRAVEL_OK) {
         gv_errors_set(&errors, &job->sample, &truth);
-        cJSON *root = report_json(job, &errors);
+        cJSON *root = report_json(job, &truth, &errors);
         text = cJSON_Print(root);
         cJSON_Delete(root);
         status = text != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");

@@ -3,16 +3,18 @@
 #define GV_FORCE_RUN_H
 
 #include "cli/compute.h"
+#include "gravel/tree.h"
 #include "sim/out_file.h"
 
 #define GV_FORCE "gravel force"
 
-enum { GV_METHOD_DIRECT, GV_METHOD_REFERENCE };
+enum { GV_METHOD_DIRECT, GV_METHOD_TREE, GV_METHOD_REFERENCE };
 
 typedef struct gv_force_options {
     const char *in, *out, *device, *report, *configuration;
-    int method, order, precision, nearest, verbose; /* order: index of 2|4|6 */
-    double eps, radius;                             /* radius below 0: no lists */
+    int method, order, precision, nearest, verbose; /* order: index of 2|4|6; precision -1: not given */
+    int mac, moments, softening;                    /* tree; moments: index of 1|2 */
+    double eps, radius, theta;                      /* radius below 0: no lists */
     size_t capacity;
     gv_range sinks;
 } gv_force_options;
@@ -21,10 +23,12 @@ typedef struct gv_force_job {
     const gv_force_options *opts;
     gv_particles particles;
     int order;
+    gravel_precision precision;
     size_t first, count; /* sinks */
 
-    gravel_context *context; /* direct only */
-    gravel_direct *direct;
+    gravel_context *context; /* not with the reference */
+    gravel_direct *direct;   /* the one of the method */
+    gravel_tree *tree;
     double *radius; /* of one chunk, all the same; NULL: no lists */
 
     /* what the report tells */
@@ -32,6 +36,8 @@ typedef struct gv_force_job {
     char configuration[512];
     gravel_origin origin;
     size_t overflow, checked, check_step;
+    gravel_tree_timings tree_timings;
+    gravel_tree_counts tree_counts;
     gv_force_set sample;   /* results of every check_step-th sink */
     gravel_device_info device;
 } gv_force_job;
@@ -41,5 +47,11 @@ typedef struct gv_force_job {
 gravel_status gv_force_compute(gv_force_job *job, FILE *stream);
 /* Compares the sample with the reference and writes the JSON; frees the sample. */
 gravel_status gv_force_report(gv_force_job *job, FILE *stream);
+
+/* force_tree.c */
+gravel_status gv_force_tree_open(gv_force_job *job);
+/* All sinks of the job at once: they share the tree, and the walk is fast. */
+gravel_status gv_force_tree_call(gv_force_job *job, const gv_force_set *set);
+void gv_force_tree_report(const gv_force_job *job, cJSON *root);
 
 #endif

@@ -265,6 +265,10 @@ static int parse_value(const gv_opt *opt, const char *text, void *place) {
         *(const char **)place = text;
         return 0;
     case GV_OPT_CHOICE:
+        if (text == opt->fallback && strcmp(text, "-1") == 0) { /* not given */
+            *(int *)place = -1;
+            return 0;
+        }
         *(int *)place = choice_index(opt->value, text, strlen(text));
         return *(int *)place < 0 ? -1 : 0;
     case GV_OPT_CHOICES:

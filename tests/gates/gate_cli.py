@@ -178,6 +178,24 @@ def forces_agree_with_the_reference():
             expect(error <= CEILING[precision], "%s order %d: acc error %g" % (precision, order, error))
 
 
+def tree_forces():
+    need_device()
+    name = cluster(3000)
+    good("force", "-i", name, "-o", "truth.txt", "-m", "reference", "--eps", "0.01", "--sinks", "100:50")
+    good("force", "-i", name, "-o", "f.txt", "-m", "tree", "--theta", "0.3", "--eps", "0.01", "--sinks", "100:50",
+         "--report", "r.json")
+    truth, rows = table(read("truth.txt"))[1], table(read("f.txt"))[1]
+    expect([r[0] for r in rows] == [t[0] for t in truth], "ids")
+    # theta 0.3 with quadrupoles: 99 % of bodies below 1e-4 on Plummer spheres; ten times that for the worst of 50
+    expect(worst(rows, truth, 1, 3) < 1e-3, "acc error %g" % worst(rows, truth, 1, 3))
+    report = json.loads(read("r.json"))
+    expect(report["theta"] == 0.3 and report["errors"]["acc"]["p99"] < 1e-3 and report["cells"] > 0, "report")
+    refused(USAGE, "order 4 and 6", "force", "-i", name, "-m", "tree", "--order", "4")
+    refused(USAGE, "neighbours", "force", "-i", name, "-m", "tree", "--nearest")
+    refused(USAGE, "sp and dp", "force", "-i", name, "-m", "tree", "-p", "ds")
+    refused(USAGE, "too small", "force", "-i", name, "-m", "tree", "--theta", "0")
+
+
 def rows_have_seventeen_digits():
     need_device()
     rows = table(good("force", "-i", cluster(50), "-p", "ds", "-o", "-").stdout)[1]
@@ -387,7 +405,7 @@ def check_finds_a_wrong_kernel():
 def main():
     gatelib.need_file(PROGRAM)
     try:
-        return gatelib.main([help_and_version, usage_errors, initial_conditions, forces_agree_with_the_reference,
+        return gatelib.main([help_and_version, usage_errors, initial_conditions, forces_agree_with_the_reference, tree_forces,
                              rows_have_seventeen_digits, some_sinks, neighbours, input_of_all_kinds, bad_input,
                              devices_and_their_errors, nothing_is_lost, interrupt_keeps_files, report_fields,
                              bench_fields, check_passes, check_finds_a_wrong_kernel])
