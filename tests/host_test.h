@@ -39,7 +39,8 @@
 #define EMPTY_OPTIONS "-DGV_PRECISION=0 -DGV_LANES=1 -DGV_THREADS=1"
 
 /* A new empty folder; free() the name after remove_folder */
-static inline char *make_folder(void) {
+static inline char *make_folder(void)
+{
     const char *base = getenv("TMPDIR");
     char *path = gv_format("%s/gravel-test-XXXXXX", base ? base : "/tmp");
 
@@ -48,7 +49,8 @@ static inline char *make_folder(void) {
     return path;
 }
 
-static inline void remove_folder(const char *path) {
+static inline void remove_folder(const char *path)
+{
     DIR *dir = opendir(path);
     struct dirent *next;
     struct stat about;
@@ -71,7 +73,8 @@ static inline void remove_folder(const char *path) {
     rmdir(path);
 }
 
-static inline void write_text(const char *folder, const char *name, const char *text) {
+static inline void write_text(const char *folder, const char *name, const char *text)
+{
     char *path = gv_path_join(folder, name);
 
     assert_ok(gv_file_write(path, text, strlen(text)));
@@ -79,7 +82,8 @@ static inline void write_text(const char *folder, const char *name, const char *
 }
 
 /* How many names in the folder begin with `start`; *last (may be NULL) gets the path of one of them, malloc'd */
-static inline int count_files(const char *folder, const char *start, char **last) {
+static inline int count_files(const char *folder, const char *start, char **last)
+{
     DIR *dir = opendir(folder);
     struct dirent *next;
     int n = 0;
@@ -105,7 +109,8 @@ typedef struct test_log {
     int lines, warnings;
 } test_log;
 
-static inline void log_into(gravel_log_level level, const char *message, void *user) {
+static inline void log_into(gravel_log_level level, const char *message, void *user)
+{
     test_log *log = user;
     size_t used = strlen(log->text);
 
@@ -115,7 +120,8 @@ static inline void log_into(gravel_log_level level, const char *message, void *u
 }
 
 /* Without any device a test of devices has nothing to say. */
-static inline int no_device(void) {
+static inline int no_device(void)
+{
     gravel_device_info *list;
     int count;
 

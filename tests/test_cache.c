@@ -6,7 +6,8 @@
 
 #include "host/cache.h"
 
-static gv_digest make_key(int n) {
+static gv_digest make_key(int n)
+{
     gv_hasher hasher;
     gv_digest key;
 
@@ -16,7 +17,8 @@ static gv_digest make_key(int n) {
     return key;
 }
 
-static int holds(gravel_context *context, const char *kind, int n, const char *expected) {
+static int holds(gravel_context *context, const char *kind, int n, const char *expected)
+{
     gv_digest key = make_key(n);
     unsigned char *data;
     size_t size;
@@ -30,13 +32,15 @@ static int holds(gravel_context *context, const char *kind, int n, const char *e
     return 1;
 }
 
-static void put(gravel_context *context, const char *kind, int n, const char *text) {
+static void put(gravel_context *context, const char *kind, int n, const char *text)
+{
     gv_digest key = make_key(n);
 
     gv_cache_store(context, kind, &key, text, strlen(text));
 }
 
-static void store_and_load(void **state) {
+static void store_and_load(void **state)
+{
     gravel_context context = {0};
     char *folder = make_folder();
 
@@ -65,7 +69,8 @@ static void store_and_load(void **state) {
 }
 
 /* Every single byte matters: cut anywhere or with any bit flipped, an entry is not used. */
-static void every_byte_counts(void **state) {
+static void every_byte_counts(void **state)
+{
     gravel_context context = {0};
     char *folder = make_folder(), *path = NULL, *entry;
     const char *text = "the data of this entry";
@@ -97,7 +102,8 @@ static void every_byte_counts(void **state) {
 }
 
 /* An entry under another entry's name: the key inside tells. */
-static void foreign_entry(void **state) {
+static void foreign_entry(void **state)
+{
     gravel_context context = {0};
     char *folder = make_folder(), hex[65];
     gv_digest one = make_key(1), two = make_key(2);
@@ -125,7 +131,8 @@ static void foreign_entry(void **state) {
     free(folder);
 }
 
-static void set_age(const char *folder, const char *kind, int n, int seconds) {
+static void set_age(const char *folder, const char *kind, int n, int seconds)
+{
     gv_digest key = make_key(n);
     char hex[65];
     struct timeval times[2];
@@ -139,7 +146,8 @@ static void set_age(const char *folder, const char *kind, int n, int seconds) {
     free(path);
 }
 
-static void oldest_go_first(void **state) {
+static void oldest_go_first(void **state)
+{
     gravel_context context = {0};
     char *folder = make_folder(), text[1001];
 
@@ -172,7 +180,8 @@ static void oldest_go_first(void **state) {
 }
 
 /* Many processes write and read one entry: every read gives nothing or the whole. */
-static void processes_at_once(void **state) {
+static void processes_at_once(void **state)
+{
     enum { PROCESSES = 4 };
     gravel_context context = {0};
     char *folder = make_folder(), *text = malloc(100001);
@@ -214,7 +223,8 @@ static void processes_at_once(void **state) {
     free(folder);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(store_and_load),  cmocka_unit_test(every_byte_counts), cmocka_unit_test(foreign_entry),
         cmocka_unit_test(oldest_go_first), cmocka_unit_test(processes_at_once),

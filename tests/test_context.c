@@ -3,7 +3,8 @@
 
 #include <pthread.h>
 
-static void create_and_release(void **state) {
+static void create_and_release(void **state)
+{
     gravel_context *context;
 
     (void)state;
@@ -20,7 +21,8 @@ static void create_and_release(void **state) {
     gravel_context_release(NULL);
 }
 
-static void unknown_device(void **state) {
+static void unknown_device(void **state)
+{
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *context;
 
@@ -43,7 +45,8 @@ static void unknown_device(void **state) {
 }
 
 /* Parts of a CPU in one context: each is a device of its own that runs programs. */
-static void sub_devices(void **state) {
+static void sub_devices(void **state)
+{
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *context;
     cl_program program[2];
@@ -81,7 +84,8 @@ typedef struct saved_variable {
     char *value;
 } saved_variable;
 
-static void save(saved_variable *v, const char *name) {
+static void save(saved_variable *v, const char *name)
+{
     const char *value = getenv(name);
 
     v->name = name;
@@ -89,7 +93,8 @@ static void save(saved_variable *v, const char *name) {
     unsetenv(name);
 }
 
-static void restore(saved_variable *v) {
+static void restore(saved_variable *v)
+{
     if (v->value) {
         setenv(v->name, v->value, 1);
     } else {
@@ -99,7 +104,8 @@ static void restore(saved_variable *v) {
 }
 
 static void expect_folders(const gravel_context_options *options, const char *kernels, const char *cache,
-                           const char *profiles) {
+                           const char *profiles)
+{
     const char *expected[3] = {kernels, cache, profiles};
     gravel_context *context;
 
@@ -116,7 +122,8 @@ static void expect_folders(const gravel_context_options *options, const char *ke
     gravel_context_release(context);
 }
 
-static void folders(void **state) {
+static void folders(void **state)
+{
     static const char *const names[] = {"GRAVEL_KERNEL_DIR", "GRAVEL_CACHE_DIR", "GRAVEL_PROFILE_DIR",
                                         "XDG_CACHE_HOME",    "XDG_DATA_HOME",    "HOME"};
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
@@ -157,7 +164,8 @@ static void folders(void **state) {
     free(home);
 }
 
-static void log_goes_to_the_caller(void **state) {
+static void log_goes_to_the_caller(void **state)
+{
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *context;
     test_log *log = calloc(1, sizeof *log);
@@ -183,7 +191,8 @@ static void log_goes_to_the_caller(void **state) {
 }
 
 /* Two contexts in two threads do not meet: each builds, runs and fails on its own. */
-static void *use_context(void *user) {
+static void *use_context(void *user)
+{
     const char *folder = user;
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *context;
@@ -208,7 +217,8 @@ static void *use_context(void *user) {
     return NULL;
 }
 
-static void two_threads(void **state) {
+static void two_threads(void **state)
+{
     pthread_t thread[2];
     char *folder[2] = {make_folder(), make_folder()};
     void *problem;
@@ -228,7 +238,8 @@ static void two_threads(void **state) {
     }
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(create_and_release),
         cmocka_unit_test(unknown_device),

@@ -11,7 +11,8 @@ static int countdown;    /* the call that fails: 1 = the next; 0 = none */
 static int live_objects; /* contexts, queues, programs, kernels, buffers, events, mappings, sub-devices */
 static const char *failed_call;
 
-static int fails(const char *name) {
+static int fails(const char *name)
+{
     if (countdown == 0 || --countdown > 0) {
         return 0;
     }
@@ -20,7 +21,8 @@ static int fails(const char *name) {
 }
 
 /* By dlopen: with all its functions defined here, the linker may leave the loader out. */
-static void *real(const char *name) {
+static void *real(const char *name)
+{
     static void *library;
     void *function = NULL;
 
@@ -39,7 +41,8 @@ static void *real(const char *name) {
 
 /* a function that returns a code */
 #define FAULTY(name, parameters, arguments, error) \
-    cl_int name parameters {                       \
+    cl_int name parameters                         \
+    {                                              \
         cl_int(*next) parameters;                  \
         if (fails(#name)) {                        \
             return error;                          \
@@ -49,7 +52,8 @@ static void *real(const char *name) {
     }
 /* a command, which makes an event if `event` is not NULL */
 #define FAULTY_COMMAND(name, parameters, arguments, error) \
-    cl_int name parameters {                               \
+    cl_int name parameters                                 \
+    {                                                      \
         cl_int(*next) parameters;                          \
         if (fails(#name)) {                                \
             return error;                                  \
@@ -61,7 +65,8 @@ static void *real(const char *name) {
     }
 /* a function that makes an object; the last argument is `code` */
 #define FAULTY_MAKER(type, name, parameters, arguments, error) \
-    type name parameters {                                     \
+    type name parameters                                       \
+    {                                                          \
         type(*next) parameters;                                \
         if (fails(#name)) {                                    \
             if (code) {                                        \
@@ -75,7 +80,8 @@ static void *real(const char *name) {
         return made;                                           \
     }
 #define COUNTED_RELEASE(name, type)    \
-    cl_int name(type object) {         \
+    cl_int name(type object)           \
+    {                                  \
         cl_int (*next)(type);          \
         live_objects--;                \
         *(void **)&next = real(#name); \
@@ -166,7 +172,8 @@ COUNTED_RELEASE(clReleaseDevice, cl_device_id)
 COUNTED_RELEASE(clReleaseEvent, cl_event)
 
 /* retained once more: released once more */
-cl_int clRetainEvent(cl_event object) {
+cl_int clRetainEvent(cl_event object)
+{
     cl_int (*next)(cl_event);
 
     live_objects++;
@@ -175,7 +182,8 @@ cl_int clRetainEvent(cl_event object) {
 }
 
 /* Waiting that fails has waited: a command that has failed does not write any more. */
-cl_int clFinish(cl_command_queue q) {
+cl_int clFinish(cl_command_queue q)
+{
     cl_int (*next)(cl_command_queue);
     int failing = fails("clFinish");
 
@@ -184,7 +192,8 @@ cl_int clFinish(cl_command_queue q) {
     return failing ? CL_OUT_OF_RESOURCES : code;
 }
 
-cl_int clWaitForEvents(cl_uint n, const cl_event *events) {
+cl_int clWaitForEvents(cl_uint n, const cl_event *events)
+{
     cl_int (*next)(cl_uint, const cl_event *);
     int failing = fails("clWaitForEvents");
 
@@ -194,8 +203,8 @@ cl_int clWaitForEvents(cl_uint n, const cl_event *events) {
 }
 
 /* a mapping counts as an object */
-cl_int clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *p, cl_uint n, const cl_event *wait,
-                               cl_event *event) {
+cl_int clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *p, cl_uint n, const cl_event *wait, cl_event *event)
+{
     cl_int (*next)(cl_command_queue, cl_mem, void *, cl_uint, const cl_event *, cl_event *);
 
     live_objects--;
@@ -204,7 +213,8 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *p, cl_uint n,
 }
 
 cl_int clCreateSubDevices(cl_device_id id, const cl_device_partition_property *p, cl_uint room, cl_device_id *ids,
-                          cl_uint *n) {
+                          cl_uint *n)
+{
     cl_int (*next)(cl_device_id, const cl_device_partition_property *, cl_uint, cl_device_id *, cl_uint *);
 
     if (fails("clCreateSubDevices")) {
@@ -222,7 +232,8 @@ static char *cache;
 
 typedef gravel_status (*scenario)(const gravel_context_options *options);
 
-static gravel_status make_context(const gravel_context_options *options) {
+static gravel_status make_context(const gravel_context_options *options)
+{
     gravel_context *context = NULL;
     gravel_status status = gravel_context_create(&context, options);
 
@@ -231,7 +242,8 @@ static gravel_status make_context(const gravel_context_options *options) {
     return status;
 }
 
-static gravel_status get_program(const gravel_context_options *options) {
+static gravel_status get_program(const gravel_context_options *options)
+{
     gravel_context *context = NULL;
     cl_program program;
 
@@ -243,7 +255,8 @@ static gravel_status get_program(const gravel_context_options *options) {
     return status;
 }
 
-static gravel_status measure(const gravel_context_options *options) {
+static gravel_status measure(const gravel_context_options *options)
+{
     gravel_context *context = NULL;
     gravel_device_facts facts;
 
@@ -255,7 +268,8 @@ static gravel_status measure(const gravel_context_options *options) {
     return status;
 }
 
-static gravel_status sum_directly(gravel_direct *direct) {
+static gravel_status sum_directly(gravel_direct *direct)
+{
     enum { N = 40 };
     double m[N], x[N][3], acc[N][3], seconds;
     gravel_sources sources = {.count = N, .mass = m, .pos = GRAVEL_VEC_AOS(x)};
@@ -283,7 +297,8 @@ static gravel_status sum_directly(gravel_direct *direct) {
     return status == GRAVEL_OK ? gravel_direct_read_sources(direct, 0, 5, m, NULL, none, none, none) : status;
 }
 
-static gravel_status direct(const gravel_context_options *options) {
+static gravel_status direct(const gravel_context_options *options)
+{
     gravel_direct_options wanted = GRAVEL_DIRECT_OPTIONS_INIT;
     gravel_context *context = NULL;
     gravel_direct *made = NULL;
@@ -301,7 +316,8 @@ static gravel_status direct(const gravel_context_options *options) {
 
 /* Fails call after call (every `stride`-th) until the scenario ends before its turn.  Calls whose failing the library
  * is free to shrug off (a property, a binary) may end well. */
-static void try_all(scenario run, const char *device, const char *cache_dir, int stride) {
+static void try_all(scenario run, const char *device, const char *cache_dir, int stride)
+{
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     int shrugged = 0, failed = 0;
 
@@ -335,13 +351,15 @@ static void try_all(scenario run, const char *device, const char *cache_dir, int
     assert_ok(run(&options));
 }
 
-static void faults_in_context(void **state) {
+static void faults_in_context(void **state)
+{
     (void)state;
     SKIP_WITHOUT_DEVICE();
     try_all(make_context, NULL, cache, 1);
 }
 
-static void faults_in_sub_devices(void **state) {
+static void faults_in_sub_devices(void **state)
+{
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
 
     (void)state;
@@ -354,39 +372,45 @@ static void faults_in_sub_devices(void **state) {
     try_all(make_context, options.device, cache, 1);
 }
 
-static void faults_in_programs(void **state) {
+static void faults_in_programs(void **state)
+{
     (void)state;
     SKIP_WITHOUT_DEVICE();
     try_all(get_program, NULL, cache, 1);
     try_all(get_program, NULL, "", 3); /* without a cache every start compiles */
 }
 
-static void faults_in_measuring(void **state) {
+static void faults_in_measuring(void **state)
+{
     (void)state;
     SKIP_WITHOUT_DEVICE();
     try_all(measure, NULL, cache, 97); /* hundreds of equal launches */
 }
 
-static void faults_in_direct_summation(void **state) {
+static void faults_in_direct_summation(void **state)
+{
     (void)state;
     SKIP_WITHOUT_DEVICE();
     try_all(direct, NULL, cache, 1);
 }
 
-static int make_cache(void **state) {
+static int make_cache(void **state)
+{
     (void)state;
     cache = make_folder();
     return 0;
 }
 
-static int remove_cache(void **state) {
+static int remove_cache(void **state)
+{
     (void)state;
     remove_folder(cache);
     free(cache);
     return 0;
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faults_in_context),          cmocka_unit_test(faults_in_sub_devices),
         cmocka_unit_test(faults_in_programs),         cmocka_unit_test(faults_in_measuring),

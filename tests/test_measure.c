@@ -4,7 +4,8 @@
 
 #include "host/facts.h"
 
-static gravel_context *open_context(const char *cache, int no_fp64) {
+static gravel_context *open_context(const char *cache, int no_fp64)
+{
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *context;
 
@@ -14,7 +15,8 @@ static gravel_context *open_context(const char *cache, int no_fp64) {
     return context;
 }
 
-static void facts_are_plausible(void **state) {
+static void facts_are_plausible(void **state)
+{
     gravel_device_facts facts;
 
     (void)state;
@@ -34,7 +36,8 @@ static void facts_are_plausible(void **state) {
     gravel_context_release(context);
 }
 
-static void stored_facts(void **state) {
+static void stored_facts(void **state)
+{
     char *cache = make_folder(), *path = NULL, *text;
     gravel_device_facts first, second;
 
@@ -78,7 +81,8 @@ static void stored_facts(void **state) {
     free(cache);
 }
 
-static void bad_arguments(void **state) {
+static void bad_arguments(void **state)
+{
     gravel_device_facts facts = {0};
 
     (void)state;
@@ -93,7 +97,8 @@ static void bad_arguments(void **state) {
     gravel_context_release(context);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(facts_are_plausible),
         cmocka_unit_test(stored_facts),

@@ -4,7 +4,8 @@
 #include "host/kernels.h"
 #include "host/program.h"
 
-static gravel_context *open_context(const char *kernels, const char *cache, test_log *log) {
+static gravel_context *open_context(const char *kernels, const char *cache, test_log *log)
+{
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *context;
 
@@ -18,14 +19,16 @@ static gravel_context *open_context(const char *kernels, const char *cache, test
 
 /* ------------------------------------------------------------------ includes */
 
-static char *flatten(const char *folder, const char *file) {
+static char *flatten(const char *folder, const char *file)
+{
     char *text;
 
     assert_ok(gv_source_flatten(folder, file, &text));
     return text;
 }
 
-static void includes(void **state) {
+static void includes(void **state)
+{
     char *folder = make_folder(), *inner = gv_path_join(folder, "lib"), *text;
 
     (void)state;
@@ -51,7 +54,8 @@ static void includes(void **state) {
     free(folder);
 }
 
-static void expect_refused(const char *folder, const char *file, const char *part) {
+static void expect_refused(const char *folder, const char *file, const char *part)
+{
     char *text = (char *)1;
 
     assert_int_equal(gv_source_flatten(folder, file, &text), GRAVEL_ERR_FILE);
@@ -59,7 +63,8 @@ static void expect_refused(const char *folder, const char *file, const char *par
     assert_contains(gravel_error_message(), part);
 }
 
-static void includes_refused(void **state) {
+static void includes_refused(void **state)
+{
     char *folder = make_folder();
 
     (void)state;
@@ -84,7 +89,8 @@ static void includes_refused(void **state) {
     free(folder);
 }
 
-static void chain_of_many_includes(void **state) {
+static void chain_of_many_includes(void **state)
+{
     char *folder = make_folder();
 
     (void)state;
@@ -101,7 +107,8 @@ static void chain_of_many_includes(void **state) {
 
 /* Every kernel file there is can be flattened, and no two have the same digest: a digest that does not see the text
  * would let stale binaries live. */
-static void versions_differ(void **state) {
+static void versions_differ(void **state)
+{
     gravel_context context;
     char(*digest)[17] = calloc((size_t)gv_kernel_file_count, sizeof *digest);
 
@@ -120,7 +127,8 @@ static void versions_differ(void **state) {
 
 /* ------------------------------------------------------------------- builds */
 
-static int run_number(gravel_context *context, cl_program program) {
+static int run_number(gravel_context *context, cl_program program)
+{
     const size_t one = 1;
     cl_int number = -1, code;
 
@@ -137,7 +145,8 @@ static int run_number(gravel_context *context, cl_program program) {
     return number;
 }
 
-static int get_number(gravel_context *context, const char *options) {
+static int get_number(gravel_context *context, const char *options)
+{
     cl_program program;
 
     assert_ok(gv_program_get(context, 0, "number.cl", options, &program));
@@ -150,7 +159,8 @@ static int get_number(gravel_context *context, const char *options) {
     "__attribute__((reqd_work_group_size(1, 1, 1))) kernel void number(global int *out) { out[0] = VALUE + EXTRA; }\n"
 
 /* Edits of an included file, and options, change the program; the same request gives the same program. */
-static void edits_and_options(void **state) {
+static void edits_and_options(void **state)
+{
     char *kernels = make_folder(), *cache = make_folder();
     char before[17], after[17];
     cl_program program, again;
@@ -186,7 +196,8 @@ static void edits_and_options(void **state) {
 }
 
 /* The folder's files are taken instead of the embedded ones, not beside them. */
-static void kernel_folder_overrides(void **state) {
+static void kernel_folder_overrides(void **state)
+{
     char *kernels = make_folder();
     cl_program program;
 
@@ -204,7 +215,8 @@ static void kernel_folder_overrides(void **state) {
 }
 
 /* The message of a failed build has all that is needed to understand it. */
-static void build_failure(void **state) {
+static void build_failure(void **state)
+{
     char *kernels = make_folder();
     cl_program program;
 
@@ -234,7 +246,8 @@ static void build_failure(void **state) {
 }
 
 /* A log of many megabytes is cut in the middle. */
-static void long_build_log(void **state) {
+static void long_build_log(void **state)
+{
     enum { LINES = 400, WIDTH = 200 };
     char *kernels = make_folder(), *text = calloc(LINES, WIDTH + 32);
     cl_program program;
@@ -259,7 +272,8 @@ static void long_build_log(void **state) {
 
 /* -------------------------------------------------------- the cache on disk */
 
-static void damaged_entries(void **state) {
+static void damaged_entries(void **state)
+{
     char *kernels = make_folder(), *cache = make_folder(), *path = NULL, *entry, *copy;
     test_log *log = calloc(1, sizeof *log);
     size_t size;
@@ -307,7 +321,8 @@ static void damaged_entries(void **state) {
     free(cache);
 }
 
-static void unwritable_cache(void **state) {
+static void unwritable_cache(void **state)
+{
     char *kernels = make_folder(), *folder = make_folder();
     char *blocked = gv_path_join(folder, "file/below/a/file");
     test_log *log = calloc(1, sizeof *log);
@@ -332,7 +347,8 @@ static void unwritable_cache(void **state) {
 }
 
 /* Two processes fill one empty cache at once; both get right programs, and so does whoever comes later. */
-static void two_processes(void **state) {
+static void two_processes(void **state)
+{
     char *kernels = make_folder(), *cache = make_folder();
     pid_t child[2];
 
@@ -365,7 +381,8 @@ static void two_processes(void **state) {
     free(cache);
 }
 
-static int fill(const char *kernels, const char *cache) {
+static int fill(const char *kernels, const char *cache)
+{
     static const char *const options[4] = {"-DEXTRA=0", "-DEXTRA=1", "-DEXTRA=2", "-DEXTRA=3"};
 
     gravel_context *context = open_context(kernels, cache, NULL);
@@ -378,7 +395,8 @@ static int fill(const char *kernels, const char *cache) {
     return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(includes),
         cmocka_unit_test(includes_refused),

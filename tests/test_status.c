@@ -6,7 +6,8 @@
 
 #include "host/digest.h"
 
-static void table_is_complete(void **state) {
+static void table_is_complete(void **state)
+{
     (void)state;
     assert_string_equal(gravel_status_name(GRAVEL_OK), "OK");
     assert_string_equal(gravel_status_name(GRAVEL_ERR_BUILD), "ERR_BUILD");
@@ -20,7 +21,8 @@ static void table_is_complete(void **state) {
     assert_string_equal(gravel_version(), GRAVEL_VERSION);
 }
 
-static void message_of_any_length(void **state) {
+static void message_of_any_length(void **state)
+{
     enum { LONG = 200000 };
     char *text = malloc(LONG + 1);
 
@@ -39,7 +41,8 @@ static void message_of_any_length(void **state) {
 }
 
 /* A caller adds its own words to the reason below it. */
-static void message_from_message(void **state) {
+static void message_from_message(void **state)
+{
     (void)state;
     gv_fail(GRAVEL_ERR_FILE, "the reason");
     gv_fail(GRAVEL_ERR_FILE, "the call: %s", gravel_error_message());
@@ -50,7 +53,8 @@ static void message_from_message(void **state) {
     assert_int_equal(strlen(gravel_error_message()), (strlen("the call: the reason") + 1) * 4096 - 1);
 }
 
-static void cl_codes(void **state) {
+static void cl_codes(void **state)
+{
     static const struct {
         cl_int code;
         gravel_status status;
@@ -81,7 +85,8 @@ static void cl_codes(void **state) {
     free(what);
 }
 
-static void *fail_often(void *number) {
+static void *fail_often(void *number)
+{
     char expected[3000];
     long errors = 0;
 
@@ -94,7 +99,8 @@ static void *fail_often(void *number) {
     return (void *)errors;
 }
 
-static void threads_have_their_own(void **state) {
+static void threads_have_their_own(void **state)
+{
     pthread_t thread[4];
     int number[4] = {1000, 2000, 3000, 4000};
 
@@ -111,7 +117,8 @@ static void threads_have_their_own(void **state) {
     assert_string_equal(gravel_error_message(), "mine");
 }
 
-static void files(void **state) {
+static void files(void **state)
+{
     char *folder = make_folder(), *path = gv_path_join(folder, "a/b/c");
     char *file, *text;
     size_t size;
@@ -158,7 +165,8 @@ static void files(void **state) {
     free(folder);
 }
 
-static void user_folders(void **state) {
+static void user_folders(void **state)
+{
     const char *home = getenv("HOME");
     char *saved = gv_format("%s", home ? home : ""), *folder;
 
@@ -182,7 +190,8 @@ static void user_folders(void **state) {
 }
 
 /* The examples of FIPS 180-4's validation: empty, one block, two blocks, a million letters. */
-static void sha256(void **state) {
+static void sha256(void **state)
+{
     static const struct {
         const char *text, *hex;
     } cases[] = {
@@ -217,7 +226,8 @@ static void sha256(void **state) {
     assert_string_equal(hex, "cdc76e5c9914fb92");
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_is_complete),      cmocka_unit_test(message_of_any_length),
         cmocka_unit_test(message_from_message),   cmocka_unit_test(cl_codes),

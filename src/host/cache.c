@@ -14,7 +14,8 @@
 static const char magic[8] = {'G', 'V', 'c', 'a', 'c', 'h', 'e', '1'};
 enum { AT_VERSION = 8, AT_KEY = 24, AT_LENGTH = 56, AT_SUM = 64, LARGEST_ENTRY = 64 << 20 };
 
-static void data_sum(const void *data, size_t size, gv_digest *sum) {
+static void data_sum(const void *data, size_t size, gv_digest *sum)
+{
     gv_hasher hasher;
 
     gv_hash_start(&hasher);
@@ -22,7 +23,8 @@ static void data_sum(const void *data, size_t size, gv_digest *sum) {
     gv_hash_end(&hasher, sum);
 }
 
-static void make_header(unsigned char header[GV_CACHE_HEADER], const gv_digest *key, const void *data, size_t size) {
+static void make_header(unsigned char header[GV_CACHE_HEADER], const gv_digest *key, const void *data, size_t size)
+{
     gv_digest sum;
 
     memset(header, 0, GV_CACHE_HEADER);
@@ -36,18 +38,21 @@ static void make_header(unsigned char header[GV_CACHE_HEADER], const gv_digest *
     memcpy(header + AT_SUM, sum.byte, sizeof sum.byte);
 }
 
-static char *entry_path(const gravel_context *context, const char *kind, const gv_digest *key) {
+static char *entry_path(const gravel_context *context, const char *kind, const gv_digest *key)
+{
     char hex[65];
 
     gv_digest_hex(key, 64, hex);
     return gv_format("%s/%s-%s", context->cache_dir, kind, hex);
 }
 
-static int has_folder(const gravel_context *context) {
+static int has_folder(const gravel_context *context)
+{
     return context->cache_dir && context->cache_dir[0] != '\0';
 }
 
-int gv_cache_load(gravel_context *context, const char *kind, const gv_digest *key, unsigned char **data, size_t *size) {
+int gv_cache_load(gravel_context *context, const char *kind, const gv_digest *key, unsigned char **data, size_t *size)
+{
     unsigned char header[GV_CACHE_HEADER];
     char *path, *text = NULL;
     size_t all;
@@ -78,7 +83,8 @@ int gv_cache_load(gravel_context *context, const char *kind, const gv_digest *ke
     return found;
 }
 
-void gv_cache_store(gravel_context *context, const char *kind, const gv_digest *key, const void *data, size_t size) {
+void gv_cache_store(gravel_context *context, const char *kind, const gv_digest *key, const void *data, size_t size)
+{
     unsigned char *entry;
     char *path;
 
@@ -108,18 +114,21 @@ typedef struct entry {
     time_t used;
 } entry;
 
-static int compare_age(const void *a, const void *b) {
+static int compare_age(const void *a, const void *b)
+{
     const entry *x = a, *y = b;
 
     return x->used < y->used ? -1 : x->used > y->used ? 1 : strcmp(x->path, y->path);
 }
 
 /* Regular files that this library named; what else lies in the folder is not ours. */
-static int is_ours(const char *name) {
+static int is_ours(const char *name)
+{
     return strncmp(name, "program-", 8) == 0 || strncmp(name, "features-", 9) == 0;
 }
 
-static int list_entries(const char *folder, entry **list, size_t *count) {
+static int list_entries(const char *folder, entry **list, size_t *count)
+{
     size_t room = 0;
     struct dirent *next;
     struct stat about;
@@ -152,7 +161,8 @@ static int list_entries(const char *folder, entry **list, size_t *count) {
     return 1;
 }
 
-void gv_cache_prune(const char *folder, uint64_t limit) {
+void gv_cache_prune(const char *folder, uint64_t limit)
+{
     entry *list = NULL;
     size_t count = 0;
     uint64_t total = 0;

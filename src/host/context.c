@@ -10,7 +10,8 @@
 #include "host/profile.h"
 #include "host/program.h"
 
-void gv_log(gravel_context *context, gravel_log_level level, const char *format, ...) {
+void gv_log(gravel_context *context, gravel_log_level level, const char *format, ...)
+{
     char place[1024];
     va_list arguments, again;
 
@@ -32,7 +33,8 @@ void gv_log(gravel_context *context, gravel_log_level level, const char *format,
 
 /* The option, else the environment variable, else the user's folder; NULL: there is none, or no memory (*ok = 0) */
 static char *choose_folder(const char *option, const char *variable, const char *xdg, const char *below_home,
-                           const char *name, int *ok) {
+                           const char *name, int *ok)
+{
     const char *given = option ? option : gv_env(variable);
     char *folder;
 
@@ -47,7 +49,8 @@ static char *choose_folder(const char *option, const char *variable, const char 
     return folder;
 }
 
-static gravel_status choose_folders(gravel_context *context, const gravel_context_options *options) {
+static gravel_status choose_folders(gravel_context *context, const gravel_context_options *options)
+{
     int ok = 1;
 
     context->kernel_dir = choose_folder(options->kernel_dir, "GRAVEL_KERNEL_DIR", NULL, NULL, NULL, &ok);
@@ -60,7 +63,8 @@ static gravel_status choose_folders(gravel_context *context, const gravel_contex
 
 /* The parts of one device: every choice of this index, in their order; the sub-devices are owned by the context. */
 static gravel_status make_sub_devices(const gv_found *found, const gv_choice *choice, gravel_context *context,
-                                      int first) {
+                                      int first)
+{
     cl_device_partition_property wanted[GV_MAX_CHOICES + 3] = {CL_DEVICE_PARTITION_BY_COUNTS};
     cl_device_id ids[GV_MAX_CHOICES];
     cl_uint count = 0, made = 0, at = 0;
@@ -94,7 +98,8 @@ static gravel_status make_sub_devices(const gv_found *found, const gv_choice *ch
 }
 
 static gravel_status take_devices(gravel_context *context, const gv_found *found, const gv_choice *choice, int n,
-                                  int no_fp64) {
+                                  int no_fp64)
+{
     gravel_status status = GRAVEL_OK;
 
     context->device = calloc((size_t)n, sizeof *context->device);
@@ -122,7 +127,8 @@ static gravel_status take_devices(gravel_context *context, const gv_found *found
     return status;
 }
 
-static gravel_status choose_devices(gravel_context *context, const gravel_context_options *options) {
+static gravel_status choose_devices(gravel_context *context, const gravel_context_options *options)
+{
     const char *selection = options->device ? options->device : gv_env("GRAVEL_DEVICE");
     gv_choice choice[GV_MAX_CHOICES];
     gv_found *found;
@@ -150,7 +156,8 @@ out:
     return status;
 }
 
-static gravel_status open_devices(gravel_context *context) {
+static gravel_status open_devices(gravel_context *context)
+{
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)context->platform, 0};
     cl_device_id ids[GV_MAX_CHOICES];
     gravel_status status = GRAVEL_OK;
@@ -175,7 +182,8 @@ static gravel_status open_devices(gravel_context *context) {
     return status;
 }
 
-gravel_status gravel_context_create(gravel_context **context, const gravel_context_options *options) {
+gravel_status gravel_context_create(gravel_context **context, const gravel_context_options *options)
+{
     const gravel_context_options none = GRAVEL_CONTEXT_OPTIONS_INIT;
 
     if (!context) {
@@ -206,7 +214,8 @@ gravel_status gravel_context_create(gravel_context **context, const gravel_conte
     return GRAVEL_OK;
 }
 
-void gravel_context_release(gravel_context *context) {
+void gravel_context_release(gravel_context *context)
+{
     if (!context) {
         return;
     }
@@ -235,10 +244,12 @@ void gravel_context_release(gravel_context *context) {
     free(context);
 }
 
-int gravel_context_device_count(const gravel_context *context) {
+int gravel_context_device_count(const gravel_context *context)
+{
     return context ? context->n_devices : 0;
 }
 
-const gravel_device_info *gravel_context_device(const gravel_context *context, int device) {
+const gravel_device_info *gravel_context_device(const gravel_context *context, int device)
+{
     return context && device >= 0 && device < context->n_devices ? &context->device[device].info : NULL;
 }

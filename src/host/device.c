@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* Properties that a driver does not know stay at their defaults: an old or broken driver costs only those. */
-static void get_text(cl_device_id id, cl_device_info what, char text[GRAVEL_NAME_SIZE]) {
+static void get_text(cl_device_id id, cl_device_info what, char text[GRAVEL_NAME_SIZE])
+{
     size_t size = 0;
     char *all = NULL;
 
@@ -27,7 +28,8 @@ static void get_text(cl_device_id id, cl_device_info what, char text[GRAVEL_NAME
     free(all);
 }
 
-static uint64_t get_number(cl_device_id id, cl_device_info what) {
+static uint64_t get_number(cl_device_id id, cl_device_info what)
+{
     unsigned char raw[8] = {0};
     size_t size = 0;
     cl_uint narrow;
@@ -47,12 +49,14 @@ static uint64_t get_number(cl_device_id id, cl_device_info what) {
     return 0;
 }
 
-static int to_int(uint64_t n) {
+static int to_int(uint64_t n)
+{
     return n < INT32_MAX ? (int)n : INT32_MAX;
 }
 
 /* `name` as a whole word of the blank-separated list */
-static int has_extension(cl_device_id id, const char *name) {
+static int has_extension(cl_device_id id, const char *name)
+{
     size_t size = 0, length = strlen(name);
     int found = 0;
 
@@ -69,7 +73,8 @@ static int has_extension(cl_device_id id, const char *name) {
     return found;
 }
 
-static gravel_device_type type_of(cl_device_id id) {
+static gravel_device_type type_of(cl_device_id id)
+{
     uint64_t type = get_number(id, CL_DEVICE_TYPE);
 
     /* emulators set several bits; they have no SIMD lanes of their own, so they count as GPUs */
@@ -78,7 +83,8 @@ static gravel_device_type type_of(cl_device_id id) {
                                        : GRAVEL_DEVICE_ACCELERATOR;
 }
 
-static int usual_width(uint64_t lanes, int most) {
+static int usual_width(uint64_t lanes, int most)
+{
     int width = 1;
 
     while (2 * width <= most && (uint64_t)(2 * width) <= lanes) {
@@ -87,12 +93,14 @@ static int usual_width(uint64_t lanes, int most) {
     return width;
 }
 
-void gv_device_hide_fp64(gravel_device_info *info) {
+void gv_device_hide_fp64(gravel_device_info *info)
+{
     info->has_fp64 = 0;
     info->simd_width_double = 0;
 }
 
-gravel_status gv_device_describe(cl_device_id id, const char *platform, gravel_device_info *info) {
+gravel_status gv_device_describe(cl_device_id id, const char *platform, gravel_device_info *info)
+{
     memset(info, 0, sizeof *info);
     info->type = type_of(id);
     get_text(id, CL_DEVICE_NAME, info->name);
@@ -122,11 +130,13 @@ gravel_status gv_device_describe(cl_device_id id, const char *platform, gravel_d
     return GRAVEL_OK;
 }
 
-static int usable(cl_device_id id) {
+static int usable(cl_device_id id)
+{
     return get_number(id, CL_DEVICE_AVAILABLE) && get_number(id, CL_DEVICE_COMPILER_AVAILABLE);
 }
 
-static gravel_status add_platform(cl_platform_id platform, gv_found **list, int *count) {
+static gravel_status add_platform(cl_platform_id platform, gv_found **list, int *count)
+{
     char name[GRAVEL_NAME_SIZE] = "";
     cl_uint n = 0;
     cl_int code;
@@ -162,12 +172,14 @@ static gravel_status add_platform(cl_platform_id platform, gv_found **list, int 
     return GRAVEL_OK;
 }
 
-static int type_rank(gravel_device_type type) {
+static int type_rank(gravel_device_type type)
+{
     return type == GRAVEL_DEVICE_GPU ? 0 : type == GRAVEL_DEVICE_ACCELERATOR ? 1 : 2;
 }
 
 /* GPUs, accelerators, CPUs; then by platform name: the loader's order depends on how a folder was filled */
-static int compare_found(const void *a, const void *b) {
+static int compare_found(const void *a, const void *b)
+{
     const gravel_device_info *x = &((const gv_found *)a)->info, *y = &((const gv_found *)b)->info;
     int order = type_rank(x->type) - type_rank(y->type);
 
@@ -177,13 +189,15 @@ static int compare_found(const void *a, const void *b) {
     return order != 0 ? order : x->index - y->index;
 }
 
-static gravel_status fail_no_platform(void) {
+static gravel_status fail_no_platform(void)
+{
     return gv_fail(GRAVEL_ERR_NO_PLATFORM,
                    "there is no OpenCL platform on this machine: install the OpenCL driver of your GPU's vendor, or a "
                    "driver that runs on any CPU (Debian, Ubuntu: apt-get install pocl-opencl-icd)");
 }
 
-gravel_status gv_device_find(gv_found **list, int *count) {
+gravel_status gv_device_find(gv_found **list, int *count)
+{
     cl_uint n = 0;
     gravel_status status = GRAVEL_OK;
 
@@ -227,7 +241,8 @@ gravel_status gv_device_find(gv_found **list, int *count) {
     return GRAVEL_OK;
 }
 
-gravel_status gravel_device_list(gravel_device_info **list, int *count) {
+gravel_status gravel_device_list(gravel_device_info **list, int *count)
+{
     gv_found *found;
     int n;
 
@@ -253,18 +268,24 @@ gravel_status gravel_device_list(gravel_device_info **list, int *count) {
     return status;
 }
 
-void gravel_device_list_free(gravel_device_info *list) {
+void gravel_device_list_free(gravel_device_info *list)
+{
     free(list);
 }
 
-static void hash_property(cl_device_id id, cl_device_info what, gv_hasher *hasher) {
+static void hash_property(cl_device_id id, cl_device_info what, gv_hasher *hasher)
+{
     char text[GRAVEL_NAME_SIZE];
 
     get_text(id, what, text);
     gv_hash_text(hasher, text);
 }
 
-void gv_device_hash(const gv_device *device, gv_hasher *hasher) {
+void gv_device_hash(const gv_device *device, gv_hasher *hasher)
+{
+    /* environment variables that change what PoCL compiles */
+    static const char *const variables[] = {"POCL_EXTRA_BUILD_FLAGS", "POCL_KERNELLIB_NAME", "POCL_LLVM_CPU_NAME",
+                                            "POCL_WORK_GROUP_METHOD"};
     cl_platform_id platform = NULL;
     char version[GRAVEL_NAME_SIZE] = "";
 
@@ -278,4 +299,7 @@ void gv_device_hash(const gv_device *device, gv_hasher *hasher) {
     hash_property(device->id, CL_DEVICE_VERSION, hasher);
     hash_property(device->id, CL_DEVICE_OPENCL_C_VERSION, hasher);
     hash_property(device->id, CL_DRIVER_VERSION, hasher);
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        gv_hash_text(hasher, getenv(variables[i]));
+    }
 }

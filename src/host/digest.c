@@ -14,11 +14,13 @@ static const uint32_t round_constant[64] = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-static uint32_t rotate(uint32_t x, int n) {
+static uint32_t rotate(uint32_t x, int n)
+{
     return x >> n | x << (32 - n);
 }
 
-static void add_block(gv_hasher *hasher, const unsigned char *p) {
+static void add_block(gv_hasher *hasher, const unsigned char *p)
+{
     uint32_t w[64], s[8];
 
     for (int i = 0; i < 16; i++, p += 4) {
@@ -45,7 +47,8 @@ static void add_block(gv_hasher *hasher, const unsigned char *p) {
     }
 }
 
-void gv_hash_start(gv_hasher *hasher) {
+void gv_hash_start(gv_hasher *hasher)
+{
     /* the fractional parts of the square roots of the first 8 primes */
     static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
@@ -54,7 +57,8 @@ void gv_hash_start(gv_hasher *hasher) {
     hasher->length = 0;
 }
 
-void gv_hash_add(gv_hasher *hasher, const void *data, size_t size) {
+void gv_hash_add(gv_hasher *hasher, const void *data, size_t size)
+{
     const unsigned char *p = data;
     size_t used = hasher->length % 64;
 
@@ -72,13 +76,15 @@ void gv_hash_add(gv_hasher *hasher, const void *data, size_t size) {
     }
 }
 
-void gv_hash_text(gv_hasher *hasher, const char *text) {
+void gv_hash_text(gv_hasher *hasher, const char *text)
+{
     const char *p = text ? text : "";
 
     gv_hash_add(hasher, p, strlen(p) + 1);
 }
 
-void gv_hash_end(gv_hasher *hasher, gv_digest *digest) {
+void gv_hash_end(gv_hasher *hasher, gv_digest *digest)
+{
     uint64_t bits = hasher->length * 8;
     unsigned char tail[72] = {0x80};
     size_t used = hasher->length % 64;
@@ -93,7 +99,8 @@ void gv_hash_end(gv_hasher *hasher, gv_digest *digest) {
     }
 }
 
-void gv_digest_hex(const gv_digest *digest, size_t digits, char *text) {
+void gv_digest_hex(const gv_digest *digest, size_t digits, char *text)
+{
     for (size_t i = 0; i < digits / 2; i++) {
         text[2 * i] = "0123456789abcdef"[digest->byte[i] >> 4];
         text[2 * i + 1] = "0123456789abcdef"[digest->byte[i] & 15];

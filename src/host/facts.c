@@ -27,7 +27,8 @@ static const field fields[] = {
 };
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
-void gv_facts_round(gravel_device_facts *facts) {
+void gv_facts_round(gravel_device_facts *facts)
+{
     char text[32];
     double value;
 
@@ -40,7 +41,8 @@ void gv_facts_round(gravel_device_facts *facts) {
 }
 
 /* Path of the file and the full key that it must hold; 0: no cache directory, or the kernels cannot be read */
-static int find_file(gravel_context *context, int device, char **path, char key[65]) {
+static int find_file(gravel_context *context, int device, char **path, char key[65])
+{
     const gv_device *d = &context->device[device];
     char rates[17], copy[17], name[17];
     gv_hasher hasher;
@@ -64,7 +66,8 @@ static int find_file(gravel_context *context, int device, char **path, char key[
     return *path != NULL;
 }
 
-static int take_fields(const cJSON *json, const char *key, gravel_device_facts *facts) {
+static int take_fields(const cJSON *json, const char *key, gravel_device_facts *facts)
+{
     const cJSON *stored_key = cJSON_GetObjectItemCaseSensitive(json, "key");
 
     if (!cJSON_IsString(stored_key) || strcmp(stored_key->valuestring, key) != 0) {
@@ -81,7 +84,8 @@ static int take_fields(const cJSON *json, const char *key, gravel_device_facts *
     return 1;
 }
 
-int gv_facts_load(gravel_context *context, int device, gravel_device_facts *facts) {
+int gv_facts_load(gravel_context *context, int device, gravel_device_facts *facts)
+{
     char *path, *text = NULL, key[65];
     gravel_device_facts read = {0};
     int found = 0;
@@ -106,7 +110,8 @@ int gv_facts_load(gravel_context *context, int device, gravel_device_facts *fact
     return found;
 }
 
-void gv_facts_store(gravel_context *context, int device, const gravel_device_facts *facts) {
+void gv_facts_store(gravel_context *context, int device, const gravel_device_facts *facts)
+{
     const gravel_device_info *info = &context->device[device].info;
     char *path, *text, key[65];
 

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char *gv_format(const char *format, ...) {
+char *gv_format(const char *format, ...)
+{
     va_list arguments, again;
     char *text = NULL;
 
@@ -27,7 +28,8 @@ char *gv_format(const char *format, ...) {
     return text;
 }
 
-char *gv_path_join(const char *a, const char *b) {
+char *gv_path_join(const char *a, const char *b)
+{
     size_t length = strlen(a);
     int slash = length > 0 && a[length - 1] != '/';
 
@@ -35,7 +37,8 @@ char *gv_path_join(const char *a, const char *b) {
 }
 
 /* Reads until the end or `limit` + 1 bytes: the size of a file can change between fstat and read. */
-static gravel_status read_all(int fd, const char *path, size_t limit, char **text, size_t *size) {
+static gravel_status read_all(int fd, const char *path, size_t limit, char **text, size_t *size)
+{
     size_t room = 0, used = 0;
     char *data = NULL;
 
@@ -73,7 +76,8 @@ static gravel_status read_all(int fd, const char *path, size_t limit, char **tex
     return GRAVEL_OK;
 }
 
-gravel_status gv_file_read(const char *path, size_t limit, char **text, size_t *size) {
+gravel_status gv_file_read(const char *path, size_t limit, char **text, size_t *size)
+{
     struct stat about;
     gravel_status status;
 
@@ -95,7 +99,8 @@ gravel_status gv_file_read(const char *path, size_t limit, char **text, size_t *
     return status;
 }
 
-static int write_all(int fd, const char *data, size_t size) {
+static int write_all(int fd, const char *data, size_t size)
+{
     while (size > 0) {
         ssize_t put = write(fd, data, size);
         if (put < 0 && errno == EINTR) {
@@ -111,7 +116,8 @@ static int write_all(int fd, const char *data, size_t size) {
 }
 
 /* A new file beside `path`.  Not mkstemp: its mode is 0600 whatever the umask says. */
-static int open_temporary(const char *path, char **name) {
+static int open_temporary(const char *path, char **name)
+{
     for (int attempt = 0; attempt < 1000; attempt++) {
         *name = gv_format("%s.tmp-%ld-%d", path, (long)getpid(), attempt);
         if (!*name) {
@@ -133,7 +139,8 @@ static int open_temporary(const char *path, char **name) {
     return -1;
 }
 
-gravel_status gv_file_write(const char *path, const void *data, size_t size) {
+gravel_status gv_file_write(const char *path, const void *data, size_t size)
+{
     char *temporary;
     gravel_status status = GRAVEL_OK;
 
@@ -159,7 +166,8 @@ gravel_status gv_file_write(const char *path, const void *data, size_t size) {
     return status;
 }
 
-gravel_status gv_folder_make(const char *path) {
+gravel_status gv_folder_make(const char *path)
+{
     struct stat about;
     char *part = gv_format("%s", path);
     int reason = 0;
@@ -188,13 +196,15 @@ gravel_status gv_folder_make(const char *path) {
     return gv_fail(GRAVEL_ERR_FILE, "%s: cannot be made: %s", path, reason ? strerror(reason) : "not a folder");
 }
 
-const char *gv_env(const char *name) {
+const char *gv_env(const char *name)
+{
     const char *value = getenv(name);
 
     return value && value[0] != '\0' ? value : NULL;
 }
 
-char *gv_user_folder(const char *xdg, const char *below_home, const char *name) {
+char *gv_user_folder(const char *xdg, const char *below_home, const char *name)
+{
     const char *base = gv_env(xdg);
     const char *home = gv_env("HOME");
 

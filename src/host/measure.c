@@ -24,7 +24,8 @@ typedef struct bench {
     cl_uint turns_at; /* which argument is `turns`; UINT32_MAX: none */
 } bench;
 
-static double wall(void) {
+static double wall(void)
+{
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -32,7 +33,8 @@ static double wall(void) {
 }
 
 /* One launch; *seconds by device events. */
-static gravel_status run(const bench *b, double *seconds) {
+static gravel_status run(const bench *b, double *seconds)
+{
     const gv_device *device = &b->context->device[b->device];
     cl_ulong start = 0, end = 0;
     cl_event event;
@@ -54,7 +56,8 @@ static gravel_status run(const bench *b, double *seconds) {
 }
 
 /* The least time of a launch after warm-up */
-static gravel_status run_often(const bench *b, double *best) {
+static gravel_status run_often(const bench *b, double *best)
+{
     double begin = wall(), seconds;
     gravel_status status = GRAVEL_OK;
 
@@ -72,14 +75,16 @@ static gravel_status run_often(const bench *b, double *best) {
     return isfinite(*best) ? GRAVEL_OK : gv_fail(GRAVEL_ERR_OPENCL, "the device's event times stand still");
 }
 
-static gravel_status set_turns(const bench *b, cl_uint turns) {
+static gravel_status set_turns(const bench *b, cl_uint turns)
+{
     cl_int code = clSetKernelArg(b->kernel, b->turns_at, sizeof turns, &turns);
 
     return code == CL_SUCCESS ? GRAVEL_OK : gv_fail_cl(code, "a measuring kernel does not take its arguments");
 }
 
 /* Turns that make a launch long enough, then turns per second */
-static gravel_status find_rate(const bench *b, double *turns_per_s) {
+static gravel_status find_rate(const bench *b, double *turns_per_s)
+{
     cl_uint turns = 64;
     double seconds;
 
@@ -103,7 +108,8 @@ static gravel_status find_rate(const bench *b, double *turns_per_s) {
 }
 
 /* work-items per group: a CPU core runs one at a time, a GPU hides latency with many */
-static size_t group_size(const gravel_device_info *info) {
+static size_t group_size(const gravel_device_info *info)
+{
     return info->type == GRAVEL_DEVICE_CPU ? 1 : info->max_group < 256 ? (size_t)info->max_group : 256;
 }
 
@@ -112,7 +118,8 @@ typedef struct shape {
     size_t global, local;
 } shape;
 
-static shape choose_shape(const gravel_device_info *info, int lanes, int chains) {
+static shape choose_shape(const gravel_device_info *info, int lanes, int chains)
+{
     const size_t local = group_size(info);
     /* CPU: a few work-items per core, so that another takes what one core is late with */
     const int cpu = info->type == GRAVEL_DEVICE_CPU;
@@ -122,7 +129,8 @@ static shape choose_shape(const gravel_device_info *info, int lanes, int chains)
     return s;
 }
 
-static cl_int set_scalar(cl_kernel kernel, cl_uint at, int dp, double value) {
+static cl_int set_scalar(cl_kernel kernel, cl_uint at, int dp, double value)
+{
     cl_float narrow = (cl_float)value;
     cl_double wide = value;
 
@@ -131,7 +139,8 @@ static cl_int set_scalar(cl_kernel kernel, cl_uint at, int dp, double value) {
 
 /* Operations per second of one kernel of measure/rates.cl in one shape */
 static gravel_status rate_of_shape(gravel_context *context, int device, const char *name, int dp, const shape *s,
-                                   double *rate) {
+                                   double *rate)
+{
     static const double fma_values[4] = {0.5, 0.03, 0.875, 0.125}, rsqrt_values[2] = {1.7, 0.2};
     const int fma = strcmp(name, "gv_rate_fma") == 0, n_values = fma ? 4 : 2;
     bench b = {context, device, NULL, s->global, s->local, (cl_uint)n_values + 1};
@@ -171,7 +180,8 @@ static gravel_status rate_of_shape(gravel_context *context, int device, const ch
 }
 
 /* The best over the numbers of chains that suit the type: CPUs differ in pipes and registers. */
-static gravel_status measure_rate(gravel_context *context, int device, const char *name, int dp, double *rate) {
+static gravel_status measure_rate(gravel_context *context, int device, const char *name, int dp, double *rate)
+{
     static const int chains[2][2] = {{8, 0}, {12, 24}};
     const gravel_device_info *info = &context->device[device].info;
     const int lanes = dp ? info->simd_width_double : info->simd_width_float;
@@ -191,7 +201,8 @@ static gravel_status measure_rate(gravel_context *context, int device, const cha
 }
 
 /* Launch shape and strides for elements of 16 bytes */
-static void shape_copy(bench *b, size_t elements, cl_ulong *item_step, cl_ulong *step, cl_uint *turns) {
+static void shape_copy(bench *b, size_t elements, cl_ulong *item_step, cl_ulong *step, cl_uint *turns)
+{
     const gravel_device_info *info = &b->context->device[b->device].info;
 
     b->local = group_size(info);
@@ -209,7 +220,8 @@ static void shape_copy(bench *b, size_t elements, cl_ulong *item_step, cl_ulong 
 }
 
 /* *bytes: what one launch copies */
-static gravel_status prepare_copy(bench *b, cl_mem buffer[2], size_t *bytes) {
+static gravel_status prepare_copy(bench *b, cl_mem buffer[2], size_t *bytes)
+{
     const gv_device *device = &b->context->device[b->device];
     const cl_uint zero = 0;
     cl_int code = CL_SUCCESS;
@@ -239,7 +251,8 @@ static gravel_status prepare_copy(bench *b, cl_mem buffer[2], size_t *bytes) {
 }
 
 /* Well above the caches, well below the memory */
-static size_t copy_size(const gravel_device_info *info) {
+static size_t copy_size(const gravel_device_info *info)
+{
     uint64_t bytes = (uint64_t)(info->type == GRAVEL_DEVICE_CPU ? 128 : 512) << 20;
 
     while (bytes > 1 << 20 && (bytes > info->max_allocation / 2 || bytes > info->global_memory / 8)) {
@@ -248,7 +261,8 @@ static size_t copy_size(const gravel_device_info *info) {
     return (size_t)bytes;
 }
 
-static gravel_status measure_copy(gravel_context *context, int device, cl_program program, double *bytes_per_s) {
+static gravel_status measure_copy(gravel_context *context, int device, cl_program program, double *bytes_per_s)
+{
     bench b = {context, device, NULL, 0, 0, UINT32_MAX};
     cl_mem buffer[2] = {NULL, NULL};
     double seconds;
@@ -275,14 +289,16 @@ static gravel_status measure_copy(gravel_context *context, int device, cl_progra
     return status;
 }
 
-static int compare_double(const void *a, const void *b) {
+static int compare_double(const void *a, const void *b)
+{
     double x = *(const double *)a, y = *(const double *)b;
 
     return (x > y) - (x < y);
 }
 
 /* Median of enqueue to finished, as the host sees it */
-static gravel_status measure_launch(gravel_context *context, int device, cl_program program, double *seconds) {
+static gravel_status measure_launch(gravel_context *context, int device, cl_program program, double *seconds)
+{
     cl_command_queue queue = context->device[device].queue;
     const size_t one = 1;
     double times[LAUNCHES];
@@ -320,7 +336,8 @@ static gravel_status measure_launch(gravel_context *context, int device, cl_prog
                               : gv_fail_cl(code, "an empty kernel cannot run on %s", context->device[device].info.name);
 }
 
-static gravel_status measure_all(gravel_context *context, int device, gravel_device_facts *facts) {
+static gravel_status measure_all(gravel_context *context, int device, gravel_device_facts *facts)
+{
     const gravel_device_info *info = &context->device[device].info;
     cl_program program;
     char options[64];
@@ -345,7 +362,8 @@ static gravel_status measure_all(gravel_context *context, int device, gravel_dev
     return status;
 }
 
-gravel_status gravel_context_measure(gravel_context *context, int device, int stored, gravel_device_facts *facts) {
+gravel_status gravel_context_measure(gravel_context *context, int device, int stored, gravel_device_facts *facts)
+{
     if (!context || !facts) {
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_context_measure: context and facts must not be NULL");
     }

@@ -8,9 +8,8 @@
 #include "host/device.h"
 #include "host/files.h"
 
-/* On PoCL, kernels with reqd_work_group_size are compiled to machine code when their binary is fetched, so that a program
- * from the cache directory starts at once; others are compiled for any size then, and again for each size at run time.
- */
+/* On PoCL a stored binary holds machine code for any group size; at the first launch of a size PoCL adds code for that
+ * size, which it keeps in a cache of its own.  With both caches filled a first launch takes no longer than the others. */
 
 /* Every program is built with these; what else a kernel needs comes with its own options. */
 #define STANDARD_OPTIONS "-cl-std=CL1.2"
@@ -26,7 +25,8 @@ struct gv_program_table {
     built *first;
 };
 
-static char *get_log(cl_program program, cl_device_id id) {
+static char *get_log(cl_program program, cl_device_id id)
+{
     size_t size = 0;
     char *log = NULL;
 
@@ -40,7 +40,8 @@ static char *get_log(cl_program program, cl_device_id id) {
 }
 
 cl_int gv_program_compile(gravel_context *context, int device, const char *text, const char *options,
-                          cl_program *program, char **log) {
+                          cl_program *program, char **log)
+{
     cl_int code;
     cl_device_id id = context->device[device].id;
 
@@ -61,7 +62,8 @@ cl_int gv_program_compile(gravel_context *context, int device, const char *text,
 }
 
 /* A log of ten thousand lines helps nobody: the first errors count, and the last lines sum up. */
-static void shorten(char *log) {
+static void shorten(char *log)
+{
     const size_t head = 24000, tail = 8000;
     size_t length = strlen(log);
 
@@ -72,8 +74,8 @@ static void shorten(char *log) {
     }
 }
 
-static gravel_status fail_build(const gv_device *device, const char *file, const char *options, cl_int code,
-                                char *log) {
+static gravel_status fail_build(const gv_device *device, const char *file, const char *options, cl_int code, char *log)
+{
     if (log) {
         shorten(log);
     }
@@ -85,7 +87,8 @@ static gravel_status fail_build(const gv_device *device, const char *file, const
     return gv_fail_cl(code, "kernels/%s with options '%s' cannot be built on %s", file, options, device->info.name);
 }
 
-static void program_key(const gv_device *device, const char *text, const char *options, gv_digest *key) {
+static void program_key(const gv_device *device, const char *text, const char *options, gv_digest *key)
+{
     gv_hasher hasher;
 
     gv_hash_start(&hasher);
@@ -97,7 +100,8 @@ static void program_key(const gv_device *device, const char *text, const char *o
 }
 
 /* The binary of the program's one device; malloc'd, NULL where there is none */
-static unsigned char *get_binary(cl_program program, size_t *size) {
+static unsigned char *get_binary(cl_program program, size_t *size)
+{
     cl_uint n = 0;
 
     *size = 0;
@@ -128,7 +132,8 @@ static unsigned char *get_binary(cl_program program, size_t *size) {
     return found;
 }
 
-static cl_program from_cache(gravel_context *context, int device, const gv_digest *key, const char *options) {
+static cl_program from_cache(gravel_context *context, int device, const gv_digest *key, const char *options)
+{
     unsigned char *data;
     size_t size;
     cl_int code, state = CL_SUCCESS;
@@ -152,7 +157,8 @@ static cl_program from_cache(gravel_context *context, int device, const gv_diges
 }
 
 static gravel_status compile(gravel_context *context, int device, const char *file, const char *text,
-                             const char *options, const gv_digest *key, cl_program *program) {
+                             const char *options, const gv_digest *key, cl_program *program)
+{
     char *log;
     size_t size;
 
@@ -174,7 +180,8 @@ static gravel_status compile(gravel_context *context, int device, const char *fi
     return GRAVEL_OK;
 }
 
-static built *find_request(gravel_context *context, const char *request) {
+static built *find_request(gravel_context *context, const char *request)
+{
     for (built *b = context->programs ? context->programs->first : NULL; b; b = b->next) {
         if (strcmp(b->request, request) == 0) {
             return b;
@@ -183,7 +190,8 @@ static built *find_request(gravel_context *context, const char *request) {
     return NULL;
 }
 
-static built *find_key(gravel_context *context, const gv_digest *key) {
+static built *find_key(gravel_context *context, const gv_digest *key)
+{
     for (built *b = context->programs ? context->programs->first : NULL; b; b = b->next) {
         if (memcmp(b->key.byte, key->byte, sizeof key->byte) == 0) {
             return b;
@@ -193,7 +201,8 @@ static built *find_key(gravel_context *context, const gv_digest *key) {
 }
 
 /* Takes `request` over, whatever happens. */
-static gravel_status remember(gravel_context *context, char *request, const gv_digest *key, cl_program program) {
+static gravel_status remember(gravel_context *context, char *request, const gv_digest *key, cl_program program)
+{
     built *b = calloc(1, sizeof *b);
 
     if (!context->programs) {
@@ -213,7 +222,8 @@ static gravel_status remember(gravel_context *context, char *request, const gv_d
 }
 
 static gravel_status get_program(gravel_context *context, int device, const char *file, const char *options,
-                                 char *request, cl_program *program) {
+                                 char *request, cl_program *program)
+{
     char *text;
     gv_digest key;
 
@@ -255,7 +265,8 @@ static gravel_status get_program(gravel_context *context, int device, const char
 }
 
 gravel_status gv_program_get(gravel_context *context, int device, const char *file, const char *options,
-                             cl_program *program) {
+                             cl_program *program)
+{
     const gv_device *target = &context->device[device];
 
     *program = NULL;
@@ -278,7 +289,8 @@ gravel_status gv_program_get(gravel_context *context, int device, const char *fi
     return status;
 }
 
-void gv_program_table_release(gravel_context *context) {
+void gv_program_table_release(gravel_context *context)
+{
     built *next;
 
     if (!context->programs) {

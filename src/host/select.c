@@ -7,12 +7,14 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *type_name(gravel_device_type type) {
+static const char *type_name(gravel_device_type type)
+{
     return type == GRAVEL_DEVICE_GPU ? "gpu" : type == GRAVEL_DEVICE_CPU ? "cpu" : "accelerator";
 }
 
 /* "is" + the list of what is there, one device a line */
-static gravel_status fail_list(const gravel_device_info *list, int count, const char *why, const char *what) {
+static gravel_status fail_list(const gravel_device_info *list, int count, const char *why, const char *what)
+{
     size_t size = 64 + (size_t)count * (2 * GRAVEL_NAME_SIZE + 64), used = 0;
     char *text = malloc(size);
 
@@ -29,7 +31,8 @@ static gravel_status fail_list(const gravel_device_info *list, int count, const 
     return status;
 }
 
-static int contains(const char *text, const char *part) {
+static int contains(const char *text, const char *part)
+{
     size_t length = strlen(part);
 
     for (; *text; text++) {
@@ -41,14 +44,16 @@ static int contains(const char *text, const char *part) {
 }
 
 /* How good a device is as the default: its type first, then its size. */
-static double merit(const gravel_device_info *info) {
+static double merit(const gravel_device_info *info)
+{
     double type = info->type == GRAVEL_DEVICE_GPU ? 2 : info->type == GRAVEL_DEVICE_ACCELERATOR ? 1 : 0;
 
     return type * 1e12 + (double)info->compute_units * (info->clock_mhz > 0 ? info->clock_mhz : 1000);
 }
 
 /* Compute units of a device that earlier choices leave: a whole device leaves none. */
-static int units_left(const gravel_device_info *info, int index, const gv_choice *choice, int n) {
+static int units_left(const gravel_device_info *info, int index, const gv_choice *choice, int n)
+{
     int left = info->compute_units;
 
     for (int i = 0; i < n; i++) {
@@ -59,11 +64,13 @@ static int units_left(const gravel_device_info *info, int index, const gv_choice
     return left;
 }
 
-static int is_number(const char *text) {
+static int is_number(const char *text)
+{
     return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
-static int matches(const gravel_device_info *info, const char *word) {
+static int matches(const gravel_device_info *info, const char *word)
+{
     for (int type = GRAVEL_DEVICE_CPU; type <= GRAVEL_DEVICE_ACCELERATOR; type++) {
         if (strcasecmp(word, type_name((gravel_device_type)type)) == 0) {
             return (int)info->type == type;
@@ -75,7 +82,8 @@ static int matches(const gravel_device_info *info, const char *word) {
 /* The best device that the word means with as many units left (0: all of them); an index means its device even so.
  * -1: none. */
 static int find(const char *word, int units, const gravel_device_info *list, int count, const gv_choice *taken,
-                int n_taken) {
+                int n_taken)
+{
     int best = -1;
 
     if (is_number(word)) {
@@ -93,7 +101,8 @@ static int find(const char *word, int units, const gravel_device_info *list, int
 }
 
 /* Splits "cpu:4" into word and number; 0 where there is no such ending. */
-static int split_units(char *word, int *units) {
+static int split_units(char *word, int *units)
+{
     char *colon = strrchr(word, ':');
 
     if (!colon || !is_number(colon + 1)) {
@@ -104,7 +113,8 @@ static int split_units(char *word, int *units) {
     return 1;
 }
 
-static gravel_status select_word(char *word, const gravel_device_info *list, int count, gv_choice *choice, int *n) {
+static gravel_status select_word(char *word, const gravel_device_info *list, int count, gv_choice *choice, int *n)
+{
     int units = 0, part = 0;
 
     /* a name may hold a colon itself, so the whole word comes first */
@@ -143,7 +153,8 @@ static gravel_status select_word(char *word, const gravel_device_info *list, int
     return GRAVEL_OK;
 }
 
-static char *trim(char *word) {
+static char *trim(char *word)
+{
     while (isspace((unsigned char)*word)) {
         word++;
     }
@@ -153,7 +164,8 @@ static char *trim(char *word) {
     return word;
 }
 
-static void select_best(const gravel_device_info *list, int count, gv_choice *choice) {
+static void select_best(const gravel_device_info *list, int count, gv_choice *choice)
+{
     choice->index = 0;
     choice->compute_units = 0;
     for (int i = 1; i < count; i++) {
@@ -164,7 +176,8 @@ static void select_best(const gravel_device_info *list, int count, gv_choice *ch
 }
 
 gravel_status gv_device_select(const char *selection, const gravel_device_info *list, int count,
-                               gv_choice choice[GV_MAX_CHOICES], int *n_choices) {
+                               gv_choice choice[GV_MAX_CHOICES], int *n_choices)
+{
     gravel_status status = GRAVEL_OK;
 
     *n_choices = 0;

@@ -19,7 +19,8 @@ typedef struct reader {
     char seen[MAX_FILES][MAX_NAME];
 } reader;
 
-static gravel_status append(reader *r, const char *text, size_t size) {
+static gravel_status append(reader *r, const char *text, size_t size)
+{
     if (r->used + size + 1 > r->room) {
         size_t more = 2 * (r->used + size) + 4096;
         char *grown = realloc(r->text, more);
@@ -35,7 +36,8 @@ static gravel_status append(reader *r, const char *text, size_t size) {
     return GRAVEL_OK;
 }
 
-static gravel_status append_mark(reader *r, int line, const char *file) {
+static gravel_status append_mark(reader *r, int line, const char *file)
+{
     char mark[MAX_NAME + 32];
     int n = snprintf(mark, sizeof mark, "#line %d \"%s\"\n", line, file);
 
@@ -43,7 +45,8 @@ static gravel_status append_mark(reader *r, int line, const char *file) {
 }
 
 /* `from` (may be NULL) and `line` say which include line asks */
-static gravel_status fail_at(const char *from, int line, const char *why, const char *file) {
+static gravel_status fail_at(const char *from, int line, const char *why, const char *file)
+{
     if (from) {
         return gv_fail(GRAVEL_ERR_FILE, "kernels/%s:%d: include of \"%s\": %s", from, line, file, why);
     }
@@ -51,12 +54,14 @@ static gravel_status fail_at(const char *from, int line, const char *why, const 
 }
 
 /* Names stay inside the folder, and go into #line marks as they are. */
-static int is_proper_name(const char *name) {
+static int is_proper_name(const char *name)
+{
     return name[0] != '\0' && name[0] != '/' && strlen(name) < MAX_NAME && !strstr(name, "..") &&
            !strpbrk(name, "\"\\\n\r");
 }
 
-static const gv_kernel_file *find_embedded(const char *name) {
+static const gv_kernel_file *find_embedded(const char *name)
+{
     for (int i = 0; i < gv_kernel_file_count; i++) {
         if (strcmp(gv_kernel_files[i].name, name) == 0) {
             return &gv_kernel_files[i];
@@ -67,7 +72,8 @@ static const gv_kernel_file *find_embedded(const char *name) {
 
 /* `*owned` is what to free afterwards */
 static gravel_status load(const reader *r, const char *name, const char *from, int line, const char **text,
-                          char **owned) {
+                          char **owned)
+{
     *owned = NULL;
     *text = NULL;
     if (!r->folder) {
@@ -95,7 +101,8 @@ static gravel_status load(const reader *r, const char *name, const char *from, i
 }
 
 /* Is this line #include "name"?  1 yes, 0 no, -1 it cannot be read */
-static int parse_include(const char *line, size_t length, char name[MAX_NAME]) {
+static int parse_include(const char *line, size_t length, char name[MAX_NAME])
+{
     const char *p = line, *end = line + length;
 
     p += strspn(p, " \t");
@@ -121,7 +128,8 @@ static int parse_include(const char *line, size_t length, char name[MAX_NAME]) {
     return 1;
 }
 
-static int is_seen(const reader *r, const char *name) {
+static int is_seen(const reader *r, const char *name)
+{
     for (int i = 0; i < r->n_files; i++) {
         if (strcmp(r->seen[i], name) == 0) {
             return 1;
@@ -130,7 +138,8 @@ static int is_seen(const reader *r, const char *name) {
     return 0;
 }
 
-static int is_open(const reader *r, const char *name) {
+static int is_open(const reader *r, const char *name)
+{
     for (int i = 0; i < r->depth; i++) {
         if (strcmp(r->open[i], name) == 0) {
             return 1;
@@ -141,7 +150,8 @@ static int is_open(const reader *r, const char *name) {
 
 static gravel_status add_file(reader *r, const char *name, const char *from, int line);
 
-static gravel_status add_text(reader *r, const char *text, const char *name) {
+static gravel_status add_text(reader *r, const char *text, const char *name)
+{
     char wanted[MAX_NAME];
     int line = 1;
     gravel_status status = append_mark(r, 1, name);
@@ -169,7 +179,8 @@ static gravel_status add_text(reader *r, const char *text, const char *name) {
     return status;
 }
 
-static gravel_status add_file(reader *r, const char *name, const char *from, int line) {
+static gravel_status add_file(reader *r, const char *name, const char *from, int line)
+{
     const char *text;
     char *owned;
 
@@ -196,7 +207,8 @@ static gravel_status add_file(reader *r, const char *name, const char *from, int
     return status;
 }
 
-gravel_status gv_source_flatten(const char *kernel_dir, const char *file, char **text) {
+gravel_status gv_source_flatten(const char *kernel_dir, const char *file, char **text)
+{
     reader *r = calloc(1, sizeof *r);
 
     *text = NULL;
@@ -214,11 +226,13 @@ gravel_status gv_source_flatten(const char *kernel_dir, const char *file, char *
     return status;
 }
 
-gravel_status gv_program_source(gravel_context *context, const char *file, char **text) {
+gravel_status gv_program_source(gravel_context *context, const char *file, char **text)
+{
     return gv_source_flatten(context->kernel_dir, file, text);
 }
 
-gravel_status gv_program_version(gravel_context *context, const char *file, char digest[17]) {
+gravel_status gv_program_version(gravel_context *context, const char *file, char digest[17])
+{
     char *text;
     gv_hasher hasher;
     gv_digest whole;

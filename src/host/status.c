@@ -17,14 +17,16 @@ static _Thread_local message last;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 
-static void make_key(void) {
+static void make_key(void)
+{
     /* without a key a thread's long message stays allocated after the thread: no reason to fail */
     if (pthread_key_create(&key, free) != 0) {
         key = (pthread_key_t)-1;
     }
 }
 
-static void set_heap(char *text) {
+static void set_heap(char *text)
+{
     pthread_once(&key_once, make_key);
     free(last.heap);
     last.heap = text;
@@ -33,7 +35,8 @@ static void set_heap(char *text) {
     }
 }
 
-static void set_message(const char *text, size_t length) {
+static void set_message(const char *text, size_t length)
+{
     char *copy = length < sizeof last.place ? NULL : malloc(length + 1);
 
     if (copy) {
@@ -46,11 +49,13 @@ static void set_message(const char *text, size_t length) {
     }
 }
 
-const char *gravel_version(void) {
+const char *gravel_version(void)
+{
     return GRAVEL_VERSION;
 }
 
-const char *gravel_status_name(gravel_status status) {
+const char *gravel_status_name(gravel_status status)
+{
     switch (status) {
 #define NAME(code, name, text) \
     case GRAVEL_##name:        \
@@ -61,7 +66,8 @@ const char *gravel_status_name(gravel_status status) {
     return "unknown status";
 }
 
-const char *gravel_status_text(gravel_status status) {
+const char *gravel_status_text(gravel_status status)
+{
     switch (status) {
 #define TEXT(code, name, text) \
     case GRAVEL_##name:        \
@@ -72,13 +78,15 @@ const char *gravel_status_text(gravel_status status) {
     return "not a status of gravel";
 }
 
-const char *gravel_error_message(void) {
+const char *gravel_error_message(void)
+{
     return last.heap ? last.heap : last.place;
 }
 
 /* The arguments may point into the present message ("%s: ...", gravel_error_message()), so the new text is complete
  * before the old one goes. */
-static void set_formatted(const char *format, va_list arguments, const char *tail) {
+static void set_formatted(const char *format, va_list arguments, const char *tail)
+{
     char place[1024];
     char *text = place;
     va_list again;
@@ -107,7 +115,8 @@ static void set_formatted(const char *format, va_list arguments, const char *tai
     }
 }
 
-gravel_status gv_fail(gravel_status status, const char *format, ...) {
+gravel_status gv_fail(gravel_status status, const char *format, ...)
+{
     va_list arguments;
 
     va_start(arguments, format);
@@ -117,7 +126,8 @@ gravel_status gv_fail(gravel_status status, const char *format, ...) {
 }
 
 /* What a code means for the caller; everything else is ERR_OPENCL. */
-static gravel_status cl_status(cl_int code) {
+static gravel_status cl_status(cl_int code)
+{
     switch (code) {
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
     case CL_INVALID_BUFFER_SIZE: /* above the device's largest allocation */
@@ -149,7 +159,8 @@ static gravel_status cl_status(cl_int code) {
     }
 }
 
-gravel_status gv_fail_cl(cl_int code, const char *what, ...) {
+gravel_status gv_fail_cl(cl_int code, const char *what, ...)
+{
     const char *name = gv_cl_error_name(code);
     char tail[80];
     va_list arguments;
@@ -165,7 +176,8 @@ gravel_status gv_fail_cl(cl_int code, const char *what, ...) {
     return cl_status(code);
 }
 
-const char *gv_cl_error_name(cl_int code) {
+const char *gv_cl_error_name(cl_int code)
+{
     switch (code) {
 #define CODE(name) \
     case name:     \
