@@ -11,11 +11,13 @@ case prints before its mark is the reason of a failure or a skip.  A program tha
 with an error without a failed case counts as one failure.
 
 The programs see: GRAVEL_SOURCE_DIR, GRAVEL_BUILD_DIR, GRAVEL_PROGRAM (the built `gravel`), GRAVEL_TEST_QUICK=1 with
---quick.  Caches, profiles and HOME are folders under BUILD/run, so that nothing of the user is read or written.
+--quick.  Caches, profiles and HOME are folders under BUILD/run, so that nothing of the user is read or written; TMPDIR
+is a folder of this run alone.
 
 Exit status 0 if nothing failed and something ran.  The last line is "N passed, N failed, N skipped".
 """
 import argparse
+import atexit
 import json
 import os
 import re
@@ -23,6 +25,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -66,7 +69,7 @@ def environment(build, quick):
     env = dict(os.environ)
     run = os.path.join(build, "run")
     folders = {"HOME": "home", "XDG_CACHE_HOME": "cache", "XDG_DATA_HOME": "data", "GRAVEL_CACHE_DIR": "cache/gravel",
-               "GRAVEL_PROFILE_DIR": "data/gravel", "POCL_CACHE_DIR": "cache/pocl", "TMPDIR": "tmp"}
+               "GRAVEL_PROFILE_DIR": "data/gravel", "POCL_CACHE_DIR": "cache/pocl"}
     for name, folder in folders.items():
         path = os.path.join(run, folder)
         os.makedirs(path, exist_ok=True)
@@ -188,6 +191,9 @@ def main():
         return 0
 
     env = environment(build, args.quick)
+    scratch = tempfile.mkdtemp(prefix="gravel-")
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    env["TMPDIR"] = scratch
     logs = os.path.join(build, "test-logs")
     os.makedirs(logs, exist_ok=True)
     total = {"passed": 0, "failed": 0, "skipped": 0}
@@ -219,7 +225,6 @@ def main():
     if args.json:
         with open(args.json, "w", encoding="utf-8") as handle:
             json.dump({"total": total, "seconds": time.monotonic() - begin, "cases": record}, handle, indent=1)
-    shutil.rmtree(os.path.join(build, "run", "tmp"), ignore_errors=True)
     print("%d passed, %d failed, %d skipped" % (total["passed"], total["failed"], total["skipped"]))
     return 0 if record and not total["failed"] else 1
 

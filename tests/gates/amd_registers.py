@@ -11,7 +11,8 @@ largest number of sinks only.  The figures are those of the assembly's own metad
   lds         bytes of local memory a group
   waves       waves per SIMD unit that the registers allow (the compiler's "Occupancy")
   scratch     bytes of private memory a work-item: spills, or arrays that did not become registers
-  spills      registers that were spilled (vector + scalar)
+  spills      vector registers that were spilled to memory
+  sgpr_moves  scalar registers that were moved into lanes of a vector register; costs an instruction, no memory
 """
 import argparse
 import concurrent.futures
@@ -67,7 +68,7 @@ def parse_assembly(text):
         name = re.search(r"^ *\.name: +(gv_\w+)$", block, re.M).group(1)
         kernels.append({"kernel": name, "vgpr": number("vgpr_count"), "sgpr": number("sgpr_count"),
                         "lds": number("group_segment_fixed_size"), "scratch": number("private_segment_fixed_size"),
-                        "spills": number("vgpr_spill_count") + number("sgpr_spill_count"),
+                        "spills": number("vgpr_spill_count"), "sgpr_moves": number("sgpr_spill_count"),
                         "waves": waves.get(name, 0)})
     return kernels
 
@@ -142,7 +143,8 @@ def spilled(row):
 
 
 def write(rows, build):
-    columns = ("target", "clang", "variant", "sinks", "kernel", "vgpr", "sgpr", "lds", "waves", "scratch", "spills")
+    columns = ("target", "clang", "variant", "sinks", "kernel", "vgpr", "sgpr", "lds", "waves", "scratch", "spills",
+               "sgpr_moves")
     widths = [max(len(c), max([len(str(r[c])) for r in rows] or [0])) for c in columns]
     lines = ["  ".join(c.ljust(w) for c, w in zip(columns, widths)).rstrip()]
     for row in rows:
