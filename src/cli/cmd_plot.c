@@ -84,7 +84,7 @@ static void lower(figure *f, int line, double x, double y) {
 }
 
 static int wanted(const gv_tlog_record *r, const plot_options *o, const gv_task *task, int any_sinks) {
-    return r->outcome.status == GV_OUTCOME_OK && !r->outcome.stopped && r->task.sources == task->sources &&
+    return r->outcome.status == GV_OUTCOME_OK && r->task.sources == task->sources &&
            strcmp(r->task.variant.name, task->variant.name) == 0 && r->task.variant.features == task->variant.features &&
            (any_sinks || r->task.sinks == task->sinks) && (o->variant == NULL || strcmp(o->variant, task->variant.name) == 0);
 }
@@ -176,7 +176,7 @@ static void script_threads(FILE *out, const gv_tlog *log, const gv_task *task, c
     put_data(out, f);
     put_title(out, log, what);
     fprintf(out, "set xlabel 'threads / work-items per group'\nset ylabel 'kernel time / ms'\nset logscale x 2\n"
-                 "set grid\nset key outside right title 'blocks per\\ncompute unit'\nset yrange [0:*]\nset xtics (");
+                 "set grid\nset key outside right title \"blocks per\\ncompute unit\"\nset yrange [0:*]\nset xtics (");
     for (int x = 0; x < f->n_x; x++) {
         fprintf(out, "%s\"%g\" %g", x > 0 ? ", " : "", f->x[x], f->x[x]);
     }
@@ -196,8 +196,8 @@ static void script_sinks(FILE *out, const gv_tlog *log, const gv_task *task, con
     put_title(out, log, what);
     fprintf(out, "set xlabel 'active sinks'\nset ylabel 'kernel time / us'\nset grid\nset key top left\nset xrange [0:%g]\n"
                  "set yrange [0:*]\nset xtics 32\n"
-                 "plot $d1 using 1:2 with linespoints pt 5 ps 0.8 lw 2 title 'without the 2D split', "
-                 "$d0 using 1:2 with linespoints pt 7 ps 0.8 lw 2 title 'with the 2D split', "
+                 "plot $d1 using 1:2 with linespoints pt 4 ps 1.4 lw 4 title 'without the 2D split', "
+                 "$d0 using 1:2 with linespoints pt 7 ps 0.7 lw 1.5 title 'with the 2D split', "
                  "%.9g*x lw 1 lc rgb 'black' title 'line through (0,0) and (%g, T)', "
                  "1.5*%.9g*x dt 2 lc rgb 'gray40' title '1.5 times the line'\n",
             x, y / x, x, y / x);

@@ -60,6 +60,21 @@ static void add_curve(report *r, const gv_recording *recording, const gv_simulat
     r->plot = grown;
 }
 
+/* gnuplot reads titles between double quotes. */
+static void add_title(report *r, const gv_recording *recording) {
+    char name[sizeof recording->name], *grown;
+
+    snprintf(name, sizeof name, "%s", recording->name);
+    for (char *c = name; *c != '\0'; c++) {
+        *c = *c == '"' || *c == '\\' ? ' ' : *c;
+    }
+    grown = r->plot != NULL ? gv_format("%stitle%d = \"%s: %zu points, median of %d seeds\"\n", r->plot, r->n_recordings,
+                                        name, recording->domain.n_points, r->seeds)
+                            : NULL;
+    free(r->plot);
+    r->plot = grown;
+}
+
 static gravel_status simulate_one(report *r, const gv_recording *recording) {
     gravel_status status = GRAVEL_OK;
     gv_simulated *result = malloc(sizeof *result);
@@ -67,6 +82,9 @@ static gravel_status simulate_one(report *r, const gv_recording *recording) {
 
     if (result == NULL) {
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a simulation");
+    }
+    if (r->options->plot != NULL) {
+        add_title(r, recording);
     }
     gv_table_start(&table, "strategy|found after 15 % of the evaluations|evaluations to 98 %|part");
     for (const gv_strategy *s = gv_strategies; s->name != NULL && status == GRAVEL_OK; s++) {
@@ -136,8 +154,8 @@ static gravel_status plot(const report *r) {
                              r->plot != NULL ? r->plot : "", r->n_recordings);
 
     for (int i = 0; i < r->n_recordings && script != NULL; i++) {
-        char *grown = gv_format("%sset arrow 1 from 15,70 to 15,100.5 nohead dt 2 lc rgb 'gray'\nplot 98 dt 2 lc rgb 'gray' notitle",
-                                script);
+        char *grown = gv_format("%sset title title%d noenhanced\nset arrow 1 from 15,70 to 15,100.5 nohead dt 2 lc rgb 'gray'\n"
+                                "plot 98 dt 2 lc rgb 'gray' notitle", script, i);
 
         for (const gv_strategy *s = gv_strategies; s->name != NULL && grown != NULL; s++) {
             free(script);
