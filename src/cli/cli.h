@@ -28,12 +28,14 @@ int gv_cli_exit_code(gravel_status status);
     {.name = "verbose", .letter = 'v', .kind = GV_OPT_FLAG, .offset = offsetof(type, verbose),                         \
      .help = "say what is compiled, cached and chosen"}
 #define GV_OPT_JSON(type)                                                                                              \
-    {.name = "json", .kind = GV_OPT_FLAG, .offset = offsetof(type, json), .help = "JSON on standard output, not a table"}
+    {.name = "json", .kind = GV_OPT_FLAG, .offset = offsetof(type, json),                                              \
+     .help = "JSON on standard output, not a table"}
 #define GV_OPT_NO_FP64(type)                                                                                           \
     {.name = "no-fp64", .kind = GV_OPT_FLAG, .offset = offsetof(type, no_fp64),                                        \
      .help = "behave as if the device had no double precision"}
 
-/* device NULL: the best one.  The log (what is compiled, which profile) goes to stderr with `verbose`; warnings always. */
+/* device NULL: the best one.  The log (what is compiled, which profile) goes to stderr with `verbose`; warnings
+ * always. */
 gravel_status gv_cli_context(gravel_context **context, const char *device, int no_fp64, int verbose);
 
 /* ------------------------------------------------------------ interrupt */
@@ -83,6 +85,6 @@ void gv_json_stamp(cJSON *object); /* gravel version and date (UTC) */
 gravel_status gv_cli_flush(void);
 
 extern const gv_command gv_cmd_tune, gv_cmd_profiles[], gv_cmd_plot[];
-extern const gv_command gv_cmd_devices, gv_cmd_ic[], gv_cmd_check, gv_cmd_force, gv_cmd_bench_direct, gv_cmd_demo;
+extern const gv_command gv_cmd_devices, gv_cmd_ic[], gv_cmd_check, gv_cmd_force, gv_cmd_bench_direct, gv_cmd_bench_tree, gv_cmd_demo;
 
 #endif

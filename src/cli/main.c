@@ -7,8 +7,9 @@
 static const char *const about =
     "gravel " GRAVEL_VERSION ": gravitational N-body forces on any OpenCL device\n\n";
 
-int main(int argc, char **argv) {
-    const gv_command bench[] = {gv_cmd_bench_direct, {.name = NULL}};
+int main(int argc, char **argv)
+{
+    const gv_command bench[] = {gv_cmd_bench_direct, gv_cmd_bench_tree, {.name = NULL}};
     const gv_command table[] = {
         gv_cmd_devices,
         {.name = "ic", .summary = "make initial conditions", .sub = gv_cmd_ic},
