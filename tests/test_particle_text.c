@@ -1,5 +1,5 @@
-/* Particles as text: numbers are read and written correctly rounded, errors name line and column, an old file survives a
- * failed write. */
+/* Particles as text: numbers are read and written correctly rounded, errors name line and column, an old file survives
+ * a failed write. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,7 +19,8 @@
 
 static char folder[64];
 
-static const char *in_folder(const char *name) {
+static const char *in_folder(const char *name)
+{
     static char path[2][160];
     static int turn;
     turn ^= 1;
@@ -27,7 +28,8 @@ static const char *in_folder(const char *name) {
     return path[turn];
 }
 
-static const char *write_file(const char *text, size_t size) {
+static const char *write_file(const char *text, size_t size)
+{
     const char *path = in_folder("in.txt");
     FILE *f = fopen(path, "wb");
     assert_non_null(f);
@@ -36,7 +38,8 @@ static const char *write_file(const char *text, size_t size) {
     return path;
 }
 
-static uint64_t next_random(uint64_t *state) {
+static uint64_t next_random(uint64_t *state)
+{
     uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -45,7 +48,8 @@ static uint64_t next_random(uint64_t *state) {
 
 /* ---------------------------------------------------------------- numbers */
 
-static void check_same_as_library(double value) {
+static void check_same_as_library(double value)
+{
     char text[64], expected[64], *end;
     end = gv_decimal_write(text, value);
     *end = '\0';
@@ -57,7 +61,8 @@ static void check_same_as_library(double value) {
     assert_memory_equal(&back, &value, sizeof back);
 }
 
-static void test_write_equals_library(void **state) {
+static void test_write_equals_library(void **state)
+{
     (void)state;
     uint64_t seed = 1;
     for (int i = 0; i < 200000; i++) { /* all bit patterns of finite numbers */
@@ -74,15 +79,39 @@ static void test_write_equals_library(void **state) {
         check_same_as_library(-ldexp(unit, (int)(next_random(&seed) % 240) - 120));
         check_same_as_library((double)(next_random(&seed) % 100000) / 1000);
     }
-    const double edge[] = {0.0, -0.0, 1, 10, 9.9999999999999999e22, 1e22, 1e23, 1e15, 1e16, 1e17, 0.1, 1e-5, 1e-11, 1e-12,
-                           9.9999999999999995e-12, 1e43, 1e44, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308,
-                           0.5, 0.3, 123456789012345678.0, 9007199254740993.0, 99999999999999999.0, 0x1p-1022};
+    const double edge[] = {0.0,
+                           -0.0,
+                           1,
+                           10,
+                           9.9999999999999999e22,
+                           1e22,
+                           1e23,
+                           1e15,
+                           1e16,
+                           1e17,
+                           0.1,
+                           1e-5,
+                           1e-11,
+                           1e-12,
+                           9.9999999999999995e-12,
+                           1e43,
+                           1e44,
+                           5e-324,
+                           2.2250738585072014e-308,
+                           1.7976931348623157e308,
+                           0.5,
+                           0.3,
+                           123456789012345678.0,
+                           9007199254740993.0,
+                           99999999999999999.0,
+                           0x1p-1022};
     for (size_t i = 0; i < sizeof edge / sizeof edge[0]; i++) {
         check_same_as_library(edge[i]);
     }
 }
 
-static void check_read(const char *text) {
+static void check_read(const char *text)
+{
     double value, expected;
     char *end;
     expected = strtod(text, &end);
@@ -94,7 +123,8 @@ static void check_read(const char *text) {
     }
 }
 
-static void test_read_equals_library(void **state) {
+static void test_read_equals_library(void **state)
+{
     (void)state;
     char text[128];
     uint64_t seed = 7;
@@ -106,7 +136,7 @@ static void test_read_equals_library(void **state) {
         snprintf(text, sizeof text, "%u.%017llu", (unsigned)(digits % 1000), (unsigned long long)(digits / 200));
         check_read(text);
     }
-    /* Halfway cases: 2^53 + 1 lies between two doubles and goes to the even one; a digit far behind decides otherwise. */
+    /* Halfway cases: 2^53 + 1 lies between two doubles and goes to the even one; a digit far behind decides else. */
     static const char *const hard[] = {
         "9007199254740993", "9007199254740993.0", "9007199254740993.00000000000000000000001", "9007199254740995",
         "1.00000000000000011102230246251565404", "1.00000000000000011102230246251565405", "0", "-0", "+5", "5.", ".5",
@@ -129,7 +159,8 @@ static void test_read_equals_library(void **state) {
 
 /* --------------------------------------------------------------- the files */
 
-static void check_accepts(const char *text, size_t count, int columns) {
+static void check_accepts(const char *text, size_t count, int columns)
+{
     gv_particles p;
     gravel_status status = gv_particles_read_text(&p, write_file(text, strlen(text)));
     if (status != GRAVEL_OK) {
@@ -140,18 +171,21 @@ static void check_accepts(const char *text, size_t count, int columns) {
     gv_particles_free(&p);
 }
 
-static void test_forms_of_lines(void **state) {
+static void test_forms_of_lines(void **state)
+{
     (void)state;
     check_accepts("1 1 2 3 4\n", 1, 5);
     check_accepts("1 1 2 3 4", 1, 5);
     check_accepts("# id m x y z\r\n\r\n  1\t1 2 3 4 \r\n2 1 2 3 5 # the second\r\n\r\n", 2, 5);
     check_accepts("\xef\xbb\xbf# with a mark\n1 1 2 3 4 5 6 7\n", 1, 8);
     check_accepts("\xef\xbb\xbf" "1 1 2 3 4 5 6 7\n", 1, 8);
-    check_accepts("-2147483648 1 2 3 4 5 6 7 8 9 10\n2147483647 1 2 3 4 5 6 7 8 9 1e1\n+7 0 0 0 0 0 0 0 0 0 -0\n", 3, 11);
+    check_accepts("-2147483648 1 2 3 4 5 6 7 8 9 10\n2147483647 1 2 3 4 5 6 7 8 9 1e1\n+7 0 0 0 0 0 0 0 0 0 -0\n", 3,
+                  11);
     check_accepts("1 1 2 3 4#tight\n", 1, 5);
 }
 
-static void test_values(void **state) {
+static void test_values(void **state)
+{
     (void)state;
     gv_particles p;
     const char *text = "-5 .5 1e-3 -2 +3 4 5 6 7 8 9\n";
@@ -163,7 +197,8 @@ static void test_values(void **state) {
     gv_particles_free(&p);
 }
 
-static void check_refuses(const char *text, size_t size, gravel_status expected, const char *part) {
+static void check_refuses(const char *text, size_t size, gravel_status expected, const char *part)
+{
     gv_particles p;
     assert_int_equal(gv_particles_read_text(&p, write_file(text, size)), expected);
     if (strstr(gravel_error_message(), part) == NULL) {
@@ -175,7 +210,8 @@ static void check_refuses(const char *text, size_t size, gravel_status expected,
 }
 #define REFUSES(text, status, part) check_refuses(text, sizeof(text) - 1, status, part)
 
-static void test_errors_name_the_place(void **state) {
+static void test_errors_name_the_place(void **state)
+{
     (void)state;
     REFUSES("", GRAVEL_ERR_INPUT, "no particles");
     REFUSES("# only a comment\n", GRAVEL_ERR_INPUT, "no particles");
@@ -183,14 +219,16 @@ static void test_errors_name_the_place(void **state) {
     REFUSES("1 1 2 3 4\n2 1 nan 3 4\n", GRAVEL_ERR_INPUT, "line 2, column 5: particle 1: x is not finite: nan");
     REFUSES("1 1 2 3 -Inf\n", GRAVEL_ERR_INPUT, "line 1, column 9: particle 0: z is not finite: -Inf");
     REFUSES("1 1 2 3 1e999\n", GRAVEL_ERR_INPUT, "too large for a double: 1e999");
-    REFUSES("1.0 1 2 3 4\n", GRAVEL_ERR_FORMAT, "line 1, column 1: the first column is the id, a whole number, not 1.0");
+    REFUSES("1.0 1 2 3 4\n", GRAVEL_ERR_FORMAT,
+            "line 1, column 1: the first column is the id, a whole number, not 1.0");
     REFUSES("2147483648 1 2 3 4\n", GRAVEL_ERR_FORMAT, "an id is from -2147483648 to 2147483647");
     REFUSES("-2147483649 1 2 3 4\n", GRAVEL_ERR_FORMAT, "an id is from");
     REFUSES("99999999999999999999999 1 2 3 4\n", GRAVEL_ERR_FORMAT, "an id is from");
     REFUSES("1 1 2 3\n", GRAVEL_ERR_FORMAT, "4 columns; a particle has 5");
     REFUSES("1 1 2 3 4 5\n", GRAVEL_ERR_FORMAT, "6 columns");
     REFUSES("1 1 2 3 4 5 6 7 8 9 10 11\n", GRAVEL_ERR_FORMAT, "line 1, column 24: more than 11 columns");
-    REFUSES("#\n1 1 2 3 4 5 6 7\n2 1 2 3 4\n3 1 2 3 4 5 6 7\n", GRAVEL_ERR_FORMAT, "line 3, column 10: 5 columns where line 2 has 8");
+    REFUSES("#\n1 1 2 3 4 5 6 7\n2 1 2 3 4\n3 1 2 3 4 5 6 7\n", GRAVEL_ERR_FORMAT,
+            "line 3, column 10: 5 columns where line 2 has 8");
     REFUSES("1 1 2 3 4\n2 1 2", GRAVEL_ERR_FORMAT, "truncated");
     REFUSES("1,1,2,3,4\n", GRAVEL_ERR_FORMAT, "the id");
     REFUSES("1 1, 2, 3, 4\n", GRAVEL_ERR_FORMAT, "separated by blanks");
@@ -199,7 +237,8 @@ static void test_errors_name_the_place(void **state) {
     REFUSES("\x7f" "ELF\2\1\1\0\0\0\n", GRAVEL_ERR_FORMAT, "line 1, column 1");
 }
 
-static void test_no_file(void **state) {
+static void test_no_file(void **state)
+{
     (void)state;
     gv_particles p;
     assert_int_equal(gv_particles_read_text(&p, in_folder("missing.txt")), GRAVEL_ERR_FILE);
@@ -207,7 +246,8 @@ static void test_no_file(void **state) {
     assert_int_equal(gv_particles_read_text(&p, folder), GRAVEL_ERR_FILE);
 }
 
-static void test_lines_across_blocks(void **state) {
+static void test_lines_across_blocks(void **state)
+{
     (void)state;
     /* Lines of every length cross the ends of the blocks in which the file is read. */
     const size_t size = 3 << 20;
@@ -233,7 +273,8 @@ static void test_lines_across_blocks(void **state) {
     free(text);
 }
 
-static void make_particles(gv_particles *p, size_t n, int derivatives) {
+static void make_particles(gv_particles *p, size_t n, int derivatives)
+{
     uint64_t seed = 3;
     assert_int_equal(gv_particles_create(p, n, derivatives), GRAVEL_OK);
     double *column[] = {p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az};
@@ -245,7 +286,8 @@ static void make_particles(gv_particles *p, size_t n, int derivatives) {
     }
 }
 
-static void test_round_trip(void **state) {
+static void test_round_trip(void **state)
+{
     (void)state;
     for (int derivatives = 0; derivatives <= 2; derivatives++) {
         gv_particles p, back;
@@ -266,7 +308,8 @@ static void test_round_trip(void **state) {
     }
 }
 
-static int files_in_folder(void) {
+static int files_in_folder(void)
+{
     char command[128];
     snprintf(command, sizeof command, "ls -A %s | wc -l", folder);
     FILE *f = popen(command, "r");
@@ -277,7 +320,8 @@ static int files_in_folder(void) {
     return n;
 }
 
-static void test_failed_writes(void **state) {
+static void test_failed_writes(void **state)
+{
     (void)state;
     gv_particles p;
     make_particles(&p, 10, 1);
@@ -295,7 +339,8 @@ static void test_failed_writes(void **state) {
     gv_particles_free(&p);
 }
 
-static void test_mode_and_links(void **state) {
+static void test_mode_and_links(void **state)
+{
     (void)state;
     gv_particles p;
     struct stat info;
@@ -314,21 +359,24 @@ static void test_mode_and_links(void **state) {
     gv_particles_free(&p);
 }
 
-static int make_folder(void **state) {
+static int make_folder(void **state)
+{
     (void)state;
     const char *base = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%.30s/gravel-text-XXXXXX", base != NULL ? base : "/tmp");
     return mkdtemp(folder) != NULL ? 0 : -1;
 }
 
-static int remove_folder(void **state) {
+static int remove_folder(void **state)
+{
     (void)state;
     char command[128];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write_equals_library),  cmocka_unit_test(test_read_equals_library),
         cmocka_unit_test(test_forms_of_lines),        cmocka_unit_test(test_values),

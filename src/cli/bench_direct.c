@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_doubles(const void *a, const void *b) {
+static int compare_doubles(const void *a, const void *b)
+{
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 /* A radius within which a sink has about `wanted` sources: the median over 16 sinks of the distance to that one. */
-static gravel_status radius_for(const gv_particles *sinks, const gv_particles *sources, size_t wanted, double *radius) {
+static gravel_status radius_for(const gv_particles *sinks, const gv_particles *sources, size_t wanted, double *radius)
+{
     double median[16];
     const size_t probes = sinks->count < 16 ? sinks->count : 16;
     double *square = malloc(sources->count * sizeof *square);
@@ -35,7 +37,8 @@ static gravel_status radius_for(const gv_particles *sinks, const gv_particles *s
 }
 
 gravel_status gv_bench_case_create(gv_bench_case *c, const gv_bench_setting *setting, const gv_particles *sources,
-                                   size_t active, int order) {
+                                   size_t active, int order)
+{
     gv_particles some;
     memset(c, 0, sizeof *c);
     c->sources = sources;
@@ -56,7 +59,8 @@ gravel_status gv_bench_case_create(gv_bench_case *c, const gv_bench_setting *set
     if (status == GRAVEL_OK) {
         status = gv_force_set_create(&c->truth, c->checked, order, 0, 0);
     }
-    if (status == GRAVEL_OK && (status = gv_particles_pick(&some, &c->sinks, 0, c->check_step, c->checked)) == GRAVEL_OK) {
+    if (status == GRAVEL_OK &&
+        (status = gv_particles_pick(&some, &c->sinks, 0, c->check_step, c->checked)) == GRAVEL_OK) {
         status = gv_reference_forces(&some, sources, setting->eps, NULL, &c->truth);
         gv_particles_free(&some);
     }
@@ -66,7 +70,8 @@ gravel_status gv_bench_case_create(gv_bench_case *c, const gv_bench_setting *set
     return status;
 }
 
-void gv_bench_case_free(gv_bench_case *c) {
+void gv_bench_case_free(gv_bench_case *c)
+{
     gv_particles_free(&c->sinks);
     gv_force_set_free(&c->truth);
     free(c->radius);
@@ -85,7 +90,8 @@ typedef struct timed_call {
     size_t overflow;
 } timed_call;
 
-static gravel_status timed_run(void *user, double *device_s, double *call_s) {
+static gravel_status timed_run(void *user, double *device_s, double *call_s)
+{
     timed_call *call = user;
     gravel_status status = GRAVEL_OK;
     if (gv_signals_pending()) {
@@ -111,7 +117,8 @@ static gravel_status timed_run(void *user, double *device_s, double *call_s) {
 }
 
 /* The results of the sinks that the truth is for, moved together at the front. */
-static void keep_checked(gv_force_set *set, const gv_bench_case *c) {
+static void keep_checked(gv_force_set *set, const gv_bench_case *c)
+{
     double *const column[10] = {set->ax, set->ay, set->az, set->pot, set->jx,
                                 set->jy, set->jz, set->sx, set->sy,  set->sz};
     for (int k = 0; k < 10 && column[k] != NULL; k++) {
@@ -122,7 +129,8 @@ static void keep_checked(gv_force_set *set, const gv_bench_case *c) {
     set->count = c->checked;
 }
 
-static void derive(gv_bench_result *r, const gv_bench_setting *setting) {
+static void derive(gv_bench_result *r, const gv_bench_setting *setting)
+{
     const double pairs = (double)r->n_sources * (double)r->n_sinks;
     r->peak = r->variant.precision == GRAVEL_DP ? setting->facts.fma_dp : setting->facts.fma_sp;
     r->pairs_per_s = pairs / r->resident.device.median;
@@ -131,7 +139,8 @@ static void derive(gv_bench_result *r, const gv_bench_setting *setting) {
 }
 
 static gravel_status measure(const gv_bench_setting *setting, const gv_bench_case *c, gravel_direct *direct,
-                             gv_force_set *set, gv_bench_result *r) {
+                             gv_force_set *set, gv_bench_result *r)
+{
     timed_call call = {.direct = direct, .eps = setting->eps, .predict = setting->predict};
     call.sources = gv_sources_view(c->sources);
     call.sinks = gv_sinks_view(&c->sinks, 0, c->sinks.count, c->radius);
@@ -164,7 +173,8 @@ static gravel_status measure(const gv_bench_setting *setting, const gv_bench_cas
 }
 
 gravel_status gv_bench_direct(const gv_bench_setting *setting, const gv_bench_case *c, const gv_variant *variant,
-                              gv_bench_result *result) {
+                              gv_bench_result *result)
+{
     gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
     gravel_direct *direct = NULL;
     gv_force_set set = {0};

@@ -21,7 +21,8 @@ typedef struct gv_check_truth {
 enum { LIST_CAPACITY = 12, SEED = 11 };
 
 /* Radii from nothing to more neighbours than a list holds. */
-static gravel_status set_radii(gv_check_truth *t) {
+static gravel_status set_radii(gv_check_truth *t)
+{
     t->radius = malloc(t->n * sizeof *t->radius);
     if (t->radius == NULL) {
         return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
@@ -34,7 +35,8 @@ static gravel_status set_radii(gv_check_truth *t) {
 }
 
 /* The accelerations that order 6 needs, rounded to float: any precision then starts from the same values. */
-static gravel_status set_accelerations(gv_particles *p) {
+static gravel_status set_accelerations(gv_particles *p)
+{
     const size_t bytes = p->count * sizeof *p->ax;
     double *const *position[3] = {&p->x, &p->y, &p->z};
     double **const acc[3] = {&p->ax, &p->ay, &p->az};
@@ -51,7 +53,8 @@ static gravel_status set_accelerations(gv_particles *p) {
     return GRAVEL_OK;
 }
 
-static gravel_status make_truth(gv_check_truth *t, size_t n, double eps, size_t at_most) {
+static gravel_status make_truth(gv_check_truth *t, size_t n, double eps, size_t at_most)
+{
     memset(t, 0, sizeof *t);
     t->n = n;
     t->eps = eps;
@@ -74,7 +77,8 @@ static gravel_status make_truth(gv_check_truth *t, size_t n, double eps, size_t 
 }
 
 /* Made once for all variants. */
-static gravel_status get_truth(gv_check *check, size_t n, double eps, const gv_check_truth **truth) {
+static gravel_status get_truth(gv_check *check, size_t n, double eps, const gv_check_truth **truth)
+{
     for (int i = 0; i < check->truths; i++) {
         if (check->truth[i].n == n && check->truth[i].eps == eps) {
             *truth = &check->truth[i];
@@ -94,7 +98,8 @@ static gravel_status get_truth(gv_check *check, size_t n, double eps, const gv_c
 /* --------------------------------------------------------------------- runs */
 
 /* The results of the compared sinks, moved together at the front. */
-static void keep_picked(gv_force_set *set, const gv_check_truth *t) {
+static void keep_picked(gv_force_set *set, const gv_check_truth *t)
+{
     double *const column[10] = {set->ax, set->ay, set->az, set->pot, set->jx,
                                 set->jy, set->jz, set->sx, set->sy,  set->sz};
     for (int k = 0; k < 10 && column[k] != NULL; k++) {
@@ -105,7 +110,8 @@ static void keep_picked(gv_force_set *set, const gv_check_truth *t) {
 }
 
 static gravel_status run_device(gv_check *check, const gv_variant *variant, const gv_check_truth *t, gv_check_run *run,
-                                const char *configuration, gv_force_set *set) {
+                                const char *configuration, gv_force_set *set)
+{
     gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
     gravel_direct *direct = NULL;
     options.order = variant->order;
@@ -141,7 +147,8 @@ static gravel_status run_device(gv_check *check, const gv_variant *variant, cons
 }
 
 /* Names what is over its ceiling. */
-static void judge_errors(gv_check_run *run, const gv_variant *variant) {
+static void judge_errors(gv_check_run *run, const gv_variant *variant)
+{
     run->verdict = gv_excess_verdict(gv_error_excess(&run->errors, variant->precision, variant->order));
     for (int q = 0; q < gv_quantity_count(variant->order) && run->verdict != GV_PASS; q++) {
         const gv_ceiling ceiling = gv_error_ceiling(variant->precision, q);
@@ -159,7 +166,8 @@ static void judge_errors(gv_check_run *run, const gv_variant *variant) {
 }
 
 static gravel_status check_one(gv_check *check, gv_check_variant *of, size_t n, double eps, int neighbours,
-                               const char *configuration) {
+                               const char *configuration)
+{
     const gv_check_truth *t = NULL;
     gv_force_set set = {0};
     if (gv_signals_pending()) {
@@ -212,21 +220,25 @@ static gravel_status check_one(gv_check *check, gv_check_variant *of, size_t n, 
 /* ------------------------------------------------------------ configurations */
 
 /* Small numbers from a counter, the same in every run. */
-static unsigned scramble(unsigned x) {
+static unsigned scramble(unsigned x)
+{
     x = (x ^ (x >> 16)) * 0x7feb352du;
     x = (x ^ (x >> 15)) * 0x846ca68bu;
     return x ^ (x >> 16);
 }
 
-static int may_try(const gv_check *check, const gv_config *config, const gv_variant *variant, const gv_limits *limits) {
+static int may_try(const gv_check *check, const gv_config *config, const gv_variant *variant, const gv_limits *limits)
+{
     /* FULL and NORMAL: whatever can run; QUICK: what tuning would try, as that compiles faster */
     return (check->level >= GV_CHECK_NORMAL ? gv_space_can_run : gv_space_check)(&gv_direct_space, config, variant,
                                                                                 limits) == NULL;
 }
 
-/* Configurations that differ from `base` in one tunable: how many, or with `wanted` below that the one of this number. */
+/* Configurations that differ from `base` in one tunable: how many, or with `wanted` below that the one of this
+ * number. */
 static unsigned single_change(const gv_check *check, const gv_variant *variant, const gv_limits *limits,
-                              const gv_config *base, unsigned wanted, gv_config *config) {
+                              const gv_config *base, unsigned wanted, gv_config *config)
+{
     const gv_space *space = &gv_direct_space;
     unsigned seen = 0;
     for (int t = 0; t < space->n_tunables; t++) {
@@ -242,7 +254,8 @@ static unsigned single_change(const gv_check *check, const gv_variant *variant, 
 }
 
 static int mixed_change(const gv_check *check, const gv_variant *variant, const gv_limits *limits, unsigned seed,
-                        gv_config *config) {
+                        gv_config *config)
+{
     const gv_space *space = &gv_direct_space;
     for (unsigned attempt = 0; attempt < 2000; attempt++) {
         for (int t = 0; t < space->n_tunables; t++) {
@@ -256,10 +269,11 @@ static int mixed_change(const gv_check *check, const gv_variant *variant, const 
     return 0;
 }
 
-/* The k-th configuration besides the default: all single changes, then mixed ones.  `salt` makes every variant begin with
- * another one.  Returns 0 where there is none. */
+/* The k-th configuration besides the default: all single changes, then mixed ones.  `salt` makes every variant begin
+ * with another one.  Returns 0 where there is none. */
 static int other_configuration(const gv_check *check, const gv_variant *variant, unsigned k, unsigned salt, char *text,
-                               size_t size) {
+                               size_t size)
+{
     const gv_limits limits = gv_limits_of(check->context, 0);
     gv_config base, config;
     gv_direct_space.built_in(&base, variant, &limits, GV_CHECK_N, GV_CHECK_N);
@@ -274,7 +288,8 @@ static int other_configuration(const gv_check *check, const gv_variant *variant,
     return 1;
 }
 
-static gravel_status check_others(gv_check *check, gv_check_variant *of, int first, int count, unsigned salt) {
+static gravel_status check_others(gv_check *check, gv_check_variant *of, int first, int count, unsigned salt)
+{
     static const size_t sizes[] = {257, 1009, 65, 511, 2048};
     char text[256];
     gravel_status status = GRAVEL_OK;
@@ -293,7 +308,8 @@ static gravel_status check_others(gv_check *check, gv_check_variant *of, int fir
 
 /* ----------------------------------------------------------------- variants */
 
-static gravel_status check_sizes(gv_check *check, gv_check_variant *of) {
+static gravel_status check_sizes(gv_check *check, gv_check_variant *of)
+{
     /* one, two, primes, and the edges of groups of 16 ... 256 */
     static const size_t few[] = {1, 17}, many[] = {1, 2, 3, 16, 17, 31, 63, 64, 65, 127, 256, 509, 1024, 1025, 4099};
     const size_t *sizes = check->level <= GV_CHECK_QUICK ? few : many;
@@ -308,7 +324,8 @@ static gravel_status check_sizes(gv_check *check, gv_check_variant *of) {
     return status;
 }
 
-static gravel_status check_variant(gv_check *check, gv_check_variant *of, unsigned salt) {
+static gravel_status check_variant(gv_check *check, gv_check_variant *of, unsigned salt)
+{
     gravel_status status = check_one(check, of, GV_CHECK_N, 1e-2, 0, NULL);
     if (status == GRAVEL_OK) {
         status = check_one(check, of, GV_CHECK_N, 0.0, 0, NULL);
@@ -332,7 +349,8 @@ static gravel_status check_variant(gv_check *check, gv_check_variant *of, unsign
     return status;
 }
 
-static void sum_up(gv_check *check, gv_check_variant *of) {
+static void sum_up(gv_check *check, gv_check_variant *of)
+{
     of->verdict = GV_PASS;
     for (int r = 0; r < of->runs; r++) {
         const gv_check_run *run = &of->run[r];
@@ -352,7 +370,8 @@ static void sum_up(gv_check *check, gv_check_variant *of) {
     check->verdict = of->verdict > check->verdict ? of->verdict : check->verdict;
 }
 
-gravel_status gv_check_all(gv_check *check) {
+gravel_status gv_check_all(gv_check *check)
+{
     gv_progress progress;
     gravel_status status = GRAVEL_OK;
     gv_progress_start(&progress, "check");
@@ -369,7 +388,8 @@ gravel_status gv_check_all(gv_check *check) {
     return status;
 }
 
-void gv_check_free(gv_check *check) {
+void gv_check_free(gv_check *check)
+{
     for (int v = 0; v < check->variants; v++) {
         free(check->of[v].run);
         check->of[v].run = NULL;

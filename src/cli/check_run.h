@@ -5,8 +5,8 @@
 #include "cli/compute.h"
 #include "cli/variants.h"
 
-/* DEMO: the configuration that calls use; QUICK: and a few others; NORMAL: and more sizes; FULL: and every value of every
- * tunable, all sinks compared. */
+/* DEMO: the configuration that calls use; QUICK: and a few others; NORMAL: and more sizes; FULL: and every value of
+ * every tunable, all sinks compared. */
 typedef enum gv_check_level { GV_CHECK_DEMO, GV_CHECK_QUICK, GV_CHECK_NORMAL, GV_CHECK_FULL } gv_check_level;
 
 typedef struct gv_check_run {

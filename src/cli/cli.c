@@ -11,7 +11,8 @@
 
 #include "sim/out_file.h"
 
-void gv_say(const char *command, const char *format, ...) {
+void gv_say(const char *command, const char *format, ...)
+{
     va_list list;
     va_start(list, format);
     fprintf(stderr, "%s: ", command);
@@ -20,7 +21,8 @@ void gv_say(const char *command, const char *format, ...) {
     va_end(list);
 }
 
-int gv_cli_exit_code(gravel_status status) {
+int gv_cli_exit_code(gravel_status status)
+{
     switch (status) {
     case GRAVEL_OK:
         return GV_EXIT_OK;
@@ -39,13 +41,15 @@ int gv_cli_exit_code(gravel_status status) {
     }
 }
 
-int gv_cli_fail(const char *command, gravel_status status) {
+int gv_cli_fail(const char *command, gravel_status status)
+{
     const char *message = gravel_error_message();
     gv_say(command, "%s", message[0] != '\0' ? message : gravel_status_text(status));
     return gv_cli_exit_code(status);
 }
 
-static void print_log(gravel_log_level level, const char *message, void *user) {
+static void print_log(gravel_log_level level, const char *message, void *user)
+{
     const int *verbose = user;
     if (level == GRAVEL_LOG_WARNING) {
         fprintf(stderr, "gravel: warning: %s\n", message);
@@ -54,7 +58,8 @@ static void print_log(gravel_log_level level, const char *message, void *user) {
     }
 }
 
-gravel_status gv_cli_context(gravel_context **context, const char *device, int no_fp64, int verbose) {
+gravel_status gv_cli_context(gravel_context **context, const char *device, int no_fp64, int verbose)
+{
     static const int flags[2] = {0, 1}; /* outlives the context that points to it */
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     options.device = device;
@@ -68,11 +73,13 @@ gravel_status gv_cli_context(gravel_context **context, const char *device, int n
 
 static volatile sig_atomic_t signal_came;
 
-static void mark_signal(int number) {
+static void mark_signal(int number)
+{
     signal_came = number;
 }
 
-void gv_signals_catch(void) {
+void gv_signals_catch(void)
+{
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = mark_signal;
@@ -82,25 +89,29 @@ void gv_signals_catch(void) {
     sigaction(SIGTERM, &action, NULL);
 }
 
-int gv_signals_pending(void) {
+int gv_signals_pending(void)
+{
     return signal_came != 0;
 }
 
 /* -------------------------------------------------------------- progress */
 
-double gv_cli_now(void) {
+double gv_cli_now(void)
+{
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void gv_progress_start(gv_progress *progress, const char *what) {
+void gv_progress_start(gv_progress *progress, const char *what)
+{
     progress->what = what;
     progress->start = progress->last = gv_cli_now();
     progress->shown = 0;
 }
 
-static void format_duration(double seconds, char *text, size_t size) {
+static void format_duration(double seconds, char *text, size_t size)
+{
     if (seconds < 100) {
         snprintf(text, size, "%.0f s", ceil(seconds));
     } else if (seconds < 6000) {
@@ -110,7 +121,8 @@ static void format_duration(double seconds, char *text, size_t size) {
     }
 }
 
-void gv_progress_show(gv_progress *progress, double done, double total) {
+void gv_progress_show(gv_progress *progress, double done, double total)
+{
     const double now = gv_cli_now(), spent = now - progress->start;
     char left[32];
     if (spent < 2 || now - progress->last < 0.2 || !isatty(STDERR_FILENO) || !(done > 0) || done >= total) {
@@ -123,7 +135,8 @@ void gv_progress_show(gv_progress *progress, double done, double total) {
     progress->shown = 1;
 }
 
-void gv_progress_clear(gv_progress *progress) {
+void gv_progress_clear(gv_progress *progress)
+{
     if (progress->shown) {
         fprintf(stderr, "\r\033[K");
         fflush(stderr);
@@ -133,7 +146,8 @@ void gv_progress_clear(gv_progress *progress) {
 
 /* ------------------------------------------------------------------ JSON */
 
-void gv_json_number(cJSON *object, const char *name, double value) {
+void gv_json_number(cJSON *object, const char *name, double value)
+{
     if (isfinite(value)) {
         cJSON_AddNumberToObject(object, name, value);
     } else {
@@ -141,7 +155,8 @@ void gv_json_number(cJSON *object, const char *name, double value) {
     }
 }
 
-void gv_json_stamp(cJSON *object) {
+void gv_json_stamp(cJSON *object)
+{
     char text[32] = "";
     const time_t now = time(NULL);
     struct tm utc;
@@ -152,7 +167,8 @@ void gv_json_stamp(cJSON *object) {
     cJSON_AddStringToObject(object, "date", text);
 }
 
-gravel_status gv_json_write(cJSON *root, const char *path) {
+gravel_status gv_json_write(cJSON *root, const char *path)
+{
     gv_out_file file;
     char *text = root != NULL ? cJSON_Print(root) : NULL;
     gravel_status status;
@@ -168,7 +184,8 @@ gravel_status gv_json_write(cJSON *root, const char *path) {
     return status;
 }
 
-gravel_status gv_cli_flush(void) {
+gravel_status gv_cli_flush(void)
+{
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         return gv_fail(GRAVEL_ERR_FILE, "cannot write to standard output: %s", strerror(errno ? errno : EIO));

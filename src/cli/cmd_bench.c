@@ -30,13 +30,14 @@ typedef struct bench_run {
 
 /* ------------------------------------------------------------- what to run */
 
-static int choose_variants(bench_run *run) {
+static int choose_variants(bench_run *run)
+{
     int kept = 0;
     const int code = gv_variants_choose(BENCH, run->opts->variant, &run->device, run->variant, &run->variants);
     for (int v = 0; v < run->variants; v++) {
         const gv_variant *variant = &run->variant[v];
-        if (run->opts->variant != NULL ||
-            ((run->opts->precisions >> variant->precision & 1) && (run->opts->orders >> (variant->order / 2 - 1) & 1))) {
+        if (run->opts->variant != NULL || ((run->opts->precisions >> variant->precision & 1) &&
+                                           (run->opts->orders >> (variant->order / 2 - 1) & 1))) {
             run->variant[kept++] = *variant;
         }
     }
@@ -44,7 +45,8 @@ static int choose_variants(bench_run *run) {
     return code != GV_EXIT_OK || kept > 0 ? code : GV_EXIT_USAGE;
 }
 
-static int highest_order(const bench_run *run) {
+static int highest_order(const bench_run *run)
+{
     int order = 2;
     for (int v = 0; v < run->variants; v++) {
         order = run->variant[v].order > order ? run->variant[v].order : order;
@@ -53,7 +55,8 @@ static int highest_order(const bench_run *run) {
 }
 
 /* The accelerations that order 6 needs; their exact values do not matter here, only that they look like such. */
-static gravel_status add_accelerations(gv_particles *p) {
+static gravel_status add_accelerations(gv_particles *p)
+{
     const size_t bytes = p->count * sizeof *p->ax;
     p->ax = malloc(bytes);
     p->ay = malloc(bytes);
@@ -73,7 +76,8 @@ static gravel_status add_accelerations(gv_particles *p) {
 
 /* ----------------------------------------------------------------- output */
 
-static cJSON *result_json(const bench_run *run, const gv_bench_result *r) {
+static cJSON *result_json(const bench_run *run, const gv_bench_result *r)
+{
     cJSON *item = cJSON_CreateObject();
     cJSON_AddStringToObject(item, "device", run->device.name);
     cJSON_AddStringToObject(item, "driver", run->device.driver);
@@ -112,7 +116,8 @@ static cJSON *result_json(const bench_run *run, const gv_bench_result *r) {
     return item;
 }
 
-static cJSON *all_json(const bench_run *run) {
+static cJSON *all_json(const bench_run *run)
+{
     cJSON *list = cJSON_CreateArray();
     for (size_t i = 0; i < run->results; i++) {
         cJSON_AddItemToArray(list, result_json(run, &run->result[i]));
@@ -121,14 +126,16 @@ static cJSON *all_json(const bench_run *run) {
 }
 
 /* Times with three significant digits and the unit that fits. */
-static const char *format_time(double seconds, char text[16]) {
+static const char *format_time(double seconds, char text[16])
+{
     const double unit = seconds < 1e-3 ? 1e-6 : seconds < 1 ? 1e-3 : 1;
     snprintf(text, 16, "%.*f %s", seconds / unit < 10 ? 2 : seconds / unit < 100 ? 1 : 0, seconds / unit,
              unit == 1 ? "s" : unit == 1e-3 ? "ms" : "us");
     return text;
 }
 
-static void print_table(const bench_run *run) {
+static void print_table(const bench_run *run)
+{
     gv_table table;
     printf("%s, driver %s\n", run->device.name, run->device.driver);
     printf("measured peak: %.4g G lane-FMA/s sp", 1e-9 * run->setting.facts.fma_sp);
@@ -140,16 +147,18 @@ static void print_table(const bench_run *run) {
         printf(", lists of at most %d", run->setting.neighbours);
     }
     printf("%s\n\n", run->setting.predict ? ", sources predicted in every call" : "");
-    gv_table_start(&table, "variant|sources|sinks|kernel|kernel min|call|with upload|G pairs/s|slots/pair|smallest|ratio|"
-                           "err acc max|origin");
+    gv_table_start(&table,
+                   "variant|sources|sinks|kernel|kernel min|call|with upload|G pairs/s|slots/pair|smallest|ratio|"
+                   "err acc max|origin");
     for (size_t i = 0; i < run->results; i++) {
         const gv_bench_result *r = &run->result[i];
         char time[4][16];
-        gv_table_row(&table, "%s|%zu|%zu|%s|%s|%s|%s|%.4g|%.1f|%d|%.2f|%.1e|%s", r->variant.name, r->n_sources, r->n_sinks,
-                     format_time(r->resident.device.median, time[0]), format_time(r->resident.device.least, time[1]),
-                     format_time(r->resident.call.median, time[2]), format_time(r->upload.call.median, time[3]),
-                     1e-9 * r->pairs_per_s, r->slots_per_pair, r->slots_smallest,
-                     r->slots_per_pair / r->slots_smallest, r->errors.max[GV_ACC], gravel_origin_name(r->origin));
+        gv_table_row(&table, "%s|%zu|%zu|%s|%s|%s|%s|%.4g|%.1f|%d|%.2f|%.1e|%s", r->variant.name, r->n_sources,
+                     r->n_sinks, format_time(r->resident.device.median, time[0]),
+                     format_time(r->resident.device.least, time[1]), format_time(r->resident.call.median, time[2]),
+                     format_time(r->upload.call.median, time[3]), 1e-9 * r->pairs_per_s, r->slots_per_pair,
+                     r->slots_smallest, r->slots_per_pair / r->slots_smallest, r->errors.max[GV_ACC],
+                     gravel_origin_name(r->origin));
     }
     gv_table_print(&table, stdout);
     gv_table_free(&table);
@@ -159,7 +168,8 @@ static void print_table(const bench_run *run) {
 
 /* -------------------------------------------------------------------- runs */
 
-static gravel_status run_cases(bench_run *run, const gv_particles *sources, const gv_size_list *active) {
+static gravel_status run_cases(bench_run *run, const gv_particles *sources, const gv_size_list *active)
+{
     gv_bench_case cases[GV_MAX_LIST];
     gravel_status status = GRAVEL_OK;
     int made = 0;
@@ -185,7 +195,8 @@ static gravel_status run_cases(bench_run *run, const gv_particles *sources, cons
     return status;
 }
 
-static gravel_status run_one_size(bench_run *run, size_t n) {
+static gravel_status run_one_size(bench_run *run, size_t n)
+{
     gv_particles sources;
     gv_size_list active = run->opts->active;
     if (active.n == 0) {
@@ -211,7 +222,8 @@ static gravel_status run_one_size(bench_run *run, size_t n) {
     return status;
 }
 
-static gravel_status prepare(bench_run *run) {
+static gravel_status prepare(bench_run *run)
+{
     const bench_options *opts = run->opts;
     const gv_timing_rule rule = GV_TIMING_RULE_INIT;
     run->setting.eps = opts->eps;
@@ -233,7 +245,8 @@ static gravel_status prepare(bench_run *run) {
     return GRAVEL_OK;
 }
 
-static int write_results(const bench_run *run) {
+static int write_results(const bench_run *run)
+{
     const bench_options *opts = run->opts;
     gravel_status status = GRAVEL_OK;
     if (opts->out != NULL) {
@@ -247,7 +260,8 @@ static int write_results(const bench_run *run) {
     return status == GRAVEL_OK ? GV_EXIT_OK : (gv_cli_fail(BENCH, status), GV_EXIT_FAILURE);
 }
 
-static int run(const void *values, const gv_operands *operands) {
+static int run(const void *values, const gv_operands *operands)
+{
     const bench_options *opts = values;
     bench_run run = {.opts = opts};
     gv_size_list sizes = opts->n;

@@ -14,7 +14,8 @@ static const char *const level_name[] = {"demo", "quick", "normal", "full"};
 
 /* ---------------------------------------------------------------------- JSON */
 
-static cJSON *run_json(const gv_check_run *run, int order) {
+static cJSON *run_json(const gv_check_run *run, int order)
+{
     cJSON *item = cJSON_CreateObject();
     cJSON_AddNumberToObject(item, "n", (double)run->n);
     cJSON_AddNumberToObject(item, "eps", run->eps);
@@ -37,7 +38,8 @@ static cJSON *run_json(const gv_check_run *run, int order) {
     return item;
 }
 
-static cJSON *variant_json(const gv_check_variant *of) {
+static cJSON *variant_json(const gv_check_variant *of)
+{
     cJSON *item = cJSON_CreateObject();
     cJSON_AddStringToObject(item, "variant", of->variant.name);
     cJSON_AddStringToObject(item, "verdict", gv_verdict_name[of->verdict]);
@@ -61,7 +63,8 @@ static cJSON *variant_json(const gv_check_variant *of) {
     return item;
 }
 
-static cJSON *check_json(const gv_check *check) {
+static cJSON *check_json(const gv_check *check)
+{
     cJSON *root = cJSON_CreateObject();
     gv_json_stamp(root);
     cJSON_AddStringToObject(root, "device", check->device.name);
@@ -81,7 +84,8 @@ static cJSON *check_json(const gv_check *check) {
 
 /* --------------------------------------------------------------------- table */
 
-static void print_errors(const gv_check *check) {
+static void print_errors(const gv_check *check)
+{
     gv_table table;
     gv_table_start(&table, "variant|of|mean error|ceiling|max error|ceiling|G pairs/s|runs|verdict");
     for (int v = 0; v < check->variants; v++) {
@@ -90,7 +94,8 @@ static void print_errors(const gv_check *check) {
             const gv_ceiling ceiling = gv_error_ceiling(of->variant.precision, q);
             char tail[64] = "||";
             if (q == 0) {
-                snprintf(tail, sizeof tail, "%.4g|%d|%s", 1e-9 * of->pairs_per_s, of->runs, gv_verdict_name[of->verdict]);
+                snprintf(tail, sizeof tail, "%.4g|%d|%s", 1e-9 * of->pairs_per_s, of->runs,
+                         gv_verdict_name[of->verdict]);
             }
             gv_table_row(&table, "%s|%s|%.1e|%.0e|%.1e|%.0e|%s", q == 0 ? of->variant.name : "", gv_quantity_name[q],
                          of->mean[q], ceiling.mean, of->max[q], ceiling.max, tail);
@@ -100,7 +105,8 @@ static void print_errors(const gv_check *check) {
     gv_table_free(&table);
 }
 
-static void print_configurations(const gv_check *check) {
+static void print_configurations(const gv_check *check)
+{
     gv_table table;
     gv_table_start(&table, "variant|origin|configuration for 16384 sinks");
     for (int v = 0; v < check->variants; v++) {
@@ -114,7 +120,8 @@ static void print_configurations(const gv_check *check) {
     gv_table_free(&table);
 }
 
-static void print_failures(const gv_check *check) {
+static void print_failures(const gv_check *check)
+{
     for (int v = 0; v < check->variants; v++) {
         for (int r = 0; r < check->of[v].runs; r++) {
             const gv_check_run *run = &check->of[v].run[r];
@@ -127,7 +134,8 @@ static void print_failures(const gv_check *check) {
     }
 }
 
-static void print_check(const gv_check *check) {
+static void print_check(const gv_check *check)
+{
     printf("%s, driver %s: %s check\n\n", check->device.name, check->device.driver, level_name[check->level]);
     print_errors(check);
     printf("\nRelative errors against long double over Plummer spheres of 1 to 16384 bodies, softening 0.01 and 0,\n"
@@ -139,7 +147,8 @@ static void print_check(const gv_check *check) {
     printf("%s: %d runs, %d failed\n", gv_verdict_name[check->verdict], check->runs_total, check->runs_failed);
 }
 
-static int run_check(const void *values, const gv_operands *operands) {
+static int run_check(const void *values, const gv_operands *operands)
+{
     const check_options *opts = values;
     gv_check check;
     gv_variant variant[GV_VARIANTS];
@@ -180,7 +189,7 @@ static const gv_opt opts_table[] = {
     {.name = "quick", .letter = 'q', .kind = GV_OPT_FLAG, .offset = offsetof(check_options, quick),
      .help = "few sizes and configurations: about a minute on a CPU"},
     {.name = "full", .kind = GV_OPT_FLAG, .offset = offsetof(check_options, full),
-     .help = "every value of every tunable, all sinks compared: an hour\non a CPU, where compiling takes the time"},
+     .help = "every value of every tunable, all sinks compared: long,\nsince it compiles some hundred kernels"},
     {.name = "variant", .kind = GV_OPT_TEXT, .offset = offsetof(check_options, variant), .value = "LIST",
      .help = "only these, as sp2,ds4 (default: all nine)"},
     GV_OPT_JSON(check_options),
@@ -194,9 +203,9 @@ const gv_command gv_cmd_check = {
     .name = "check",
     .summary = "check every kernel of a device against the reference",
     .synopsis = "[--quick|--full] [--device D] [--variant LIST] [--json]",
-    .about = "Runs every variant (order 2, 4, 6 in sp, ds, dp) in the configuration that calls use and in others, for\n"
-             "even and odd numbers of bodies, with and without softening, and compares with long double. Exit status 1\n"
-             "if anything FAILs.",
+    .about = "Runs every variant (order 2, 4, 6 in sp, ds, dp) in the configuration that calls use and in others,\n"
+             "for even and odd numbers of bodies, with and without softening, and compares with long double. Exit\n"
+             "status 1 if anything FAILs.",
     .opts = opts_table,
     .examples = "gravel check --quick\n"
                 "gravel check --device gpu --json > check.json\n"

@@ -11,7 +11,8 @@ typedef struct demo_options {
     int no_fp64, verbose;
 } demo_options;
 
-static gravel_status show_devices(const gravel_device_info *used) {
+static gravel_status show_devices(const gravel_device_info *used)
+{
     gravel_device_info *list = NULL;
     int count = 0;
     const gravel_status status = gravel_device_list(&list, &count);
@@ -29,7 +30,8 @@ static gravel_status show_devices(const gravel_device_info *used) {
 }
 
 /* Pairs per second of the reference, the scale for the table. */
-static gravel_status time_reference(double *pairs_per_s) {
+static gravel_status time_reference(double *pairs_per_s)
+{
     gv_particles all, some;
     gv_force_set set;
     gravel_status status = gv_ic_plummer(GV_CHECK_N, 1, NULL, &all);
@@ -51,7 +53,8 @@ static gravel_status time_reference(double *pairs_per_s) {
     return status;
 }
 
-static void show_forces(const gv_check *check, double reference) {
+static void show_forces(const gv_check *check, double reference)
+{
     static const char *const what[] = {"acc, pot", "+ jerk", "+ snap"};
     gv_table table;
     printf("Forces on and from %d bodies of a Plummer sphere, softening 0.01:\n\n", GV_CHECK_N);
@@ -72,11 +75,12 @@ static void show_forces(const gv_check *check, double reference) {
                  1e-9 * reference);
     gv_table_print(&table, stdout);
     gv_table_free(&table);
-    printf("\nsp: float; ds: positions and sums as pairs of floats; dp: double. The reference is plain C in long double\n"
-           "on the CPU; the errors are relative to it. checks: with and without softening, neighbours too.\n\n");
+    printf("\nsp: float; ds: positions and sums as pairs of floats; dp: double. The reference is plain C in long\n"
+           "double on the CPU; the errors are relative to it. checks: with and without softening, neighbours too.\n\n");
 }
 
-static void show_failures(const gv_check *check) {
+static void show_failures(const gv_check *check)
+{
     for (int v = 0; v < check->variants; v++) {
         for (int r = 0; r < check->of[v].runs; r++) {
             const gv_check_run *run = &check->of[v].run[r];
@@ -88,14 +92,16 @@ static void show_failures(const gv_check *check) {
     }
 }
 
-static void next_line(const char *device, const char *command, int takes_device, const char *what) {
+static void next_line(const char *device, const char *command, int takes_device, const char *what)
+{
     char text[160];
     snprintf(text, sizeof text, "%s%s%s", command, device != NULL && takes_device ? " --device " : "",
              device != NULL && takes_device ? device : "");
     printf("  %-54s %s\n", text, what);
 }
 
-static void show_next(const gv_check *check, const char *device) {
+static void show_next(const gv_check *check, const char *device)
+{
     int tuned = 1;
     for (int v = 0; v < check->variants; v++) {
         tuned = tuned && check->of[v].runs > 0 && check->of[v].run[0].origin <= GRAVEL_ORIGIN_SHIPPED;
@@ -111,7 +117,8 @@ static void show_next(const gv_check *check, const char *device) {
     next_line(device, "gravel --help", 0, "all commands");
 }
 
-static int run_demo(const void *values, const gv_operands *operands) {
+static int run_demo(const void *values, const gv_operands *operands)
+{
     const demo_options *opts = values;
     gv_check check;
     double reference = 0;
@@ -130,7 +137,8 @@ static int run_demo(const void *values, const gv_operands *operands) {
         for (int v = 0; v < check.variants; v++) {
             check.of[v].variant = variant[v];
         }
-        printf("Compiling and checking %d kernel variants; the first time this takes up to a minute.\n\n", check.variants);
+        printf("Compiling and checking %d kernel variants; the first time this takes up to a minute.\n\n",
+               check.variants);
         fflush(stdout);
         status = gv_check_all(&check);
     }

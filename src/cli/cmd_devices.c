@@ -5,12 +5,14 @@ typedef struct devices_options {
     int json, measure, verbose;
 } devices_options;
 
-static const char *type_name(gravel_device_type type) {
+static const char *type_name(gravel_device_type type)
+{
     return type == GRAVEL_DEVICE_GPU ? "gpu" : type == GRAVEL_DEVICE_CPU ? "cpu" : "accelerator";
 }
 
 /* Measured rates of one device; what cannot be measured stays zero and is said on stderr. */
-static void measure_device(const gravel_device_info *info, int verbose, gravel_device_facts *facts) {
+static void measure_device(const gravel_device_info *info, int verbose, gravel_device_facts *facts)
+{
     gravel_context *context = NULL;
     char index[16];
     snprintf(index, sizeof index, "%d", info->index);
@@ -22,7 +24,8 @@ static void measure_device(const gravel_device_info *info, int verbose, gravel_d
     gravel_context_release(context);
 }
 
-static void add_json(cJSON *list, const gravel_device_info *d, const gravel_device_facts *facts) {
+static void add_json(cJSON *list, const gravel_device_info *d, const gravel_device_facts *facts)
+{
     cJSON *item = cJSON_CreateObject();
     cJSON_AddNumberToObject(item, "index", d->index);
     cJSON_AddStringToObject(item, "type", type_name(d->type));
@@ -52,7 +55,8 @@ static void add_json(cJSON *list, const gravel_device_info *d, const gravel_devi
     cJSON_AddItemToArray(list, item);
 }
 
-static void add_row(gv_table *table, const gravel_device_info *d, const gravel_device_facts *facts) {
+static void add_row(gv_table *table, const gravel_device_info *d, const gravel_device_facts *facts)
+{
     char rates[160] = "";
     if (facts != NULL) {
         snprintf(rates, sizeof rates, "|%.4g|%.4g|%.4g|%.4g|%.3g", 2e-9 * facts->fma_sp, 2e-9 * facts->fma_dp,
@@ -64,7 +68,8 @@ static void add_row(gv_table *table, const gravel_device_info *d, const gravel_d
                  (double)d->global_memory / 1073741824.0, d->has_fp64 ? "yes" : "no", version, d->driver, rates);
 }
 
-static int run(const void *values, const gv_operands *operands) {
+static int run(const void *values, const gv_operands *operands)
+{
     const devices_options *opts = values;
     gravel_device_info *list = NULL;
     int count = 0;

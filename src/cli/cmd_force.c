@@ -6,7 +6,8 @@
 #include "cli/force_run.h"
 #include "sim/particle_text.h"
 
-static int report_reading(const gv_force_options *opts, gravel_status status) {
+static int report_reading(const gv_force_options *opts, gravel_status status)
+{
     const int code = gv_cli_fail(GV_FORCE, status);
     if (status == GRAVEL_ERR_FILE && strcmp(opts->in, "-") != 0) {
         gv_say(GV_FORCE, "'gravel ic plummer -n 1000 -o %s' would make such a file", opts->in);
@@ -15,7 +16,8 @@ static int report_reading(const gv_force_options *opts, gravel_status status) {
 }
 
 /* What the options ask of the particles. */
-static int check_input(gv_force_job *job) {
+static int check_input(gv_force_job *job)
+{
     const gv_force_options *opts = job->opts;
     const gv_particles *p = &job->particles;
     if (job->order >= 4 && p->vx == NULL) {
@@ -37,13 +39,15 @@ static int check_input(gv_force_job *job) {
     return GV_EXIT_OK;
 }
 
-static int compare_ids(const void *a, const void *b) {
+static int compare_ids(const void *a, const void *b)
+{
     const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
     return (x > y) - (x < y);
 }
 
 /* Ids decide what a particle does not feel; a file with careless ids gives forces that nobody meant. */
-static void warn_about_ids(const gv_particles *p) {
+static void warn_about_ids(const gv_particles *p)
+{
     int32_t *id = malloc(p->count * sizeof *id);
     size_t repeated = 0, minus_one = 0;
     if (id == NULL) {
@@ -60,11 +64,13 @@ static void warn_about_ids(const gv_particles *p) {
         gv_say(GV_FORCE, "warning: %zu ids occur more than once; particles of one id do not feel each other", repeated);
     }
     if (minus_one > 0) {
-        gv_say(GV_FORCE, "warning: %zu particles have the id -1, which matches nothing: they feel themselves", minus_one);
+        gv_say(GV_FORCE, "warning: %zu particles have the id -1, which matches nothing: they feel themselves",
+               minus_one);
     }
 }
 
-static int same_file(const char *a, const char *b) {
+static int same_file(const char *a, const char *b)
+{
     char *x = realpath(a, NULL), *y = realpath(b, NULL);
     const int same = x != NULL && y != NULL && strcmp(x, y) == 0;
     free(x);
@@ -72,7 +78,8 @@ static int same_file(const char *a, const char *b) {
     return same;
 }
 
-static int check_options(const gv_force_options *opts) {
+static int check_options(const gv_force_options *opts)
+{
     if (same_file(opts->in, opts->out)) {
         gv_say(GV_FORCE, "-o: %s is the input", opts->out);
         return GV_EXIT_USAGE;
@@ -102,7 +109,8 @@ static int check_options(const gv_force_options *opts) {
 }
 
 /* Both files are opened before the work begins, so that a place that cannot be written costs no time. */
-static int compute_and_write(gv_force_job *job) {
+static int compute_and_write(gv_force_job *job)
+{
     gv_out_file out, report;
     const gv_force_options *opts = job->opts;
     gravel_status status = gv_out_open(&out, opts->out);
@@ -136,7 +144,8 @@ static int compute_and_write(gv_force_job *job) {
     return code;
 }
 
-static int run(const void *values, const gv_operands *operands) {
+static int run(const void *values, const gv_operands *operands)
+{
     gv_force_job job;
     (void)operands;
     memset(&job, 0, sizeof job);
@@ -186,12 +195,15 @@ static const gv_opt opts_table[] = {
     {.name = "nearest", .kind = GV_OPT_FLAG, .offset = offsetof(gv_force_options, nearest),
      .help = "write nn_id and nn_r: the nearest neighbour and how far it\nis (-1 and inf: none)"},
     {.name = "neighbours-within", .kind = GV_OPT_REAL, .offset = offsetof(gv_force_options, radius), .value = "H",
-     .help = "write n_ngb and the ids of the neighbours at distance <= H", .fallback = "-1", .low = 0, .high = INFINITY},
+     .help = "write n_ngb and the ids of the neighbours at distance <= H", .fallback = "-1", .low = 0,
+     .high = INFINITY},
     {.name = "neighbours-capacity", .kind = GV_OPT_SIZE, .offset = offsetof(gv_force_options, capacity), .value = "K",
      .help = "at most K neighbours in a list; n_ngb is the true count", .fallback = "256", .low = 1, .high = 1048576},
     {.name = "theta", .letter = 't', .kind = GV_OPT_REAL, .offset = offsetof(gv_force_options, theta), .value = "T",
-     .help = "tree: opening angle; smaller is more exact and slower", .fallback = "0.5", .low = 1e-3, .high = INFINITY},
-    {.name = "mac", .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, mac), .value = "relative|last|geometric",
+     .help = "tree: opening angle; smaller is more exact and slower", .fallback = "0.5", .low = 1e-3,
+     .high = INFINITY},
+    {.name = "mac", .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, mac),
+     .value = "relative|last|geometric",
      .help = "tree: how theta decides which cells are opened\n(doc/tree.md)", .fallback = "relative"},
     {.name = "moments", .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, moments), .value = "1|2",
      .help = "tree: 1 masses, 2 and quadrupoles", .fallback = "2"},

@@ -15,7 +15,8 @@ typedef struct ic_options {
     double disk_height, disk_q, bulge_mass, halo_mass; /* galaxy */
 } ic_options;
 
-static int finish(const char *command, gravel_status status, gv_particles *particles, const char *path) {
+static int finish(const char *command, gravel_status status, gv_particles *particles, const char *path)
+{
     if (status == GRAVEL_OK) {
         status = gv_particles_write_text(particles, path);
         gv_particles_free(particles);
@@ -27,7 +28,8 @@ static int finish(const char *command, gravel_status status, gv_particles *parti
     return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail(command, status);
 }
 
-static int run_plummer(const void *values, const gv_operands *operands) {
+static int run_plummer(const void *values, const gv_operands *operands)
+{
     const ic_options *opts = values;
     gv_ic_plummer_options model = GV_IC_PLUMMER_OPTIONS_INIT;
     gv_particles particles;
@@ -37,7 +39,8 @@ static int run_plummer(const void *values, const gv_operands *operands) {
     return finish("gravel ic plummer", status, &particles, opts->out);
 }
 
-static int run_uniform(const void *values, const gv_operands *operands) {
+static int run_uniform(const void *values, const gv_operands *operands)
+{
     const ic_options *opts = values;
     gv_ic_uniform_options model = GV_IC_UNIFORM_OPTIONS_INIT;
     gv_particles particles;
@@ -47,7 +50,8 @@ static int run_uniform(const void *values, const gv_operands *operands) {
     return finish("gravel ic uniform", status, &particles, opts->out);
 }
 
-static int run_galaxy(const void *values, const gv_operands *operands) {
+static int run_galaxy(const void *values, const gv_operands *operands)
+{
     const ic_options *opts = values;
     gv_ic_galaxy_options model = GV_IC_GALAXY_OPTIONS_INIT;
     gv_particles particles;

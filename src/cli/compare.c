@@ -7,14 +7,16 @@
 const char *const gv_quantity_name[GV_QUANTITIES] = {"acc", "pot", "jerk", "snap"};
 const char *const gv_verdict_name[3] = {"PASS", "MARGINAL", "FAIL"};
 
-int gv_quantity_count(int order) {
+int gv_quantity_count(int order)
+{
     return order == 2 ? 2 : order == 4 ? 3 : 4;
 }
 
 /* ----------------------------------------------------------------- errors */
 
 /* The parts of one quantity; a scalar has one. */
-static int parts_of(const gv_force_set *set, int quantity, const double *part[3]) {
+static int parts_of(const gv_force_set *set, int quantity, const double *part[3])
+{
     switch (quantity) {
     case GV_ACC:
         part[0] = set->ax, part[1] = set->ay, part[2] = set->az;
@@ -31,7 +33,8 @@ static int parts_of(const gv_force_set *set, int quantity, const double *part[3]
     }
 }
 
-static double relative_error(int parts, const double *const a[3], const double *const b[3], size_t i) {
+static double relative_error(int parts, const double *const a[3], const double *const b[3], size_t i)
+{
     double difference = 0, length = 0;
     for (int c = 0; c < parts; c++) {
         difference += (a[c][i] - b[c][i]) * (a[c][i] - b[c][i]);
@@ -44,7 +47,8 @@ static double relative_error(int parts, const double *const a[3], const double *
     return isnan(error) ? (double)INFINITY : error;
 }
 
-void gv_errors_set(gv_errors *errors, const gv_force_set *forces, const gv_force_set *reference) {
+void gv_errors_set(gv_errors *errors, const gv_force_set *forces, const gv_force_set *reference)
+{
     memset(errors, 0, sizeof *errors);
     errors->count = reference->count;
     for (int q = 0; q < gv_quantity_count(reference->order); q++) {
@@ -64,12 +68,14 @@ void gv_errors_set(gv_errors *errors, const gv_force_set *forces, const gv_force
     }
 }
 
-static int ascending(const void *a, const void *b) {
+static int ascending(const void *a, const void *b)
+{
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-double gv_error_quantile(const gv_force_set *forces, const gv_force_set *reference, int quantity, double fraction) {
+double gv_error_quantile(const gv_force_set *forces, const gv_force_set *reference, int quantity, double fraction)
+{
     const double *a[3], *b[3];
     double result = NAN, *error = malloc(reference->count * sizeof *error);
     if (error != NULL && reference->count > 0) {
@@ -85,9 +91,10 @@ double gv_error_quantile(const gv_force_set *forces, const gv_force_set *referen
     return result;
 }
 
-gv_ceiling gv_error_ceiling(gravel_precision precision, int quantity) {
-    /* Relative errors over a Plummer sphere of 16384 in standard units, with softening 1e-2 and without: two to five times
-     * what pair terms of that precision with exact sums give. */
+gv_ceiling gv_error_ceiling(gravel_precision precision, int quantity)
+{
+    /* Relative errors over a Plummer sphere of 16384 in standard units, with softening 1e-2 and without: two to five
+     * times what pair terms of that precision with exact sums give. */
     static const gv_ceiling table[3][GV_QUANTITIES] = {
         [GRAVEL_SP] = {{5e-7, 2e-4}, {3e-8, 1e-6}, {4e-6, 3e-4}, {6e-6, 4e-4}},
         [GRAVEL_DS] = {{1e-7, 2e-6}, {2e-8, 2e-7}, {5e-7, 1e-5}, {1e-6, 2e-5}},
@@ -96,7 +103,8 @@ gv_ceiling gv_error_ceiling(gravel_precision precision, int quantity) {
     return table[precision][quantity];
 }
 
-double gv_error_excess(const gv_errors *errors, gravel_precision precision, int order) {
+double gv_error_excess(const gv_errors *errors, gravel_precision precision, int order)
+{
     double excess = 0;
     for (int q = 0; q < gv_quantity_count(order); q++) {
         const gv_ceiling ceiling = gv_error_ceiling(precision, q);
@@ -108,20 +116,23 @@ double gv_error_excess(const gv_errors *errors, gravel_precision precision, int 
     return excess;
 }
 
-gv_verdict gv_excess_verdict(double excess) {
+gv_verdict gv_excess_verdict(double excess)
+{
     return excess <= 1 ? GV_PASS : excess <= 2 ? GV_MARGINAL : GV_FAIL;
 }
 
-int gv_smallest_slots(int order, gravel_precision precision) {
+int gv_smallest_slots(int order, gravel_precision precision)
+{
     static const int table[3][3] = {[GRAVEL_SP] = {14, 28, 51}, [GRAVEL_DS] = {20, 34, 57}, [GRAVEL_DP] = {18, 32, 55}};
     return table[precision][order / 2 - 1];
 }
 
 /* ------------------------------------------------------------- neighbours */
 
-double gv_distance_slack(gravel_precision precision, const gv_particles *sources) {
+double gv_distance_slack(gravel_precision precision, const gv_particles *sources)
+{
     /* place: half a last place of 1.  In sp two positions are off by `place` of the largest coordinate L each, so a
-     * distance by 2 sqrt(3); squares, sum and root add about four last halves of a distance that is at most 2 sqrt(3) L.
+     * distance by 2 sqrt(3); squares, sum and root add about four last halves of a distance of at most 2 sqrt(3) L.
      * Together 2 sqrt(3) (1 + 4) = 17.3, rounded up.  In ds the positions are exact, the distance is a float. */
     const double place = precision == GRAVEL_DP ? 0x1p-53 : 0x1p-24;
     double largest = 0;
@@ -131,18 +142,21 @@ double gv_distance_slack(gravel_precision precision, const gv_particles *sources
     return 24 * place * largest;
 }
 
-static double distance(const gv_particles *a, size_t i, const gv_particles *b, size_t j) {
+static double distance(const gv_particles *a, size_t i, const gv_particles *b, size_t j)
+{
     const long double x = (long double)b->x[j] - a->x[i], y = (long double)b->y[j] - a->y[i],
                       z = (long double)b->z[j] - a->z[i];
     return (double)sqrtl(x * x + y * y + z * z);
 }
 
-static int is_same(const gv_particles *sinks, size_t i, const gv_particles *sources, size_t j) {
+static int is_same(const gv_particles *sinks, size_t i, const gv_particles *sources, size_t j)
+{
     return sinks->id[i] != -1 && sinks->id[i] == sources->id[j];
 }
 
 static const char *nearest_wrong(const gv_force_set *forces, const gv_particles *sinks, const gv_particles *sources,
-                                 size_t i, double slack, char *text, size_t size) {
+                                 size_t i, double slack, char *text, size_t size)
+{
     double nearest = INFINITY;
     for (size_t j = 0; j < sources->count; j++) {
         if (!is_same(sinks, i, sources, j)) {
@@ -163,7 +177,8 @@ static const char *nearest_wrong(const gv_force_set *forces, const gv_particles 
 }
 
 static const char *list_wrong(const gv_force_set *forces, const gv_particles *sinks, const gv_particles *sources,
-                              size_t i, double radius, double slack, char *text, size_t size) {
+                              size_t i, double radius, double slack, char *text, size_t size)
+{
     const uint32_t *list = forces->neighbour_address + i * forces->capacity;
     const int32_t *id = forces->neighbour_id + i * forces->capacity;
     const size_t count = forces->neighbour_count[i];
@@ -192,7 +207,8 @@ static const char *list_wrong(const gv_force_set *forces, const gv_particles *si
 }
 
 const char *gv_neighbours_wrong(const gv_force_set *forces, const gv_particles *sinks, const gv_particles *sources,
-                                const double *radius, double slack, char *text, size_t size) {
+                                const double *radius, double slack, char *text, size_t size)
+{
     for (size_t i = 0; i < sinks->count; i++) {
         if (forces->nearest_id != NULL && nearest_wrong(forces, sinks, sources, i, slack, text, size) != NULL) {
             return text;

@@ -6,7 +6,8 @@
 
 /* ---------------------------------------------------------------- results */
 
-gravel_status gv_force_set_create(gv_force_set *set, size_t count, int order, int nearest, size_t capacity) {
+gravel_status gv_force_set_create(gv_force_set *set, size_t count, int order, int nearest, size_t capacity)
+{
     const size_t room = count ? count : 1;
     const size_t components = order == 2 ? 4 : order == 4 ? 7 : 10;
     int failed = 0;
@@ -55,7 +56,8 @@ gravel_status gv_force_set_create(gv_force_set *set, size_t count, int order, in
     return GRAVEL_OK;
 }
 
-void gv_force_set_free(gv_force_set *set) {
+void gv_force_set_free(gv_force_set *set)
+{
     free(set->ax); /* the block of all reals */
     free(set->nearest_id);
     free(set->nearest_address);
@@ -68,7 +70,8 @@ void gv_force_set_free(gv_force_set *set) {
 
 #define AT(pointer, index) ((pointer) != NULL ? (pointer) + (index) : NULL)
 
-gravel_forces gv_force_set_view(const gv_force_set *set, size_t first) {
+gravel_forces gv_force_set_view(const gv_force_set *set, size_t first)
+{
     gravel_forces view;
     memset(&view, 0, sizeof view);
     view.acc = GRAVEL_VEC_OUT_SOA(set->ax + first, set->ay + first, set->az + first);
@@ -86,7 +89,8 @@ gravel_forces gv_force_set_view(const gv_force_set *set, size_t first) {
 
 /* ------------------------------------------------------- sinks and sources */
 
-gravel_sources gv_sources_view(const gv_particles *particles) {
+gravel_sources gv_sources_view(const gv_particles *particles)
+{
     gravel_sources view;
     memset(&view, 0, sizeof view);
     view.count = particles->count;
@@ -98,7 +102,8 @@ gravel_sources gv_sources_view(const gv_particles *particles) {
     return view;
 }
 
-gravel_sinks gv_sinks_view(const gv_particles *particles, size_t first, size_t count, const double *radius) {
+gravel_sinks gv_sinks_view(const gv_particles *particles, size_t first, size_t count, const double *radius)
+{
     gravel_sinks view;
     memset(&view, 0, sizeof view);
     view.count = count;
@@ -111,7 +116,8 @@ gravel_sinks gv_sinks_view(const gv_particles *particles, size_t first, size_t c
 }
 
 gravel_status gv_particles_pick(gv_particles *picked, const gv_particles *particles, size_t first, size_t step,
-                                size_t count) {
+                                size_t count)
+{
     const int derivatives = particles->ax != NULL ? 2 : particles->vx != NULL ? 1 : 0;
     const gravel_status status = gv_particles_create(picked, count, derivatives);
     if (status != GRAVEL_OK) {
@@ -130,7 +136,8 @@ gravel_status gv_particles_pick(gv_particles *picked, const gv_particles *partic
     return GRAVEL_OK;
 }
 
-size_t gv_sample_size(size_t sinks, size_t sources, size_t at_most, size_t *step) {
+size_t gv_sample_size(size_t sinks, size_t sources, size_t at_most, size_t *step)
+{
     const size_t pairs = (size_t)1 << 25; /* the reference takes some 20 ns for a pair */
     size_t count = pairs / (sources ? sources : 1);
     count = count < 16 ? 16 : count;
@@ -140,12 +147,14 @@ size_t gv_sample_size(size_t sinks, size_t sources, size_t at_most, size_t *step
     return count;
 }
 
-static gv_ref_particles ref_view(const gv_particles *p) {
+static gv_ref_particles ref_view(const gv_particles *p)
+{
     return (gv_ref_particles){p->count, p->m, p->id, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az};
 }
 
 gravel_status gv_reference_forces(const gv_particles *sinks, const gv_particles *sources, double eps,
-                                  const double *radius, gv_force_set *out) {
+                                  const double *radius, gv_force_set *out)
+{
     const gv_ref_particles i = ref_view(sinks), j = ref_view(sources);
     const gv_ref_forces view = {.ax = out->ax,
                                 .ay = out->ay,
@@ -175,7 +184,8 @@ gravel_status gv_reference_forces(const gv_particles *sinks, const gv_particles 
 }
 
 gravel_status gv_direct_call(gravel_direct *direct, const gravel_sinks *sinks, double eps, const gv_force_set *out,
-                             size_t *overflow) {
+                             size_t *overflow)
+{
     const gravel_forces view = gv_force_set_view(out, 0);
     const gravel_status status = gravel_direct_submit(direct, sinks, eps);
     return status != GRAVEL_OK ? status : gravel_direct_collect(direct, &view, overflow);

@@ -80,8 +80,9 @@ typedef enum gv_verdict { GV_PASS, GV_MARGINAL, GV_FAIL } gv_verdict;
 gv_verdict gv_excess_verdict(double excess);
 extern const char *const gv_verdict_name[3];
 
-/* Nearest neighbours and lists against the reference, with the room that the rounding of positions gives: sources within
- * `slack` of equal distance or of the radius may go either way.  NULL if all is right, else what is wrong (in `text`). */
+/* Nearest neighbours and lists against the reference, with the room that the rounding of positions gives: sources
+ * within `slack` of equal distance or of the radius may go either way.  NULL if all is right, else what is wrong (in
+ * `text`). */
 const char *gv_neighbours_wrong(const gv_force_set *forces, const gv_particles *sinks, const gv_particles *sources,
                                 const double *radius, double slack, char *text, size_t size);
 /* Absolute error of a distance between positions that a precision holds. */

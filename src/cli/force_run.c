@@ -10,7 +10,8 @@
 
 /* Sinks per chunk: short enough for progress and Ctrl-C, the same in every run, because the launch and with it the last
  * bits depend on the number of sinks. */
-static size_t chunk_size(const gv_force_job *job) {
+static size_t chunk_size(const gv_force_job *job)
+{
     double pairs = 0x1p24; /* reference */
     if (job->opts->method == GV_METHOD_TREE) {
         return job->count;
@@ -26,7 +27,8 @@ static size_t chunk_size(const gv_force_job *job) {
     return chunk < (double)job->count ? (size_t)chunk : job->count;
 }
 
-static gravel_status open_direct(gv_force_job *job, int order, int precision, int features, gravel_direct **direct) {
+static gravel_status open_direct(gv_force_job *job, int order, int precision, int features, gravel_direct **direct)
+{
     const gv_force_options *opts = job->opts;
     gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
     options.order = order;
@@ -44,7 +46,8 @@ static gravel_status open_direct(gv_force_job *job, int order, int precision, in
     return status == GRAVEL_OK ? gravel_direct_set_timing(*direct, opts->report != NULL) : status;
 }
 
-static gravel_status set_radius(gv_force_job *job, size_t chunk) {
+static gravel_status set_radius(gv_force_job *job, size_t chunk)
+{
     if (job->opts->radius < 0) {
         return GRAVEL_OK;
     }
@@ -58,14 +61,16 @@ static gravel_status set_radius(gv_force_job *job, size_t chunk) {
     return GRAVEL_OK;
 }
 
-static gravel_status cancelled(double done) {
-    return gv_fail(GRAVEL_ERR_CANCELLED, "stopped after %.0f %% of the sinks; nothing was written, an earlier file is kept",
-                   100 * done);
+static gravel_status cancelled(double done)
+{
+    return gv_fail(GRAVEL_ERR_CANCELLED,
+                   "stopped after %.0f %% of the sinks; nothing was written, an earlier file is kept", 100 * done);
 }
 
 /* Forces on particles first ... first+count-1 into `set`. */
 static gravel_status one_chunk(gv_force_job *job, gravel_direct *direct, size_t first, size_t count,
-                               const gv_force_set *set, const double *radius) {
+                               const gv_force_set *set, const double *radius)
+{
     if (job->tree != NULL) {
         return gv_force_tree_call(job, set);
     }
@@ -96,8 +101,10 @@ static gravel_status one_chunk(gv_force_job *job, gravel_direct *direct, size_t 
     return status;
 }
 
-/* Order 6 needs the accelerations of all; where the file has none they come from an order 2 sum in the best precision. */
-static gravel_status add_accelerations(gv_force_job *job) {
+/* Order 6 needs the accelerations of all; where the file has none they come from an order 2 sum in the best
+ * precision. */
+static gravel_status add_accelerations(gv_force_job *job)
+{
     gv_particles *p = &job->particles;
     gravel_direct *direct = NULL;
     gv_force_set set = {0};
@@ -144,7 +151,8 @@ static gravel_status add_accelerations(gv_force_job *job) {
 
 /* ----------------------------------------------------------------- writing */
 
-static void write_header(const gv_force_job *job, FILE *stream) {
+static void write_header(const gv_force_job *job, FILE *stream)
+{
     fputs("# id ax ay az pot", stream);
     fputs(job->order >= 4 ? " jx jy jz" : "", stream);
     fputs(job->order >= 6 ? " sx sy sz" : "", stream);
@@ -152,7 +160,8 @@ static void write_header(const gv_force_job *job, FILE *stream) {
     fputs(job->opts->radius >= 0 ? " n_ngb ngb...\n" : "\n", stream);
 }
 
-static void write_rows(const gv_force_set *set, const int32_t *id, size_t count, FILE *stream) {
+static void write_rows(const gv_force_set *set, const int32_t *id, size_t count, FILE *stream)
+{
     const double *const column[10] = {set->ax, set->ay, set->az, set->pot, set->jx,
                                       set->jy, set->jz, set->sx, set->sy,  set->sz};
     const int columns = set->order == 2 ? 4 : set->order == 4 ? 7 : 10;
@@ -180,7 +189,8 @@ static void write_rows(const gv_force_set *set, const int32_t *id, size_t count,
 }
 
 /* Keeps the results of every check_step-th sink for the report. */
-static void keep_sample(gv_force_job *job, const gv_force_set *set, size_t done, size_t count) {
+static void keep_sample(gv_force_job *job, const gv_force_set *set, size_t done, size_t count)
+{
     const double *const from[10] = {set->ax, set->ay, set->az, set->pot, set->jx,
                                     set->jy, set->jz, set->sx, set->sy,  set->sz};
     const gv_force_set *s = &job->sample;
@@ -199,7 +209,8 @@ static void keep_sample(gv_force_job *job, const gv_force_set *set, size_t done,
     }
 }
 
-static gravel_status compute_chunks(gv_force_job *job, FILE *stream) {
+static gravel_status compute_chunks(gv_force_job *job, FILE *stream)
+{
     const gv_force_options *opts = job->opts;
     gv_force_set set = {0};
     gv_progress progress;
@@ -232,7 +243,8 @@ static gravel_status compute_chunks(gv_force_job *job, FILE *stream) {
     return status;
 }
 
-gravel_status gv_force_compute(gv_force_job *job, FILE *stream) {
+gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
+{
     const gv_force_options *opts = job->opts;
     const double start = gv_cli_now();
     gravel_status status = GRAVEL_OK;
@@ -267,8 +279,10 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream) {
         status = compute_chunks(job, stream);
     }
     if (status == GRAVEL_OK && job->overflow > 0) {
-        gv_say(GV_FORCE, "warning: %zu sinks have more than %zu neighbours; their lists are cut (n_ngb is the true count); "
-               "--neighbours-capacity makes room", job->overflow, opts->capacity);
+        gv_say(GV_FORCE,
+               "warning: %zu sinks have more than %zu neighbours; their lists are cut (n_ngb is the true count); "
+               "--neighbours-capacity makes room",
+               job->overflow, opts->capacity);
     }
     free(job->radius);
     job->radius = NULL;
@@ -286,7 +300,8 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream) {
 
 /* ------------------------------------------------------------------ report */
 
-static cJSON *report_json(const gv_force_job *job, const gv_force_set *truth, const gv_errors *errors) {
+static cJSON *report_json(const gv_force_job *job, const gv_force_set *truth, const gv_errors *errors)
+{
     const gv_force_options *opts = job->opts;
     cJSON *root = cJSON_CreateObject();
     static const char *const method[] = {"direct", "tree", "reference"};
@@ -334,7 +349,8 @@ static cJSON *report_json(const gv_force_job *job, const gv_force_set *truth, co
     return root;
 }
 
-gravel_status gv_force_report(gv_force_job *job, FILE *stream) {
+gravel_status gv_force_report(gv_force_job *job, FILE *stream)
+{
     gv_force_set truth = {0};
     gv_particles picked = GV_PARTICLES_INIT;
     gv_errors errors;

@@ -3,7 +3,8 @@
 
 #include "cli/force_run.h"
 
-gravel_status gv_force_tree_open(gv_force_job *job) {
+gravel_status gv_force_tree_open(gv_force_job *job)
+{
     const gv_force_options *opts = job->opts;
     gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
     options.theta = opts->theta;
@@ -23,7 +24,8 @@ gravel_status gv_force_tree_open(gv_force_job *job) {
 }
 
 /* Forces on a part of the bodies. */
-static gravel_status call_active(gv_force_job *job, const gravel_forces *view) {
+static gravel_status call_active(gv_force_job *job, const gravel_forces *view)
+{
     uint32_t *address = malloc(job->count * sizeof *address);
     if (address == NULL) {
         return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
@@ -36,7 +38,8 @@ static gravel_status call_active(gv_force_job *job, const gravel_forces *view) {
     return status;
 }
 
-gravel_status gv_force_tree_call(gv_force_job *job, const gv_force_set *set) {
+gravel_status gv_force_tree_call(gv_force_job *job, const gv_force_set *set)
+{
     gravel_forces view = {.pot = NULL};
     const double start = gv_cli_now();
     view.acc = GRAVEL_VEC_OUT_SOA(set->ax, set->ay, set->az);
@@ -54,7 +57,8 @@ gravel_status gv_force_tree_call(gv_force_job *job, const gv_force_set *set) {
     return status;
 }
 
-void gv_force_tree_report(const gv_force_job *job, cJSON *root) {
+void gv_force_tree_report(const gv_force_job *job, cJSON *root)
+{
     const gravel_tree_timings *t = &job->tree_timings;
     const gravel_tree_counts *c = &job->tree_counts;
     cJSON_AddNumberToObject(root, "theta", job->opts->theta);

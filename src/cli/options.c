@@ -10,7 +10,8 @@
 /* ------------------------------------------------------------ nearest name */
 
 /* Edit distance with neighbouring letters swapped counting as one; names longer than the table are never near. */
-static int edit_distance(const char *a, const char *b) {
+static int edit_distance(const char *a, const char *b)
+{
     enum { LIMIT = 40 };
     int d[LIMIT + 1][LIMIT + 1];
     const int n = (int)strlen(a), m = (int)strlen(b);
@@ -35,7 +36,8 @@ static int edit_distance(const char *a, const char *b) {
     return d[n][m];
 }
 
-const char *gv_nearest_name(const char *word, const char *(*name_at)(const void *table, int i), const void *table) {
+const char *gv_nearest_name(const char *word, const char *(*name_at)(const void *table, int i), const void *table)
+{
     const char *best = NULL;
     int best_distance = strlen(word) > 4 ? 3 : 2; /* first distance that is too far */
     for (int i = 0; name_at(table, i) != NULL; i++) {
@@ -52,17 +54,20 @@ const char *gv_nearest_name(const char *word, const char *(*name_at)(const void 
     return best;
 }
 
-static const char *option_at(const void *table, int i) {
+static const char *option_at(const void *table, int i)
+{
     return ((const gv_opt *)table)[i].name;
 }
 
-static const char *command_at(const void *table, int i) {
+static const char *command_at(const void *table, int i)
+{
     return ((const gv_command *)table)[i].name;
 }
 
 /* ----------------------------------------------------------------- values */
 
-int gv_parse_size(const char *text, size_t *value) {
+int gv_parse_size(const char *text, size_t *value)
+{
     char *end;
     if (text[0] < '0' || text[0] > '9') {
         return -1;
@@ -86,7 +91,8 @@ int gv_parse_size(const char *text, size_t *value) {
     return 0;
 }
 
-static int parse_seconds(const char *text, double *value) {
+static int parse_seconds(const char *text, double *value)
+{
     char *end;
     const double number = strtod(text, &end);
     double unit = 1;
@@ -99,7 +105,8 @@ static int parse_seconds(const char *text, double *value) {
 }
 
 /* Index of text[0 ... length-1] in "a|b|c", -1 if it is none of them. */
-static int choice_index(const char *choices, const char *text, size_t length) {
+static int choice_index(const char *choices, const char *text, size_t length)
+{
     int index = 0;
     for (const char *p = choices;; index++) {
         const size_t n = strcspn(p, "|");
@@ -114,7 +121,8 @@ static int choice_index(const char *choices, const char *text, size_t length) {
     }
 }
 
-static int parse_choices(const char *choices, const char *text, unsigned *mask) {
+static int parse_choices(const char *choices, const char *text, unsigned *mask)
+{
     int all = 1;
     for (const char *p = choices; *p; p++) {
         all += *p == '|';
@@ -138,7 +146,8 @@ static int parse_choices(const char *choices, const char *text, unsigned *mask) 
     }
 }
 
-static int parse_sizes(const char *text, gv_size_list *list) {
+static int parse_sizes(const char *text, gv_size_list *list)
+{
     char word[32];
     list->n = 0;
     for (const char *p = text;; p++) {
@@ -159,7 +168,8 @@ static int parse_sizes(const char *text, gv_size_list *list) {
     }
 }
 
-static int parse_range(const char *text, gv_range *range) {
+static int parse_range(const char *text, gv_range *range)
+{
     char first[32];
     const size_t n = strcspn(text, ":");
     if (n >= sizeof first || text[n] != ':') {
@@ -174,7 +184,8 @@ static int parse_range(const char *text, gv_range *range) {
     return text[n + 1] == '\0' ? 0 : gv_parse_size(text + n + 1, &range->count);
 }
 
-static int parse_int(const char *text, int *value) {
+static int parse_int(const char *text, int *value)
+{
     char *end;
     errno = 0;
     const long number = strtol(text, &end, 10);
@@ -185,7 +196,8 @@ static int parse_int(const char *text, int *value) {
     return 0;
 }
 
-static int parse_seed(const char *text, uint64_t *value) {
+static int parse_seed(const char *text, uint64_t *value)
+{
     char *end;
     errno = 0;
     const unsigned long long number = strtoull(text, &end, 0);
@@ -193,13 +205,15 @@ static int parse_seed(const char *text, uint64_t *value) {
     return text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 ? -1 : 0;
 }
 
-static int parse_real(const char *text, double *value) {
+static int parse_real(const char *text, double *value)
+{
     char *end;
     *value = strtod(text, &end);
     return end == text || *end != '\0' || !isfinite(*value) ? -1 : 0;
 }
 
-static const char *kind_wants(gv_opt_kind kind) {
+static const char *kind_wants(gv_opt_kind kind)
+{
     switch (kind) {
     case GV_OPT_INT:
         return "a whole number";
@@ -221,7 +235,8 @@ static const char *kind_wants(gv_opt_kind kind) {
 }
 
 /* The number that `low` and `high` are about; lists give their smallest. */
-static int limited_number(const gv_opt *opt, const void *place, double *number) {
+static int limited_number(const gv_opt *opt, const void *place, double *number)
+{
     switch (opt->kind) {
     case GV_OPT_INT:
         *number = *(const int *)place;
@@ -246,7 +261,8 @@ static int limited_number(const gv_opt *opt, const void *place, double *number) 
     }
 }
 
-static int parse_value(const gv_opt *opt, const char *text, void *place) {
+static int parse_value(const gv_opt *opt, const char *text, void *place)
+{
     switch (opt->kind) {
     case GV_OPT_FLAG:
         *(int *)place = strcmp(text, "0") != 0 && text[0] != '\0';
@@ -282,7 +298,8 @@ static int parse_value(const gv_opt *opt, const char *text, void *place) {
 }
 
 /* `source` is "--device" or "GRAVEL_DEVICE": what the user can change. */
-static int set_value(const char *full_name, const gv_opt *opt, const char *source, const char *text, void *values) {
+static int set_value(const char *full_name, const gv_opt *opt, const char *source, const char *text, void *values)
+{
     void *place = (char *)values + opt->offset;
     double number;
     if (parse_value(opt, text, place) != 0) {
@@ -300,7 +317,8 @@ static int set_value(const char *full_name, const gv_opt *opt, const char *sourc
         if (isinf(opt->high)) {
             fprintf(stderr, "%s: %s: %s is too small; at least %g\n", full_name, source, text, opt->low);
         } else {
-            fprintf(stderr, "%s: %s: %s is out of range; from %g to %g\n", full_name, source, text, opt->low, opt->high);
+            fprintf(stderr, "%s: %s: %s is out of range; from %g to %g\n", full_name, source, text, opt->low,
+                    opt->high);
         }
         return -1;
     }
@@ -309,7 +327,8 @@ static int set_value(const char *full_name, const gv_opt *opt, const char *sourc
 
 /* ---------------------------------------------------------------- parsing */
 
-static const gv_opt *find_option(const gv_opt *opts, const char *name, size_t length, char letter) {
+static const gv_opt *find_option(const gv_opt *opts, const char *name, size_t length, char letter)
+{
     for (; opts != NULL && opts->name != NULL; opts++) {
         if (letter ? opts->letter == letter : strlen(opts->name) == length && strncmp(opts->name, name, length) == 0) {
             return opts;
@@ -318,7 +337,8 @@ static const gv_opt *find_option(const gv_opt *opts, const char *name, size_t le
     return NULL;
 }
 
-static int unknown_option(const char *full_name, const gv_command *command, const char *argument) {
+static int unknown_option(const char *full_name, const gv_command *command, const char *argument)
+{
     char word[64];
     const char *near = NULL;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(argument, "="), argument);
@@ -334,7 +354,8 @@ static int unknown_option(const char *full_name, const gv_command *command, cons
     return -1;
 }
 
-static int set_defaults(const char *full_name, const gv_command *command, void *values, unsigned char *given) {
+static int set_defaults(const char *full_name, const gv_command *command, void *values, unsigned char *given)
+{
     memset(values, 0, command->size);
     for (int i = 0; command->opts != NULL && command->opts[i].name != NULL; i++) {
         const gv_opt *opt = &command->opts[i];
@@ -353,7 +374,8 @@ static int set_defaults(const char *full_name, const gv_command *command, void *
 
 /* One argument that begins with '-'.  Returns how many words it took, or -1. */
 static int take_option(const char *full_name, const gv_command *command, char **argv, void *values,
-                       unsigned char *given) {
+                       unsigned char *given)
+{
     const char *word = argv[0];
     const int is_long = word[1] == '-';
     const size_t length = is_long ? strcspn(word + 2, "=") : 1;
@@ -382,7 +404,8 @@ static int take_option(const char *full_name, const gv_command *command, char **
 }
 
 static int check_complete(const char *full_name, const gv_command *command, const unsigned char *given,
-                          const gv_operands *operands) {
+                          const gv_operands *operands)
+{
     for (int i = 0; command->opts != NULL && command->opts[i].name != NULL; i++) {
         const gv_opt *opt = &command->opts[i];
         if (opt->required && !given[i]) {
@@ -405,7 +428,8 @@ static int check_complete(const char *full_name, const gv_command *command, cons
 }
 
 int gv_options_parse(const char *full_name, const gv_command *command, int argc, char **argv, void *values,
-                     gv_operands *operands) {
+                     gv_operands *operands)
+{
     unsigned char given[128] = {0};
     int options_end = 0;
     operands->n = 0;
@@ -438,7 +462,8 @@ int gv_options_parse(const char *full_name, const gv_command *command, int argc,
 
 /* --------------------------------------------------------------- dispatch */
 
-static int list_commands(const char *program, const gv_command *table, FILE *stream) {
+static int list_commands(const char *program, const gv_command *table, FILE *stream)
+{
     fprintf(stream, "usage: %s COMMAND [options]\n\n", program);
     for (const gv_command *c = table; c->name != NULL; c++) {
         if (c->summary != NULL) {
@@ -449,7 +474,8 @@ static int list_commands(const char *program, const gv_command *table, FILE *str
     return stream == stdout ? GV_EXIT_OK : GV_EXIT_USAGE;
 }
 
-int gv_command_dispatch(const char *program, const gv_command *table, int argc, char **argv) {
+int gv_command_dispatch(const char *program, const gv_command *table, int argc, char **argv)
+{
     char full_name[128], help[] = "--help";
     if (argc < 1) {
         return list_commands(program, table, stderr);

@@ -76,8 +76,8 @@ enum { GV_EXIT_OK = 0, GV_EXIT_FAILURE = 1, GV_EXIT_USAGE = 2, GV_EXIT_INTERRUPT
  * it.  Usage errors go to stderr and give GV_EXIT_USAGE. */
 int gv_command_dispatch(const char *program, const gv_command *table, int argc, char **argv);
 
-/* Parses argv into `values` (of command->size bytes, set to the defaults first).  Returns 0, or 1 after --help was printed,
- * or -1 after a message on stderr.  Operands are moved to the front of argv. */
+/* Parses argv into `values` (of command->size bytes, set to the defaults first).  Returns 0, or 1 after --help was
+ * printed, or -1 after a message on stderr.  Operands are moved to the front of argv. */
 int gv_options_parse(const char *full_name, const gv_command *command, int argc, char **argv, void *values,
                      gv_operands *operands);
 void gv_options_help(const char *full_name, const gv_command *command);

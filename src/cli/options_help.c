@@ -6,7 +6,8 @@
 enum { HELP_COLUMN = 30 };
 
 /* Help lines under one another, the first beside the option. */
-static void print_indented(const char *text, int column) {
+static void print_indented(const char *text, int column)
+{
     for (const char *line = text;;) {
         const int n = (int)strcspn(line, "\n");
         printf("%*s%.*s\n", column, "", n, line);
@@ -18,7 +19,8 @@ static void print_indented(const char *text, int column) {
     }
 }
 
-static void print_option(const gv_opt *opt) {
+static void print_option(const gv_opt *opt)
+{
     char left[96];
     int used = opt->letter ? snprintf(left, sizeof left, "  -%c, --%s", opt->letter, opt->name)
                            : snprintf(left, sizeof left, "      --%s", opt->name);
@@ -39,7 +41,8 @@ static void print_option(const gv_opt *opt) {
     }
 }
 
-void gv_options_help(const char *full_name, const gv_command *command) {
+void gv_options_help(const char *full_name, const gv_command *command)
+{
     printf("usage: %s %s\n\n", full_name, command->synopsis);
     if (command->summary != NULL) {
         printf("%s\n\n", command->summary);

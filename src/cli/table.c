@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 
 /* Splits `text` at '|' into the cells of a new row; what is missing stays empty. */
-static void add_row(gv_table *table, const char *text) {
+static void add_row(gv_table *table, const char *text)
+{
     const size_t columns = (size_t)table->columns;
     char **cell = realloc(table->cell, ((size_t)table->rows + 1) * columns * sizeof *cell);
     if (cell == NULL) {
@@ -28,7 +29,8 @@ static void add_row(gv_table *table, const char *text) {
     table->rows++;
 }
 
-void gv_table_start(gv_table *table, const char *headings) {
+void gv_table_start(gv_table *table, const char *headings)
+{
     memset(table, 0, sizeof *table);
     table->columns = 1;
     for (const char *p = headings; *p != '\0'; p++) {
@@ -37,7 +39,8 @@ void gv_table_start(gv_table *table, const char *headings) {
     add_row(table, headings);
 }
 
-void gv_table_row(gv_table *table, const char *format, ...) {
+void gv_table_row(gv_table *table, const char *format, ...)
+{
     char text[1024];
     va_list list;
     va_start(list, format);
@@ -46,16 +49,19 @@ void gv_table_row(gv_table *table, const char *format, ...) {
     add_row(table, text);
 }
 
-static const char *cell_at(const gv_table *table, int row, int column) {
+static const char *cell_at(const gv_table *table, int row, int column)
+{
     const char *text = table->cell[row * table->columns + column];
     return text != NULL ? text : "";
 }
 
-static int looks_like_number(const char *text) {
+static int looks_like_number(const char *text)
+{
     return text[0] == '\0' || strcmp(text, "-") == 0 || strchr("0123456789+-.<>", text[0]) != NULL;
 }
 
-void gv_table_print(const gv_table *table, FILE *stream) {
+void gv_table_print(const gv_table *table, FILE *stream)
+{
     if (table->failed) {
         fprintf(stream, "(out of memory: a part of this table is missing)\n");
     }
@@ -68,12 +74,17 @@ void gv_table_print(const gv_table *table, FILE *stream) {
                 right = right && (r == 0 || looks_like_number(text));
             }
             const int last = column == table->columns - 1;
-            fprintf(stream, "%*s%s", right ? width : last ? 0 : -width, cell_at(table, row, column), last ? "\n" : "  ");
+            fprintf(stream, "%*s%s",
+                    right  ? width
+                    : last ? 0
+                           : -width,
+                    cell_at(table, row, column), last ? "\n" : "  ");
         }
     }
 }
 
-void gv_table_free(gv_table *table) {
+void gv_table_free(gv_table *table)
+{
     for (int i = 0; i < table->rows * table->columns; i++) {
         free(table->cell[i]);
     }

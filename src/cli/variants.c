@@ -4,7 +4,8 @@
 
 #include "host/context.h"
 
-static int add_named(const char *command, const char *list, gv_variant variant[GV_VARIANTS], int *count) {
+static int add_named(const char *command, const char *list, gv_variant variant[GV_VARIANTS], int *count)
+{
     char word[16];
     for (const char *p = list;; p++) {
         const size_t n = strcspn(p, ",");
@@ -22,7 +23,8 @@ static int add_named(const char *command, const char *list, gv_variant variant[G
 }
 
 int gv_variants_choose(const char *command, const char *list, const gravel_device_info *device,
-                       gv_variant variant[GV_VARIANTS], int *count) {
+                       gv_variant variant[GV_VARIANTS], int *count)
+{
     int kept = 0;
     *count = 0;
     if (list != NULL) {
@@ -47,7 +49,8 @@ int gv_variants_choose(const char *command, const char *list, const gravel_devic
     return kept > 0 ? GV_EXIT_OK : GV_EXIT_USAGE;
 }
 
-gv_limits gv_limits_of(const gravel_context *context, int device) {
+gv_limits gv_limits_of(const gravel_context *context, int device)
+{
     const gv_device *d = &context->device[device];
     return (gv_limits){d->info, d->fast_fma, d->has_ptx_asm, d->has_rsqrt14, d->has_rsqrt12};
 }

@@ -19,19 +19,22 @@ static const uint64_t five[MAX_POWER + 1] = {
     UINT64_C(298023223876953125), UINT64_C(1490116119384765625), UINT64_C(7450580596923828125),
 };
 
-static int bit_length(wide x) {
+static int bit_length(wide x)
+{
     const uint64_t high = (uint64_t)(x >> 64), low = (uint64_t)x;
     return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
 }
 
 /* x / 2^shift to the nearest, ties to even; `sticky`: x stands for a little more than x. */
-static wide shift_rounded(wide x, int shift, int sticky) {
+static wide shift_rounded(wide x, int shift, int sticky)
+{
     const wide quotient = x >> shift, rest = x & (((wide)1 << shift) - 1), half = (wide)1 << (shift - 1);
     return quotient + (rest > half || (rest == half && (sticky || (quotient & 1))));
 }
 
 /* x 2^exponent for results far from overflow and underflow */
-static double to_double(wide x, int exponent, int sticky) {
+static double to_double(wide x, int exponent, int sticky)
+{
     const int length = bit_length(x);
     uint64_t bits;
     double value;
@@ -49,7 +52,8 @@ static double to_double(wide x, int exponent, int sticky) {
 }
 
 /* digits 10^power */
-static double compose(uint64_t digits, int power) {
+static double compose(uint64_t digits, int power)
+{
     if (power >= 0) {
         return to_double((wide)digits * five[power], power, 0);
     }
@@ -63,11 +67,13 @@ static double compose(uint64_t digits, int power) {
 enum { MAX_POWER = -1 };
 #endif
 
-static int is_digit(char c) {
+static int is_digit(char c)
+{
     return c >= '0' && c <= '9';
 }
 
-const char *gv_decimal_read(const char *text, double *value) {
+const char *gv_decimal_read(const char *text, double *value)
+{
     const char *p = text + (*text == '-' || *text == '+');
     uint64_t digits = 0;
     int significant = 0, power = 0, any = 0;
@@ -113,7 +119,8 @@ const char *gv_decimal_read(const char *text, double *value) {
 static const uint64_t ten16 = UINT64_C(10000000000000000);
 
 /* round(mantissa 2^exponent / 10^(decimal - 16)): 17 digits if `decimal` is right.  0: out of the exact range. */
-static uint64_t seventeen_digits(uint64_t mantissa, int exponent, int decimal) {
+static uint64_t seventeen_digits(uint64_t mantissa, int exponent, int decimal)
+{
     const int power = 16 - decimal;
     if (power >= 0 && power <= MAX_POWER) {
         const wide product = (wide)mantissa * five[power];
@@ -132,13 +139,15 @@ static uint64_t seventeen_digits(uint64_t mantissa, int exponent, int decimal) {
     return 0;
 }
 
-static char *write_two(char *out, unsigned value) {
+static char *write_two(char *out, unsigned value)
+{
     out[0] = (char)('0' + value / 10);
     out[1] = (char)('0' + value % 10);
     return out + 2;
 }
 
-static char *write_digits(char *out, uint64_t digits, int decimal) {
+static char *write_digits(char *out, uint64_t digits, int decimal)
+{
     *out++ = (char)('0' + digits / ten16);
     *out++ = '.';
     digits %= ten16;
@@ -155,7 +164,8 @@ static char *write_digits(char *out, uint64_t digits, int decimal) {
     return write_two(out, (unsigned)(decimal < 0 ? -decimal : decimal));
 }
 
-static char *write_exact(char *out, double value) {
+static char *write_exact(char *out, double value)
+{
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     const int field = (int)(bits >> 52 & 0x7ff);
@@ -186,7 +196,8 @@ static char *write_exact(char *out, double value) {
 }
 #endif
 
-char *gv_decimal_write(char *out, double value) {
+char *gv_decimal_write(char *out, double value)
+{
 #ifdef __SIZEOF_INT128__
     char *end = write_exact(out, value);
     if (end != NULL) {

@@ -7,18 +7,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static gravel_status fail_write(const char *path, int error) {
+static gravel_status fail_write(const char *path, int error)
+{
     return gv_fail(GRAVEL_ERR_FILE, "cannot write %s: %s%s", path, strerror(error),
                    error == ENOSPC ? "; free some space or choose another place with -o" : "");
 }
 
 /* Not a regular file: /dev/full, a pipe.  A rename over it would replace the device by a file. */
-static gravel_status open_in_place(gv_out_file *file) {
+static gravel_status open_in_place(gv_out_file *file)
+{
     file->stream = fopen(file->path, "w");
     return file->stream != NULL ? GRAVEL_OK : fail_write(file->path, errno);
 }
 
-static gravel_status open_temporary(gv_out_file *file, mode_t mode) {
+static gravel_status open_temporary(gv_out_file *file, mode_t mode)
+{
     const size_t size = strlen(file->path) + 16;
     file->temporary = malloc(size);
     if (file->temporary == NULL) {
@@ -41,7 +44,8 @@ static gravel_status open_temporary(gv_out_file *file, mode_t mode) {
     return GRAVEL_OK;
 }
 
-gravel_status gv_out_open(gv_out_file *file, const char *path) {
+gravel_status gv_out_open(gv_out_file *file, const char *path)
+{
     struct stat info;
     gravel_status status;
     memset(file, 0, sizeof *file);
@@ -76,7 +80,8 @@ gravel_status gv_out_open(gv_out_file *file, const char *path) {
     return status;
 }
 
-gravel_status gv_out_commit(gv_out_file *file) {
+gravel_status gv_out_commit(gv_out_file *file)
+{
     int error = 0;
     errno = 0;
     if (ferror(file->stream)) {
@@ -110,7 +115,8 @@ gravel_status gv_out_commit(gv_out_file *file) {
     return status;
 }
 
-void gv_out_abort(gv_out_file *file) {
+void gv_out_abort(gv_out_file *file)
+{
     if (file->stream != NULL && file->stream != stdout) {
         fclose(file->stream);
     }

@@ -33,23 +33,27 @@ typedef struct reader {
 } reader;
 
 /* The ten real columns, in the order of the file; NULL from where the set ends. */
-static void real_columns(const gv_particles *p, double *column[MAX_COLUMNS - 1]) {
+static void real_columns(const gv_particles *p, double *column[MAX_COLUMNS - 1])
+{
     double *const all[MAX_COLUMNS - 1] = {p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az};
     memcpy(column, all, sizeof all);
 }
 
-int gv_particles_columns(const gv_particles *particles) {
+int gv_particles_columns(const gv_particles *particles)
+{
     return particles->vx == NULL ? 5 : particles->ax == NULL ? 8 : MAX_COLUMNS;
 }
 
 /* ---------------------------------------------------------------- lines */
 
-static int is_blank(char c) {
+static int is_blank(char c)
+{
     return c == ' ' || c == '\t' || c == '\r';
 }
 
 /* A word of the file for a message: cut, without control characters. */
-static const char *quote(const char *word, char text[24]) {
+static const char *quote(const char *word, char text[24])
+{
     size_t n = 0;
     while (n < 20 && word[n] != '\n' && !is_blank(word[n]) && word[n] != '#') {
         text[n] = (unsigned char)word[n] < 32 || word[n] == 127 ? '?' : word[n];
@@ -60,14 +64,16 @@ static const char *quote(const char *word, char text[24]) {
 }
 
 static gravel_status fail_at(const reader *r, const char *line, const char *place, gravel_status status,
-                             const char *what, const char *word) {
+                             const char *what, const char *word)
+{
     char text[24];
     return gv_fail(status, "%s, line %zu, column %zu: %s%s%s", r->name, r->line, (size_t)(place - line) + 1, what,
                    word != NULL ? " " : "", word != NULL ? quote(word, text) : "");
 }
 
 /* Why the word is not taken as a number. */
-static gravel_status fail_number(const reader *r, const char *line, const char *word, int column) {
+static gravel_status fail_number(const reader *r, const char *line, const char *word, int column)
+{
     char what[96], begin[5] = "";
     const char *bare = word + (*word == '-' || *word == '+');
     for (int i = 0; i < 4 && bare[i] != '\n'; i++) {
@@ -86,7 +92,8 @@ static gravel_status fail_number(const reader *r, const char *line, const char *
     return fail_at(r, line, word, GRAVEL_ERR_FORMAT, what, word);
 }
 
-static gravel_status read_id(const reader *r, const char *line, const char **word, int32_t *id) {
+static gravel_status read_id(const reader *r, const char *line, const char **word, int32_t *id)
+{
     const char *p = *word;
     const int negative = *p == '-';
     int64_t value = 0;
@@ -107,7 +114,8 @@ static gravel_status read_id(const reader *r, const char *line, const char **wor
 }
 
 /* One line that ends with '\n', into values; *columns 0: nothing on it. */
-static gravel_status read_line(const reader *r, const char *line, int32_t *id, double value[MAX_COLUMNS], int *columns) {
+static gravel_status read_line(const reader *r, const char *line, int32_t *id, double value[MAX_COLUMNS], int *columns)
+{
     gravel_status status;
     const char *p = line;
     *columns = 0;
@@ -141,7 +149,8 @@ static gravel_status read_line(const reader *r, const char *line, int32_t *id, d
 
 /* ------------------------------------------------------------- particles */
 
-static gravel_status grow(reader *r, size_t room) {
+static gravel_status grow(reader *r, size_t room)
+{
     gv_particles *p = r->out;
     double **const column[MAX_COLUMNS - 1] = {&p->m,  &p->x,  &p->y,  &p->z,  &p->vx,
                                               &p->vy, &p->vz, &p->ax, &p->ay, &p->az};
@@ -163,12 +172,14 @@ static gravel_status grow(reader *r, size_t room) {
 }
 
 /* What the file will hold at the length of its first line; wrong guesses only cost memory or another growth. */
-static size_t first_room(const reader *r, size_t line_length) {
+static size_t first_room(const reader *r, size_t line_length)
+{
     const size_t guess = r->file_size / line_length;
     return guess > 1024 ? guess + guess / 8 : 1024;
 }
 
-static gravel_status take_line(reader *r, const char *line, size_t length) {
+static gravel_status take_line(reader *r, const char *line, size_t length)
+{
     double value[MAX_COLUMNS];
     double *column[MAX_COLUMNS - 1];
     int32_t id = 0;
@@ -179,8 +190,10 @@ static gravel_status take_line(reader *r, const char *line, size_t length) {
     }
     if (r->columns == 0) {
         if (columns != 5 && columns != 8 && columns != 11) {
-            return gv_fail(GRAVEL_ERR_FORMAT, "%s, line %zu: %d column%s; a particle has 5 (id m x y z), 8 (and vx vy vz) "
-                           "or 11 (and ax ay az)", r->name, r->line, columns, columns == 1 ? "" : "s");
+            return gv_fail(GRAVEL_ERR_FORMAT,
+                           "%s, line %zu: %d column%s; a particle has 5 (id m x y z), 8 (and vx vy vz) "
+                           "or 11 (and ax ay az)",
+                           r->name, r->line, columns, columns == 1 ? "" : "s");
         }
         r->columns = columns;
         r->first_line = r->line;
@@ -205,7 +218,8 @@ static gravel_status take_line(reader *r, const char *line, size_t length) {
 /* ------------------------------------------------------------------ file */
 
 /* Moves what is left to the front and reads more behind it. */
-static gravel_status fill(reader *r) {
+static gravel_status fill(reader *r)
+{
     memmove(r->buffer, r->buffer + r->begin, r->end - r->begin);
     r->end -= r->begin;
     r->begin = 0;
@@ -238,7 +252,8 @@ static gravel_status fill(reader *r) {
     return GRAVEL_OK;
 }
 
-static gravel_status read_all(reader *r) {
+static gravel_status read_all(reader *r)
+{
     gravel_status status = GRAVEL_OK;
     while (status == GRAVEL_OK) {
         char *line = r->buffer + r->begin;
@@ -264,7 +279,8 @@ static gravel_status read_all(reader *r) {
     return status;
 }
 
-gravel_status gv_particles_read_text(gv_particles *particles, const char *path) {
+gravel_status gv_particles_read_text(gv_particles *particles, const char *path)
+{
     struct stat info;
     gravel_status status;
     reader r = {.name = path, .fd = -1, .capacity = BLOCK, .line = 1, .out = particles};
@@ -297,7 +313,8 @@ gravel_status gv_particles_read_text(gv_particles *particles, const char *path) 
 
 /* ---------------------------------------------------------------- writing */
 
-gravel_status gv_particles_write_text(const gv_particles *particles, const char *path) {
+gravel_status gv_particles_write_text(const gv_particles *particles, const char *path)
+{
     gv_out_file file;
     double *column[MAX_COLUMNS - 1];
     const int columns = gv_particles_columns(particles);
