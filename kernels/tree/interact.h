@@ -24,7 +24,22 @@
 #ifndef GV_UNSOFTENED
 #error "GV_UNSOFTENED must be 0 or 1"
 #endif
+#ifndef GV_MOMENTS
+#error "GV_MOMENTS must be 1 (mass) or 2 (mass and quadrupole)"
+#endif
+#ifndef GV_SPLINE
+#error "GV_SPLINE must be 0 (Plummer softening) or 1 (cubic spline)"
+#endif
 #define GV_LOCAL_TERMS 46
+
+/* `soft` is eps^2, or for the spline its support squared, h^2: cells act only from beyond h, where they are Newton's. */
+#if GV_SPLINE && !GV_UNSOFTENED
+#define GV_SUPPORT 1
+#define gv_cell_soft(soft) ((gv_scalar)0)
+#else
+#define GV_SUPPORT 0
+#define gv_cell_soft(soft) (soft)
+#endif
 
 typedef struct gv_force {
     gv_real x, y, z, pot;
@@ -35,6 +50,32 @@ static inline void gv_force_clear(gv_force *f)
     f->x = f->y = f->z = f->pot = (gv_real)(0);
 }
 
+#if GV_SUPPORT
+/* Cubic spline of support h, u = r / h (the potential's kernel of Monaghan & Lattanzio's spline):
+ *   u < 1/2   1/s^3 -> (32/3 + u^2 (32 u - 192/5)) / h^3      1/s -> (14/5 - u^2 (16/3 + u^2 (32/5 u - 48/5))) / h
+ *   u < 1     1/s^3 -> (64/3 - 48 u + 192/5 u^2 - 32/3 u^3 - 1/15 u^-3) / h^3
+ *             1/s   -> (16/5 - 1/15 u^-1 - u^2 (32/3 + u (-16 + u (48/5 - 32/15 u)))) / h */
+static inline void gv_pair_add(gv_force *f, gv_real dx, gv_real dy, gv_real dz, gv_real m, gv_scalar soft)
+{
+    gv_real r2 = gv_fma(dz, dz, gv_fma(dy, dy, dx * dx));
+    gv_real y = gv_rsqrt(fmax(r2, (gv_real)GV_R(1e-30)));
+    gv_scalar per_h = rsqrt(soft);
+    gv_real u = r2 * y * per_h, u2 = u * u, per_u = y / per_h;
+    gv_real k_in = gv_fma(u2, gv_fma((gv_real)GV_R(32.0), u, (gv_real)GV_R(-38.4)), (gv_real)GV_R(10.6666667));
+    gv_real w_in = GV_R(2.8) - u2 * (GV_R(5.33333333) + u2 * (GV_R(6.4) * u - GV_R(9.6)));
+    gv_real k_out = GV_R(21.3333333) - GV_R(48.0) * u + u2 * (GV_R(38.4) - GV_R(10.6666667) * u) -
+                    GV_R(0.0666666667) * per_u * per_u * per_u;
+    gv_real w_out = GV_R(3.2) - GV_R(0.0666666667) * per_u -
+                    u2 * (GV_R(10.6666667) + u * (GV_R(-16.0) + u * (GV_R(9.6) - GV_R(2.13333333) * u)));
+    gv_mask inner = u < (gv_real)GV_R(0.5), beyond = u >= (gv_real)GV_R(1.0);
+    gv_real k = gv_select(inner, k_in, k_out) * (per_h * per_h * per_h), w = gv_select(inner, w_in, w_out) * per_h;
+    k = m * gv_select(beyond, y * y * y, k);
+    f->x = gv_fma(k, dx, f->x);
+    f->y = gv_fma(k, dy, f->y);
+    f->z = gv_fma(k, dz, f->z);
+    f->pot -= m * gv_select(beyond, y, w);
+}
+#else
 /* one source of mass m at distance (dx, dy, dz) = source - sink */
 static inline void gv_pair_add(gv_force *f, gv_real dx, gv_real dy, gv_real dz, gv_real m, gv_scalar eps2)
 {
@@ -51,6 +92,7 @@ static inline void gv_pair_add(gv_force *f, gv_real dx, gv_real dy, gv_real dz, 
     f->z = gv_fma(k, dz, f->z);
     f->pot -= my;
 }
+#endif
 
 /* the same where a source may be the sink itself: `other` is the mask of lanes where it is not */
 static inline void gv_pair_add_other(gv_force *f, gv_real dx, gv_real dy, gv_real dz, gv_real m, gv_scalar eps2,

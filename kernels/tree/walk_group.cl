@@ -120,7 +120,11 @@ static inline gv_moments gv_moments_of(gv_scalar4 z, gv_scalar4 q, gv_scalar4 r)
 {
     gv_moments c;
     c.x = z.x, c.y = z.y, c.z = z.z, c.m = z.w;
+#if GV_MOMENTS == 2
     c.xx = q.x, c.xy = q.y, c.xz = q.z, c.yy = q.w, c.yz = r.x, c.zz = r.y;
+#else
+    c.xx = c.xy = c.xz = c.yy = c.yz = c.zz = 0;
+#endif
     return c;
 }
 
@@ -141,7 +145,8 @@ static inline void gv_eval_cells(gv_sinks *sinks, __global const gv_scalar4 *cel
     for (uint j = begin; j < end; j++) {
         gv_moments c = gv_moments_of(tile[3 * j], tile[3 * j + 1], tile[3 * j + 2]);
         for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
-            gv_cell_force(&sinks->f[s], sinks->p[s].x - c.x, sinks->p[s].y - c.y, sinks->p[s].z - c.z, c, eps2);
+            gv_cell_force(&sinks->f[s], sinks->p[s].x - c.x, sinks->p[s].y - c.y, sinks->p[s].z - c.z, c,
+                          gv_cell_soft(eps2));
     }
     gv_group_sync();
 }
@@ -157,7 +162,7 @@ static inline void gv_eval_far(gv_local *local_sum, __global const gv_scalar4 *c
         gv_scalar per2 = inverse_scale * inverse_scale;
         c.xx *= per2, c.xy *= per2, c.xz *= per2, c.yy *= per2, c.yz *= per2, c.zz *= per2;
         gv_cell_expand(local_sum, (centre.x - c.x) * inverse_scale, (centre.y - c.y) * inverse_scale,
-                       (centre.z - c.z) * inverse_scale, c, eps2 * per2);
+                       (centre.z - c.z) * inverse_scale, c, gv_cell_soft(eps2) * per2);
     }
 }
 
@@ -244,6 +249,10 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
             first = gv_held(w.z);
             info = gv_held(w.w);
             int accept = d2 > w.x * g1.w && d2 > w.y;
+#if GV_SUPPORT
+            gv_scalar outside = sqrt(eps2) + GV_R(0.8) * sqrt(w.y); /* no body of the cell within h */
+            accept = accept && d2 > outside * outside;
+#endif
             is_far = accept && r2 > g2.y && r2 * r2 * r2 > g2.x * z.w;
             /* one or two bodies are cheaper than their cell */
             is_near = accept && !is_far && (!(info & GV_LEAF) || (info & GV_COUNT) > 2);

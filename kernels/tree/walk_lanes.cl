@@ -69,11 +69,16 @@ static inline void gv_eval_cells(gv_sinks *sinks, __global const gv_scalar4 *cel
         gv_force f = sinks->f[v];
         for (uint k = 0; k < n; k++) {
             __global const gv_scalar4 *at = cell + GV_CELL * (size_t)from[k];
-            gv_scalar4 z = at[0], q = at[2], r = at[3];
+            gv_scalar4 z = at[0];
             gv_moments c;
             c.m = z.w;
+#if GV_MOMENTS == 2
+            gv_scalar4 q = at[2], r = at[3];
             c.xx = q.x, c.xy = q.y, c.xz = q.z, c.yy = q.w, c.yz = r.x, c.zz = r.y;
-            gv_cell_force(&f, sinks->x[v] - z.x, sinks->y[v] - z.y, sinks->z[v] - z.z, c, eps2);
+#else
+            c.xx = c.xy = c.xz = c.yy = c.yz = c.zz = (gv_real)(0);
+#endif
+            gv_cell_force(&f, sinks->x[v] - z.x, sinks->y[v] - z.y, sinks->z[v] - z.z, c, gv_cell_soft(eps2));
         }
         sinks->f[v] = f;
     }
@@ -94,10 +99,14 @@ static inline void gv_eval_far(gv_local *sum, __global const gv_scalar4 *cell, c
     gv_real here = gv_load(keep), per2 = here * (inverse_scale * inverse_scale);
     gv_moments c;
     c.m = a[3] * here;
+#if GV_MOMENTS == 1
+    per2 = (gv_real)(0);
+#endif
     c.xx = b[0] * per2, c.xy = b[1] * per2, c.xz = b[2] * per2;
     c.yy = b[3] * per2, c.yz = b[4] * per2, c.zz = b[5] * per2;
     gv_cell_expand(sum, (centre.x - a[0]) * inverse_scale, (centre.y - a[1]) * inverse_scale,
-                   (centre.z - a[2]) * inverse_scale, c, eps2 * inverse_scale * inverse_scale);
+                   (centre.z - a[2]) * inverse_scale, c,
+                   gv_cell_soft(eps2) * inverse_scale * inverse_scale);
 }
 
 /* arguments and results as gv_tree_walk of walk_group.cl */
@@ -152,6 +161,10 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
         gv_real dz = fmax(rz - g1.z, (gv_real)(0));
         gv_real r2 = gv_fma(rx, rx, gv_fma(ry, ry, rz * rz)), d2 = gv_fma(dx, dx, gv_fma(dy, dy, dz * dz));
         gv_int accept = gv_narrow((d2 > w[4] * g1.w) & (d2 > w[5]));
+#if GV_SUPPORT
+        gv_real outside = sqrt(eps2) + GV_R(0.8) * sqrt(w[5]); /* no body of the cell within h */
+        accept &= gv_narrow(d2 > outside * outside);
+#endif
         gv_int is_far = accept & gv_narrow((r2 > g2.y) & (r2 * r2 * r2 > g2.x * w[3]));
         gv_uint first_of = GV_HELD(w[6]), info_of = GV_HELD(w[7]);
         gv_int is_leaf = (info_of & (gv_uint)(GV_LEAF)) != (gv_uint)(0);

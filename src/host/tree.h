@@ -90,6 +90,8 @@ gv_arg gv_tree_real(const gravel_tree *tree, double value, void *hold);
 gravel_status gv_tree_order(gravel_tree *tree, gv_order *order, cl_mem points, size_t n, gv_stage keys, gv_stage sort);
 gravel_status gv_tree_build(gravel_tree *tree);
 gravel_status gv_tree_moments(gravel_tree *tree);
+/* Bodies gathered anew in the order of the last build, then moments. */
+gravel_status gv_tree_refit(gravel_tree *tree);
 /* Waits for the sizes; *grown = 1 if the cells did not fit and have room now. */
 gravel_status gv_tree_check_cells(gravel_tree *tree, int *grown);
 

@@ -48,15 +48,16 @@ static void pack(const gravel_tree *tree, const gravel_vec *v, const double *mas
 {
     const size_t stride = v->stride ? v->stride : 1;
     const double per_length = 1 / tree->length, per_mass = 1 / tree->mass_unit;
+    const size_t words = mass ? 4 : 3; /* without masses those in place stay */
     for (size_t k = 0; k < n; k++) {
         const double p[4] = {(v->x[k * stride] - tree->origin_at[0]) * per_length,
                              (v->y[k * stride] - tree->origin_at[1]) * per_length,
-                             (v->z[k * stride] - tree->origin_at[2]) * per_length, mass ? mass[k] * per_mass : 0};
+                             (v->z[k * stride] - tree->origin_at[2]) * per_length, mass ? mass[k] * per_mass : 0.0};
         if (tree->scalar == 8) {
-            memcpy((double *)out + 4 * k, p, sizeof p);
+            memcpy((double *)out + 4 * k, p, words * sizeof p[0]);
         } else {
             const float f[4] = {(float)p[0], (float)p[1], (float)p[2], (float)p[3]};
-            memcpy((float *)out + 4 * k, f, sizeof f);
+            memcpy((float *)out + 4 * k, f, words * sizeof f[0]);
         }
     }
 }
@@ -104,6 +105,28 @@ gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
     if (status)
         tree->n = 0;
     return status;
+}
+
+gravel_status gravel_tree_move(gravel_tree *tree, const gravel_vec *pos)
+{
+    if (!tree || !pos)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_tree_move needs a tree and positions");
+    if (tree->n == 0)
+        return gv_fail(GRAVEL_ERR_STATE, "the tree has no bodies: gravel_tree_write comes first");
+    gravel_status status = gv_tree_check_positions(pos, tree->n, "bodies");
+    if (status)
+        return status;
+    const size_t bytes = tree->n * 4 * tree->scalar;
+    cl_int code;
+    /* masses stay: they are read back into place before the positions are written over */
+    void *at = clEnqueueMapBuffer(tree->queue, tree->body.mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL, NULL,
+                                  &code);
+    if (code)
+        return gv_fail_cl(code, "mapping %zu bytes of bodies", bytes);
+    pack(tree, pos, NULL, tree->n, at);
+    code = clEnqueueUnmapMemObject(tree->queue, tree->body.mem, at, 0, NULL, NULL);
+    tree->moved = 1;
+    return code ? gv_fail_cl(code, "writing %zu bytes of bodies", bytes) : GRAVEL_OK;
 }
 
 static void scale_forces(const gravel_tree *tree, const void *in, size_t from, size_t to, const gravel_forces *forces)

@@ -177,6 +177,17 @@ gravel_status gv_tree_build(gravel_tree *tree)
     return status;
 }
 
+gravel_status gv_tree_refit(gravel_tree *tree)
+{
+    for (int k = GV_STAGE_KEYS; k <= GV_STAGE_MOMENTS; k++)
+        gv_tree_clear_stage(tree, (gv_stage)k);
+    gravel_status status = gather(tree);
+    if (!status)
+        status = gv_tree_moments(tree);
+    tree->moved = 0;
+    return status;
+}
+
 gravel_status gv_tree_check_cells(gravel_tree *tree, int *grown)
 {
     *grown = 0;

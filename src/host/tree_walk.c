@@ -35,14 +35,16 @@ static gravel_status walk_groups(gravel_tree *tree, const gv_sink_set *sinks, do
         status = gv_tree_reserve(tree, &tree->counts, tree->n_groups * 16, "interaction counts");
     if (status)
         return status;
-    double hold[3];
-    const gv_arg soft = gv_tree_real(tree, unsoftened ? floor2 : eps2, &hold[0]);
+    double hold[4];
+    const double support2 = tree->options.softening == GRAVEL_SPLINE ? 2.8 * 2.8 : 1;
+    const gv_arg plummer = gv_tree_real(tree, unsoftened ? floor2 : eps2, &hold[3]);
+    const gv_arg soft = gv_tree_real(tree, unsoftened ? floor2 : eps2 * support2, &hold[0]);
     const gv_arg tau = gv_tree_real(tree, gv_tree_tau(&tree->options), &hold[1]);
     const gv_arg tau_local = gv_tree_real(tree, gv_tree_tau_local(&tree->options), &hold[2]);
     const cl_uint n = (cl_uint)sinks->n;
     cl_mem last = tree->options.mac == GRAVEL_TREE_LAST && tree->has_last && sinks->own ? tree->force.mem : NULL;
     const gv_arg groups[] = {GV_ARG(sinks->points), GV_ARG(sinks->list),  GV_ARG(n), GV_ARG(tree->cell.mem), GV_ARG(last),
-                             GV_ARG(sinks->index),  soft,                 tau,       tau_local,
+                             GV_ARG(sinks->index),  plummer,              tau,       tau_local,
                              GV_ARG(tree->group.mem)};
     const gv_arg walk[] = {GV_ARG(tree->cell.mem), GV_ARG(tree->body_sorted.mem), GV_ARG(sinks->points),
                            GV_ARG(sinks->list),    GV_ARG(sinks->index),          GV_ARG(sinks->own),
@@ -91,6 +93,18 @@ gravel_status gravel_tree_build(gravel_tree *tree)
 {
     gravel_status status = check_call(tree, 0);
     return status ? status : gv_tree_build(tree);
+}
+
+gravel_status gravel_tree_refit(gravel_tree *tree)
+{
+    gravel_status status = check_call(tree, 0);
+    if (status)
+        return status;
+    if (!tree->built)
+        return gv_tree_build(tree);
+    int grown; /* sizes of the build before may not have come in yet */
+    status = gv_tree_check_cells(tree, &grown);
+    return status ? status : gv_tree_refit(tree);
 }
 
 gravel_status gravel_tree_compute(gravel_tree *tree, double eps)
@@ -259,4 +273,49 @@ gravel_status gravel_tree_get_counts(gravel_tree *tree, gravel_tree_counts *coun
         counts->levels += tree->levels[l] > 0;
     }
     return GRAVEL_OK;
+}
+
+gravel_status gravel_tree_get_sink_counts(gravel_tree *tree, uint32_t *cells, uint32_t *bodies)
+{
+    if (!tree)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "no tree was given");
+    if (tree->sinks_are == GV_SINKS_NONE)
+        return gv_fail(GRAVEL_ERR_STATE, "there were no forces yet");
+    /* who is number k of the walk: key order, through the list where there is one, to the order of the results */
+    const size_t n = tree->n_sinks, n_group = (size_t)VALUE(N_GROUP);
+    gravel_status status = GRAVEL_OK;
+    uint32_t *count = malloc(tree->n_groups * 16), *index = malloc(tree->n * 4 + n * 4);
+    uint32_t *list = malloc((n + tree->n) * 4);
+    if (!count || !index || !list)
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no host memory for the counts of %zu sinks", n);
+    const gv_order *order = tree->sinks_are == GV_SINKS_POINTS ? &tree->point_order : &tree->order;
+    const size_t n_index = tree->sinks_are == GV_SINKS_POINTS ? n : tree->n;
+    cl_int code = CL_SUCCESS;
+    if (!status)
+        code = clEnqueueReadBuffer(tree->queue, tree->counts.mem, CL_TRUE, 0, tree->n_groups * 16, count, 0, NULL, NULL);
+    if (!status && !code)
+        code = clEnqueueReadBuffer(tree->queue, order->index[order->sorted].mem, CL_TRUE, 0, n_index * 4, index, 0, NULL,
+                                   NULL);
+    if (!status && !code && tree->sinks_are == GV_SINKS_ACTIVE)
+        code = clEnqueueReadBuffer(tree->queue, tree->list.mem, CL_TRUE, 0, n * 4, list, 0, NULL, NULL);
+    if (code)
+        status = gv_fail_cl(code, "reading interaction counts of %zu sinks", n);
+    if (!status && tree->sinks_are == GV_SINKS_ACTIVE) {
+        uint32_t *result_of = list + n; /* body -> number of its result */
+        for (size_t k = 0; k < n; k++)
+            result_of[tree->active[k]] = (uint32_t)k;
+        for (size_t k = 0; k < n; k++)
+            list[k] = result_of[index[list[k]]];
+    }
+    for (size_t k = 0; k < n && !status; k++) {
+        const uint32_t *c = count + 4 * (k / n_group), to = tree->sinks_are == GV_SINKS_ACTIVE ? list[k] : index[k];
+        if (cells)
+            cells[to] = c[0] + c[1];
+        if (bodies)
+            bodies[to] = c[2];
+    }
+    free(count);
+    free(index);
+    free(list);
+    return status;
 }
