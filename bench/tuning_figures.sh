@@ -1,17 +1,17 @@
 #!/bin/sh
 # The figures of doc/tuning.md for one device:  bench/tuning_figures.sh DEVICE FOLDER [VARIANT]
+# DEVICE is cpu, gpu or part of a name, as --device takes it (a CPU by name: pthread...).
 # Measures with `gravel tune` (GRAVEL_PROGRAM, else the one in PATH) and draws with gnuplot.
 set -eu
 device=${1:?device, as --device takes it}
 folder=${2:?folder for logs and figures}
 variant=${3:-ds4}
 gravel=${GRAVEL_PROGRAM:-gravel}
-type=$("$gravel" devices --json | tr -d ' \n\t' | sed 's/.*"type":"\([a-z]*\)".*/\1/')
 mkdir -p "$folder"
 
 # A CPU wants one work-item per group; what its constraints rule out as slow is measured here to show it.
-case "$device$type" in
-*cpu*)
+case "$device" in
+*cpu* | *CPU* | pthread*)
     threads="threads=1,16,32,64 blocks_per_cu=1,2,4,8,16 split=1 sinks_per_item=1 tile=0 unroll=4"
     split="threads=1,16 blocks_per_cu=1,2,4 split=1,4,16 sinks_per_item=1 tile=0 unroll=4"
     sinks=1024 sources=16384 unlikely=--unlikely ;;

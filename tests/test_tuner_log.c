@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "tuner/tlog.h"
+#include "tuner/run.h"
 #include "tuner/worker.h"
 
 static void make_header(gv_tlog_header *header) {
@@ -205,6 +205,41 @@ static void test_every_death_costs_one_candidate(void **state) {
     gv_worker_stop(&worker);
 }
 
+/* Several builders share a batch; one that dies loses its own queue only, and the next batch finds it alive again. */
+static void test_builders_share_a_batch(void **state) {
+    enum { REQUESTS = 20 };
+    gv_request request[REQUESTS];
+    gv_builders builders;
+    int known = 0;
+
+    (void)state;
+    gv_builders_init(&builders, 3, &options);
+    for (int batch = 0; batch < 2; batch++) {
+        for (int i = 0; i < REQUESTS; i++) {
+            memset(&request[i], 0, sizeof request[i]);
+            strcpy(request[i].task.kernel, "direct");
+            assert_true(gv_variant_parse("sp2", &request[i].task.variant));
+            request[i].task.sinks = request[i].task.sources = 10;
+            strcpy(request[i].configuration, batch == 0 && i == 4 ? "crash-build" : "good");
+        }
+        gv_builders_start(&builders, request, REQUESTS);
+        for (int i = REQUESTS - 1; i >= 0; i--) {
+            gv_outcome outcome;
+            int told = gv_builders_wait(&builders, i, 10, &outcome);
+
+            known += told;
+            /* request 4 is the second of builder 1: those after it in that queue are lost */
+            assert_int_equal(told, batch == 1 || i % 3 != 1 || i <= 4);
+            if (told) {
+                assert_int_equal(outcome.status, batch == 0 && i == 4 ? GV_OUTCOME_COMPILE : GV_OUTCOME_OK);
+            }
+        }
+        gv_builders_finish(&builders, 10);
+    }
+    assert_int_equal(known, 2 * REQUESTS - 5);
+    gv_builders_stop(&builders);
+}
+
 static void test_worker_that_cannot_start(void **state) {
     static char missing[] = "/nonexistent/program", leaves[] = "exit 1", sleeps[] = "sleep 1000";
     static char *const argv[][4] = {{missing, NULL}, {shell, dash_c, leaves, NULL}, {shell, dash_c, sleeps, NULL}};
@@ -271,6 +306,7 @@ int main(void) {
         cmocka_unit_test(test_log_survives_any_cut),
         cmocka_unit_test(test_log_of_another_device_is_refused),
         cmocka_unit_test(test_every_death_costs_one_candidate),
+        cmocka_unit_test(test_builders_share_a_batch),
         cmocka_unit_test(test_worker_that_cannot_start),
         cmocka_unit_test(test_messages_round_trip),
     };
