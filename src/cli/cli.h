@@ -85,6 +85,7 @@ void gv_json_stamp(cJSON *object); /* gravel version and date (UTC) */
 gravel_status gv_cli_flush(void);
 
 extern const gv_command gv_cmd_tune, gv_cmd_profiles[], gv_cmd_plot[];
-extern const gv_command gv_cmd_devices, gv_cmd_ic[], gv_cmd_check, gv_cmd_force, gv_cmd_bench_direct, gv_cmd_bench_tree, gv_cmd_demo;
+extern const gv_command gv_cmd_devices, gv_cmd_ic[], gv_cmd_check, gv_cmd_force, gv_cmd_bench_direct, gv_cmd_demo;
+extern const gv_command gv_cmd_bench_tree;
 
 #endif
