@@ -42,7 +42,11 @@ static int choose_variants(bench_run *run)
         }
     }
     run->variants = kept;
-    return code != GV_EXIT_OK || kept > 0 ? code : GV_EXIT_USAGE;
+    if (code == GV_EXIT_OK && kept == 0) {
+        gv_say(BENCH, "nothing to do: %s has no double precision", run->device.name);
+        return GV_EXIT_USAGE;
+    }
+    return code;
 }
 
 static int highest_order(const bench_run *run)

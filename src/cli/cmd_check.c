@@ -138,6 +138,9 @@ static void print_check(const gv_check *check)
 {
     printf("%s, driver %s: %s check\n\n", check->device.name, check->device.driver, level_name[check->level]);
     print_errors(check);
+    if (!check->device.has_fp64) {
+        printf("(no dp: the device has no double precision)\n");
+    }
     printf("\nRelative errors against long double over Plummer spheres of 1 to 16384 bodies, softening 0.01 and 0,\n"
            "nearest neighbours and neighbour lists included. PASS: every error at most its ceiling; MARGINAL: at\n"
            "most twice that; FAIL: above, or wrong neighbours, or a kernel that does not run.\n\n");

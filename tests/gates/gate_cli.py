@@ -311,13 +311,15 @@ def nothing_is_lost():
         with open("/dev/full", "w", encoding="utf-8") as full:
             for command in (("devices",), ("--help",), ("ic", "plummer", "-n", "9"), ("devices", "--json")):
                 done = subprocess.run([PROGRAM, *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-                expect(done.returncode == FAILURE and "No space left" in done.stderr, "full disk unnoticed: %s" % (command,))
+                expect(done.returncode == FAILURE and "No space left" in done.stderr,
+                       "full disk unnoticed: %s" % " ".join(command))
 
 
 def interrupted(number, *arguments):
     """Starts a long run, waits until it works, sends the signal."""
     write("out.txt", "precious\n")
-    process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=WORK)
+    process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               cwd=WORK)
     deadline = time.monotonic() + 30
     while not left_over("out.txt") and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -362,8 +364,8 @@ def bench_fields():
                 "--json", "-o", "bench.json")
     results = json.loads(done.stdout)
     expect(len(results) == 2 and [r["n_sinks"] for r in results] == [1, 2048], "two results", done)
-    for name in ("device driver order precision n_sources n_sinks configuration kernel_s_median kernel_s_min call_s_median "
-                 "pairs_per_s slots_per_pair slots_smallest peak_lane_fma_per_s err_acc_max").split():
+    for name in ("device driver order precision n_sources n_sinks configuration kernel_s_median kernel_s_min "
+                 "call_s_median pairs_per_s slots_per_pair slots_smallest peak_lane_fma_per_s err_acc_max").split():
         expect(all(r.get(name) is not None for r in results), name + " is missing")
     for r in results:
         pairs = r["n_sources"] * r["n_sinks"]
@@ -383,8 +385,15 @@ def check_passes():
     result = json.loads(done.stdout)
     expect(result["verdict"] in ("PASS", "MARGINAL") and result["runs"] >= 5, "verdict", done)
     for entry in result["variants"]:
-        expect({"variant", "verdict", "pairs_per_s", "configuration", "origin", "acc", "pot", "runs"} <= set(entry), "fields")
+        fields = {"variant", "verdict", "pairs_per_s", "configuration", "origin", "acc", "pot", "runs"}
+        expect(fields <= set(entry), "fields of a variant")
     expect("ceiling" in good("check", "-q", "--variant", "sp2").stdout, "the table shows the ceilings")
+
+
+def check_without_double():
+    need_device()
+    text = good("check", "-q", "--variant", "sp2,dp2", "--no-fp64").stdout
+    expect("no dp" in text and "sp2" in text and not re.search(r"^dp2", text, re.M), "variants without double: " + text)
 
 
 def check_finds_a_wrong_kernel():
@@ -405,10 +414,11 @@ def check_finds_a_wrong_kernel():
 def main():
     gatelib.need_file(PROGRAM)
     try:
-        return gatelib.main([help_and_version, usage_errors, initial_conditions, forces_agree_with_the_reference, tree_forces,
-                             rows_have_seventeen_digits, some_sinks, neighbours, input_of_all_kinds, bad_input,
+        return gatelib.main([help_and_version, usage_errors, initial_conditions, forces_agree_with_the_reference,
+                             tree_forces, rows_have_seventeen_digits, some_sinks, neighbours, input_of_all_kinds, bad_input,
                              devices_and_their_errors, nothing_is_lost, interrupt_keeps_files, report_fields,
-                             bench_fields, check_passes, check_finds_a_wrong_kernel])
+                             bench_fields, check_passes, check_without_double,
+                             check_finds_a_wrong_kernel])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
 
