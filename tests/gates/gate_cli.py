@@ -415,8 +415,8 @@ def main():
     gatelib.need_file(PROGRAM)
     try:
         return gatelib.main([help_and_version, usage_errors, initial_conditions, forces_agree_with_the_reference,
-                             tree_forces, rows_have_seventeen_digits, some_sinks, neighbours, input_of_all_kinds, bad_input,
-                             devices_and_their_errors, nothing_is_lost, interrupt_keeps_files, report_fields,
+                             tree_forces, rows_have_seventeen_digits, some_sinks, neighbours, input_of_all_kinds,
+                             bad_input, devices_and_their_errors, nothing_is_lost, interrupt_keeps_files, report_fields,
                              bench_fields, check_passes, check_without_double,
                              check_finds_a_wrong_kernel])
     finally:
