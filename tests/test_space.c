@@ -1,4 +1,5 @@
-/* src/host/space.c, direct_space.c, direct_plan.c: tunables, constraints, defaults and launch plans, without a device. */
+/* src/host/space.c, direct_space.c, direct_plan.c: tunables, constraints, defaults and launch plans, without a
+ * device. */
 #include "host_test.h"
 
 #include "host/direct_plan.h"
@@ -210,7 +211,8 @@ static void macros(void **state)
 
 /* ------------------------------------------------------------------ constraints */
 
-/* `changes` to the plain configuration must break the constraint whose reason contains `part`; hard ones for callers too. */
+/* `changes` to the plain configuration must break the constraint whose reason contains `part`; hard ones for
+ * callers too. */
 static void expect_broken(const char *variant, gv_limits limits, const char *changes, int hard, const char *part)
 {
     gv_config c = plain();
@@ -236,7 +238,8 @@ static void expect_allowed(const char *variant, gv_limits limits, const char *ch
 
 static void constraints_hold(void **state)
 {
-    const gv_limits g = gpu(1024, 48 << 10, 132), wide = cpu(16, 8, 1, 1), narrow = cpu(8, 4, 0, 1), none = cpu(4, 2, 0, 0);
+    const gv_limits g = gpu(1024, 48 << 10, 132), wide = cpu(16, 8, 1, 1), narrow = cpu(8, 4, 0, 1),
+                    none = cpu(4, 2, 0, 0);
     const char *cpu_shape = "threads=1 tile=0 rsqrt=3 lanes=16";
     gv_config c = plain();
     const gv_variant v = variant_of("sp2", 0);
@@ -272,8 +275,8 @@ static void constraints_hold(void **state)
     assert_contains(gv_space_can_run(&gv_direct_space, &c, &v, &g), "not in the tunable's table");
 }
 
-/* What the formula counts must be what force.cl declares: tiles of each plane and the ids, two words of the id range, a
- * flag per row, rows of all wide sums and of nearest addresses. */
+/* What the formula counts must be what force.cl declares: tiles of each plane and the ids, two words of the id
+ * range, a flag per row, rows of all wide sums and of nearest addresses. */
 static void local_bytes(void **state)
 {
     gv_config c = plain();
@@ -320,14 +323,15 @@ static void built_in_runs_everywhere(void **state)
                                                        : gv_space_check(&gv_direct_space, &c, &v, &device[k]);
                             gv_space_format(&gv_direct_space, &c, text, sizeof text);
                             if (reason)
-                                fail_msg("device %d, %s, features %u, %zu x %zu: '%s': %s", k, v.name, features, sinks[i],
-                                         sources[j], text, reason);
+                                fail_msg("device %d, %s, features %u, %zu x %zu: '%s': %s", k, v.name, features,
+                                         sinks[i], sources[j], text, reason);
                         }
 }
 
 /* ---------------------------------------------------------------------- plans */
 
-/* Sinks and sources must be covered exactly once: parts are consecutive runs of part_sources, as force.cl walks them. */
+/* Sinks and sources must be covered exactly once: parts are consecutive runs of part_sources, as force.cl walks
+ * them. */
 static void check_plan(const gv_direct_plan *p, const gv_config *c, size_t sinks, size_t sources)
 {
     const size_t split = (size_t)c->value[GV_T_SPLIT];
@@ -346,12 +350,16 @@ static void check_plan(const gv_direct_plan *p, const gv_config *c, size_t sinks
 
 static void plans_cover_everything(void **state)
 {
-    static const size_t sizes[] = {1,    2,    3,     15,    16,     17,     31,      32,      33,      63,        64,        65,
-                                   127,  128,  129,   255,   257,    1000,   1023,    1025,    4099,    16384,     65537,     131072,
-                                   999983, 1048576, 16777259, 100000007, 2000000011};
+    static const size_t sizes[] = {1,    2,     3,     15,     16,     17,      31,       32,        33,        63,
+                                   64,   65,    127,   128,    129,    255,     257,      1000,      1023,      1025,
+                                   4099, 16384, 65537, 131072, 999983, 1048576, 16777259, 100000007, 2000000011};
     const size_t n = sizeof sizes / sizeof sizes[0];
-    static const char *const shape[] = {"", "split=64 tile=32", "threads=512 sinks_per_item=8 split=2", "blocks_per_cu=32",
-                                        "threads=1 lanes=16 tile=0 blocks_per_cu=4", "threads=16 split=16 tile=512",
+    static const char *const shape[] = {"",
+                                        "split=64 tile=32",
+                                        "threads=512 sinks_per_item=8 split=2",
+                                        "blocks_per_cu=32",
+                                        "threads=1 lanes=16 tile=0 blocks_per_cu=4",
+                                        "threads=16 split=16 tile=512",
                                         "threads=64 split=4 sinks_per_item=3 tile=64 lanes=8"};
     gv_limits device[DEVICES];
     const gv_variant v = variant_of("sp2", 0);
@@ -366,7 +374,8 @@ static void plans_cover_everything(void **state)
                     const size_t sources = j < n ? sizes[j] : 0;
                     assert_ok(gv_space_parse(&gv_direct_space, shape[s], &c));
                     memset(&plan, 0xee, sizeof plan);
-                    assert_true(gv_direct_plan_make(&plan, &c, &v, device[k].info.compute_units, sizes[i], sources, 0, 0));
+                    assert_true(
+                        gv_direct_plan_make(&plan, &c, &v, device[k].info.compute_units, sizes[i], sources, 0, 0));
                     check_plan(&plan, &c, sizes[i], sources);
                 }
 }
@@ -403,7 +412,8 @@ static void plan_bounds_lists(void **state)
                     gv_direct_plan plan;
                     c.value[GV_T_SPLIT] = split;
                     const int ok = gv_direct_plan_make(&plan, &c, &v, 132, sinks[i], 131072, capacity[k], bytes[b]);
-                    const size_t one = plan.stride * (size_t)split * (capacity[k] + 1) * 4; /* lists and counts of a block */
+                    const size_t one =
+                        plan.stride * (size_t)split * (capacity[k] + 1) * 4; /* lists and counts of a block */
                     assert_int_equal(ok, one <= bytes[b]);
                     if (ok) {
                         assert_true(plan.blocks * one <= bytes[b]);

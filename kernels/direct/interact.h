@@ -24,7 +24,11 @@
 #endif
 
 /* 1/s^3 must stay finite: (3e12)^3 < 3.4e38 in float, (1e100)^3 in double */
-#define GV_TOO_CLOSE ((gv_scalar)(GV_PRECISION == GV_DP ? GV_R(1e-200) : GV_R(1e-25)))
+#if GV_PRECISION == GV_DP
+#define GV_TOO_CLOSE GV_R(1e-200)
+#else
+#define GV_TOO_CLOSE GV_R(1e-25)
+#endif
 
 /* components of a result, in the order of the planes of results */
 enum { GV_AX, GV_AY, GV_AZ, GV_POT, GV_JX, GV_JY, GV_JZ, GV_SX, GV_SY, GV_SZ };

@@ -65,9 +65,10 @@ kernel void gv_predict(global const gv_scalar4 *restrict planes, global const gv
     const gv_scalar4 a = d[2] + dt * (d[3] + dt * GV_R(0.5) * (d[4] + dt * GV_R(0.33333333333333333333) * d[5]));
     const gv_scalar4 dv =
         dt * (d[2] + dt * GV_R(0.5) * (d[3] + dt * GV_R(0.33333333333333333333) * (d[4] + dt * GV_R(0.25) * d[5])));
-    const gv_scalar4 dx = dt * dt * GV_R(0.5) *
-                          (d[2] + dt * GV_R(0.33333333333333333333) *
-                                      (d[3] + dt * GV_R(0.25) * (d[4] + dt * GV_R(0.2) * d[5])));
+    /* dt twice, not its square: that could leave the range where the derivatives are zero */
+    const gv_scalar4 dx = dt * (dt * GV_R(0.5) *
+                                (d[2] + dt * GV_R(0.33333333333333333333) *
+                                            (d[3] + dt * GV_R(0.25) * (d[4] + dt * GV_R(0.2) * d[5]))));
 #if GV_PRECISION == GV_DS
     const gv_scalar4 x_low = planes[(size_t)GV_P_POS_LO * stride + k];
     const gv_scalar4 v_low = planes[(size_t)GV_P_VEL_LO * stride + k];

@@ -89,8 +89,8 @@ static gravel_status check_kernel(gravel_direct *d, cl_kernel kernel, const gv_c
     if (code)
         return gv_fail_cl(code, "asking for the group limit of gv_force");
     if (group < (size_t)config->value[GV_T_THREADS])
-        return gv_fail(GRAVEL_ERR_LAUNCH, "the compiled kernel allows groups of %zu work-items on %s, not %d (%s)", group,
-                       d->limits.info.name, config->value[GV_T_THREADS], options);
+        return gv_fail(GRAVEL_ERR_LAUNCH, "the compiled kernel allows groups of %zu work-items on %s, not %d (%s)",
+                       group, d->limits.info.name, config->value[GV_T_THREADS], options);
     return GRAVEL_OK;
 }
 
@@ -184,8 +184,9 @@ static gravel_status helper_kernel(gravel_direct *d, const char *file, const cha
 static gravel_status make_helper_kernels(gravel_direct *d)
 {
     char options[160];
-    snprintf(options, sizeof options, "-DGV_ORDER=%d -DGV_PRECISION=%d -DGV_LANES=1 -DGV_NEAREST=%d -DGV_REDUCE_THREADS=%d",
-             d->variant.order, (int)d->variant.precision, d->options.nearest, GV_REDUCE_THREADS);
+    snprintf(options, sizeof options,
+             "-DGV_ORDER=%d -DGV_PRECISION=%d -DGV_LANES=1 -DGV_NEAREST=%d -DGV_REDUCE_THREADS=%d", d->variant.order,
+             (int)d->variant.precision, d->options.nearest, GV_REDUCE_THREADS);
     gravel_status status = helper_kernel(d, "direct/reduce.cl", options, "gv_reduce", &d->reduce);
     if (status)
         return status;
@@ -219,7 +220,8 @@ static gravel_status check_options(const gravel_context *context, const gravel_d
     return GRAVEL_OK;
 }
 
-gravel_status gravel_direct_create(gravel_direct **direct, gravel_context *context, const gravel_direct_options *options)
+gravel_status gravel_direct_create(gravel_direct **direct, gravel_context *context,
+                                   const gravel_direct_options *options)
 {
     const gravel_direct_options defaults = GRAVEL_DIRECT_OPTIONS_INIT;
     if (!direct || !context)
@@ -240,9 +242,11 @@ gravel_status gravel_direct_create(gravel_direct **direct, gravel_context *conte
     d->options = *options;
     d->options.nearest = !!options->nearest;
     d->options.configuration = NULL;
-    d->limits = (gv_limits){device->info, device->fast_fma, device->has_ptx_asm, device->has_rsqrt14, device->has_rsqrt12};
+    d->limits =
+        (gv_limits){device->info, device->fast_fma, device->has_ptx_asm, device->has_rsqrt14, device->has_rsqrt12};
     gv_variant_set(&d->variant, options->order, options->precision,
-                   (options->nearest ? GV_DIRECT_NEAREST : 0u) | (options->neighbour_capacity > 0 ? GV_DIRECT_LISTS : 0u));
+                   (options->nearest ? GV_DIRECT_NEAREST : 0u) |
+                       (options->neighbour_capacity > 0 ? GV_DIRECT_LISTS : 0u));
     gv_direct_layout_set(&d->layout, &d->variant, options->prediction);
     if (options->configuration)
         status = take_configuration(d, options->configuration);
@@ -281,7 +285,8 @@ void gravel_direct_release(gravel_direct *d)
     free(d);
 }
 
-gravel_status gravel_direct_configuration(gravel_direct *d, size_t sinks, char *text, size_t size, gravel_origin *origin)
+gravel_status gravel_direct_configuration(gravel_direct *d, size_t sinks, char *text, size_t size,
+                                          gravel_origin *origin)
 {
     const gv_direct_choice *choice;
     if (!d)

@@ -56,7 +56,8 @@ struct gravel_direct {
     /* sources */
     size_t capacity, written, count; /* count: sources that pull; written: highest address + 1 */
     int count_is_set;
-    double mass_unit;                  /* what masses on the device are counted in; 0: no source yet */
+    double mass_unit;                  /* what masses on the device are counted in; 0: no mass yet */
+    double length_unit;                /* the same of lengths and their derivatives; a power of two; 0: no source yet */
     cl_mem planes, id, time;           /* as written */
     cl_mem predicted;                  /* with prediction */
     cl_mem force_plane[4];             /* sub-buffers for the force kernel */
@@ -94,16 +95,23 @@ void gv_direct_free_sources(gravel_direct *d);
 /* direct_pack.c: caller's doubles to the device's scalars.  Each returns the first bad particle or SIZE_MAX. */
 typedef struct gv_pack {
     gravel_precision precision;
-    double limit; /* |value| above it, NaN and infinity are bad */
-    double w_factor;
+    double limit; /* |value| above it, NaN and infinity are bad; of what is stored, after the factors */
+    double factor, w_factor;
 } gv_pack;
-/* out[4 k + 0..2] = vec, out[4 k + 3] = w w_factor (0 where w is NULL); `low`: the rounding rest of the float conversion */
+/* out[4 k + 0..2] = vec factor, out[4 k + 3] = w w_factor (0 where w is NULL); `low`: the rounding rest of the float
+ * conversion */
 size_t gv_pack_quads(gv_pack how, void *out, size_t n, gravel_vec vec, const double *w, int low);
 /* three planes of `stride` scalars; entries n ... stride-1 repeat the last one */
 size_t gv_pack_planes(gv_pack how, void *out, size_t n, size_t stride, gravel_vec vec, int low);
 size_t gv_pack_times(gv_pack how, void *out, size_t n, const double *time);
 gravel_status gv_pack_failure(const char *kind, const char *member, size_t particle, const gravel_vec *vec,
-                              const double *scalar, double limit);
+                              const double *scalar, gv_pack how);
+/* Positions, velocities and accelerations beyond this (on the device) have squares that overflow. */
+double gv_square_limit(gravel_precision precision);
+/* Units of mass and length on the device, from the first sources that have any. */
+void gv_direct_choose_units(gravel_direct *d, const gravel_sources *s);
+/* How vectors are packed: `rank` 0 position, 1 velocity, ... */
+gv_pack gv_pack_vectors(const gravel_direct *d, int rank);
 
 /* direct_force.c */
 void gv_direct_drop_pair(gravel_direct *d);

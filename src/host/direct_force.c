@@ -50,7 +50,8 @@ static void pack_radius(const gravel_direct *d, void *out, size_t n, size_t stri
 {
     const double most = d->variant.precision == GRAVEL_DP ? DBL_MAX : FLT_MAX;
     for (size_t k = 0; k < stride; ++k) {
-        double r2 = radius && k < n && radius[k] >= 0 ? radius[k] * radius[k] : -1;
+        const double r = radius && k < n ? radius[k] / d->length_unit : -1;
+        double r2 = r >= 0 ? r * r : -1;
         r2 = r2 < most ? r2 : most;
         if (d->variant.precision == GRAVEL_DP)
             ((double *)out)[k] = r2;
@@ -70,14 +71,12 @@ static gravel_status pack_sinks(const gravel_direct *d, const gravel_sinks *s, s
 {
     const gravel_vec vec[3] = {s->pos, s->vel, s->acc};
     static const char *const name[3] = {"position", "velocity", "acceleration"};
-    const int dp = d->variant.precision == GRAVEL_DP;
     const size_t three = 3 * stride * scalar_size(d);
     for (int k = 0; k < d->variant.order / 2; ++k) {
-        const double limit = k == 0 ? (dp ? 1e150 : 4e18) : (dp ? DBL_MAX : FLT_MAX);
-        const gv_pack how = {d->variant.precision, limit, 1};
+        const gv_pack how = gv_pack_vectors(d, k);
         const size_t bad = gv_pack_planes(how, out, s->count, stride, vec[k], 0);
         if (bad != SIZE_MAX)
-            return gv_pack_failure("sink", name[k], bad, &vec[k], NULL, limit);
+            return gv_pack_failure("sink", name[k], bad, &vec[k], NULL, how);
         out += three;
         if (k == 0 && d->variant.precision == GRAVEL_DS) {
             gv_pack_planes(how, out, s->count, stride, vec[k], 1);
@@ -85,6 +84,9 @@ static gravel_status pack_sinks(const gravel_direct *d, const gravel_sinks *s, s
         }
     }
     if (capacity_of(d) > 0) {
+        for (size_t k = 0; s->radius && k < s->count; ++k)
+            if (isnan(s->radius[k]))
+                return gv_fail(GRAVEL_ERR_INPUT, "sink %zu: radius is not a number", k);
         pack_radius(d, out, s->count, stride, s->radius);
         out += stride * scalar_size(d);
     }
@@ -109,7 +111,8 @@ static gravel_status reserve_call(gravel_direct *d, const gv_direct_plan *plan, 
     const size_t counts = plan->parts * plan->stride * sizeof(uint32_t);
     status = gv_direct_reserve(d, &d->part_count, &d->part_count_size, counts, "neighbour counts");
     if (!status)
-        status = gv_direct_reserve(d, &d->part_list, &d->part_list_size, counts * capacity_of(d), "partial neighbour lists");
+        status =
+            gv_direct_reserve(d, &d->part_list, &d->part_list_size, counts * capacity_of(d), "partial neighbour lists");
     if (!status)
         status = gv_direct_reserve(d, &d->count_out, &d->count_size, sinks * sizeof(uint32_t), "neighbour counts");
     if (!status)
@@ -143,8 +146,8 @@ static cl_int set_force_args(gravel_direct *d, cl_kernel kernel, const gv_direct
     return code;
 }
 
-static gravel_status launch_force(gravel_direct *d, cl_kernel kernel, const gv_config *config, const gv_direct_plan *plan,
-                                  double eps)
+static gravel_status launch_force(gravel_direct *d, cl_kernel kernel, const gv_config *config,
+                                  const gv_direct_plan *plan, double eps)
 {
     const size_t threads = (size_t)config->value[GV_T_THREADS];
     const size_t local[2] = {threads, 1}, global[2] = {plan->sink_groups * threads, plan->blocks};
@@ -166,8 +169,8 @@ static gravel_status launch_reduce(gravel_direct *d, const gv_direct_plan *plan,
     const size_t groups = (sinks + columns - 1) / columns;
     const size_t local[2] = {GV_REDUCE_THREADS, 1};
     const size_t global[2] = {groups * GV_REDUCE_THREADS, (size_t)d->layout.components + (has_nearest(d) ? 1 : 0)};
-    const cl_uint word[5] = {(cl_uint)plan->blocks, (cl_uint)plan->stride, (cl_uint)d->pair.result_stride, (cl_uint)sinks,
-                             (cl_uint)plan->reduce_rows};
+    const cl_uint word[5] = {(cl_uint)plan->blocks, (cl_uint)plan->stride, (cl_uint)d->pair.result_stride,
+                             (cl_uint)sinks, (cl_uint)plan->reduce_rows};
     cl_int code = clSetKernelArg(d->reduce, 0, sizeof d->partial, &d->partial);
     code |= clSetKernelArg(d->reduce, 1, sizeof d->result, &d->result);
     for (cl_uint k = 0; k < 5; ++k)
@@ -222,6 +225,21 @@ static gravel_status send_sinks(gravel_direct *d, const gravel_sinks *sinks, con
     return code ? gv_fail_cl(code, "sending %zu sinks to %s", sinks->count, d->limits.info.name) : GRAVEL_OK;
 }
 
+/* What would fit: groups of sinks with lists of this length, and the length for one group. */
+static gravel_status lists_too_large(const gravel_direct *d, const gv_config *config, size_t sinks, size_t group,
+                                     size_t list_bytes)
+{
+    const size_t entries = list_bytes / sizeof(uint32_t) / (size_t)config->value[GV_T_SPLIT];
+    const size_t groups = entries / (capacity_of(d) + 1) / group, longest = entries / group;
+    return gv_fail(
+        GRAVEL_ERR_DEVICE_MEMORY,
+        "neighbour lists of %zu sinks with %zu entries each do not fit into %.0f MB of %s: %zu sinks at once "
+        "would; lists of at most %zu entries fit for %zu sinks",
+        sinks, capacity_of(d), (double)list_bytes / 1e6, d->limits.info.name, groups * group,
+        longest > 0 ? longest - 1 : 0, group);
+}
+
+/* eps in the device's unit of length */
 static gravel_status run_pair(gravel_direct *d, const gravel_sinks *sinks, double eps)
 {
     /* below this the square vanishes in float (in dp: is no normal number) */
@@ -240,11 +258,7 @@ static gravel_status run_pair(gravel_direct *d, const gravel_sinks *sinks, doubl
                                            : d->limits.info.global_memory / 4);
     if (!gv_direct_plan_make(&plan, &choice->config, &d->variant, d->limits.info.compute_units, sinks->count,
                              gv_direct_source_count(d), capacity_of(d), list_bytes))
-        return gv_fail(GRAVEL_ERR_DEVICE_MEMORY,
-                       "neighbour lists of %zu sinks with %zu entries each do not fit into %.0f MB of %s: ask for %zu "
-                       "sinks at once or for shorter lists",
-                       sinks->count, capacity_of(d), (double)list_bytes / 1e6, d->limits.info.name,
-                       list_bytes / ((capacity_of(d) + 1) * 4 * (size_t)choice->config.value[GV_T_SPLIT]));
+        return lists_too_large(d, &choice->config, sinks->count, plan.stride / plan.sink_groups, list_bytes);
     status = reserve_call(d, &plan, sinks->count);
     if (!status)
         status = send_sinks(d, sinks, &plan);
@@ -268,8 +282,12 @@ gravel_status gravel_direct_submit(gravel_direct *d, const gravel_sinks *sinks, 
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_submit: no object or no sinks");
     if (!(eps >= 0) || isinf(eps))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the softening length is %g; it must be zero or positive", eps);
-    if (sinks->count > UINT32_MAX / 2)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "%zu sinks in one call; at most %u", sinks->count, UINT32_MAX / 2);
+    if (d->length_unit > 0 && eps / d->length_unit > gv_square_limit(d->variant.precision))
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the softening length is %g, beyond %g, where squares overflow beside the sources", eps,
+                       gv_square_limit(d->variant.precision) * d->length_unit);
+    if (sinks->count > UINT32_MAX / 4) /* kernels count planes x sinks in 32 bits */
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "%zu sinks in one call; at most %u", sinks->count, UINT32_MAX / 4);
     if (sinks->count > 0 && (!sinks->pos.x || !sinks->pos.y || !sinks->pos.z))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_submit: sinks need positions");
     gv_direct_drop_pair(d);
@@ -277,7 +295,7 @@ gravel_status gravel_direct_submit(gravel_direct *d, const gravel_sinks *sinks, 
     d->pair.timed = d->queue == d->context->device[d->device].queue;
     gravel_status status = GRAVEL_OK;
     if (sinks->count > 0 && gv_direct_source_count(d) > 0)
-        status = run_pair(d, sinks, eps);
+        status = run_pair(d, sinks, eps / d->length_unit);
     if (status) {
         clFinish(d->queue);
         gv_direct_drop_pair(d);
@@ -311,20 +329,24 @@ static double event_seconds(const gv_direct_pair *pair)
     return (double)total * 1e-9;
 }
 
-/* high + low word of a plane of results */
+/* High + low word of a plane of results, in the caller's units: m/l of the potential, m/l^2 of accelerations and their
+ * derivatives (dp has no units of its own).  Where the high word left the range of float, the low one is no number. */
 static void unpack_component(const gravel_direct *d, int component, double *out, size_t stride)
 {
     const size_t n = d->pair.sinks;
+    const double per_length = 1 / d->length_unit, again = component == 3 ? 1 : per_length;
     if (!out)
         return;
     if (d->variant.precision == GRAVEL_DP) {
         const double *value = (const double *)plane(d, component);
         for (size_t k = 0; k < n; ++k)
-            out[k * stride] = value[k] * d->mass_unit;
-    } else {
-        const float *high = (const float *)plane(d, 2 * component), *low = (const float *)plane(d, 2 * component + 1);
-        for (size_t k = 0; k < n; ++k)
-            out[k * stride] = ((double)high[k] + low[k]) * d->mass_unit;
+            out[k * stride] = value[k];
+        return;
+    }
+    const float *high = (const float *)plane(d, 2 * component), *low = (const float *)plane(d, 2 * component + 1);
+    for (size_t k = 0; k < n; ++k) {
+        const double sum = isfinite(high[k]) ? (double)high[k] + low[k] : high[k];
+        out[k * stride] = sum * d->mass_unit * per_length * again;
     }
 }
 
@@ -354,7 +376,7 @@ static void unpack_nearest(const gravel_direct *d, const gravel_forces *f)
         if (f->nearest_address)
             f->nearest_address[k] = address[k];
         if (f->nearest_distance)
-            f->nearest_distance[k] = none ? INFINITY : sqrt(square);
+            f->nearest_distance[k] = none ? INFINITY : sqrt(square) * d->length_unit;
     }
 }
 

@@ -8,6 +8,8 @@
 
 /* entries a transfer carries at most, so that packing one part overlaps with sending another */
 enum { CHUNK = 65536, STRIDE_UNIT = 1024 };
+/* kernels count parts x sources of a part in 32 bits, and an address is also an id */
+#define MOST_SOURCES ((size_t)INT32_MAX - 65535)
 
 size_t gv_direct_source_count(const gravel_direct *d)
 {
@@ -30,13 +32,20 @@ static size_t quad_size(const gravel_direct *d)
     return 4 * (size_t)d->layout.scalar_size;
 }
 
+/* sources in one buffer, in whole units */
+static size_t most_that_fit(const gravel_direct *d)
+{
+    const uint64_t each = (uint64_t)d->layout.source_planes * quad_size(d);
+    return (size_t)(d->limits.info.max_allocation / each / STRIDE_UNIT * STRIDE_UNIT);
+}
+
 static gravel_status too_many(const gravel_direct *d, size_t count)
 {
     const size_t planes = (size_t)d->layout.source_planes;
-    const size_t fits = (size_t)(d->limits.info.max_allocation / (planes * quad_size(d)));
-    return gv_fail(GRAVEL_ERR_DEVICE_MEMORY, "%zu sources need %.1f MB in one buffer; %s allows %.1f MB: at most %zu sources",
-                   count, (double)(count * planes * quad_size(d)) / 1e6, d->limits.info.name,
-                   (double)d->limits.info.max_allocation / 1e6, fits);
+    return gv_fail(GRAVEL_ERR_DEVICE_MEMORY,
+                   "%zu sources need %.1f MB in one buffer; %s allows %.1f MB: at most %zu sources", count,
+                   (double)(count * planes * quad_size(d)) / 1e6, d->limits.info.name,
+                   (double)d->limits.info.max_allocation / 1e6, most_that_fit(d));
 }
 
 typedef struct source_buffers {
@@ -60,10 +69,12 @@ static gravel_status make_buffers(gravel_direct *d, source_buffers *b, size_t ca
     cl_int code[4] = {0, 0, 0, 0};
     const size_t quad = quad_size(d), scalar = (size_t)d->layout.scalar_size;
     const cl_context cl = d->context->cl;
-    b->planes = clCreateBuffer(cl, CL_MEM_READ_WRITE, (size_t)d->layout.source_planes * capacity * quad, NULL, &code[0]);
+    b->planes =
+        clCreateBuffer(cl, CL_MEM_READ_WRITE, (size_t)d->layout.source_planes * capacity * quad, NULL, &code[0]);
     b->id = clCreateBuffer(cl, CL_MEM_READ_WRITE, capacity * sizeof(int32_t), NULL, &code[1]);
     if (d->options.prediction) {
-        b->time = clCreateBuffer(cl, CL_MEM_READ_WRITE, (size_t)d->layout.time_words * capacity * scalar, NULL, &code[2]);
+        b->time =
+            clCreateBuffer(cl, CL_MEM_READ_WRITE, (size_t)d->layout.time_words * capacity * scalar, NULL, &code[2]);
         b->predicted =
             clCreateBuffer(cl, CL_MEM_READ_WRITE, (size_t)d->layout.force_planes * capacity * quad, NULL, &code[3]);
     }
@@ -138,12 +149,14 @@ static gravel_status reserve_sources(gravel_direct *d, size_t count)
 {
     if (count <= d->capacity)
         return GRAVEL_OK;
-    if (count > UINT32_MAX - STRIDE_UNIT)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "%zu sources: addresses have 32 bits", count);
-    size_t capacity = d->capacity > 0 && count < d->capacity * 3 / 2 ? d->capacity * 3 / 2 : count;
-    capacity = (capacity + STRIDE_UNIT - 1) / STRIDE_UNIT * STRIDE_UNIT;
-    if ((uint64_t)capacity * (uint64_t)d->layout.source_planes * quad_size(d) > d->limits.info.max_allocation)
+    if (count > MOST_SOURCES)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "%zu sources: addresses go up to %u", count, (unsigned)MOST_SOURCES - 1);
+    const size_t fits = most_that_fit(d), exact = (count + STRIDE_UNIT - 1) / STRIDE_UNIT * STRIDE_UNIT;
+    if (exact > fits)
         return too_many(d, count);
+    /* growing by half each time keeps the number of moves small; the last step takes what there is */
+    size_t capacity = (d->capacity * 3 / 2 + STRIDE_UNIT - 1) / STRIDE_UNIT * STRIDE_UNIT;
+    capacity = capacity < exact ? exact : capacity > fits ? fits : capacity;
     source_buffers b;
     memset(&b, 0, sizeof b);
     gravel_status status = grow_host(d, capacity);
@@ -165,27 +178,20 @@ typedef struct plane_source {
     const double *w;
     int low;
     const char *name;
-    double limit;
+    gv_pack how;
 } plane_source;
-
-/* float squares of differences overflow beyond 4e18 */
-static double position_limit(const gravel_direct *d)
-{
-    return d->variant.precision == GRAVEL_DP ? 1e150 : 4e18;
-}
 
 static int list_planes(const gravel_direct *d, const gravel_sources *s, plane_source plane[8])
 {
     const gravel_vec vec[6] = {s->pos, s->vel, s->acc, s->jerk, s->snap, s->crackle};
     static const char *const name[6] = {"position", "velocity", "acceleration", "jerk", "snap", "crackle"};
-    const double largest = d->variant.precision == GRAVEL_DP ? DBL_MAX : FLT_MAX;
     const int pairs = d->variant.precision == GRAVEL_DS ? (d->options.prediction ? 2 : 1) : 0;
     int n = 0;
     for (int k = 0; k <= d->layout.derivatives; ++k) {
-        const double limit = k == 0 ? position_limit(d) : largest;
-        plane[n++] = (plane_source){vec[k], k == 0 ? s->mass : NULL, 0, name[k], limit};
+        const gv_pack how = gv_pack_vectors(d, k);
+        plane[n++] = (plane_source){vec[k], k == 0 ? s->mass : NULL, 0, name[k], how};
         if (k < pairs)
-            plane[n++] = (plane_source){vec[k], NULL, 1, name[k], limit};
+            plane[n++] = (plane_source){vec[k], NULL, 1, name[k], how};
     }
     return n;
 }
@@ -203,19 +209,18 @@ static gravel_status pack(const gravel_direct *d, const gravel_sources *s, size_
     plane_source plane[8];
     const int planes = list_planes(d, s, plane);
     for (int p = 0; p < planes; ++p) {
-        const gv_pack how = {d->variant.precision, plane[p].limit, 1 / d->mass_unit};
         const double *w = plane[p].w ? plane[p].w + first : NULL;
-        const size_t bad = gv_pack_quads(how, out, n, vec_at(plane[p].vec, first), w, plane[p].low);
+        const size_t bad = gv_pack_quads(plane[p].how, out, n, vec_at(plane[p].vec, first), w, plane[p].low);
         if (bad != SIZE_MAX)
-            return gv_pack_failure("source", plane[p].name, first + bad, &plane[p].vec, plane[p].w, plane[p].limit);
+            return gv_pack_failure("source", plane[p].name, first + bad, &plane[p].vec, plane[p].w, plane[p].how);
         out += n * quad_size(d);
     }
     if (d->layout.time_words > 0) {
         const double limit = d->variant.precision == GRAVEL_DP ? DBL_MAX : FLT_MAX;
-        const gv_pack how = {d->variant.precision, limit, 1};
+        const gv_pack how = {d->variant.precision, limit, 1, 1};
         const size_t bad = gv_pack_times(how, out, n, s->time ? s->time + first : NULL);
         if (bad != SIZE_MAX)
-            return gv_pack_failure("source", "time", first + bad, NULL, s->time, limit);
+            return gv_pack_failure("source", "time", first + bad, NULL, s->time, how);
         out += n * (size_t)d->layout.time_words * (size_t)d->layout.scalar_size;
     }
     *at = out;
@@ -245,22 +250,19 @@ static gravel_status check_sources(gravel_direct *d, const gravel_sources *s, co
     return GRAVEL_OK;
 }
 
-/* Masses are counted in the largest of the first sources, so that equal masses are exact in float: 1/N is not, and its
- * rounding error would be the same in every pair. */
-static void choose_mass_unit(gravel_direct *d, const gravel_sources *s)
+/* What a refused first write had in it must not decide about units. */
+static void forget_units(gravel_direct *d)
 {
-    if (d->mass_unit > 0 || s->count == 0)
-        return;
-    double most = 0;
-    for (size_t k = 0; k < s->count && d->variant.precision != GRAVEL_DP; ++k)
-        most = fabs(s->mass[k]) > most ? fabs(s->mass[k]) : most;
-    d->mass_unit = most > 1e-300 && most < 1e300 ? most : 1;
+    if (d->written == 0)
+        d->mass_unit = d->length_unit = 0;
 }
 
 /* A pair in flight that will report ids keeps those it was submitted with. */
 static gravel_status keep_ids_of_pair(gravel_direct *d)
 {
     if (!d->pair.pending || d->pair.ids || (!d->options.nearest && d->options.neighbour_capacity == 0))
+        return GRAVEL_OK;
+    if (d->written == 0)
         return GRAVEL_OK;
     d->pair.ids = malloc(d->written * sizeof *d->pair.ids);
     if (!d->pair.ids)
@@ -275,8 +277,8 @@ static gravel_status send_chunk(gravel_direct *d, gv_staging *s, size_t to, size
     const char *from = s->host;
     cl_int code = CL_SUCCESS;
     for (int p = 0; p < d->layout.source_planes && !code; ++p, from += n * quad)
-        code = clEnqueueWriteBuffer(d->queue, d->planes, CL_FALSE, ((size_t)p * d->capacity + to) * quad, n * quad, from,
-                                    0, NULL, NULL);
+        code = clEnqueueWriteBuffer(d->queue, d->planes, CL_FALSE, ((size_t)p * d->capacity + to) * quad, n * quad,
+                                    from, 0, NULL, NULL);
     for (int w = 0; w < d->layout.time_words && !code; ++w, from += n * scalar)
         code = clEnqueueWriteBuffer(d->queue, d->time, CL_FALSE, ((size_t)w * d->capacity + to) * scalar, n * scalar,
                                     from, 0, NULL, NULL);
@@ -293,10 +295,13 @@ gravel_status gravel_direct_write_sources(gravel_direct *d, size_t first, const 
     gravel_status status = check_sources(d, s, "gravel_direct_write_sources");
     if (!status)
         status = keep_ids_of_pair(d);
+    if (!status && first > SIZE_MAX - s->count)
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_write_sources: there is no address %zu", first);
+    if (status || s->count == 0)
+        return status;
+    status = reserve_sources(d, first + s->count);
     if (!status)
-        status = reserve_sources(d, first + s->count);
-    if (!status)
-        choose_mass_unit(d, s);
+        gv_direct_choose_units(d, s);
     for (size_t done = 0; done < s->count && !status;) {
         const size_t n = s->count - done < CHUNK ? s->count - done : CHUNK;
         gv_staging *staging;
@@ -314,6 +319,8 @@ gravel_status gravel_direct_write_sources(gravel_direct *d, size_t first, const 
             d->written = first + done;
         d->stale = 1;
     }
+    if (status)
+        forget_units(d);
     return status;
 }
 
@@ -381,16 +388,24 @@ gravel_status gravel_direct_scatter_sources(gravel_direct *d, const uint32_t *ad
         return status;
     for (size_t k = 0; k < s->count; ++k)
         end = (size_t)address[k] + 1 > end ? (size_t)address[k] + 1 : end;
+    if (s->count == 0)
+        return GRAVEL_OK;
     status = reserve_sources(d, end);
     if (!status)
-        choose_mass_unit(d, s);
-    for (size_t done = 0; done < s->count && !status; done += CHUNK)
-        status = scatter_chunk(d, s, address, done, s->count - done < CHUNK ? s->count - done : CHUNK);
+        gv_direct_choose_units(d, s);
+    for (size_t done = 0; done < s->count && !status;) {
+        const size_t n = s->count - done < CHUNK ? s->count - done : CHUNK;
+        status = scatter_chunk(d, s, address, done, n);
+        done += n;
+        if (!status) {
+            d->stale = 1;
+            for (size_t k = done - n; k < done; ++k)
+                d->written = address[k] >= d->written ? (size_t)address[k] + 1 : d->written;
+        }
+    }
     if (status)
-        return status;
-    d->written = end > d->written ? end : d->written;
-    d->stale = 1;
-    return GRAVEL_OK;
+        forget_units(d);
+    return status;
 }
 
 gravel_status gravel_direct_set_source_count(gravel_direct *d, size_t count)
@@ -398,7 +413,8 @@ gravel_status gravel_direct_set_source_count(gravel_direct *d, size_t count)
     if (!d)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_set_source_count: no object");
     if (count > d->written)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "source count %zu, but only addresses below %zu were written", count, d->written);
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "source count %zu, but only addresses below %zu were written", count,
+                       d->written);
     d->count = count;
     d->count_is_set = 1;
     return GRAVEL_OK;
@@ -410,8 +426,8 @@ gravel_status gravel_direct_set_time(gravel_direct *d, double t)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_set_time: no object");
     if (!d->options.prediction)
         return gv_fail(GRAVEL_ERR_STATE, "gravel_direct_set_time: the object was created without prediction");
-    if (!(t - t == 0))
-        return gv_fail(GRAVEL_ERR_INPUT, "the time to predict to is not finite");
+    if (!(fabs(t) <= (d->variant.precision == GRAVEL_DP ? DBL_MAX : FLT_MAX)))
+        return gv_fail(GRAVEL_ERR_INPUT, "the time to predict to is %g", t);
     d->stale |= !d->time_is_set || t != d->t;
     d->t = t;
     d->time_is_set = 1;
@@ -421,7 +437,7 @@ gravel_status gravel_direct_set_time(gravel_direct *d, double t)
 /* Before the first set_time (`raw`) sources are taken as they were written. */
 gravel_status gv_direct_predict(gravel_direct *d, cl_event *event)
 {
-    const size_t n = gv_direct_source_count(d);
+    const size_t n = d->written;
     if (!d->options.prediction || !d->stale || n == 0)
         return GRAVEL_OK;
     const cl_uint count = (cl_uint)d->written, stride = (cl_uint)d->capacity, raw = !d->time_is_set;
@@ -445,8 +461,8 @@ gravel_status gv_direct_predict(gravel_direct *d, cl_event *event)
     return GRAVEL_OK;
 }
 
-static void unpack(const gravel_direct *d, const void *quads, const void *low, size_t n, size_t first, gravel_vec_out out,
-                   double *w)
+static void unpack(const gravel_direct *d, const void *quads, const void *low, size_t n, size_t first,
+                   gravel_vec_out out, double *w)
 {
     const size_t stride = out.stride ? out.stride : 1;
     double *const axis[4] = {out.x, out.y, out.z, w};
@@ -458,6 +474,8 @@ static void unpack(const gravel_direct *d, const void *quads, const void *low, s
                 value += ((const float *)low)[at];
             if (c == 3)
                 value *= d->mass_unit;
+            else
+                value *= d->length_unit;
             axis[c][(first + k) * (c < 3 ? stride : 1)] = value;
         }
 }
@@ -466,7 +484,8 @@ gravel_status gravel_direct_read_sources(gravel_direct *d, size_t first, size_t 
                                          gravel_vec_out pos, gravel_vec_out vel, gravel_vec_out acc)
 {
     if (!d || first > d->written || count > d->written - first)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_read_sources: addresses %zu ... were never all written", first);
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_read_sources: addresses %zu ... were never all written",
+                       first);
     const int pair = d->variant.precision == GRAVEL_DS;
     const gravel_vec_out out[3] = {pos, vel, acc};
     const size_t quad = quad_size(d);
@@ -479,8 +498,8 @@ gravel_status gravel_direct_read_sources(gravel_direct *d, size_t first, size_t 
         cl_int code = CL_SUCCESS;
         for (int p = 0, k = 0; p < d->layout.force_planes && !code; ++p, ++k) {
             const int low = pair && k == 0;
-            code = clEnqueueReadBuffer(d->queue, d->force_plane[p], CL_TRUE, (first + done) * quad, n * quad, host, 0, NULL,
-                                       NULL);
+            code = clEnqueueReadBuffer(d->queue, d->force_plane[p], CL_TRUE, (first + done) * quad, n * quad, host, 0,
+                                       NULL, NULL);
             if (low && !code)
                 code = clEnqueueReadBuffer(d->queue, d->force_plane[++p], CL_TRUE, (first + done) * quad, n * quad,
                                            host + CHUNK * quad, 0, NULL, NULL);

@@ -3,17 +3,33 @@
 
 static const gv_tunable tunables[GV_T_COUNT] = {
     [GV_T_THREADS] = {"threads", "work-items", "work-items in a group", 1, 7, {1, 16, 32, 64, 128, 256, 512}},
-    [GV_T_BLOCKS_PER_CU] = {"blocks_per_cu", "groups", "groups wanted per compute unit; sources are split until there are as many",
-                            0, 10, {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}},
-    [GV_T_SPLIT] = {"split", "rows", "2D split: rows of a group, each takes a part of the sources", 1, 7,
+    [GV_T_BLOCKS_PER_CU] = {"blocks_per_cu",
+                            "groups",
+                            "groups wanted per compute unit; sources are split until there are as many",
+                            0,
+                            10,
+                            {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}},
+    [GV_T_SPLIT] = {"split",
+                    "rows",
+                    "2D split: rows of a group, each takes a part of the sources",
+                    1,
+                    7,
                     {1, 2, 4, 8, 16, 32, 64}},
-    [GV_T_SINKS_PER_ITEM] = {"sinks_per_item", "vectors", "sinks (vectors of sinks) held by one work-item", 1, 6,
-                             {1, 2, 3, 4, 6, 8}},
-    [GV_T_TILE] = {"tile", "sources", "sources a row stages in local memory at once; 0: read through the cache", 1, 6,
+    [GV_T_SINKS_PER_ITEM] =
+        {"sinks_per_item", "vectors", "sinks (vectors of sinks) held by one work-item", 1, 6, {1, 2, 3, 4, 6, 8}},
+    [GV_T_TILE] = {"tile",
+                   "sources",
+                   "sources a row stages in local memory at once; 0: read through the cache",
+                   1,
+                   6,
                    {0, 32, 64, 128, 256, 512}},
     [GV_T_UNROLL] = {"unroll", "sources", "sources per turn of the inner loop", 1, 5, {1, 2, 4, 8, 16}},
     [GV_T_LANES] = {"lanes", "sinks", "sinks in one vector", 1, 5, {1, 2, 4, 8, 16}},
-    [GV_T_RSQRT] = {"rsqrt", "flavour", "0 exact, 1 native, 2 refined, 3 bits, 4 estimate (kernels/lib/rsqrt.h)", 1, 5,
+    [GV_T_RSQRT] = {"rsqrt",
+                    "flavour",
+                    "0 exact, 1 native, 2 refined, 3 bits, 4 estimate (kernels/lib/rsqrt.h)",
+                    1,
+                    5,
                     {0, 1, 2, 3, 4}},
 };
 
@@ -118,7 +134,9 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, size_t si
     VALUE(SPLIT) = 1;
     VALUE(BLOCKS_PER_CU) = 8;
     if (sinks >= 1024) {
-        VALUE(SINKS_PER_ITEM) = variant->order == 2 && variant->precision != GRAVEL_DP ? 4 : variant->order == 6 ? 1 : 2;
+        VALUE(SINKS_PER_ITEM) = variant->order == 2 && variant->precision != GRAVEL_DP ? 4
+                                : variant->order == 6                                  ? 1
+                                                                                       : 2;
         return;
     }
     VALUE(SINKS_PER_ITEM) = 1;
@@ -142,7 +160,8 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
         VALUE(RSQRT) = 3;
 }
 
-static void built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks, size_t sources)
+static void built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                     size_t sources)
 {
     (void)sources;
     *config = (gv_config){{0}};
