@@ -109,7 +109,7 @@ static void collect_threads(const gv_tlog *log, const plot_options *o, const gv_
         const int threads = value_of(r->configuration, "threads"), blocks = value_of(r->configuration, "blocks_per_cu");
 
         if (wanted(r, o, task, 0) && threads > 0 && blocks > 0) {
-            lower(f, find_line(f, blocks), threads, 1e3 * r->outcome.time_s);
+            lower(f, find_line(f, blocks), threads, 1e3 * gv_outcome_score(&r->outcome));
         }
     }
 }
@@ -124,9 +124,9 @@ static void collect_sinks(const gv_tlog *log, const plot_options *o, const gv_ta
         if (!wanted(r, o, task, 1)) {
             continue;
         }
-        lower(f, 0, (double)r->task.sinks, 1e6 * r->outcome.time_s);
+        lower(f, 0, (double)r->task.sinks, 1e6 * gv_outcome_score(&r->outcome));
         if (value_of(r->configuration, "split") == 1) {
-            lower(f, 1, (double)r->task.sinks, 1e6 * r->outcome.time_s);
+            lower(f, 1, (double)r->task.sinks, 1e6 * gv_outcome_score(&r->outcome));
         }
     }
 }

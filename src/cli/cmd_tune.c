@@ -108,8 +108,8 @@ static void finished(const gv_tune_result *result, void *user) {
 
     clear_line(s);
     format_time(result->time_s, time, sizeof time);
-    if (result->built_in_s > 0 && result->time_s > 0) {
-        snprintf(gain, sizeof gain, "%.2f", result->built_in_s / result->time_s);
+    if (result->gain > 0) {
+        snprintf(gain, sizeof gain, "%.2f", result->gain);
     }
     gv_table_row(&s->table, "%s|%zu|%zu|%s|%s|%d|%d|%s", result->task.variant.name, result->task.sinks,
                  result->task.sources, result->time_s > 0 ? time : "-", gain, result->evaluations, failures_of(result),

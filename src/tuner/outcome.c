@@ -31,7 +31,10 @@ int gv_task_same(const gv_task *a, const gv_task *b) {
 }
 
 double gv_outcome_score(const gv_outcome *outcome) {
-    return outcome->status == GV_OUTCOME_OK && outcome->time_s > 0 ? outcome->time_s : INFINITY;
+    if (outcome->status != GV_OUTCOME_OK || !(outcome->time_s > 0)) {
+        return INFINITY;
+    }
+    return outcome->time_min_s > 0 ? outcome->time_min_s : outcome->time_s;
 }
 
 void gv_outcome_of_status(gravel_status status, gv_outcome *outcome) {

@@ -46,7 +46,8 @@ typedef struct gv_outcome {
     char reason[240];
 } gv_outcome;
 
-/* Score of a search: seconds, INFINITY for failures. */
+/* What candidates are ranked by: the minimum, because disturbances only ever add time; INFINITY for failures.  What is
+ * reported and predicted is the median. */
 double gv_outcome_score(const gv_outcome *outcome);
 
 /* How long a candidate is timed. */

@@ -73,7 +73,7 @@ static void count(gv_run *run, const gv_tlog_record *record) {
     }
     run->summary->status[outcome->status]++;
     if (gv_outcome_score(outcome) < run->best_s) {
-        run->best_s = outcome->time_s;
+        run->best_s = gv_outcome_score(outcome);
         snprintf(run->best, sizeof run->best, "%s", record->configuration);
     }
     report(run);
@@ -277,8 +277,9 @@ static void prelude(gv_search *search) {
 typedef struct finalist {
     gv_point point;
     double search_s; /* as the search saw it */
-    double round[3];
-    double median;
+    double round[3], typical[3]; /* minimum and median of each round */
+    double median;               /* of the minima: what decides */
+    double time_s;               /* median of the medians: what is told */
     gv_outcome outcome; /* of the last round */
     int alive, complexity;
 } finalist;
@@ -326,6 +327,13 @@ static int pick_finalists(const gv_search *search, const gv_run *run, finalist *
     return n;
 }
 
+static double middle(const double *value, int n) {
+    if (n < 3) {
+        return n == 1 ? value[0] : 0.5 * (value[0] + value[1]);
+    }
+    return fmax(fmin(value[0], value[1]), fmin(fmax(value[0], value[1]), value[2]));
+}
+
 static void hold_finals(gv_run *run, finalist *list, int n) {
     /* where one run takes seconds its noise is small and the time is not there */
     int rounds = run->best_s > 0.5 ? 1 : run->best_s > 0.05 && run->options->quick ? 2 : 3;
@@ -349,10 +357,9 @@ static void hold_finals(gv_run *run, finalist *list, int n) {
             list[k].alive = outcome.status == GV_OUTCOME_OK;
             list[k].outcome = outcome;
             list[k].round[r] = gv_outcome_score(&outcome);
-            list[k].median = r == 0   ? list[k].round[0]
-                             : r == 1 ? 0.5 * (list[k].round[0] + list[k].round[1])
-                                      : fmax(fmin(list[k].round[0], list[k].round[1]),
-                                             fmin(fmax(list[k].round[0], list[k].round[1]), list[k].round[2]));
+            list[k].typical[r] = outcome.time_s;
+            list[k].median = middle(list[k].round, r + 1);
+            list[k].time_s = middle(list[k].typical, r + 1);
         }
     }
 }
@@ -378,8 +385,8 @@ static int choose(const finalist *list, int n) {
 static void put_result(const gv_run *run, const finalist *f, gv_profile_result *result) {
     memset(result, 0, sizeof *result);
     point_text(run, &f->point, result->configuration);
-    result->time_s = f->median;
-    result->time_min_s = f->outcome.time_min_s > 0 ? fmin(f->outcome.time_min_s, f->median) : f->median;
+    result->time_s = f->time_s;
+    result->time_min_s = fmin(f->median, f->time_s);
     result->spread = f->outcome.spread;
     result->call_s = f->outcome.call_s;
     result->error = f->outcome.error;
@@ -479,6 +486,7 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
             for (int k = 0; k < n; k++) {
                 list[k].alive = 1;
                 list[k].median = list[k].search_s;
+                list[k].time_s = list[k].outcome.time_s;
             }
             chosen = choose(list, n);
         }
@@ -492,8 +500,8 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
     }
     put_entry(run, list, n, chosen, entry);
     snprintf(result->configuration, sizeof result->configuration, "%s", entry->result[0].configuration);
-    result->time_s = list[chosen].median;
-    result->built_in_s = n > 0 && list[n - 1].complexity < 0 ? list[n - 1].median : 0;
+    result->time_s = list[chosen].time_s;
+    result->gain = n > 0 && list[n - 1].complexity < 0 ? list[n - 1].median / list[chosen].median : 0;
     *winner = list[chosen].point;
     return 1;
 }

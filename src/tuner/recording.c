@@ -222,7 +222,7 @@ static gravel_status print_recording(const gv_tlog *log, const gv_task *task, co
         for (int d = 0; d < domain->n; d++) {
             fprintf(out, "%d, ", point.at[d]);
         }
-        fprintf(out, "%.6g]", record->outcome.status == GV_OUTCOME_OK ? 1e6 * record->outcome.time_s : 0.0);
+        fprintf(out, "%.6g]", record->outcome.status == GV_OUTCOME_OK ? 1e6 * gv_outcome_score(&record->outcome) : 0.0);
     }
     fprintf(out, "\n ]}\n");
     return ferror(out) ? gv_fail(GRAVEL_ERR_FILE, "the recording cannot be written") : GRAVEL_OK;

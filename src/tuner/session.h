@@ -12,7 +12,8 @@ enum { GV_TUNE_SIZES = 16, GV_TUNE_VARIANTS = 32, GV_TUNE_FINALISTS = 6 };
 typedef struct gv_tune_result {
     gv_task task;
     char configuration[GV_PROFILE_TEXT];
-    double time_s, built_in_s; /* 0: not known */
+    double time_s;
+    double gain; /* time of the built-in default / this one; 0: not known */
     int evaluations, failures[GV_OUTCOME_COUNT];
     int partial; /* 1: stopped before its time */
 } gv_tune_result;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 enum { TICKS = 100, MOST_REPEATS = 1000 };
+/* a candidate without hope is measured at least so long: a single disturbance must not condemn it */
+#define HOPELESS_S 0.003
 
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -44,7 +46,7 @@ static gravel_status sample(gv_timed_fn run, void *user, int repeats, double *de
 }
 
 gravel_status gv_timing_run(const gv_timing_rule *rule, gv_timed_fn run, void *user, gv_timing *timing) {
-    double device[GV_TIMING_MOST], call[GV_TIMING_MOST], total = 0, spent = 0, first = 0, ignored;
+    double device[GV_TIMING_MOST], call[GV_TIMING_MOST], total = 0, spent = 0, first = 0, least = INFINITY, ignored;
     int most = rule->most < GV_TIMING_MOST ? rule->most : GV_TIMING_MOST, n = 0, repeats = 1;
 
     memset(timing, 0, sizeof *timing);
@@ -68,7 +70,8 @@ gravel_status gv_timing_run(const gv_timing_rule *rule, gv_timed_fn run, void *u
         total += device[n] * repeats;
         spent += call[n] * repeats;
         n++;
-        if (n == 2 && device[0] > rule->stop_above && device[1] > rule->stop_above) {
+        least = device[n - 1] < least ? device[n - 1] : least;
+        if (n >= 2 && total >= HOPELESS_S && least > rule->stop_above) {
             timing->stopped = 1;
             break;
         }

@@ -4,7 +4,8 @@
  *  - A sample is one run, or the mean of as many as it takes to last 100 clock ticks.
  *  - Samples are taken until there are `least` of them and they sum up to `least_s`; never more than `most`, and no
  *    further one (beyond two) after `most_s`.
- *  - What counts is the median; the minimum and the spread (interquartile range / median) are told with it.
+ *  - What is told is the median, with the minimum and the spread (interquartile range / median).  Candidates are ranked
+ *    by the minimum: disturbances only ever add time.
  */
 #ifndef GV_TIMING_H
 #define GV_TIMING_H
@@ -18,7 +19,7 @@ typedef struct gv_timing_rule {
     int warm_up, least, most;
     double least_s, most_s;
     double tick_s;     /* resolution of the device's clock */
-    double stop_above; /* give up after two samples that are both slower: a candidate without hope; INFINITY: never */
+    double stop_above; /* give up when two samples or more, 3 ms in all, were all slower: no hope; 1e30: never */
 } gv_timing_rule;
 #define GV_TIMING_RULE_INIT {1, 8, 64, 0.02, 2.0, 1e-6, 1e30}
 
