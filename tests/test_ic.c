@@ -48,7 +48,8 @@ static void generator(void **state)
         assert_true(gv_random_bits(&random) == drawn[k]);
 }
 
-/* First moments of n draws: standard errors sqrt(1/12n) (unit), sqrt(1/5n) (ball), sqrt(1/3n) (direction), sqrt(1/n). */
+/* First moments of n draws: standard errors sqrt(1/12n) (unit), sqrt(1/5n) (ball), sqrt(1/3n) (direction),
+ * sqrt(1/n). */
 static void generator_shapes(void **state)
 {
     (void)state;
@@ -80,7 +81,8 @@ static void generator_shapes(void **state)
     }
 }
 
-/* M = 1, E = -1/4 (W = -1/2, K = 1/4), centred and at rest.  Sums of n rounded terms: n eps; for n up to 5000 below 2e-12. */
+/* M = 1, E = -1/4 (W = -1/2, K = 1/4), centred and at rest.  Sums of n rounded terms: n eps; for n up to 5000 below
+ * 2e-12. */
 static void check_units(const gv_particles *p, double potential, double kinetic)
 {
     const double *vector[6] = {p->x, p->y, p->z, p->vx, p->vy, p->vz};

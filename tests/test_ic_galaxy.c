@@ -207,8 +207,8 @@ static void spheres_at_rest(void **state)
 }
 
 /* Virial theorem of each component in the field of all: 2 K + sum m x.a = 0.  Seen over 3 seeds with 16000 bodies:
- * disk 0.98 to 0.99, bulge 0.96 to 1.02, halo 0.99 to 1.01 (2667 bodies of the bulge: 2 K scatters by 2 %, the potential
- * by 2 %), with 48000 bodies 1.00, 1.01, 1.00.  The disk in z alone 0.96 to 1.03. */
+ * disk 0.98 to 0.99, bulge 0.96 to 1.02, halo 0.99 to 1.01 (2667 bodies of the bulge: 2 K scatters by 2 %, the
+ * potential by 2 %), with 48000 bodies 1.00, 1.01, 1.00.  The disk in z alone 0.96 to 1.03. */
 static void balance(void **state)
 {
     (void)state;
@@ -278,9 +278,10 @@ static shape measure(const gv_particles *p, const size_t c[3], const double *pot
 }
 
 /* Leapfrog for 4 units of time, more than half a turn of the disk at its scale length, a dozen of the bulge's crossing
- * times.  With 3000 bodies the noise of the halo heats and shakes the disk: over seeds 1 to 6 the radius changed by up to
- * 4 %, the height by 5 to 23 %, the bulge by 7 to 33 % (its softening, 0.05, is a quarter of its scale), the halo by
- * 2 %, and 2 K / W ended within 1 % of 1.  With all speeds 30 % too low the radius shrinks by a third, the halo by 12 %. */
+ * times.  With 3000 bodies the noise of the halo heats and shakes the disk: over seeds 1 to 6 the radius changed by up
+ * to 4 %, the height by 5 to 23 %, the bulge by 7 to 33 % (its softening, 0.05, is a quarter of its scale), the halo by
+ * 2 %, and 2 K / W ended within 1 % of 1.  With all speeds 30 % too low the radius shrinks by a third, the
+ * halo by 12 %. */
 static shape evolve(gv_particles *p, const size_t c[3], shape *before)
 {
     const double dt = 0.05, eps = 0.05;
@@ -324,8 +325,9 @@ static void stays(void **state)
     after = evolve(&p, c, &before);
     close_to(after.energy / before.energy, 1.0, 2e-3); /* the step follows the disk, not the closest pairs */
     if (!kept(&before, &after))
-        fail_msg("radius %g -> %g, height %g -> %g, bulge %g -> %g, halo %g -> %g, virial %g", before.radius, after.radius,
-                 before.height, after.height, before.bulge, after.bulge, before.halo, after.halo, after.virial);
+        fail_msg("radius %g -> %g, height %g -> %g, bulge %g -> %g, halo %g -> %g, virial %g", before.radius,
+                 after.radius, before.height, after.height, before.bulge, after.bulge, before.halo, after.halo,
+                 after.virial);
     gv_particles_free(&p);
 
     p = galaxy(3000, 1, NULL, c);
@@ -335,8 +337,8 @@ static void stays(void **state)
     gv_particles_free(&p);
 }
 
-/* M = 1, E = -1/4: by direct sum within rounding; above GV_IC_DIRECT by a sample, whose ratio of direct sum to shells is
- * good to a few parts in 10^4. */
+/* M = 1, E = -1/4: by direct sum within rounding; above GV_IC_DIRECT by a sample, whose ratio of direct sum to shells
+ * is good to a few parts in 10^4. */
 static void standard_units(void **state)
 {
     (void)state;

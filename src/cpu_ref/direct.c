@@ -90,8 +90,8 @@ static int particles_ok(const gv_ref_particles *p)
     return p->n == 0 || (p->x && p->y && p->z && triple_ok(p->vx, p->vy, p->vz) && triple_ok(p->ax, p->ay, p->az));
 }
 
-int gv_ref_direct(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources, double eps,
-                  const double *radius, size_t capacity, const gv_ref_forces *out)
+int gv_ref_direct(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources,
+                  double eps, const double *radius, size_t capacity, const gv_ref_forces *out)
 {
     if (order != 2 && order != 4 && order != 6)
         return -1;

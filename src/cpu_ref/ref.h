@@ -41,11 +41,12 @@ typedef struct gv_ref_forces {
 typedef enum gv_ref_real { GV_REF_DOUBLE, GV_REF_LONG_DOUBLE } gv_ref_real;
 
 /* order 2, 4 or 6.  radius: per sink, NULL = no lists.  Returns 0, or -1 for a bad argument. */
-int gv_ref_direct(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources, double eps,
-                  const double *radius, size_t capacity, const gv_ref_forces *out);
+int gv_ref_direct(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources,
+                  double eps, const double *radius, size_t capacity, const gv_ref_forces *out);
 
 /* Taylor prediction of sources to time t: pos to the 5th derivative, vel, acc accordingly.  d[k] = k-th derivative as
  * three arrays (d[0] position ... d[5] crackle; NULL = zero); t0 per source.  Writes p[0..2] = pos, vel, acc. */
-int gv_ref_predict(gv_ref_real real, size_t n, const double *const d[6][3], const double *t0, double t, double *p[3][3]);
+int gv_ref_predict(gv_ref_real real, size_t n, const double *const d[6][3], const double *t0, double t,
+                   double *p[3][3]);
 
 #endif

@@ -207,8 +207,8 @@ static int order(gv_ref_tree *tree, const double *m, const double *const x[3])
     return 0;
 }
 
-gv_ref_tree *gv_ref_tree_create(size_t n, const double *m, const double *x, const double *y, const double *z, int n_leaf,
-                                int hilbert)
+gv_ref_tree *gv_ref_tree_create(size_t n, const double *m, const double *x, const double *y, const double *z,
+                                int n_leaf, int hilbert)
 {
     if (n == 0 || n >= UINT32_MAX || n_leaf < 1 || !m || !x || !y || !z)
         return NULL;

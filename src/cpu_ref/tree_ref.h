@@ -12,14 +12,18 @@
  * Acceleration of a group.  A monopole walk from x0: a cell with |z - x0| > bmax acts as m at z, and every leaf with
  *   s^2 = |z - x0|^2 + eps^2 + bmax^2.  Or the least of the accelerations the caller gives.
  * Opening.  d: distance of z from the group's box; R: from x0; a: the group's acceleration.  A cell is opened unless
- *   d > bmax / 0.8  and   geometric: d > l / theta + s   (l: longest side of the tight box, s: offset of z from its middle)
+ *   d > bmax / 0.8  and   geometric: d > l / theta + s
  *                         relative:  m bmax^3 / d^5 < tau a
- *   If it is not opened and R > radius / 0.6 and m radius^4 / R^6 < tau_local a, it is far; else near.  A near leaf of one
- *   or two bodies is opened after all.
+ *   with l the longest side of the tight box and s the offset of z from its middle.
+ *   If it is not opened and R > radius / 0.6 and m radius^4 / R^6 < tau_local a, it is far; else near.  A near leaf of
+ *   one or two bodies is opened after all.
  * Forces.  S(x) = m g + Q : grad grad g,  g = 1 / sqrt(|x - z|^2 + eps^2),  pot = -S,  acc = grad S.
- *   Near cells act so on every sink.  Far cells act through the Taylor series of S about x0, with derivatives of g up to
- *   the fourth: pot to fourth, acc to third order in x - x0.  Bodies of opened leaves act one by one; none on itself, and
- *   none at distance 0 with eps = 0.
+ *   Near cells act so on every sink.  Far cells act through the Taylor series of S about x0, with derivatives of g up
+ *   to the fourth: pot to fourth, acc to third order in x - x0.  Bodies of opened leaves act one by one; none on
+ *   itself, and none at distance 0 with eps = 0.
+ * Spline softening.  Bodies act as spheres with the density of the cubic spline of support h = 2.8 eps,
+ *   8 / (pi h^3) x (1 - 6 u^2 + 6 u^3 for u = r/h < 1/2, 2 (1 - u)^3 for u < 1); from h on it is Newton's force.
+ *   Cells are opened unless d > h + bmax as well, and act with eps = 0.  (The estimate of a keeps Plummer's eps.)
  */
 #ifndef GV_TREE_REF_H
 #define GV_TREE_REF_H
@@ -46,8 +50,8 @@ typedef struct gv_ref_tree {
 } gv_ref_tree;
 
 /* NULL for a bad argument (n = 0, n_leaf < 1) or without memory. */
-gv_ref_tree *gv_ref_tree_create(size_t n, const double *m, const double *x, const double *y, const double *z, int n_leaf,
-                                int hilbert);
+gv_ref_tree *gv_ref_tree_create(size_t n, const double *m, const double *x, const double *y, const double *z,
+                                int n_leaf, int hilbert);
 void gv_ref_tree_free(gv_ref_tree *tree);
 /* The place of a point along the curve; points outside the cube count as on its surface. */
 uint64_t gv_ref_tree_key(const gv_ref_tree *tree, double x, double y, double z);
@@ -62,11 +66,12 @@ typedef struct gv_ref_walk_options {
     int moments;           /* 1: m only; 2: m and Q */
     int expand;            /* 0: far cells are treated as near */
     double eps;
+    int spline;            /* 0: Plummer softening */
     double rounding;       /* for close_calls: unit roundoff of the arithmetic to compare with; 0: no close calls */
 } gv_ref_walk_options;
 
-/* One entry per sink, in the caller's order; members may be NULL.  `address`: who the sink is among the bodies, NULL: all
- * are points.  `last`: accelerations for the groups' a, NULL: estimated. */
+/* One entry per sink, in the caller's order; members may be NULL.  `address`: who the sink is among the bodies, NULL:
+ * all are points.  `last`: accelerations for the groups' a, NULL: estimated. */
 typedef struct gv_ref_sinks {
     size_t n;
     const double *x, *y, *z;
@@ -81,6 +86,9 @@ typedef struct gv_ref_walk_result {
      * must reach the same lists */
     uint32_t *close_calls;
 } gv_ref_walk_result;
+
+/* One body of mass 1 at distance r with spline softening of support h: acc = r_vector x *force, pot = *potential. */
+void gv_ref_spline(double r, double h, double *force, double *potential);
 
 /* 0, or -1 for a bad argument or without memory. */
 int gv_ref_tree_walk(const gv_ref_tree *tree, const gv_ref_walk_options *options, const gv_ref_sinks *sinks,

@@ -73,7 +73,7 @@ static void add_cell(const walk *w, const gv_ref_cell *c, const double at[3], de
     static const int axis[6][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 2}};
     derivatives g;
     const double r[3] = {at[0] - c->z[0], at[1] - c->z[1], at[2] - c->z[2]};
-    derive(r, w->o->eps * w->o->eps, g);
+    derive(r, w->o->spline ? 0.0 : w->o->eps * w->o->eps, g);
     for (int i = 0; i <= ORDER; i++) {
         for (int j = 0; i + j <= ORDER; j++) {
             for (int k = 0; i + j + k <= ORDER; k++) {
@@ -120,6 +120,38 @@ static void near_cell(const walk *w, const gv_ref_cell *c, group *g)
     g->near_cells++;
 }
 
+/* Mass inside u of the spline's sphere: 32/3 u^3 - 192/5 u^5 + 32 u^6  (u < 1/2),
+ *   64/3 u^3 - 48 u^4 + 192/5 u^5 - 32/3 u^6 - 1/15  (u < 1);  the potential is its integral over 1/u^2. */
+void gv_ref_spline(double r, double h, double *force, double *potential)
+{
+    double u = r / h;
+    if (!(u < 1.0)) { /* h = 0 as well: Newton, nothing at distance 0 */
+        *force = r > 0.0 ? 1.0 / (r * r * r) : 0.0;
+        *potential = r > 0.0 ? -1.0 / r : 0.0;
+    } else if (u < 0.5) {
+        *force = (32.0 / 3.0 - 192.0 / 5.0 * u * u + 32.0 * u * u * u) / (h * h * h);
+        *potential = (16.0 / 3.0 * pow(u, 2) - 48.0 / 5.0 * pow(u, 4) + 32.0 / 5.0 * pow(u, 5) - 14.0 / 5.0) / h;
+    } else {
+        double mass =
+            64.0 / 3.0 * pow(u, 3) - 48.0 * pow(u, 4) + 192.0 / 5.0 * pow(u, 5) - 32.0 / 3.0 * pow(u, 6) - 1.0 / 15.0;
+        *force = mass / (r * r * r);
+        *potential = (1.0 / (15.0 * u) + 32.0 / 3.0 * pow(u, 2) - 16.0 * pow(u, 3) + 48.0 / 5.0 * pow(u, 4) -
+                      32.0 / 15.0 * pow(u, 5) - 16.0 / 5.0) / h;
+    }
+}
+
+/* The same for either softening. */
+static void pair(const gv_ref_walk_options *o, double r2, double *force, double *potential)
+{
+    if (o->spline) {
+        gv_ref_spline(sqrt(r2), 2.8 * o->eps, force, potential);
+        return;
+    }
+    double s2 = r2 + o->eps * o->eps, r1 = s2 > 0.0 ? 1.0 / sqrt(s2) : 0.0;
+    *force = r1 * r1 * r1;
+    *potential = -r1;
+}
+
 static void leaf_bodies(const walk *w, const gv_ref_cell *c, group *g)
 {
     const gv_ref_tree *t = w->tree;
@@ -127,13 +159,13 @@ static void leaf_bodies(const walk *w, const gv_ref_cell *c, group *g)
         sink *i = &g->member[s];
         for (uint32_t j = c->first; j < c->first + c->count; j++) {
             double d[3] = {t->x[0][j] - i->x[0], t->x[1][j] - i->x[1], t->x[2][j] - i->x[2]};
-            double s2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + w->o->eps * w->o->eps;
-            if (t->address[j] == i->address || s2 == 0.0)
+            double force, potential;
+            if (t->address[j] == i->address)
                 continue;
-            double r1 = 1.0 / sqrt(s2);
-            i->pot -= t->m[j] * r1;
+            pair(w->o, d[0] * d[0] + d[1] * d[1] + d[2] * d[2], &force, &potential);
+            i->pot += t->m[j] * potential;
             for (int k = 0; k < 3; k++)
-                i->acc[k] += t->m[j] * r1 * r1 * r1 * d[k];
+                i->acc[k] += t->m[j] * force * d[k];
         }
     }
     g->bodies += c->count;
@@ -144,8 +176,8 @@ typedef struct answer {
     int yes, close;
 } answer;
 
-/* distance > limit.  Coordinates are uncertain by rounding x side; a limit that is a multiple of bmax (or of the group's
- * radius), `extent`, inherits its relative error. */
+/* distance > limit.  Coordinates are uncertain by rounding x side; a limit that is a multiple of bmax (or of the
+ * group's radius), `extent`, inherits its relative error. */
 static answer beyond(const walk *w, double distance, double limit, double extent)
 {
     double unit = w->o->rounding * w->tree->side, relative = extent > 0.0 ? unit / extent : 0.0;
@@ -201,7 +233,8 @@ static answer may_act(const walk *w, const gv_ref_cell *c, const group *g)
     } else {
         least = pow(c->m * pow(c->bmax, 3.0) / (w->o->tau * g->a), 0.2);
     }
-    return both(beyond(w, d, c->bmax / 0.8, c->bmax), beyond(w, d, least, c->bmax));
+    answer act = both(beyond(w, d, c->bmax / 0.8, c->bmax), beyond(w, d, least, c->bmax));
+    return w->o->spline ? both(act, beyond(w, d, 2.8 * w->o->eps + c->bmax, 0.0)) : act;
 }
 
 static answer is_far(const walk *w, const gv_ref_cell *c, const group *g)

@@ -1,12 +1,12 @@
-/* Initial conditions.  All models: G = 1, the centre of mass at rest at the origin, ids 0 ... n-1, velocities given.  The
- * same seed gives the same particles; the numbers behind it are the same on every machine (ic_random.h).
+/* Initial conditions.  All models: G = 1, the centre of mass at rest at the origin, ids 0 ... n-1, velocities given.
+ * The same seed gives the same particles; the numbers behind it are the same on every machine (ic_random.h).
  *
  * The set is made by the call (gv_particles_free).  `options` NULL: the defaults.  n = 0, more bodies than ids and
  * options without meaning are ERR_ARGUMENT.
  *
  * Standard units (Henon): M = 1, E = -1/4.  The potential energy that the scaling needs is the direct sum up to
- * GV_IC_DIRECT bodies; above, for spheres, the sum over shells, -sum m_i m_j / max(r_i, r_j) over the sorted radii: the mean
- * of the direct sum over all directions at these radii, off by about 3 / N of itself (doc/theory.md).
+ * GV_IC_DIRECT bodies; above, for spheres, the sum over shells, -sum m_i m_j / max(r_i, r_j) over the sorted radii:
+ * the mean of the direct sum over all directions at these radii, off by about 3 / N of itself (doc/theory.md).
  */
 #ifndef GV_IC_H
 #define GV_IC_H

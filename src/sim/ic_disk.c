@@ -29,8 +29,8 @@ double gv_disk_mass_inside(const gv_disk *disk, double r)
     return 2.0 * PI * sum * reach / CYLINDERS;
 }
 
-/* Heights differ by x (in units of the scale height) with the density (x coth x - 1) / sinh^2 x, the sech^2 profile folded
- * with itself; 1/3 at x = 0. */
+/* Heights differ by x (in units of the scale height) with the density (x coth x - 1) / sinh^2 x, the sech^2 profile
+ * folded with itself; 1/3 at x = 0. */
 static double height_difference(double x)
 {
     if (x < 1e-2)

@@ -2,15 +2,17 @@
  *
  *   rho(R, z) = S0 exp(-R / scale) sech^2(z / height) / (2 height),  R < cut
  *
- * Forces are means over the disk's own height.  Of the disk itself (S(k): its Hankel transform, d: distance in height of
+ * Forces are means over the disk's own height.  Of the disk itself (S: its Hankel transform, d: distance in height of
  * two points of the disk):
- *   mean dPhi/dR   = 2 pi  integral of k S(k) J1(kR) <exp(-k |d|)> dk         S(k) = S0 scale^2 / (1 + k^2 scale^2)^(3/2)
+ *   mean dPhi/dR   = 2 pi  integral of k S(k) J1(kR) <exp(-k |d|)> dk
  *   mean z dPhi/dz = 2 pi  integral of k S(k) J0(kR) <|d| exp(-k |d|)> / 2 dk
+ *   S(k) = S0 scale^2 (1 + k^2 scale^2)^(-3/2)
  * Then
- *   circular speed  vc^2 = R mean dPhi/dR            epicycles  gamma^2 = kappa^2 / 4 Omega^2 = d(R^2 vc^2)/dR / (4 R vc^2)
- *   sigma_z^2 = mean z dPhi/dz                       (virial theorem in height)
- *   sigma_R^2 ~ exp(-R / scale), with Toomre's Q as given at 2.5 scale lengths;  sigma_phi = gamma sigma_R
- *   mean v_phi^2 = vc^2 + sigma_R^2 (1 - gamma^2 - 2 R / scale)   (asymmetric drift)
+ *   circular speed     vc^2 = R mean dPhi/dR
+ *   epicycles          gamma^2 = kappa^2 / 4 Omega^2 = d(R^2 vc^2)/dR / (4 R vc^2)
+ *   virial in height   sigma_z^2 = mean z dPhi/dz
+ *   in the plane       sigma_R^2 ~ exp(-R / scale), Toomre's Q as given at 2.5 scales;  sigma_phi = gamma sigma_R
+ *   asymmetric drift   mean v_phi^2 = vc^2 + sigma_R^2 (1 - gamma^2 - 2 R / scale)
  */
 #ifndef GV_IC_DISK_H
 #define GV_IC_DISK_H

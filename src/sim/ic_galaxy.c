@@ -46,8 +46,9 @@ static gravel_status check(const gv_ic_galaxy_options *o)
                        o->disk_cut, o->disk_scale);
     if (o->disk_share < 1 || o->bulge_share < 0 || o->halo_share < 0 || o->disk_share > 1000000 ||
         o->bulge_share > 1000000 || o->halo_share > 1000000)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "galaxy: shares %d:%d:%d of the bodies: disk from 1, others from 0, to 1000000",
-                       o->disk_share, o->bulge_share, o->halo_share);
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "galaxy: shares %d:%d:%d of the bodies: disk from 1, others from 0, to 1000000", o->disk_share,
+                       o->bulge_share, o->halo_share);
     return GRAVEL_OK;
 }
 
@@ -138,9 +139,9 @@ static gv_particles part(const gv_particles *p, size_t first, size_t count)
                           p->vx + first, p->vy + first, p->vz + first, NULL, NULL, NULL, 0.0};
 }
 
-/* W of a large galaxy: the sum over shells of all bodies times the ratio of direct sum and shells of a sample (the first
- * bodies of every component, their masses raised), which corrects for the flat disk.  The radii's scatter is the same in
- * both sums of the sample and cancels in the ratio. */
+/* W of a large galaxy: the sum over shells of all bodies times the ratio of direct sum and shells of a sample (the
+ * first bodies of every component, their masses raised), which corrects for the flat disk.  The radii's scatter is the
+ * same in both sums of the sample and cancels in the ratio. */
 static gravel_status potential(const gv_particles *p, const size_t counts[3], double *w)
 {
     if (p->count <= GV_IC_DIRECT)
@@ -189,8 +190,8 @@ static gravel_status to_standard_units(gv_particles *p, const size_t counts[3])
     /* the speeds still belong to the mass before */
     double kinetic = gv_ic_kinetic(p) / mass, length = (w + kinetic) / -0.25;
     if (!(length > 0.0))
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "galaxy: these %zu bodies are not bound, there are no standard units for them",
-                       p->count);
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "galaxy: these %zu bodies are not bound, there are no standard units for them", p->count);
     gv_ic_scale(p, length, 1.0 / sqrt(mass * length));
     return GRAVEL_OK;
 }

@@ -39,7 +39,7 @@ double gv_random_unit(gv_random *random)
     return ((double)(gv_random_bits(random) >> 12) + 0.5) * 0x1p-52;
 }
 
-/* Rejection from the cube: square roots and products only, no library function whose last bit depends on the machine. */
+/* Rejection from the cube: products and sums only, no library function whose last bit depends on the machine. */
 static double in_ball(gv_random *random, double v[3])
 {
     double r2;

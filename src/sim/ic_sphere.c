@@ -12,8 +12,8 @@ void gv_sphere_grid_set(gv_sphere_grid *grid, double inner, double outer)
         grid->r[k] = inner * pow(outer / inner, (double)k / LAST);
 }
 
-/* Integral of y over ln r up to each node, trapezoidal: with 2048 nodes over 7 decades the step is 0.008 and the error of
- * a smooth power law about step^2 / 12 = 5e-6. */
+/* Integral of y over ln r up to each node, trapezoidal: with 2048 nodes over 7 decades the step is 0.008 and the error
+ * of a smooth power law about step^2 / 12 = 5e-6. */
 static void cumulate(const double *r, const double *y, double start, double *sum)
 {
     sum[0] = start;
@@ -147,7 +147,7 @@ static double draw_speed(const gv_sphere *sphere, const gv_sphere_grid *grid, do
     double psi = interpolate(grid->r, grid->psi, node, r), escape = sqrt(2.0 * psi);
     if (!(sphere->bound[node] > 0.0))
         return 0.0;
-    /* a few trials on the mean, some 100 in the cusp; the limit is for the outermost point of the grid, where psi = 0 */
+    /* a few trials on the mean, some 100 in the cusp; the limit is for the end of the grid, where psi = 0 */
     for (int trial = 0; trial < 100000; trial++) {
         double v = escape * gv_random_unit(random), e = psi - 0.5 * v * v;
         double f = interpolate(grid->psi, sphere->f, find(grid->psi, e, 1), e);

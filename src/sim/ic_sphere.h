@@ -1,5 +1,5 @@
-/* Spherical components in a common spherical potential: density, mass, potential and the isotropic distribution function on
- * a grid of radii, and bodies drawn from them.
+/* Spherical components in a common spherical potential: density, mass, potential and the isotropic distribution
+ * function on a grid of radii, and bodies drawn from them.
  *
  *   rho(r) = C exp(-(r / taper)^2) / (r (r + scale)^3)      Hernquist (1990), with C from the mass
  *   psi(r) = integral of M_total / r^2 from r to the outer end of the grid

@@ -1,8 +1,8 @@
 /* Homogeneous sphere, G = M = R = 1 while it is drawn: M(<r) = r^3, potential energy -3/5.
  *
- * Hydrostatic equilibrium, d(rho sigma^2)/dr = -rho r with constant rho: sigma^2 = (1 - r^2) / 2, and the kinetic energy
- * is 3/10.  A ball of velocities with radius sqrt(5) sigma has the dispersion sigma in each direction; its fastest body,
- * 5 (1 - r^2) / 2, stays below the escape speed, 3 - r^2.
+ * Hydrostatic equilibrium, d(rho sigma^2)/dr = -rho r with constant rho: sigma^2 = (1 - r^2) / 2, and the kinetic
+ * energy is 3/10.  A ball of velocities with radius sqrt(5) sigma has the dispersion sigma in each direction; its
+ * fastest body, 5 (1 - r^2) / 2, stays below the escape speed, 3 - r^2.
  */
 #include <math.h>
 

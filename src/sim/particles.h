@@ -15,8 +15,8 @@ typedef struct gv_particles {
 } gv_particles;
 #define GV_PARTICLES_INIT {0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0.0}
 
-/* Arrays of `count` zeroes; ids are 0 ... count-1.  `derivatives`: 0 positions, 1 with velocities, 2 with accelerations.
- * `particles` is overwritten, not freed; after a failure it is empty. */
+/* Arrays of `count` zeroes; ids are 0 ... count-1.  `derivatives`: 0 positions, 1 with velocities, 2 with
+ * accelerations. `particles` is overwritten, not freed; after a failure it is empty. */
 gravel_status gv_particles_create(gv_particles *particles, size_t count, int derivatives);
 /* Frees the arrays and leaves an empty set.  An empty set may be freed again. */
 void gv_particles_free(gv_particles *particles);
