@@ -46,14 +46,15 @@
 #endif
 #define GV_ROW (GV_THREADS / GV_SPLIT)
 #if GV_TILE > 0
-#define GV_FLUSH (GV_TILE < 128 ? GV_TILE : 128)
 #define GV_NEAR local
 #else
-#define GV_FLUSH 128
 #define GV_NEAR global
 #endif
-#if GV_FLUSH % 16 || GV_FLUSH % GV_UNROLL || (GV_TILE > 0 && GV_TILE % GV_FLUSH)
-#error "GV_UNROLL and 16 must divide GV_TILE, and GV_TILE above 128 must be a multiple of 128"
+/* sources between two flushes of the plain sums: in float the rounding error of a sum of 32 terms stays within the
+ * ceilings for any number of sources, that of 128 does not where there are only a few hundred */
+#define GV_FLUSH 32
+#if GV_FLUSH % GV_UNROLL || GV_TILE % GV_FLUSH
+#error "GV_UNROLL must divide 32, and 32 must divide GV_TILE"
 #endif
 #define GV_S GV_SINKS_PER_ITEM
 #define GV_NO_SOURCE 0xffffffffu
@@ -251,7 +252,7 @@ static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uin
     for (int s = 0; s < GV_S; ++s)
 #pragma unroll
         for (int c = 0; c < GV_COMPONENTS; ++c)
-            item->total[s][c] = gv_wide_add(item->total[s][c], sum[s][c]);
+            item->total[s][c] = gv_wide_flush(item->total[s][c], sum[s][c]);
 }
 
 /* sinks: planes of `stride` scalars: x y z [lx ly lz] [vx vy vz] [ax ay az] [radius^2], then a plane with the ids
