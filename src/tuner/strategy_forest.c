@@ -7,7 +7,7 @@
 
 #include "tuner/search.h"
 
-enum { TREES = 32, MAX_DEPTH = 12, LEAF = 2, BATCH = 8, POOL = 4096, FIRST = 16, NODES = 2048 };
+enum { TREES = 32, MAX_DEPTH = 12, LEAF = 2, BATCH = 8, POOL = 4096, FIRST = 12, NODES = 2048 };
 
 typedef struct node {
     short dimension, cut; /* left: at <= cut; dimension -1: a leaf */
@@ -211,15 +211,36 @@ static int propose(gv_search *search, const forest *f, proposal *into, gv_point 
     return m;
 }
 
+/* All values of each tunable once, from the best point on: cheap, often good, and the model learns from it. */
+static int walk_along_axes(gv_search *search) {
+    const gv_domain *domain = search->domain;
+    int first = (int)gv_search_below(search, (size_t)domain->n);
+
+    for (int k = 0; k < domain->n; k++) {
+        int d = (first + k) % domain->n;
+        gv_point line[GV_MAX_VALUES];
+        double score[GV_MAX_VALUES];
+
+        for (int v = 0; v < domain->n_values[d]; v++) {
+            line[v] = *known_point(search, (uint32_t)search->best);
+            line[v].at[d] = (unsigned char)v;
+        }
+        if (!gv_search_try(search, line, domain->n_values[d], score)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static void learn(gv_search *search, forest *f, proposal *into) {
     gv_point batch[FIRST];
     double score[FIRST];
-    int n = search->budget / 4 < FIRST ? (int)(search->budget / 4) : FIRST;
+    int n = search->budget / 8 < FIRST ? (int)(search->budget / 8) : FIRST;
 
     for (int k = 0; k < n; k++) {
         batch[k] = *gv_search_any(search);
     }
-    if (!gv_search_begin(search) || (n > 0 && !gv_search_try(search, batch, n, score))) {
+    if (!gv_search_begin(search) || !walk_along_axes(search) || (n > 0 && !gv_search_try(search, batch, n, score))) {
         return;
     }
     do {
