@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "host/device.h"
 #include "host/files.h"
@@ -214,6 +215,29 @@ gravel_status gravel_context_create(gravel_context **context, const gravel_conte
     return GRAVEL_OK;
 }
 
+/* PoCL's worker threads let go of a finished command's event, and with it of the queue, a moment after the host has seen
+ * the command finish.  A queue must not outlive its sub-device there, so this waits until nobody else holds the queue. */
+static void release_queue(cl_command_queue queue, int is_sub_device)
+{
+    const struct timespec pause = {0, 50000};
+    cl_uint holders = 1;
+
+    if (!queue) {
+        return;
+    }
+    if (is_sub_device) {
+        clFinish(queue);
+        for (int i = 0; i < 2000; i++) { /* 0.1 s at least: whoever leaks an event does not hang here */
+            if (clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof holders, &holders, NULL) != CL_SUCCESS ||
+                holders <= 1) {
+                break;
+            }
+            nanosleep(&pause, NULL);
+        }
+    }
+    clReleaseCommandQueue(queue);
+}
+
 void gravel_context_release(gravel_context *context)
 {
     if (!context) {
@@ -222,12 +246,8 @@ void gravel_context_release(gravel_context *context)
     gv_profile_release(context);
     gv_program_table_release(context);
     for (int i = 0; i < context->n_devices; i++) {
-        if (context->device[i].quick) {
-            clReleaseCommandQueue(context->device[i].quick);
-        }
-        if (context->device[i].queue) {
-            clReleaseCommandQueue(context->device[i].queue);
-        }
+        release_queue(context->device[i].quick, context->device[i].is_sub_device);
+        release_queue(context->device[i].queue, context->device[i].is_sub_device);
     }
     if (context->cl) {
         clReleaseContext(context->cl);

@@ -9,8 +9,8 @@ char *gv_path_join(const char *a, const char *b);
 /* printf into malloc'd memory; NULL when out of memory */
 char *gv_format(const char *format, ...) GV_PRINTF(1, 2);
 
-/* The whole file with a zero byte behind it that `size` (may be NULL) does not count; malloc'd.  More than `limit` bytes
- * are refused (ERR_FORMAT), as are folders and what else is not a regular file (ERR_FILE). */
+/* The whole file with a zero byte behind it that `size` (may be NULL) does not count; malloc'd.  More than `limit`
+ * bytes are refused (ERR_FORMAT), as are folders and what else is not a regular file (ERR_FILE). */
 gravel_status gv_file_read(const char *path, size_t limit, char **text, size_t *size);
 /* Writes a new file beside `path` and renames it, so that the old one is kept whatever fails. */
 gravel_status gv_file_write(const char *path, const void *data, size_t size);

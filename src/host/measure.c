@@ -11,7 +11,8 @@
 #include "host/facts.h"
 
 /* The fastest of the runs is the device's rate: others on the machine can only slow a run down.  Runs go on until the
- * last SETTLED of them brought nothing better (a GPU raises its clock for tens of milliseconds), or LONGEST has passed. */
+ * last SETTLED of them brought nothing better (a GPU raises its clock for tens of milliseconds), or LONGEST has passed.
+ */
 #define SHORTEST_RUN 4e-3 /* s; far above the resolution of event times */
 #define LONGEST 0.25      /* s of runs per rate */
 enum { SETTLED = 6, MOST_RUNS = 60, LAUNCHES = 200 };

@@ -9,7 +9,7 @@
 #include "host/files.h"
 
 /* On PoCL a stored binary holds machine code for any group size; at the first launch of a size PoCL adds code for that
- * size, which it keeps in a cache of its own.  With both caches filled a first launch takes no longer than the others. */
+ * size, which it keeps in a cache of its own.  With both caches filled a first launch takes no longer than others. */
 
 /* Every program is built with these; what else a kernel needs comes with its own options. */
 #define STANDARD_OPTIONS "-cl-std=CL1.2"
