@@ -14,7 +14,7 @@
  *   c_abc = m g_3 r_a r_b r_c       w_a = m g_2 r_a
  *   d_abcd = m g_4 r_a r_b r_c r_d  h_ab = m g_3 r_a r_b      e = m g_2
  *   A1 = m g_1 + g_3 q + g_2 t,  A2 = m g_2 + g_4 q + g_3 t
- * and adding the terms with Kronecker deltas once, at the end (gv_local_finish), halves the work.  Lengths of an
+ * and adding the terms with Kronecker deltas only where the series is evaluated (GV_LOCAL_FORCE) halves the work.  Lengths of an
  * expansion are in the group's own unit, so that r^-9 neither overflows nor vanishes.
  *
  * Slots: pair 14, cell on a sink 40, cell into an expansion 125 (once for all sinks of the group).
@@ -244,42 +244,9 @@ static inline void gv_local_unpack(const gv_local *l, gv_real *term)
         term[GV_L_D + k] = l->d[k];
 }
 
-/* The Kronecker deltas join: F2, F3 and F4 in place of f, c and d.  Each tensor needs w, h and e as they were. */
-#define GV_LOCAL_FINISH(type)                                                                                          \
-    do {                                                                                                               \
-        type wx = term[GV_L_W], wy = term[GV_L_W + 1], wz = term[GV_L_W + 2], e = term[GV_L_E];                        \
-        type hxx = term[GV_L_H], hxy = term[GV_L_H + 1], hxz = term[GV_L_H + 2];                                       \
-        type hyy = term[GV_L_H + 3], hyz = term[GV_L_H + 4], hzz = term[GV_L_H + 5];                                   \
-        term[GV_L_F] += term[GV_L_TRACE];                                                                              \
-        term[GV_L_F + 3] += term[GV_L_TRACE];                                                                          \
-        term[GV_L_F + 5] += term[GV_L_TRACE];                                                                          \
-        term[GV_L_C] += 3 * wx;                                                                                        \
-        term[GV_L_C + 1] += wy;                                                                                        \
-        term[GV_L_C + 2] += wz;                                                                                        \
-        term[GV_L_C + 3] += wx;                                                                                        \
-        term[GV_L_C + 5] += wx;                                                                                        \
-        term[GV_L_C + 6] += 3 * wy;                                                                                    \
-        term[GV_L_C + 7] += wz;                                                                                        \
-        term[GV_L_C + 8] += wy;                                                                                        \
-        term[GV_L_C + 9] += 3 * wz;                                                                                    \
-        term[GV_L_D] += 6 * hxx + 3 * e;                                                                               \
-        term[GV_L_D + 1] += 3 * hxy;                                                                                   \
-        term[GV_L_D + 2] += 3 * hxz;                                                                                   \
-        term[GV_L_D + 3] += hxx + hyy + e;                                                                             \
-        term[GV_L_D + 4] += hyz;                                                                                       \
-        term[GV_L_D + 5] += hxx + hzz + e;                                                                             \
-        term[GV_L_D + 6] += 3 * hxy;                                                                                   \
-        term[GV_L_D + 7] += hxz;                                                                                       \
-        term[GV_L_D + 8] += hxy;                                                                                       \
-        term[GV_L_D + 9] += 3 * hxz;                                                                                   \
-        term[GV_L_D + 10] += 6 * hyy + 3 * e;                                                                          \
-        term[GV_L_D + 11] += 3 * hyz;                                                                                  \
-        term[GV_L_D + 12] += hyy + hzz + e;                                                                            \
-        term[GV_L_D + 13] += 3 * hyz;                                                                                  \
-        term[GV_L_D + 14] += 6 * hzz + 3 * e;                                                                          \
-    } while (0)
-
-/* Adds the finished expansion at y = (sink - centre) / scale to the force.  `T(k)` reads term k. */
+/* Adds the expansion at y = (sink - centre) / scale to the force.  `T(k)` reads term k.  With the deltas written out
+ *   F2 y = f y + trace y      F3 y y = c y y + 2 (w y) y + y^2 w
+ *   F4 y y y = d y y y + 3 (y h y) y + 3 y^2 h y + 3 e y^2 y */
 #define GV_LOCAL_FORCE(force, T, yx, yy, yz, inverse_scale)                                                            \
     do {                                                                                                               \
         /* F4 y, a tensor of third rank, and F3 y and F4 y y, of second */                                             \
@@ -306,15 +273,21 @@ static inline void gv_local_unpack(const gv_local *l, gv_real *term)
         q_[3] = u_[3] * yx + u_[6] * yy + u_[7] * yz;                                                                  \
         q_[4] = u_[4] * yx + u_[7] * yy + u_[8] * yz;                                                                  \
         q_[5] = u_[5] * yx + u_[8] * yy + u_[9] * yz;                                                                  \
-        p2_[0] = T(GV_L_F) * yx + T(GV_L_F + 1) * yy + T(GV_L_F + 2) * yz;                                             \
-        p2_[1] = T(GV_L_F + 1) * yx + T(GV_L_F + 3) * yy + T(GV_L_F + 4) * yz;                                         \
-        p2_[2] = T(GV_L_F + 2) * yx + T(GV_L_F + 4) * yy + T(GV_L_F + 5) * yz;                                         \
-        p3_[0] = GV_R(0.5) * (p_[0] * yx + p_[1] * yy + p_[2] * yz);                                                   \
-        p3_[1] = GV_R(0.5) * (p_[1] * yx + p_[3] * yy + p_[4] * yz);                                                   \
-        p3_[2] = GV_R(0.5) * (p_[2] * yx + p_[4] * yy + p_[5] * yz);                                                   \
-        p4_[0] = GV_R(0.16666667) * (q_[0] * yx + q_[1] * yy + q_[2] * yz);                                            \
-        p4_[1] = GV_R(0.16666667) * (q_[1] * yx + q_[3] * yy + q_[4] * yz);                                            \
-        p4_[2] = GV_R(0.16666667) * (q_[2] * yx + q_[4] * yy + q_[5] * yz);                                            \
+        gv_real hx_ = T(GV_L_H) * yx + T(GV_L_H + 1) * yy + T(GV_L_H + 2) * yz;                                        \
+        gv_real hy_ = T(GV_L_H + 1) * yx + T(GV_L_H + 3) * yy + T(GV_L_H + 4) * yz;                                    \
+        gv_real hz_ = T(GV_L_H + 2) * yx + T(GV_L_H + 4) * yy + T(GV_L_H + 5) * yz;                                    \
+        gv_real y2_ = yx * yx + yy * yy + yz * yz;                                                                     \
+        gv_real wy_ = 2 * (T(GV_L_W) * yx + T(GV_L_W + 1) * yy + T(GV_L_W + 2) * yz);                                  \
+        gv_real hyy_ = 3 * (hx_ * yx + hy_ * yy + hz_ * yz + T(GV_L_E) * y2_), y23_ = 3 * y2_;                         \
+        p2_[0] = T(GV_L_F) * yx + T(GV_L_F + 1) * yy + T(GV_L_F + 2) * yz + T(GV_L_TRACE) * yx;                        \
+        p2_[1] = T(GV_L_F + 1) * yx + T(GV_L_F + 3) * yy + T(GV_L_F + 4) * yz + T(GV_L_TRACE) * yy;                    \
+        p2_[2] = T(GV_L_F + 2) * yx + T(GV_L_F + 4) * yy + T(GV_L_F + 5) * yz + T(GV_L_TRACE) * yz;                    \
+        p3_[0] = GV_R(0.5) * (p_[0] * yx + p_[1] * yy + p_[2] * yz + wy_ * yx + y2_ * T(GV_L_W));                      \
+        p3_[1] = GV_R(0.5) * (p_[1] * yx + p_[3] * yy + p_[4] * yz + wy_ * yy + y2_ * T(GV_L_W + 1));                  \
+        p3_[2] = GV_R(0.5) * (p_[2] * yx + p_[4] * yy + p_[5] * yz + wy_ * yz + y2_ * T(GV_L_W + 2));                  \
+        p4_[0] = GV_R(0.16666667) * (q_[0] * yx + q_[1] * yy + q_[2] * yz + hyy_ * yx + y23_ * hx_);                   \
+        p4_[1] = GV_R(0.16666667) * (q_[1] * yx + q_[3] * yy + q_[4] * yz + hyy_ * yy + y23_ * hy_);                   \
+        p4_[2] = GV_R(0.16666667) * (q_[2] * yx + q_[4] * yy + q_[5] * yz + hyy_ * yz + y23_ * hz_);                   \
         gv_scalar per2_ = inverse_scale * inverse_scale;                                                               \
         force.x += per2_ * (T(GV_L_V) + p2_[0] + p3_[0] + p4_[0]);                                                     \
         force.y += per2_ * (T(GV_L_V + 1) + p2_[1] + p3_[1] + p4_[1]);                                                 \

@@ -13,7 +13,7 @@
  *                      (GV_N_GROUP = GV_THREADS / GV_SPLIT * GV_SINKS_PER_ITEM)
  *   GV_TILE            bodies or cells staged in local memory at once, a multiple of GV_THREADS
  *   GV_STACK           cells the stack can hold
- *   GV_N_LEAF          bodies of a leaf that go through the list; larger leaves (at the end of the keys) are staged alone
+ *   GV_N_LEAF          bodies of a leaf that go through the list; larger ones (at the end of the keys) act alone
  *
  * The order of all sums is fixed by the tree: the same input gives the same bits.
  */
@@ -78,17 +78,17 @@ typedef struct gv_sinks {
     gv_force f[GV_SINKS_PER_ITEM];
 } gv_sinks;
 
-/* bodies from[0 ... count-1] (or, where from is 0, start ... start + count - 1) onto all sinks */
-static inline void gv_eval_bodies(gv_sinks *sinks, __global const gv_scalar4 *body, __local const uint *from, uint start,
-                                  uint count, uint2 own, __local gv_scalar4 *tile, __local uint *tile_id,
-                                  __local uint *flag, gv_scalar eps2)
+/* bodies from[0 ... count-1] onto all sinks */
+static inline void gv_eval_bodies(gv_sinks *sinks, __global const gv_scalar4 *body, __local const uint *from, uint count,
+                                  uint2 own, __local gv_scalar4 *tile, __local uint *tile_id, __local uint *flag,
+                                  gv_scalar eps2)
 {
     uint me = get_local_id(0), part = me / GV_COLUMNS;
     if (me == 0)
         *flag = 0;
     gv_group_sync();
     for (uint k = me; k < count; k += GV_THREADS) {
-        uint id = from ? from[k] : start + k;
+        uint id = from[k];
         tile[k] = body[id];
         tile_id[k] = id;
         if (id - own.x < own.y)
@@ -98,12 +98,13 @@ static inline void gv_eval_bodies(gv_sinks *sinks, __global const gv_scalar4 *bo
     uint share = (count + GV_SPLIT - 1) / GV_SPLIT;
     uint begin = part * share, end = min(begin + share, count);
     if (*flag) {
+#pragma unroll 2
         for (uint j = begin; j < end; j++) {
             gv_scalar4 b = tile[j];
             uint id = tile_id[j];
             for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
-                gv_pair_add_other(&sinks->f[s], b.x - sinks->p[s].x, b.y - sinks->p[s].y, b.z - sinks->p[s].z, b.w, eps2,
-                                  id != sinks->self[s]);
+                gv_pair_add_other(&sinks->f[s], b.x - sinks->p[s].x, b.y - sinks->p[s].y, b.z - sinks->p[s].z, b.w,
+                                  eps2, id != sinks->self[s]);
         }
     } else {
 #pragma unroll 8
@@ -114,6 +115,18 @@ static inline void gv_eval_bodies(gv_sinks *sinks, __global const gv_scalar4 *bo
         }
     }
     gv_group_sync();
+}
+
+/* A leaf at the end of the keys: as many bodies as share one place.  It is rare, so short code counts, not speed. */
+static inline void gv_eval_large(gv_sinks *sinks, __global const gv_scalar4 *body, uint2 piece, gv_scalar eps2)
+{
+#pragma unroll 1
+    for (uint id = piece.x + get_local_id(0) / GV_COLUMNS; id < piece.x + piece.y; id += GV_SPLIT) {
+        gv_scalar4 b = body[id];
+        for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
+            gv_pair_add_other(&sinks->f[s], b.x - sinks->p[s].x, b.y - sinks->p[s].y, b.z - sinks->p[s].z, b.w, eps2,
+                              id != sinks->self[s]);
+    }
 }
 
 static inline gv_moments gv_moments_of(gv_scalar4 z, gv_scalar4 q, gv_scalar4 r)
@@ -152,8 +165,8 @@ static inline void gv_eval_cells(gv_sinks *sinks, __global const gv_scalar4 *cel
 }
 
 /* one cell of the list per work-item */
-static inline void gv_eval_far(gv_local *local_sum, __global const gv_scalar4 *cell, __local const uint *from, uint count,
-                               gv_scalar4 centre, gv_scalar inverse_scale, gv_scalar eps2)
+static inline void gv_eval_far(gv_local *local_sum, __global const gv_scalar4 *cell, __local const uint *from,
+                               uint count, gv_scalar4 centre, gv_scalar inverse_scale, gv_scalar eps2)
 {
     uint me = get_local_id(0);
     if (me < count) {
@@ -166,28 +179,24 @@ static inline void gv_eval_far(gv_local *local_sum, __global const gv_scalar4 *c
     }
 }
 
-/* The work-items' expansions are added, finished and left in sum[0 ... GV_LOCAL_TERMS - 1]. */
-static inline void gv_join_local(gv_local *local_sum, __local gv_scalar *sum)
+/* The work-items' expansions are added into sum[k * GV_SUM_ROW], k = 0 ... GV_LOCAL_TERMS - 1. */
+#define GV_SUM_ROW (GV_THREADS + 1)
+static inline void gv_join_local(const gv_local *local_sum, __local gv_scalar *sum)
 {
     uint me = get_local_id(0);
     gv_scalar term[GV_LOCAL_TERMS];
     gv_local_unpack(local_sum, term);
+#pragma unroll
     for (int k = 0; k < GV_LOCAL_TERMS; k++)
-        sum[k * (GV_THREADS + 1) + me] = term[k];
+        sum[k * GV_SUM_ROW + me] = term[k];
     gv_group_sync();
     for (uint k = me; k < GV_LOCAL_TERMS; k += GV_THREADS) {
         gv_scalar all = 0;
+#pragma unroll 4
         for (uint j = 0; j < GV_THREADS; j++)
-            all += sum[k * (GV_THREADS + 1) + j];
-        sum[k * (GV_THREADS + 1)] = all;
+            all += sum[k * GV_SUM_ROW + j];
+        sum[k * GV_SUM_ROW] = all;
     }
-    gv_group_sync();
-    for (int k = 0; k < GV_LOCAL_TERMS; k++)
-        term[k] = sum[k * (GV_THREADS + 1)];
-    gv_group_sync();
-    GV_LOCAL_FINISH(gv_scalar);
-    for (uint k = me; k < GV_LOCAL_TERMS; k += GV_THREADS)
-        sum[k] = term[k];
     gv_group_sync();
 }
 
@@ -286,34 +295,34 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
         if (large) {
             piece[me] = (uint2)(first, leaf_bodies > GV_N_LEAF ? leaf_bodies : 0u);
             gv_group_sync();
-            for (uint k = 0; k < GV_THREADS; k++)
-                for (uint start = 0; start < piece[k].y; start += GV_TILE) {
-                    uint n = min((uint)GV_TILE, piece[k].y - start);
-                    gv_eval_bodies(&sinks, body, 0, piece[k].x + start, n, own_range, tile, tile_id, &flag, eps2);
-                    did.z += n;
-                }
+            for (uint k = 0; k < GV_THREADS; k++) {
+                gv_eval_large(&sinks, body, piece[k], eps2);
+                did.z += piece[k].y;
+            }
+            gv_group_sync();
             if (me == 0)
                 large = 0;
             gv_group_sync();
         }
-        while (n_bodies >= GV_TILE) {
-            n_bodies -= GV_TILE;
-            gv_eval_bodies(&sinks, body, bodies + n_bodies, 0, GV_TILE, own_range, tile, tile_id, &flag, eps2);
+        /* full lists, and at the end what is left of them */
+        uint least = top > 0 ? GV_TILE : 1, least_far = top > 0 ? GV_THREADS : 1;
+        while (n_bodies >= least) {
+            uint n = min((uint)GV_TILE, n_bodies);
+            n_bodies -= n;
+            gv_eval_bodies(&sinks, body, bodies + n_bodies, n, own_range, tile, tile_id, &flag, eps2);
         }
-        if (n_far >= GV_THREADS) {
-            n_far -= GV_THREADS;
-            gv_eval_far(&local_sum, cell, far + n_far, GV_THREADS, g0, inverse_scale, eps2);
+        while (n_far >= least_far) {
+            uint n = min((uint)GV_THREADS, n_far);
+            n_far -= n;
+            gv_eval_far(&local_sum, cell, far + n_far, n, g0, inverse_scale, eps2);
             gv_group_sync();
         }
-        if (n_near >= GV_TILE) {
-            n_near -= GV_TILE;
-            gv_eval_cells(&sinks, cell, near + n_near, GV_TILE, tile, eps2);
+        while (n_near >= least) {
+            uint n = min((uint)GV_TILE, n_near);
+            n_near -= n;
+            gv_eval_cells(&sinks, cell, near + n_near, n, tile, eps2);
         }
     }
-    gv_eval_bodies(&sinks, body, bodies, 0, n_bodies, own_range, tile, tile_id, &flag, eps2);
-    gv_eval_cells(&sinks, cell, near, n_near, tile, eps2);
-    gv_eval_far(&local_sum, cell, far, n_far, g0, inverse_scale, eps2);
-    gv_group_sync();
 
 #if GV_SPLIT > 1
     /* parts of one sink are added in the order of the parts */
@@ -340,7 +349,7 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
                 break;
             gv_scalar yx = (sinks.p[s].x - g0.x) * inverse_scale, yy = (sinks.p[s].y - g0.y) * inverse_scale;
             gv_scalar yz = (sinks.p[s].z - g0.z) * inverse_scale;
-#define gv_term(k) sum[k]
+#define gv_term(k) sum[(k) * GV_SUM_ROW]
             GV_LOCAL_FORCE(sinks.f[s], gv_term, yx, yy, yz, inverse_scale);
             uint at = list ? list[first_sink + k] : first_sink + k;
             out[index ? index[at] : at] =

@@ -221,7 +221,6 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
     gv_local_unpack(&local_sum, lanes);
     for (int k = 0; k < GV_LOCAL_TERMS; k++)
         term[k] = gv_lane_sum(lanes[k]);
-    GV_LOCAL_FINISH(gv_scalar);
     for (int v = 0; v < GV_VECTORS; v++) {
         gv_real yx = (sinks.x[v] - g0.x) * inverse_scale, yy = (sinks.y[v] - g0.y) * inverse_scale;
         gv_real yz = (sinks.z[v] - g0.z) * inverse_scale;
