@@ -237,8 +237,8 @@ static inline double distance3(const double *const a[3], size_t i, const double 
 /* Bounds of the rounding errors of acc, pot, jerk and snap of one sink, summed over its pairs.
  *
  * A pair term is a product of about ten factors, each with an error of u or (1/s, three times) a few u: K u.  Float
- * sums run over 128 sources at most (then they go into wide sums), and a running sum's errors add up like sqrt(128)
- * u; in dp they run over all sources.  Terms are bounded with |d.v| <= |d||v|, since what cancels in d.v leaves its
+ * sums run over 32 sources at most (then they go into wide sums), and a running sum's errors add up like sqrt(32) u;
+ * in dp they run over all sources.  Terms are bounded with |d.v| <= |d||v|, since what cancels in d.v leaves its
  * errors behind:
  *   acc m d/s^3    pot m/s    jerk m/s^3 (v + 3 v) = 4 m v/s^3    snap m/s^3 (4 a + 33 v^2/s), a few times over
  * Inputs are rounded before they are subtracted: X = u (|x_i| + |x_j|) in sp, u^2 of them in ds, nothing in dp; V
@@ -250,7 +250,7 @@ static inline void error_bounds(gravel_precision p, const gv_ref_particles *a, s
                                 double eps, double bound[4])
 {
     const double u = unit_of(p), n = (double)b->n;
-    const double k = u * (PAIR_ROUNDINGS + sqrt(p == GRAVEL_DP || n < 128 ? n : 128));
+    const double k = u * (PAIR_ROUNDINGS + sqrt(p == GRAVEL_DP || n < 32 ? n : 32));
     const double *const ax[3] = {a->x, a->y, a->z}, *const bx[3] = {b->x, b->y, b->z};
     const double *const av[3] = {a->vx, a->vy, a->vz}, *const bv[3] = {b->vx, b->vy, b->vz};
     const double *const aa[3] = {a->ax, a->ay, a->az}, *const ba[3] = {b->ax, b->ay, b->az};

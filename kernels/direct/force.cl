@@ -194,9 +194,11 @@ typedef struct gv_item {
 #endif
 } gv_item;
 
-/* Sources first ... first + GV_UNROLL - 1 (or `count` of them, when masked) of the view on all sinks of the item. */
-static inline void gv_run(gv_item *item, gv_real sum[GV_S][GV_COMPONENTS], const gv_view view, uint first,
-                          const uint count, const int masked, uint address, gv_scalar eps2)
+/* Sources first ... first + GV_UNROLL - 1 (or `count` of them, when masked) of the view on all sinks of the item.  Always
+ * inlined: only then is `count` a constant and the loop unrolled. */
+__attribute__((always_inline)) static inline void
+gv_run(gv_item *item, gv_real sum[GV_S][GV_COMPONENTS], const gv_view view, uint first, const uint count,
+       const int masked, uint address, gv_scalar eps2)
 {
 #if GV_SEARCH
     gv_mask hit[GV_S];
