@@ -85,7 +85,8 @@ static char *sabotaged_kernels(const char *folder) {
     char *force = gv_path_join(kernels, "direct/force.cl");
 
     copy_folder(source, kernels);
-    insert(force, "gv_fetch(", "s.pos = v.pos[j];", "#if GV_UNROLL == 2\n    s.pos += s.pos * (gv_scalar)0.001f;\n#endif");
+    insert(force, "gv_fetch(", "s.pos = v.pos[j];",
+           "#if GV_UNROLL == 2\n    s.pos += s.pos * (gv_scalar)0.001f;\n#endif");
     insert(force, "gv_force(", "{",
            "#if GV_UNROLL == 4\n    volatile int gv_spin = 1;\n    while (gv_spin) {}\n#elif GV_UNROLL == 8\n"
            "#error sabotage\n#elif GV_UNROLL == 16\n    *(volatile global int *)0 = 1;\n#endif");
@@ -260,8 +261,8 @@ static void test_killed_run_resumes(void **state) {
     cut_log = gv_path_join(folder, "cut.jsonl");
     whole_dir = gv_path_join(folder, "whole");
     cut_dir = gv_path_join(folder, "cut");
-    /* killed twice, once in each question, and each time resumed.  The children come first: a process that has opened the
-     * device already cannot be forked and use it again. */
+    /* killed twice, once in each question, and each time resumed.  The children come first: a process that has opened
+     * the device already cannot be forked and use it again. */
     for (int k = 0; k < 2; k++) {
         pid = fork();
         if (pid == 0) {
@@ -294,7 +295,8 @@ static void test_killed_run_resumes(void **state) {
     assert_int_equal(whole.block[0].n_entries, 2);
     assert_int_equal(cut.block[0].n_entries, 2);
     for (int e = 0; e < 2; e++) {
-        assert_string_equal(whole.block[0].entry[e].result[0].configuration, cut.block[0].entry[e].result[0].configuration);
+        assert_string_equal(whole.block[0].entry[e].result[0].configuration,
+                            cut.block[0].entry[e].result[0].configuration);
         assert_true(whole.block[0].entry[e].result[0].time_s == cut.block[0].entry[e].result[0].time_s);
     }
     gv_profile_set_free(&whole);
@@ -307,9 +309,47 @@ static void test_killed_run_resumes(void **state) {
     free(folder);
 }
 
+/* Without sizes named there is a question for every bucket, each in its bucket, for cheap and for costly variants. */
+static void test_every_bucket_is_asked(void **state) {
+    char *folder, *profiles;
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gv_tune_options options;
+    gv_tune_summary summary;
+    int seen[2][GV_SINK_BUCKETS][GV_SOURCE_BUCKETS] = {{{0}}};
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    folder = make_folder();
+    profiles = gv_path_join(folder, "profiles");
+    fill_options(&options, NULL, profiles, 0);
+    options.n_variants = 2;
+    assert_true(gv_variant_parse("sp6", &options.variant[1]));
+    options.n_sinks = options.n_sources = 0;
+    options.budget = 4;
+    options.quick = 1;
+    assert_ok(gv_tune(&options, &summary));
+    assert_int_equal(summary.n_tasks, 2 * GV_SINK_BUCKETS * GV_SOURCE_BUCKETS);
+    assert_int_equal(summary.tasks_done, summary.n_tasks);
+    assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+    assert_int_equal(set.n_blocks, 1);
+    for (int e = 0; e < set.block[0].n_entries; e++) {
+        const gv_profile_entry *entry = &set.block[0].entry[e];
+
+        seen[strcmp(entry->variant, "sp6") == 0][entry->sink_bucket][entry->source_bucket]++;
+    }
+    for (int k = 0; k < 2 * GV_SINK_BUCKETS * GV_SOURCE_BUCKETS; k++) {
+        assert_int_equal((&seen[0][0][0])[k], 1);
+    }
+    gv_profile_set_free(&set);
+    remove_folder(folder);
+    free(profiles);
+    free(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_killed_run_resumes),
+        cmocka_unit_test(test_every_bucket_is_asked),
         cmocka_unit_test(test_sabotage_is_caught),
         cmocka_unit_test(test_interrupt_keeps_what_was_found),
     };

@@ -194,7 +194,7 @@ static void fill_budget(const tune_options *o, gv_tune_options *t) {
     if (o->record != NULL || (o->exhaustive && !(o->budget > 0))) {
         t->budget_s = o->budget > 0 ? o->budget : 0;
     } else if (!(o->budget > 0) && t->budget == 0) {
-        t->budget_s = (o->quick ? 58.0 : 600.0) * t->n_variants;
+        t->budget_s = (o->quick ? 56.0 : 600.0) * t->n_variants;
     }
     t->limit_s = o->candidate > 0 ? o->candidate : o->quick ? 20 : 60;
 }

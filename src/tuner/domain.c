@@ -138,7 +138,8 @@ static int holds(const void *user, const gv_domain *domain, const gv_point *poin
     gv_config config;
 
     gv_domain_config(domain, point, &config);
-    return (view->unlikely ? gv_space_can_run : gv_space_check)(view->space, &config, view->variant, view->limits) == NULL;
+    return (view->unlikely ? gv_space_can_run : gv_space_check)(view->space, &config, view->variant, view->limits) ==
+           NULL;
 }
 
 /* "tile=64,128": keeps these values of the dimension. */
@@ -146,8 +147,9 @@ static gravel_status narrow(gv_domain *domain, const char *word, size_t length) 
     const char *end = word + length, *at = memchr(word, '=', length);
     int d = 0, kept = 0, value[GV_MAX_VALUES];
 
-    while (at != NULL && d < domain->n &&
-           (strlen(domain->name[d]) != (size_t)(at - word) || strncmp(domain->name[d], word, (size_t)(at - word)) != 0)) {
+    while (
+        at != NULL && d < domain->n &&
+        (strlen(domain->name[d]) != (size_t)(at - word) || strncmp(domain->name[d], word, (size_t)(at - word)) != 0)) {
         d++;
     }
     if (at == NULL || d == domain->n) {

@@ -454,8 +454,9 @@ static void run_search(gv_run *run, gv_search *search) {
     run->task_end = end;
 }
 
-int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_profile_entry *entry, gv_tune_result *result,
-                       gv_point *winner) {
+int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_profile_entry *entry,
+                       gv_tune_result *result, gv_point *winner)
+{
     int most = run->options->quick ? 4 : GV_TUNE_FINALISTS, n = 0, chosen = -1;
     finalist list[GV_TUNE_FINALISTS + 1];
     gv_search search;

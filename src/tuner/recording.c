@@ -188,12 +188,14 @@ static gravel_status print_recording(const gv_tlog *log, const gv_task *task, co
                                      const gv_space *space, const gv_point *built_in, FILE *out) {
     int rows = 0;
 
-    fprintf(out, "{\"format\": \"gravel-recording\", \"schema\": 1,\n \"device\": \"%s\", \"type\": \"%s\", \"driver\": \"%s\",\n",
+    fprintf(out,
+            "{\"format\": \"gravel-recording\", \"schema\": 1,\n \"device\": \"%s\", \"type\": \"%s\", \"driver\": "
+            "\"%s\",\n",
             log->header.device.name, type_name[log->header.device.type], log->header.driver);
     fprintf(out, " \"kernel\": \"%s\", \"kernel_version\": \"%s\", \"date\": \"%s\",\n", task->kernel,
             log->header.kernel_version, log->header.date);
-    fprintf(out, " \"variant\": \"%s\", \"features\": %u, \"sinks\": %zu, \"sources\": %zu,\n \"tunables\": [", task->variant.name,
-            task->variant.features, task->sinks, task->sources);
+    fprintf(out, " \"variant\": \"%s\", \"features\": %u, \"sinks\": %zu, \"sources\": %zu,\n \"tunables\": [",
+            task->variant.name, task->variant.features, task->sinks, task->sources);
     for (int d = 0; d < domain->n; d++) {
         fprintf(out, "%s\n  {\"name\": \"%s\", \"builds\": %d, \"values\": [", d > 0 ? "," : "", domain->name[d],
                 domain->builds[d]);

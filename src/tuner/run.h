@@ -62,9 +62,9 @@ double gv_run_now(void);
 int gv_run_evaluate(gv_run *run, const char *stage, int round, const gv_point *point, const gv_effort *effort,
                     gv_outcome *outcome);
 
-/* Starts (points worth trying first; the first is the built-in default), searches, holds the finals and writes the entry
- * of the profile.  0: nothing was found. */
-int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_profile_entry *entry, gv_tune_result *result,
-                       gv_point *winner);
+/* Starts (points worth trying first; the first is the built-in default), searches, holds the finals and writes the
+ * entry of the profile.  0: nothing was found. */
+int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_profile_entry *entry,
+                       gv_tune_result *result, gv_point *winner);
 
 #endif

@@ -48,8 +48,8 @@ int gv_domain_point(const gv_domain *domain, const gv_config *config, gv_point *
 
 typedef struct gv_search gv_search;
 
-/* Scores (seconds; INFINITY = failed) of points that were never asked before.  Returns how many it did, fewer than n when
- * it wants to stop (interrupted, out of time). */
+/* Scores (seconds; INFINITY = failed) of points that were never asked before.  Returns how many it did, fewer than n
+ * when it wants to stop (interrupted, out of time). */
 typedef int (*gv_objective_fn)(void *user, const gv_search *search, const gv_point *point, int n, double *score);
 
 struct gv_search {

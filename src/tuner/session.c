@@ -54,12 +54,13 @@ typedef struct question {
     double weight; /* share of the variant's time */
 } question;
 
-/* Pairs one run of a question may have: what takes about 0.05 s in a quick run and 0.5 s else. */
-static double most_pairs(const gv_limits *limits, int quick) {
-    if (limits->info.type == GRAVEL_DEVICE_CPU) {
-        return quick ? 3e8 : 2.2e9;
-    }
-    return quick ? 2e10 : 1.4e11;
+/* Pairs one run of a question should have: what takes about 0.05 s in a quick run and 0.5 s else, for sp2 on two cores
+ * with AVX-512 or on a large GPU.  Other variants take their share of arithmetic longer. */
+static double most_pairs(const gv_limits *limits, const gv_variant *variant, int quick) {
+    static const double by_order[3] = {1, 2, 3.6}, by_precision[3] = {1, 1.4, 2};
+    double sp2 = limits->info.type == GRAVEL_DEVICE_CPU ? (quick ? 3e8 : 2.2e9) : (quick ? 2e10 : 1.4e11);
+
+    return sp2 / by_order[variant->order / 2 - 1] / by_precision[variant->precision];
 }
 
 static const size_t sink_floor[GV_SINK_BUCKETS] = {1, 2, 16, 64, 256, 1024, 16384};
@@ -82,11 +83,21 @@ typedef struct plan {
     question q[GV_TUNE_SIZES * GV_TUNE_SIZES];
 } plan;
 
-/* Two questions per variant are searched at length: many sinks (arithmetic) and a few (latency), both with the middle
- * number of sources.  The others start from what these and their neighbours found. */
-static void make_plan(const gv_tune_options *options, const gv_limits *limits, plan *made) {
+static void to_front(plan *made, int at, double weight) {
+    question q = made->q[at];
+
+    memmove(&made->q[1], &made->q[0], (size_t)at * sizeof q);
+    q.weight = weight;
+    made->q[0] = q;
+}
+
+/* Two questions per variant are searched at length: as many sinks as a run may have (arithmetic) and about a hundred
+ * (latency), both with the middle number of sources.  The others start from what these and their neighbours found. */
+static void make_plan(const gv_tune_options *options, const gv_limits *limits, const gv_variant *variant, plan *made) {
     size_t sinks[GV_TUNE_SIZES], sources[GV_TUNE_SIZES];
-    int n_sinks = options->n_sinks, n_sources = options->n_sources, anchors[2], middle;
+    const int fixed = options->n_sinks > 0 || options->n_sources > 0;
+    const double most = most_pairs(limits, variant, options->quick);
+    int n_sinks = options->n_sinks, n_sources = options->n_sources, many, few, middle, n = 0;
 
     gv_tune_sizes(limits, options->quick, sinks, sources);
     n_sinks = n_sinks > 0 ? n_sinks : GV_SINK_BUCKETS;
@@ -97,26 +108,30 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, p
     if (options->n_sources > 0) {
         memcpy(sources, options->sources, sizeof sources);
     }
-    anchors[0] = n_sinks - 1;
-    anchors[1] = n_sinks / 2 < n_sinks - 1 ? n_sinks / 2 : -1;
     middle = n_sources / 2;
-    made->n = 0;
-    for (int a = 0; a < 2; a++) {
-        if (anchors[a] >= 0) {
-            made->q[made->n++] = (question){sinks[anchors[a]], sources[middle], a == 0 ? 10 : 6};
-        }
-    }
+    many = n_sinks - 1;
+    few = n_sinks / 2;
     for (int k = 0; k < n_sources; k++) {
         int j = k == 0 ? middle : k <= middle ? k - 1 : k;
 
         for (int i = n_sinks - 1; i >= 0; i--) {
-            if (j != middle || (i != anchors[0] && i != anchors[1])) {
-                made->q[made->n++] = (question){sinks[i], sources[j], j == middle ? 1.2 : 0.6};
+            made->q[n] = (question){sinks[i], sources[j], j == middle ? 1.2 : 0.6};
+            if (!fixed) {
+                shrink(&made->q[n], most);
+                /* the largest that a run has time for */
+                many = j == middle && i == many && i > few + 1 &&
+                               (double)made->q[n].sinks * (double)made->q[n].sources > most ? i - 1 : many;
             }
+            n++;
         }
     }
-    for (int k = 0; k < made->n && options->n_sinks == 0 && options->n_sources == 0; k++) {
-        shrink(&made->q[k], most_pairs(limits, options->quick));
+    made->n = n;
+    /* the first n_sinks are those with the middle number of sources, most sinks first */
+    if (few < many) {
+        to_front(made, n_sinks - 1 - few, 6);
+        to_front(made, n_sinks - 1 - many + 1, 10);
+    } else {
+        to_front(made, n_sinks - 1 - many, 10);
     }
 }
 
@@ -237,34 +252,44 @@ static void answer_one(gv_run *run, winners *found, double allotted) {
     free(entry);
 }
 
-static gravel_status run_variant(gv_run *run, const gv_variant *variant, const plan *asked, double allotted) {
+static gravel_status run_variant(gv_run *run, const gv_variant *variant, double allotted) {
     winners *found = calloc(1, sizeof *found);
+    plan asked;
     double left = 0, end = run->spent_s + allotted;
     gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits, run->options->limit,
                                               run->options->unlikely);
 
+    make_plan(run->options, &run->device.limits, variant, &asked);
     if (status == GRAVEL_OK && found == NULL) {
-        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the winners of %d questions", asked->n);
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the winners of %d questions", asked.n);
     }
     if (status == GRAVEL_OK) {
         run->seen = calloc(run->domain.n_points + 1, sizeof *run->seen);
         status = run->seen != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for outcomes");
     }
-    for (int k = 0; k < asked->n; k++) {
-        left += asked->q[k].weight;
+    for (int k = 0; k < asked.n; k++) {
+        left += asked.q[k].weight;
     }
-    for (int k = 0; k < asked->n && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted; k++) {
-        double share = isfinite(end) ? fmax(end - run->spent_s, 0) * asked->q[k].weight / left : INFINITY;
+    for (int k = 0; k < asked.n && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted; k++) {
+        double share = isfinite(end) ? fmax(end - run->spent_s, 0) * asked.q[k].weight / left : INFINITY;
 
-        left -= asked->q[k].weight;
+        left -= asked.q[k].weight;
         run->task_index++;
         memset(&run->task, 0, sizeof run->task);
         snprintf(run->task.kernel, sizeof run->task.kernel, "%s", run->space->kernel);
         run->task.variant = *variant;
-        run->task.sinks = asked->q[k].sinks;
-        run->task.sources = asked->q[k].sources;
+        run->task.sinks = asked.q[k].sinks;
+        run->task.sources = asked.q[k].sources;
         /* a candidate runs about five times; less than two of them is no search */
         run->inherits = isfinite(share) && found->n > 0 && 10 * expected_run_s(run, found) > 1.5 * share;
+        if (run->inherits && 2 * expected_run_s(run, found) > 0.2 * allotted) {
+            char text[160];
+
+            snprintf(text, sizeof text, "%s: %zu sinks x %zu sources take too long for this budget; the nearest bucket "
+                     "answers for them", variant->name, run->task.sinks, run->task.sources);
+            warn(run, text);
+            continue;
+        }
         answer_one(run, found, share);
     }
     free(found);
@@ -311,7 +336,7 @@ static int default_jobs(const gv_limits *limits) {
     return cores > 2 ? (cores - 1 < GV_MAX_BUILDERS ? (int)cores - 1 : GV_MAX_BUILDERS) : 0;
 }
 
-static gravel_status run_all(gv_run *run, const plan *asked) {
+static gravel_status run_all(gv_run *run) {
     const gv_tune_options *options = run->options;
     int usable[GV_TUNE_VARIANTS], left = 0;
     gravel_status status = GRAVEL_OK;
@@ -320,12 +345,13 @@ static gravel_status run_all(gv_run *run, const plan *asked) {
         usable[v] = usable_variant(run, &options->variant[v]);
         left += usable[v];
     }
-    run->summary->n_tasks = left * asked->n;
+    run->summary->n_tasks = left * (options->n_sinks > 0 ? options->n_sinks : GV_SINK_BUCKETS) *
+                            (options->n_sources > 0 ? options->n_sources : GV_SOURCE_BUCKETS);
     for (int v = 0; v < options->n_variants && status == GRAVEL_OK && !run->interrupted; v++) {
         double allotted = options->budget_s > 0 ? fmax(options->budget_s - run->spent_s, 0) / left : INFINITY;
 
         if (usable[v]) {
-            status = run_variant(run, &options->variant[v], asked, allotted);
+            status = run_variant(run, &options->variant[v], allotted);
             left--;
         }
     }
@@ -337,7 +363,6 @@ gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary) 
     gv_run *run = calloc(1, sizeof *run);
     struct sigaction ignore, before;
     gravel_status status;
-    plan asked;
 
     memset(summary, 0, sizeof *summary);
     if (run == NULL) {
@@ -361,10 +386,9 @@ gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary) 
     gv_worker_init(&run->worker, &run->worker_options);
     gv_builders_init(&run->builders, options->jobs >= 0 ? options->jobs : default_jobs(&run->device.limits),
                      &run->worker_options);
-    make_plan(&filled, &run->device.limits, &asked);
     status = open_log(run);
     if (status == GRAVEL_OK) {
-        status = run_all(run, &asked);
+        status = run_all(run);
         gv_tlog_close(&run->log);
     }
     gv_worker_stop(&run->worker);

@@ -74,6 +74,7 @@ typedef struct gv_tune_device {
 gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *space, gv_tune_device *found);
 
 /* Default sizes: one per bucket. */
-void gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_SINK_BUCKETS], size_t sources[GV_SOURCE_BUCKETS]);
+void gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_SINK_BUCKETS],
+                   size_t sources[GV_SOURCE_BUCKETS]);
 
 #endif

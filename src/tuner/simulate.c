@@ -16,8 +16,9 @@ static double quantile(double *value, int n, double q) {
 }
 
 /* Quality after 1 ... budget evaluations of one seeded search. */
-static gravel_status one_search(const gv_recording *recording, const gv_strategy *strategy, uint64_t seed, size_t budget,
-                                double *quality) {
+static gravel_status one_search(const gv_recording *recording, const gv_strategy *strategy, uint64_t seed,
+                                size_t budget, double *quality)
+{
     gv_search search;
     double best = INFINITY;
     gravel_status status = gv_search_init(&search, &recording->domain, gv_recording_objective,
@@ -42,7 +43,8 @@ gravel_status gv_simulate(const gv_recording *recording, const gv_strategy *stra
     size_t points = recording->domain.n_points;
     /* what is searched for is told to the strategy: it plans with its budget */
     size_t budget = (size_t)ceil(2 * GV_SIMULATE_PART * (double)points), at;
-    double *quality = malloc((size_t)seeds * budget * sizeof *quality), *column = malloc((size_t)seeds * sizeof *column);
+    double *quality = malloc((size_t)seeds * budget * sizeof *quality),
+           *column = malloc((size_t)seeds * sizeof *column);
     gravel_status status = GRAVEL_OK;
 
     memset(result, 0, sizeof *result);

@@ -1,4 +1,4 @@
-/* An evolutionary search: each generation mixes two of the better points tunable by tunable and mutates one or two.  All
+/* An evolutionary search: each generation mixes two of the better points tunable by tunable and mutates one or two. All
  * points known so far are the population, so that nothing good is lost between generations. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Model-guided search.  A forest of regression trees learns log(time) over the tunables' indices from what was measured;
- * the next batch are the points with the lowest optimistic prediction (mean - spread over the trees), neighbours of the
- * best point and one point drawn at random, so that a wrong model cannot blind the search. */
+/* Model-guided search.  A forest of regression trees learns log(time) over the tunables' indices from what was
+ * measured; the next batch are the points with the lowest optimistic prediction (mean - spread over the trees),
+ * neighbours of the best point and one point drawn at random, so that a wrong model cannot blind the search. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +143,9 @@ static int is_unknown(const gv_search *search, long i) {
     return i >= 0 && search->known_at[i] == 0;
 }
 
-/* Candidates for the model: every unknown point of a small space, else random ones and the neighbourhood of the best. */
+/* Candidates for the model: every unknown point of a small space, else random ones and the neighbourhood of the
+
+ * best. */
 static size_t pool(gv_search *search, proposal *into) {
     const gv_domain *domain = search->domain;
     const gv_point *best = known_point(search, (uint32_t)search->best);

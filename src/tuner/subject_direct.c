@@ -1,5 +1,5 @@
-/* Direct summation as a subject: a Plummer-like pool of particles, of which the first are the sources and a stretch from
- * a random place on are the sinks.
+/* Direct summation as a subject: a Plummer-like pool of particles, of which the first are the sources and a stretch
+ * from a random place on are the sinks.
  *
  * A candidate must survive: outputs poisoned with NaN, canaries behind every output array, inputs uploaded again with
  * masses scaled by a random factor (a result left over from another candidate is off by that factor), sampled sinks
@@ -120,7 +120,8 @@ static const char *check_all(const trial *t, size_t *where) {
         for (size_t k = 0; k < t->sinks + GV_POOL_CANARIES; k++) {
             *where = k;
             if (k < t->sinks ? !isfinite(t->p->out[c][k]) : t->p->out[c][k] != canary) {
-                return k < t->sinks ? "a result was not written or is not finite" : "something wrote behind the results";
+                return k < t->sinks ? "a result was not written or is not finite"
+                                    : "something wrote behind the results";
             }
         }
     }
@@ -188,9 +189,9 @@ static gravel_status compare(trial *t, size_t from, uint64_t *state, int most, s
     return GRAVEL_OK;
 }
 
-/* The house's ceilings (DESIGN: mean and largest relative error at N = 16384) with room: 3 for a sample's median against
- * a mean and 6 for the largest of other particles than those they were measured on; cancellation and rounding of sums
- * grow with sqrt(N). */
+/* The house's ceilings (DESIGN: mean and largest relative error at N = 16384) with room: 3 for a sample's median
+ * against a mean and 6 for the largest of other particles than those they were measured on; cancellation and rounding
+ * of sums grow with sqrt(N). */
 static const char *judge(trial *t, samples *got, double *worst) {
     static const double ceiling[3][4][2] = {
         {{5e-7, 2e-4}, {4e-6, 3e-4}, {6e-6, 4e-4}, {3e-8, 1e-6}},

@@ -233,8 +233,8 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* One write a line: with O_APPEND two tuners on one file cannot mix their lines.  A kill loses nothing that was written;
- * against a power cut the file is forced to disk once a second. */
+/* One write a line: with O_APPEND two tuners on one file cannot mix their lines.  A kill loses nothing that was
+ * written; against a power cut the file is forced to disk once a second. */
 static gravel_status write_line(gv_tlog *log, cJSON *object) {
     char *text = cJSON_PrintUnformatted(object), *line = text != NULL ? gv_format("%s\n", text) : NULL;
     gravel_status status = GRAVEL_OK;

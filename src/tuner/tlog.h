@@ -1,5 +1,5 @@
-/* The tuning log: one JSON line per outcome, appended as it happens.  A killed run leaves at most half a line, which the
- * reader leaves out; the same file resumes a run, draws the plots and replays searches. */
+/* The tuning log: one JSON line per outcome, appended as it happens.  A killed run leaves at most half a line, which
+ * the reader leaves out; the same file resumes a run, draws the plots and replays searches. */
 #ifndef GV_TLOG_H
 #define GV_TLOG_H
 
@@ -33,8 +33,8 @@ typedef struct gv_tlog {
 
 /* Reads a log.  Lines that are no records are left out; a file without a header is refused. */
 gravel_status gv_tlog_read(const char *path, gv_tlog *log);
-/* Opens for appending.  resume 0: a file that is there moves to PATH.old.  resume 1: its outcomes are known from the start;
- * a log of another device, driver or kernel text is refused. */
+/* Opens for appending.  resume 0: a file that is there moves to PATH.old.  resume 1: its outcomes are known from the
+ * start; a log of another device, driver or kernel text is refused. */
 gravel_status gv_tlog_open(const char *path, const gv_tlog_header *header, int resume, gv_tlog *log);
 void gv_tlog_close(gv_tlog *log);
 

@@ -35,8 +35,8 @@ typedef struct gv_worker {
 void gv_worker_init(gv_worker *worker, const gv_worker_options *options);
 void gv_worker_stop(gv_worker *worker); /* kills; safe at any time */
 
-/* One candidate: starts the process if it does not run, asks, waits at most `limit_s`.  Whatever happens is the outcome;
- * only a worker that cannot be started at all is a failure. */
+/* One candidate: starts the process if it does not run, asks, waits at most `limit_s`.  Whatever happens is the
+ * outcome; only a worker that cannot be started at all is a failure. */
 gravel_status gv_worker_ask(gv_worker *worker, const gv_request *request, double limit_s, gv_outcome *outcome);
 
 /* The two halves, for several workers at once. */
