@@ -215,7 +215,8 @@ static void test_bounds(void **state)
 static void sort(size_t n, size_t threads, size_t items, unsigned bits, uint64_t mask)
 {
     char options[120], scan_options[100];
-    snprintf(options, sizeof options, "-DGV_THREADS=%zu -DGV_ITEMS=%zu -DGV_BITS=%u -DGV_KEY_BITS=64", threads, items, bits);
+    snprintf(options, sizeof options, "-DGV_THREADS=%zu -DGV_ITEMS=%zu -DGV_BITS=%u -DGV_KEY_BITS=64", threads, items,
+             bits);
     snprintf(scan_options, sizeof scan_options, "-DGV_THREADS=%zu -DGV_ITEMS=4", threads);
     cl_kernel count_kernel = kernel_of("lib/sort.cl", options, "gv_sort_count");
     cl_kernel rows_kernel = kernel_of("lib/scan.cl", scan_options, "gv_scan_rows");

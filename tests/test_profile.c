@@ -178,7 +178,8 @@ static void refused(const char *text, const char *why) {
     "{\"configuration\":" configuration                                                                                \
     ",\"status\":\"ok\",\"time_s\":1,\"time_min_s\":1,\"spread\":0,\"call_s\":1,\"error\":0}"
 #define ENTRY(sinks, results)                                                                                          \
-    "{\"kernel\":\"k\",\"kernel_version\":\"v\",\"variant\":\"sp2\",\"features\":0,\"driver\":\"d\",\"sink_bucket\":0," \
+    "{\"kernel\":\"k\",\"kernel_version\":\"v\",\"variant\":\"sp2\",\"features\":0,\"driver\":\"d\",\"sink_bucket\":"  \
+    "0,"                                                                                                               \
     "\"source_bucket\":0,\"sinks\":" sinks ",\"sources\":100,\"date\":\"\",\"gravel\":\"\",\"strategy\":\"\","         \
     "\"evaluations\":1,\"failures\":0,\"results\":[" results "]}"
 #define ROOT(devices) "{\"format\":\"gravel-profile\",\"schema\":1,\"devices\":[" devices "]}"
@@ -215,7 +216,8 @@ static void test_refused_entries(void **state) {
     refused(ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1,\"a\":2}")))), "twice");
     refused(ROOT(BLOCK(ENTRY("1", RESULT("[]")))), "not an object");
     refused(ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1}")) "," ENTRY("1", RESULT("{\"a\":1}")))), "entry appears twice");
-    refused(ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1}"))) "," BLOCK(ENTRY("1", RESULT("{\"a\":1}")))), "device appears twice");
+    refused(ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1}"))) "," BLOCK(ENTRY("1", RESULT("{\"a\":1}")))),
+            "device appears twice");
     refused(ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1}")))) "x", "follows");
     refused("{\"format\":\"gravel-profile\",\"schema\":01,\"devices\":[]}", "not a JSON value");
     refused("{\"format\":\"gravel-profile\xff\",\"schema\":1,\"devices\":[]}", "UTF-8");
@@ -224,7 +226,9 @@ static void test_refused_entries(void **state) {
     refused("{\"format\":\"a\nb\"}", "control character");
 }
 
-/* Deep nesting, long strings, long numbers, many members, many values: refused before a parser recurses or allocates. */
+/* Deep nesting, long strings, long numbers, many members, many values: refused before a parser recurses or
+
+ * allocates. */
 static void test_refused_sizes(void **state) {
     const size_t n = 2000000;
     char *text = malloc(n + 1);

@@ -119,8 +119,8 @@ static double seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The house wants a choice under a microsecond.  The figure is printed; asserted is only that it does not repeat the work
- * of the first question, which costs a thousand times more. */
+/* The house wants a choice under a microsecond.  The figure is printed; asserted is only that it does not repeat the
+ * work of the first question, which costs a thousand times more. */
 static void test_choice_is_cheap(void **state) {
     enum { CALLS = 200000 };
     char *folder = make_folder(), path[1024];
@@ -156,7 +156,8 @@ static void test_choice_is_cheap(void **state) {
     }
     start = seconds();
     for (int k = 0; k < CALLS; k++) {
-        gv_profile_choose(&context, 0, &gv_direct_space, &variant[k % n], (size_t)(1024 + k % 4096), 20000, &got, &origin);
+        gv_profile_choose(&context, 0, &gv_direct_space, &variant[k % n], (size_t)(1024 + k % 4096), 20000, &got,
+                          &origin);
     }
     later = (seconds() - start) / CALLS;
     print_message("a choice takes %.0f ns, the first one %.0f us\n", 1e9 * later, 1e6 * first);

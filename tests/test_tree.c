@@ -194,7 +194,9 @@ static void test_small(void **state)
     }
 }
 
-/* line, plane, two far clusters with a range of 1e7, a box far from the origin, bodies without mass, coincident bodies */
+/* line, plane, two far clusters with a range of 1e7, a box far from the origin, bodies without mass, coincident
+
+ * bodies */
 static void test_shapes(void **state)
 {
     (void)state;

@@ -94,7 +94,8 @@ static void test_log_survives_any_cut(void **state) {
         size_t whole = 0;
 
         for (size_t k = first; k < cut; k++) {
-            whole += text[k] == '\n' || (k + 1 == cut && k + 1 < size && text[k + 1] == '\n'); /* only its end is missing */
+            whole +=
+                text[k] == '\n' || (k + 1 == cut && k + 1 < size && text[k + 1] == '\n'); /* only its end is missing */
         }
         assert_ok(gv_file_write(path, text, cut));
         assert_ok(gv_tlog_open(path, &header, 1, &log));

@@ -190,7 +190,9 @@ static void test_default_strategy_reaches_98_percent(void **state) {
     gv_domain_free(&domain);
 }
 
-/* Learning pays: with 10 % of the evaluations the learning strategies are not worse than chance (median of 25 seeds). */
+/* Learning pays: with 10 % of the evaluations the learning strategies are not worse than chance (median of 25
+
+ * seeds). */
 static int ascending(const void *a, const void *b) {
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
@@ -202,7 +204,8 @@ static double median_quality(const gv_domain *domain, const gv_strategy *s) {
         fake f = {0, 0, {0}};
         gv_search search;
 
-        assert_int_equal(gv_search_init(&search, domain, objective, &f, (uint64_t)seed, domain->n_points / 10), GRAVEL_OK);
+        assert_int_equal(gv_search_init(&search, domain, objective, &f, (uint64_t)seed, domain->n_points / 10),
+                         GRAVEL_OK);
         s->run(&search);
         quality[seed] = search.score[search.best];
         gv_search_free(&search);

@@ -68,7 +68,11 @@ GRAVEL_API const char *gravel_error_message(void);
 
 /* --------------------------------------------------------------- devices */
 
-typedef enum gravel_device_type { GRAVEL_DEVICE_CPU = 1, GRAVEL_DEVICE_GPU, GRAVEL_DEVICE_ACCELERATOR } gravel_device_type;
+typedef enum gravel_device_type {
+    GRAVEL_DEVICE_CPU = 1,
+    GRAVEL_DEVICE_GPU,
+    GRAVEL_DEVICE_ACCELERATOR
+} gravel_device_type;
 
 #define GRAVEL_NAME_SIZE 256
 
@@ -110,7 +114,7 @@ typedef struct gravel_context_options {
      * joined by commas (devices of one platform).  "cpu:4" is a sub-device of 4 compute units.  NULL: the environment
      * variable GRAVEL_DEVICE, else the best device (GPU before accelerator before CPU). */
     const char *device;
-    const char *kernel_dir;  /* kernels from this folder instead of the embedded ones; NULL: GRAVEL_KERNEL_DIR, else none */
+    const char *kernel_dir;  /* kernels from this folder, not the embedded ones; NULL: GRAVEL_KERNEL_DIR, else none */
     const char *cache_dir;   /* compiled programs; NULL: GRAVEL_CACHE_DIR, else XDG cache; "" : no cache */
     const char *profile_dir; /* the user's profiles; NULL: GRAVEL_PROFILE_DIR, else XDG data */
     int no_fp64;             /* 1: behave as if the device had no double (tests) */
@@ -134,7 +138,8 @@ typedef struct gravel_device_facts {
 
 /* Measures in about a second.  With `stored` != 0 an earlier result of this device and driver in the cache directory is
  * taken where there is one, and a new one is put there. */
-GRAVEL_API gravel_status gravel_context_measure(gravel_context *context, int device, int stored, gravel_device_facts *facts);
+GRAVEL_API gravel_status gravel_context_measure(gravel_context *context, int device, int stored,
+                                                gravel_device_facts *facts);
 
 /* ------------------------------------------------------------- particles */
 
@@ -208,7 +213,8 @@ GRAVEL_API void gravel_direct_release(gravel_direct *direct);
 /* Sources live on the device until they are replaced.  `write` fills addresses first ... first+count-1; `scatter` fills
  * the given addresses in any order (of two entries with one address the later wins).  Both return as soon as the data
  * is copied; a pair already submitted does not see it.  NaN and infinity are refused (ERR_INPUT, which particle). */
-GRAVEL_API gravel_status gravel_direct_write_sources(gravel_direct *direct, size_t first, const gravel_sources *sources);
+GRAVEL_API gravel_status gravel_direct_write_sources(gravel_direct *direct, size_t first,
+                                                     const gravel_sources *sources);
 GRAVEL_API gravel_status gravel_direct_scatter_sources(gravel_direct *direct, const uint32_t *address,
                                                        const gravel_sources *sources);
 /* Forces come from addresses 0 ... count-1; without this call from all that were ever written. */

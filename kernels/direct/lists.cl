@@ -1,12 +1,12 @@
-/* Joins the neighbour lists of the parts: one group a sink.  Parts lie in the order of their sources, so the joined list
- * ascends.  `count` gets the true number, `list` the first `capacity` addresses. */
+/* Joins the neighbour lists of the parts: one group a sink.  Parts lie in the order of their sources, so the joined
+ * list ascends.  `count` gets the true number, `list` the first `capacity` addresses. */
 #ifndef GV_LIST_THREADS
 #error "GV_LIST_THREADS must be set: work-items a group"
 #endif
 
 __attribute__((reqd_work_group_size(GV_LIST_THREADS, 1, 1))) kernel void
-gv_join_lists(global const uint *restrict part_count, global const uint *restrict part_list, global uint *restrict count,
-              global uint *restrict list, uint n_parts, uint stride, uint capacity)
+gv_join_lists(global const uint *restrict part_count, global const uint *restrict part_list,
+              global uint *restrict count, global uint *restrict list, uint n_parts, uint stride, uint capacity)
 {
     local uint ends[GV_LIST_THREADS];
     const uint me = get_local_id(0);

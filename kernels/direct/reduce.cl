@@ -1,8 +1,8 @@
 /* Adds the partial results of force.cl, always in the same order.
  *
- * A group of GV_REDUCE_THREADS work-items is `rows` x columns; a column is one sink.  Row r adds parts r, r + rows, ...;
- * then the rows are added by halves.  Groups along dimension 1 are the components; with GV_NEAREST one more finds the
- * nearest neighbour (of two at one distance the lower address).
+ * A group of GV_REDUCE_THREADS work-items is `rows` x columns; a column is one sink.  Row r adds parts r, r + rows,
+ * ...; then the rows are added by halves.  Groups along dimension 1 are the components; with GV_NEAREST one more finds
+ * the nearest neighbour (of two at one distance the lower address).
  */
 #include "lib/real.h"
 

@@ -43,7 +43,8 @@ enum { GV_Q_POS, GV_Q_VEL, GV_Q_ACC };
 
 /* `time`: one plane (dp) or two (high and low word); t_high + t_low: the time to predict to; `raw`: no step at all */
 kernel void gv_predict(global const gv_scalar4 *restrict planes, global const gv_scalar *restrict time,
-                       global gv_scalar4 *restrict predicted, uint count, uint stride, gv_scalar t_high, gv_scalar t_low, uint raw)
+                       global gv_scalar4 *restrict predicted, uint count, uint stride, gv_scalar t_high,
+                       gv_scalar t_low, uint raw)
 {
     const uint k = get_global_id(0);
     if (k >= count)

@@ -1,4 +1,5 @@
-/* Vectors of GV_LANES scalars in one work-item: sums over lanes, and records of eight scalars turned into eight vectors. */
+/* Vectors of GV_LANES scalars in one work-item: sums over lanes, and records of eight scalars turned into eight
+ * vectors. */
 
 /* the sum over lanes, in a fixed order */
 static inline gv_scalar gv_lane_sum(gv_real v)
@@ -24,7 +25,8 @@ static inline gv_scalar gv_lane_sum(gv_real v)
 /* Eklundh's transposition: in both halves of 16 lanes, blocks of `d` columns are exchanged between rows d apart. */
 #define GV_SWAP4(a, b)                                                                                                 \
     do {                                                                                                               \
-        gv_real lo_ = (gv_real)(a.s0123, b.s0123, a.s89ab, b.s89ab), hi_ = (gv_real)(a.s4567, b.s4567, a.scdef, b.scdef); \
+        gv_real lo_ = (gv_real)(a.s0123, b.s0123, a.s89ab, b.s89ab),                                                   \
+                hi_ = (gv_real)(a.s4567, b.s4567, a.scdef, b.scdef);                                                   \
         a = lo_, b = hi_;                                                                                              \
     } while (0)
 #define GV_SWAP2(a, b)                                                                                                 \

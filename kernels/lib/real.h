@@ -141,8 +141,8 @@ static inline gv_wide gv_wide_add(gv_wide a, gv_real b)
     w.lo = a.lo + ((a.hi - (w.hi - part)) + (b - part));
     return w;
 }
-/* Cheaper (Kahan's four operations, not seven) and exact while |b| < |a|; else the error is one rounding of b.  For sums
- * of a few dozen terms, which come with such an error anyway. */
+/* Cheaper (Kahan's four operations, not seven) and exact while |b| < |a|; else the error is one rounding of b.  For
+ * sums of a few dozen terms, which come with such an error anyway. */
 static inline gv_wide gv_wide_flush(gv_wide a, gv_real b)
 {
     gv_wide w;

@@ -14,8 +14,8 @@
  *   c_abc = m g_3 r_a r_b r_c       w_a = m g_2 r_a
  *   d_abcd = m g_4 r_a r_b r_c r_d  h_ab = m g_3 r_a r_b      e = m g_2
  *   A1 = m g_1 + g_3 q + g_2 t,  A2 = m g_2 + g_4 q + g_3 t
- * and adding the terms with Kronecker deltas only where the series is evaluated (GV_LOCAL_FORCE) halves the work.  Lengths of an
- * expansion are in the group's own unit, so that r^-9 neither overflows nor vanishes.
+ * and adding the terms with Kronecker deltas only where the series is evaluated (GV_LOCAL_FORCE) halves the work.
+ * Lengths of an expansion are in the group's own unit, so that r^-9 neither overflows nor vanishes.
  *
  * Slots: pair 14, cell on a sink 40, cell into an expansion 125 (once for all sinks of the group).
  */
@@ -32,7 +32,9 @@
 #endif
 #define GV_LOCAL_TERMS 46
 
-/* `soft` is eps^2, or for the spline its support squared, h^2: cells act only from beyond h, where they are Newton's. */
+/* `soft` is eps^2, or for the spline its support squared, h^2: cells act only from beyond h, where they are
+
+ * Newton's. */
 #if GV_SPLINE && !GV_UNSOFTENED
 #define GV_SUPPORT 1
 #define gv_cell_soft(soft) ((gv_scalar)0)

@@ -79,9 +79,9 @@ typedef struct gv_sinks {
 } gv_sinks;
 
 /* bodies from[0 ... count-1] onto all sinks */
-static inline void gv_eval_bodies(gv_sinks *sinks, __global const gv_scalar4 *body, __local const uint *from, uint count,
-                                  uint2 own, __local gv_scalar4 *tile, __local uint *tile_id, __local uint *flag,
-                                  gv_scalar eps2)
+static inline void gv_eval_bodies(gv_sinks *sinks, __global const gv_scalar4 *body, __local const uint *from,
+                                  uint count, uint2 own, __local gv_scalar4 *tile, __local uint *tile_id,
+                                  __local uint *flag, gv_scalar eps2)
 {
     uint me = get_local_id(0), part = me / GV_COLUMNS;
     if (me == 0)

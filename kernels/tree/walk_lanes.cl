@@ -37,8 +37,8 @@ typedef struct gv_sinks {
 } gv_sinks;
 
 /* piece[k] = {first body, bodies} */
-static inline void gv_eval_leaves(gv_sinks *sinks, __global const gv_scalar4 *body, const uint *first, const uint *count,
-                                  uint n, uint2 own, gv_scalar eps2)
+static inline void gv_eval_leaves(gv_sinks *sinks, __global const gv_scalar4 *body, const uint *first,
+                                  const uint *count, uint n, uint2 own, gv_scalar eps2)
 {
     for (int v = 0; v < GV_VECTORS; v++) {
         gv_real x = sinks->x[v], y = sinks->y[v], z = sinks->z[v];

@@ -260,7 +260,8 @@ static double flops(const tree_result *r) {
 }
 
 static cJSON *result_json(const tree_bench *bench, const tree_result *r) {
-    static const char *const error_name[5] = {"err_acc_p50", "err_acc_p90", "err_acc_p99", "err_acc_p999", "err_acc_max"};
+    static const char *const error_name[5] = {"err_acc_p50", "err_acc_p90", "err_acc_p99", "err_acc_p999",
+                                              "err_acc_max"};
     cJSON *item = cJSON_CreateObject();
     char name[32];
     cJSON_AddStringToObject(item, "device", bench->device.name);
@@ -314,20 +315,23 @@ static void print_table(const tree_bench *bench) {
         printf("%s (%s)\n", bench->result[0].configuration, gravel_origin_name(bench->result[0].origin));
     }
     printf("\n");
-    gv_table_start(&table, "n|theta|keys|sort|build|moments|groups|walk|total ms|M bodies/s|far|near|bodies|tests|B/body|"
-                           "Tflop/s|50 %|90 %|99 %|99.9 %|max");
+    gv_table_start(&table,
+                   "n|theta|keys|sort|build|moments|groups|walk|total ms|M bodies/s|far|near|bodies|tests|B/body|"
+                   "Tflop/s|50 %|90 %|99 %|99.9 %|max");
     for (int i = 0; i < bench->n_results; i++) {
         const tree_result *r = &bench->result[i];
         const double *s = r->stage, *e = r->error;
-        gv_table_row(&table, "%zu|%g|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.1f|%.0f|%.0f|%.0f|%.0f|%.0f|%.2f|%.1e|%.1e|%.1e|"
-                             "%.1e|%.1e",
+        gv_table_row(&table,
+                     "%zu|%g|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.1f|%.0f|%.0f|%.0f|%.0f|%.0f|%.2f|%.1e|%.1e|%.1e|"
+                     "%.1e|%.1e",
                      r->n, r->theta, 1e3 * s[0], 1e3 * s[1], 1e3 * s[2], 1e3 * s[3], 1e3 * s[4], 1e3 * s[5], 1e3 * s[6],
                      1e-6 * (double)r->n / s[6], r->counts.far_cells, r->counts.near_cells, r->counts.bodies,
                      r->counts.tests, r->memory, 1e-12 * flops(r) / s[5], e[0], e[1], e[2], e[3], e[4]);
     }
     gv_table_print(&table, stdout);
     gv_table_free(&table);
-    printf("\nstages: medians of device times, ms; far: cells into the group's expansion, near: cells on the sink, bodies:\n"
+    printf("\nstages: medians of device times, ms; far: cells into the group's expansion, near: cells on the sink, "
+           "bodies:\n"
            "bodies on the sink, per sink; errors: |a - a_direct| / |a_direct|.\n");
 }
 
@@ -408,34 +412,98 @@ static int run(const void *values, const gv_operands *operands) {
 }
 
 static const gv_opt opts_table[] = {
-    {.name = "n", .letter = 'n', .kind = GV_OPT_SIZES, .offset = offsetof(tree_options, n), .value = "LIST",
-     .help = "how many bodies (default 128k on CPUs, else 1M)", .low = 1, .high = INFINITY},
-    {.name = "theta", .letter = 't', .kind = GV_OPT_TEXT, .offset = offsetof(tree_options, theta), .value = "LIST",
-     .help = "opening angles, as 0.3,0.5,0.75", .fallback = "0.5"},
-    {.name = "mac", .kind = GV_OPT_TEXT, .offset = offsetof(tree_options, mac), .value = "NAME",
-     .help = "opening criterion: relative, last or geometric", .fallback = "relative"},
-    {.name = "moments", .kind = GV_OPT_INT, .offset = offsetof(tree_options, moments), .value = "K",
-     .help = "1: mass, 2: and quadrupole", .fallback = "2", .low = 1, .high = 2},
-    {.name = "model", .kind = GV_OPT_CHOICE, .offset = offsetof(tree_options, model), .value = "plummer|galaxy|uniform",
-     .help = "where the bodies are", .fallback = "plummer"},
-    {.name = "eps", .letter = 'e', .kind = GV_OPT_REAL, .offset = offsetof(tree_options, eps), .value = "E",
-     .help = "softening length", .fallback = "0.01", .low = 0, .high = INFINITY},
-    {.name = "spline", .kind = GV_OPT_FLAG, .offset = offsetof(tree_options, spline),
-     .help = "spline softening, not Plummer's (errors are then against Plummer's)"},
-    {.name = "precision", .letter = 'p', .kind = GV_OPT_TEXT, .offset = offsetof(tree_options, precision), .value = "sp|dp",
-     .help = "of the forces", .fallback = "sp"},
-    {.name = "configuration", .kind = GV_OPT_TEXT, .offset = offsetof(tree_options, configuration), .value = "TEXT",
-     .help = "tunables as \"n_leaf=16 n_group=32\", not the tuned ones"},
-    {.name = "repeats", .kind = GV_OPT_INT, .offset = offsetof(tree_options, repeats), .value = "K",
-     .help = "forces timed, after two to warm up", .fallback = "15", .low = 1, .high = 64},
-    {.name = "no-errors", .kind = GV_OPT_FLAG, .offset = offsetof(tree_options, no_errors),
-     .help = "leave out the direct summation that errors need"},
-    {.name = "sample", .kind = GV_OPT_SIZE, .offset = offsetof(tree_options, sample), .value = "K",
-     .help = "bodies whose errors are found (default: all up to 128k,\n16k of more)", .fallback = "0", .low = 0,
+    {.name = "n",
+     .letter = 'n',
+     .kind = GV_OPT_SIZES,
+     .offset = offsetof(tree_options, n),
+     .value = "LIST",
+     .help = "how many bodies (default 128k on CPUs, else 1M)",
+     .low = 1,
      .high = INFINITY},
-    {.name = "seed", .letter = 's', .kind = GV_OPT_SEED, .offset = offsetof(tree_options, seed), .value = "S",
-     .help = "of the bodies", .fallback = "1"},
-    {.name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = offsetof(tree_options, out), .value = "FILE",
+    {.name = "theta",
+     .letter = 't',
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(tree_options, theta),
+     .value = "LIST",
+     .help = "opening angles, as 0.3,0.5,0.75",
+     .fallback = "0.5"},
+    {.name = "mac",
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(tree_options, mac),
+     .value = "NAME",
+     .help = "opening criterion: relative, last or geometric",
+     .fallback = "relative"},
+    {.name = "moments",
+     .kind = GV_OPT_INT,
+     .offset = offsetof(tree_options, moments),
+     .value = "K",
+     .help = "1: mass, 2: and quadrupole",
+     .fallback = "2",
+     .low = 1,
+     .high = 2},
+    {.name = "model",
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(tree_options, model),
+     .value = "plummer|galaxy|uniform",
+     .help = "where the bodies are",
+     .fallback = "plummer"},
+    {.name = "eps",
+     .letter = 'e',
+     .kind = GV_OPT_REAL,
+     .offset = offsetof(tree_options, eps),
+     .value = "E",
+     .help = "softening length",
+     .fallback = "0.01",
+     .low = 0,
+     .high = INFINITY},
+    {.name = "spline",
+     .kind = GV_OPT_FLAG,
+     .offset = offsetof(tree_options, spline),
+     .help = "spline softening, not Plummer's (errors are then against Plummer's)"},
+    {.name = "precision",
+     .letter = 'p',
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(tree_options, precision),
+     .value = "sp|dp",
+     .help = "of the forces",
+     .fallback = "sp"},
+    {.name = "configuration",
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(tree_options, configuration),
+     .value = "TEXT",
+     .help = "tunables as \"n_leaf=16 n_group=32\", not the tuned ones"},
+    {.name = "repeats",
+     .kind = GV_OPT_INT,
+     .offset = offsetof(tree_options, repeats),
+     .value = "K",
+     .help = "forces timed, after two to warm up",
+     .fallback = "15",
+     .low = 1,
+     .high = 64},
+    {.name = "no-errors",
+     .kind = GV_OPT_FLAG,
+     .offset = offsetof(tree_options, no_errors),
+     .help = "leave out the direct summation that errors need"},
+    {.name = "sample",
+     .kind = GV_OPT_SIZE,
+     .offset = offsetof(tree_options, sample),
+     .value = "K",
+     .help = "bodies whose errors are found (default: all up to 128k,\n16k of more)",
+     .fallback = "0",
+     .low = 0,
+     .high = INFINITY},
+    {.name = "seed",
+     .letter = 's',
+     .kind = GV_OPT_SEED,
+     .offset = offsetof(tree_options, seed),
+     .value = "S",
+     .help = "of the bodies",
+     .fallback = "1"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(tree_options, out),
+     .value = "FILE",
      .help = "write the JSON to this file, beside the table"},
     GV_OPT_JSON(tree_options),
     GV_OPT_DEVICE(tree_options),

@@ -85,8 +85,9 @@ static void lower(figure *f, int line, double x, double y) {
 
 static int wanted(const gv_tlog_record *r, const plot_options *o, const gv_task *task, int any_sinks) {
     return r->outcome.status == GV_OUTCOME_OK && r->task.sources == task->sources &&
-           strcmp(r->task.variant.name, task->variant.name) == 0 && r->task.variant.features == task->variant.features &&
-           (any_sinks || r->task.sinks == task->sinks) && (o->variant == NULL || strcmp(o->variant, task->variant.name) == 0);
+           strcmp(r->task.variant.name, task->variant.name) == 0 &&
+           r->task.variant.features == task->variant.features && (any_sinks || r->task.sinks == task->sinks) &&
+           (o->variant == NULL || strcmp(o->variant, task->variant.name) == 0);
 }
 
 /* The first question of the log that fits the options. */
@@ -194,12 +195,13 @@ static void script_sinks(FILE *out, const gv_tlog *log, const gv_task *task, con
     snprintf(what, sizeof what, "%s %s, %zu sources", task->kernel, task->variant.name, task->sources);
     put_data(out, f);
     put_title(out, log, what);
-    fprintf(out, "set xlabel 'active sinks'\nset ylabel 'kernel time / us'\nset grid\nset key top left\nset xrange [0:%g]\n"
-                 "set yrange [0:*]\nset xtics 32\n"
-                 "plot $d1 using 1:2 with linespoints pt 4 ps 1.4 lw 4 title 'without the 2D split', "
-                 "$d0 using 1:2 with linespoints pt 7 ps 0.7 lw 1.5 title 'with the 2D split', "
-                 "%.9g*x lw 1 lc rgb 'black' title 'line through (0,0) and (%g, T)', "
-                 "1.5*%.9g*x dt 2 lc rgb 'gray40' title '1.5 times the line'\n",
+    fprintf(out,
+            "set xlabel 'active sinks'\nset ylabel 'kernel time / us'\nset grid\nset key top left\nset xrange [0:%g]\n"
+            "set yrange [0:*]\nset xtics 32\n"
+            "plot $d1 using 1:2 with linespoints pt 4 ps 1.4 lw 4 title 'without the 2D split', "
+            "$d0 using 1:2 with linespoints pt 7 ps 0.7 lw 1.5 title 'with the 2D split', "
+            "%.9g*x lw 1 lc rgb 'black' title 'line through (0,0) and (%g, T)', "
+            "1.5*%.9g*x dt 2 lc rgb 'gray40' title '1.5 times the line'\n",
             x, y / x, x, y / x);
 }
 
@@ -259,17 +261,40 @@ static int run(const void *values, const gv_operands *operands) {
 }
 
 static const gv_opt tuning_opts[] = {
-    {.name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = offsetof(plot_options, out), .value = "FILE",
-     .help = "FILE.png or FILE.svg", .required = 1},
-    {.name = "kind", .kind = GV_OPT_CHOICE, .offset = offsetof(plot_options, kind), .value = "auto|threads|sinks",
-     .help = "time against threads, a line per blocks_per_cu; or time\nagainst active sinks, with and without the split;\n"
-             "auto: sinks where the log holds six numbers of them", .fallback = "auto"},
-    {.name = "variant", .kind = GV_OPT_TEXT, .offset = offsetof(plot_options, variant), .value = "NAME",
+    {.name = "output",
+     .letter = 'o',
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(plot_options, out),
+     .value = "FILE",
+     .help = "FILE.png or FILE.svg",
+     .required = 1},
+    {.name = "kind",
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(plot_options, kind),
+     .value = "auto|threads|sinks",
+     .help =
+         "time against threads, a line per blocks_per_cu; or time\nagainst active sinks, with and without the split;\n"
+         "auto: sinks where the log holds six numbers of them",
+     .fallback = "auto"},
+    {.name = "variant",
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(plot_options, variant),
+     .value = "NAME",
      .help = "of this one; without it the first of the log"},
-    {.name = "sinks", .kind = GV_OPT_SIZE, .offset = offsetof(plot_options, sinks), .value = "N",
-     .help = "of this question (threads)", .low = 1, .high = 1e12},
-    {.name = "sources", .kind = GV_OPT_SIZE, .offset = offsetof(plot_options, sources), .value = "N",
-     .help = "of this question", .low = 1, .high = 1e12},
+    {.name = "sinks",
+     .kind = GV_OPT_SIZE,
+     .offset = offsetof(plot_options, sinks),
+     .value = "N",
+     .help = "of this question (threads)",
+     .low = 1,
+     .high = 1e12},
+    {.name = "sources",
+     .kind = GV_OPT_SIZE,
+     .offset = offsetof(plot_options, sources),
+     .value = "N",
+     .help = "of this question",
+     .low = 1,
+     .high = 1e12},
     {.name = NULL},
 };
 

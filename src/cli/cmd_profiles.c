@@ -115,9 +115,10 @@ static void show_block(const gv_profile_block *block, const profiles_options *o)
         for (int r = 0; r < (o->all ? entry->n_results : 1); r++) {
             const gv_profile_result *result = &entry->result[r];
 
-            gv_table_row(&table, "%s%s|%zu|%zu|%.2f|%.2f|%.1f %%|%.2g|%d|%s", entry->variant, features[entry->features & 3],
-                         entry->sinks, entry->sources, 1e6 * result->time_s, 1e6 * result->call_s, 100 * result->spread,
-                         result->error, entry->evaluations, result->configuration);
+            gv_table_row(&table, "%s%s|%zu|%zu|%.2f|%.2f|%.1f %%|%.2g|%d|%s", entry->variant,
+                         features[entry->features & 3], entry->sinks, entry->sources, 1e6 * result->time_s,
+                         1e6 * result->call_s, 100 * result->spread, result->error, entry->evaluations,
+                         result->configuration);
         }
     }
     gv_table_print(&table, stdout);
@@ -197,8 +198,8 @@ static int run_validate(const void *values, const gv_operands *operands) {
             entries += set.block[b].n_entries;
         }
         if (status == GRAVEL_OK) {
-            printf("%d device%s with %d entries, %d file%s refused\n", set.n_blocks, set.n_blocks == 1 ? "" : "s", entries,
-                   refused, refused == 1 ? "" : "s");
+            printf("%d device%s with %d entries, %d file%s refused\n", set.n_blocks, set.n_blocks == 1 ? "" : "s",
+                   entries, refused, refused == 1 ? "" : "s");
         }
     }
     return finish(status, &set, refused);
@@ -226,13 +227,14 @@ static int run_export(const void *values, const gv_operands *operands) {
     gravel_status status = load(o, &set, &refused);
 
     for (int b = 0; b < set.n_blocks && status == GRAVEL_OK; b++) {
-        for (int e = 0; e < set.block[b].n_entries && status == GRAVEL_OK && matches(&set.block[b].device, operands); e++) {
+        for (int e = 0; e < set.block[b].n_entries && status == GRAVEL_OK && matches(&set.block[b].device, operands);
+             e++) {
             status = gv_profile_set_add(&chosen, &set.block[b].device, &set.block[b].entry[e]);
         }
     }
     if (status == GRAVEL_OK && chosen.n_blocks == 0) {
-        status = gv_fail(GRAVEL_ERR_ARGUMENT, "there is no profile to export%s%s", operands->n > 0 ? " of a device like " : "",
-                         operands->n > 0 ? operands->value[0] : "");
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "there is no profile to export%s%s",
+                         operands->n > 0 ? " of a device like " : "", operands->n > 0 ? operands->value[0] : "");
     }
     status = status == GRAVEL_OK ? write_set(o->out, &chosen) : status;
     gv_profile_set_free(&chosen);
@@ -243,7 +245,8 @@ static int run_import(const void *values, const gv_operands *operands) {
     const profiles_options *o = values;
     gv_profile_set set = GV_PROFILE_SET_INIT;
     char *dir = profile_dir(o), path[1024];
-    gravel_status status = dir != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_FILE, "there is no home for profiles: name a --dir");
+    gravel_status status =
+        dir != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_FILE, "there is no home for profiles: name a --dir");
 
     /* all or nothing: a bad file among them leaves the folder as it was */
     for (int i = 0; i < operands->n && status == GRAVEL_OK; i++) {
@@ -303,8 +306,9 @@ typedef struct tally {
     int compared, changed, above_5_percent, only_a, only_b;
 } tally;
 
-static void diff_block(gv_table *table, const gv_profile_block *block, const gv_profile_set *other, const profiles_options *o,
-                       tally *t) {
+static void diff_block(gv_table *table, const gv_profile_block *block, const gv_profile_set *other,
+                       const profiles_options *o, tally *t)
+{
     for (int e = 0; e < block->n_entries; e++) {
         const gv_profile_entry *a = &block->entry[e], *b = counterpart(other, &block->device, a);
         double change;
@@ -349,8 +353,10 @@ static int run_diff(const void *values, const gv_operands *operands) {
         }
         gv_table_print(&table, stdout);
         gv_table_free(&table);
-        printf("%d entries compared: %d with another configuration, %d with a time that differs by more than 5 %%; %d only in "
-               "the first, %d only in the second\n", t.compared, t.changed, t.above_5_percent, t.only_a, t.only_b);
+        printf("%d entries compared: %d with another configuration, %d with a time that differs by more than 5 %%; %d "
+               "only in "
+               "the first, %d only in the second\n",
+               t.compared, t.changed, t.above_5_percent, t.only_a, t.only_b);
     }
     gv_profile_set_free(&b);
     return finish(status, &a, 0);
@@ -384,27 +390,65 @@ static const gv_opt diff_opts[] = {
 };
 
 const gv_command gv_cmd_profiles[] = {
-    {.name = "list", .summary = "devices that have profiles", .synopsis = "[--shipped]", .opts = list_opts,
-     .examples = "gravel profiles list\n", .size = sizeof(profiles_options), .run = run_list},
-    {.name = "show", .summary = "the configurations of a device or file", .synopsis = "[DEVICE | FILE] [--variant NAME] [--all]",
-     .opts = show_opts, .examples = "gravel profiles show H200 --variant ds4\n", .max_operands = 1,
-     .size = sizeof(profiles_options), .run = run_show},
-    {.name = "validate", .summary = "check files; exit status 1 if one is refused", .synopsis = "[FILE ...]",
-     .about = "Without files the user's folder (or with --shipped what comes with gravel) is checked.", .opts = list_opts,
-     .examples = "gravel profiles validate new.json\n", .max_operands = 1000, .size = sizeof(profiles_options),
+    {.name = "list",
+     .summary = "devices that have profiles",
+     .synopsis = "[--shipped]",
+     .opts = list_opts,
+     .examples = "gravel profiles list\n",
+     .size = sizeof(profiles_options),
+     .run = run_list},
+    {.name = "show",
+     .summary = "the configurations of a device or file",
+     .synopsis = "[DEVICE | FILE] [--variant NAME] [--all]",
+     .opts = show_opts,
+     .examples = "gravel profiles show H200 --variant ds4\n",
+     .max_operands = 1,
+     .size = sizeof(profiles_options),
+     .run = run_show},
+    {.name = "validate",
+     .summary = "check files; exit status 1 if one is refused",
+     .synopsis = "[FILE ...]",
+     .about = "Without files the user's folder (or with --shipped what comes with gravel) is checked.",
+     .opts = list_opts,
+     .examples = "gravel profiles validate new.json\n",
+     .max_operands = 1000,
+     .size = sizeof(profiles_options),
      .run = run_validate},
-    {.name = "export", .summary = "write profiles to a file", .synopsis = "[DEVICE] [-o FILE]", .opts = export_opts,
-     .examples = "gravel profiles export H200 -o h200.json\n", .max_operands = 1, .size = sizeof(profiles_options),
+    {.name = "export",
+     .summary = "write profiles to a file",
+     .synopsis = "[DEVICE] [-o FILE]",
+     .opts = export_opts,
+     .examples = "gravel profiles export H200 -o h200.json\n",
+     .max_operands = 1,
+     .size = sizeof(profiles_options),
      .run = run_export},
-    {.name = "import", .summary = "add files to the user's profiles, all or none", .synopsis = "FILE ...",
-     .opts = import_opts, .examples = "gravel profiles import h200.json\n", .min_operands = 1, .max_operands = 1000,
-     .size = sizeof(profiles_options), .run = run_import},
-    {.name = "merge", .summary = "join files into one", .synopsis = "FILE ... [-o FILE]",
+    {.name = "import",
+     .summary = "add files to the user's profiles, all or none",
+     .synopsis = "FILE ...",
+     .opts = import_opts,
+     .examples = "gravel profiles import h200.json\n",
+     .min_operands = 1,
+     .max_operands = 1000,
+     .size = sizeof(profiles_options),
+     .run = run_import},
+    {.name = "merge",
+     .summary = "join files into one",
+     .synopsis = "FILE ... [-o FILE]",
      .about = "Of one question the later measured entry leads; configurations only the other knows are kept behind it.",
-     .opts = merge_opts, .examples = "gravel profiles merge a.json b.json -o both.json\n", .min_operands = 1,
-     .max_operands = 1000, .size = sizeof(profiles_options), .run = run_merge},
-    {.name = "diff", .summary = "compare two files", .synopsis = "FIRST SECOND [--all]", .opts = diff_opts,
-     .examples = "gravel profiles diff old.json new.json\n", .min_operands = 2, .max_operands = 2,
-     .size = sizeof(profiles_options), .run = run_diff},
+     .opts = merge_opts,
+     .examples = "gravel profiles merge a.json b.json -o both.json\n",
+     .min_operands = 1,
+     .max_operands = 1000,
+     .size = sizeof(profiles_options),
+     .run = run_merge},
+    {.name = "diff",
+     .summary = "compare two files",
+     .synopsis = "FIRST SECOND [--all]",
+     .opts = diff_opts,
+     .examples = "gravel profiles diff old.json new.json\n",
+     .min_operands = 2,
+     .max_operands = 2,
+     .size = sizeof(profiles_options),
+     .run = run_diff},
     {.name = NULL},
 };

@@ -51,8 +51,8 @@ static void print_tunables(const gv_space *space) {
 
             snprintf(values + n, sizeof values - n, "%s%d", v > 0 ? " " : "", tunable->values[v]);
         }
-        gv_table_row(&table, "%s|%s|%s|%s|%s", tunable->name, tunable->unit, tunable->macro ? "program" : "launch", values,
-                     tunable->help);
+        gv_table_row(&table, "%s|%s|%s|%s|%s", tunable->name, tunable->unit, tunable->macro ? "program" : "launch",
+                     values, tunable->help);
     }
     gv_table_print(&table, stdout);
     gv_table_free(&table);

@@ -68,8 +68,8 @@ static void add_title(report *r, const gv_recording *recording) {
     for (char *c = name; *c != '\0'; c++) {
         *c = *c == '"' || *c == '\\' ? ' ' : *c;
     }
-    grown = r->plot != NULL ? gv_format("%stitle%d = \"%s: %zu points, median of %d seeds\"\n", r->plot, r->n_recordings,
-                                        name, recording->domain.n_points, r->seeds)
+    grown = r->plot != NULL ? gv_format("%stitle%d = \"%s: %zu points, median of %d seeds\"\n", r->plot,
+                                        r->n_recordings, name, recording->domain.n_points, r->seeds)
                             : NULL;
     free(r->plot);
     r->plot = grown;
@@ -154,8 +154,10 @@ static gravel_status plot(const report *r) {
                              r->plot != NULL ? r->plot : "", r->n_recordings);
 
     for (int i = 0; i < r->n_recordings && script != NULL; i++) {
-        char *grown = gv_format("%sset title title%d noenhanced\nset arrow 1 from 15,70 to 15,100.5 nohead dt 2 lc rgb 'gray'\n"
-                                "plot 98 dt 2 lc rgb 'gray' notitle", script, i);
+        char *grown =
+            gv_format("%sset title title%d noenhanced\nset arrow 1 from 15,70 to 15,100.5 nohead dt 2 lc rgb 'gray'\n"
+                      "plot 98 dt 2 lc rgb 'gray' notitle",
+                      script, i);
 
         for (const gv_strategy *s = gv_strategies; s->name != NULL && grown != NULL; s++) {
             free(script);
@@ -204,8 +206,10 @@ int gv_tune_simulate(const tune_options *options, const gv_operands *files) {
         }
     }
     if (r.missed > 0) {
-        gv_say("gravel tune", "the default strategy misses %.0f %% of the best with %.0f %% of the evaluations on %d of %d "
-               "recordings", 100 * GV_SIMULATE_REACH, 100 * GV_SIMULATE_PART, r.missed, r.n_recordings);
+        gv_say("gravel tune",
+               "the default strategy misses %.0f %% of the best with %.0f %% of the evaluations on %d of %d "
+               "recordings",
+               100 * GV_SIMULATE_REACH, 100 * GV_SIMULATE_PART, r.missed, r.n_recordings);
     }
     return options->json && r.missed > 0 ? GV_EXIT_FAILURE : GV_EXIT_OK;
 }

@@ -57,8 +57,9 @@ static gravel_status run_gnuplot(const char *script) {
     if (pid < 0 || (WIFEXITED(state) && WEXITSTATUS(state) == 127)) {
         return gv_fail(GRAVEL_ERR_FILE, "gnuplot is not there (package gnuplot-nox)");
     }
-    return WIFEXITED(state) && WEXITSTATUS(state) == 0 ? GRAVEL_OK
-                                                       : gv_fail(GRAVEL_ERR_FILE, "gnuplot failed; its message is above");
+    return WIFEXITED(state) && WEXITSTATUS(state) == 0
+               ? GRAVEL_OK
+               : gv_fail(GRAVEL_ERR_FILE, "gnuplot failed; its message is above");
 }
 
 gravel_status gv_plot_run(const char *script, const char *file, int width, int height) {

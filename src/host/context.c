@@ -215,8 +215,9 @@ gravel_status gravel_context_create(gravel_context **context, const gravel_conte
     return GRAVEL_OK;
 }
 
-/* PoCL's worker threads let go of a finished command's event, and with it of the queue, a moment after the host has seen
- * the command finish.  A queue must not outlive its sub-device there, so this waits until nobody else holds the queue. */
+/* PoCL's worker threads let go of a finished command's event, and with it of the queue, a moment after the host has
+ * seen the command finish.  A queue must not outlive its sub-device there, so this waits until nobody else holds the
+ * queue. */
 static void release_queue(cl_command_queue queue, int is_sub_device)
 {
     const struct timespec pause = {0, 50000};

@@ -4,7 +4,15 @@
 
 #include "host/profile_store.h"
 
-enum { MAX_DEPTH = 16, MAX_STRING = 4096, MAX_NUMBER = 40, MAX_VALUES = 500000, MAX_KEYS = 64, MAX_DIGITS = 18, MAX_SMALL = 300 };
+enum {
+    MAX_DEPTH = 16,
+    MAX_STRING = 4096,
+    MAX_NUMBER = 40,
+    MAX_VALUES = 500000,
+    MAX_KEYS = 64,
+    MAX_DIGITS = 18,
+    MAX_SMALL = 300
+};
 
 typedef struct scanner {
     const unsigned char *text;
@@ -50,7 +58,8 @@ static const char *check_string(scanner *s, size_t *first, size_t *length) {
             why = check_utf8(s);
         } else if (s->text[s->at] == '\\') {
             /* \u0000 would end the string for C, and an escaped key could hide a duplicate */
-            if (s->at + 1 >= s->size || strchr("\"\\/bfnrt", s->text[s->at + 1]) == NULL || s->text[s->at + 1] == '\0') {
+            if (s->at + 1 >= s->size || strchr("\"\\/bfnrt", s->text[s->at + 1]) == NULL ||
+                s->text[s->at + 1] == '\0') {
                 return "an escape that profiles do not use";
             }
             s->at += 2;

@@ -225,7 +225,8 @@ gravel_status gv_profile_read_shipped(gv_profile_set *set, gv_profile_refused_fn
         gv_profile_set from = GV_PROFILE_SET_INIT;
 
         if (is_profile_name(file->name)) {
-            status = keep_or_report(gv_profile_parse(file->name, file->text, file->size, &from), &from, set, refused, user);
+            status =
+                keep_or_report(gv_profile_parse(file->name, file->text, file->size, &from), &from, set, refused, user);
         }
     }
     return status;

@@ -1,5 +1,5 @@
-/* Profile text <-> data.  Reading is strict: an unknown member, a missing one, a wrong kind or a number outside its range
- * refuses the whole text with the place, because half a profile would mis-tune silently. */
+/* Profile text <-> data.  Reading is strict: an unknown member, a missing one, a wrong kind or a number outside its
+ * range refuses the whole text with the place, because half a profile would mis-tune silently. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -170,7 +170,8 @@ static void read_configuration(reader *r, const cJSON *object, char text[GV_PROF
 }
 
 static void read_result(reader *r, const cJSON *object, gv_profile_result *result) {
-    static const char *const names[] = {"configuration", "status", "time_s", "time_min_s", "spread", "call_s", "error", NULL};
+    static const char *const names[] = {"configuration", "status", "time_s", "time_min_s",
+                                        "spread",        "call_s", "error",  NULL};
     char status[8] = "";
     const cJSON *configuration;
 
@@ -204,9 +205,9 @@ static const cJSON *list_member(reader *r, const cJSON *object, const char *name
 }
 
 static void read_entry(reader *r, const cJSON *object, gv_profile_entry *entry) {
-    static const char *const names[] = {"kernel", "kernel_version", "variant", "features", "driver", "sink_bucket",
-                                        "source_bucket", "sinks", "sources", "date", "gravel", "strategy", "evaluations",
-                                        "failures", "results", NULL};
+    static const char *const names[] = {
+        "kernel",  "kernel_version", "variant", "features", "driver",      "sink_bucket", "source_bucket", "sinks",
+        "sources", "date",           "gravel",  "strategy", "evaluations", "failures",    "results",       NULL};
     const cJSON *results, *item;
     char place[sizeof r->place];
 

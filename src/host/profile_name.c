@@ -23,7 +23,8 @@ static size_t utf8_length(const unsigned char *s) {
         }
         code = code << 6 | (s[i] & 0x3fu);
     }
-    if ((n == 3 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) || (n == 4 && (code < 0x10000 || code > 0x10ffff))) {
+    if ((n == 3 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) ||
+        (n == 4 && (code < 0x10000 || code > 0x10ffff))) {
         return 0;
     }
     return n;

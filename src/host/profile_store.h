@@ -1,5 +1,5 @@
-/* Profiles as data: what a file holds, how it is read without trust, merged and written.  The look-up on top of it works
- * on fake devices as well; doc/profiles.md describes the format. */
+/* Profiles as data: what a file holds, how it is read without trust, merged and written.  The look-up on top of it
+ * works on fake devices as well; doc/profiles.md describes the format. */
 #ifndef GV_PROFILE_STORE_H
 #define GV_PROFILE_STORE_H
 
@@ -14,8 +14,8 @@ enum { GV_PROFILE_SCHEMA = 1, GV_PROFILE_RESULTS = 8, GV_PROFILE_ENTRIES = 4096,
  * (C) dropped, everything else one blank.  key(clean(s)) == key(s). */
 void gv_name_clean(const char *name, char clean[GRAVEL_NAME_SIZE]);
 void gv_name_key(const char *name, char key[GRAVEL_NAME_SIZE]);
-/* "NVIDIA H100 80GB HBM3" -> "nvidia h", "GeForce RTX 4090" -> "geforce rtx 40": the words up to the model number and of
- * the number what stays within a generation. */
+/* "NVIDIA H100 80GB HBM3" -> "nvidia h", "GeForce RTX 4090" -> "geforce rtx 40": the words up to the model number and
+ * of the number what stays within a generation. */
 void gv_name_family(const char *name, char family[GRAVEL_NAME_SIZE]);
 
 /* ------------------------------------------------------------------- data */
@@ -91,8 +91,8 @@ enum { GV_PROFILE_FILE_MAX = 16 << 20 }; /* bytes; a full profile of one device 
 gravel_status gv_profile_read_file(const char *path, gv_profile_set *set);
 /* A new file beside it, then a rename: readers see the old or the new file, never half of one. */
 gravel_status gv_profile_write_file(const char *path, const gv_profile_set *set);
-/* Adds one device's entries to its file in `dir` (made if missing) under a lock, so two tuners lose nothing.  A file that
- * cannot be read is moved aside to *.damaged.  `path` gets the file's name. */
+/* Adds one device's entries to its file in `dir` (made if missing) under a lock, so two tuners lose nothing.  A file
+ * that cannot be read is moved aside to *.damaged.  `path` gets the file's name. */
 gravel_status gv_profile_save(const char *dir, const gv_profile_set *set, char *path, size_t path_size);
 void gv_profile_file_name(const gv_profile_device *device, char name[128]);
 

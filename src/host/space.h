@@ -47,7 +47,8 @@ typedef struct gv_space {
     int n_constraints;
     const gv_constraint *constraint;
     /* the untuned default for this many sinks and sources */
-    void (*built_in)(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks, size_t sources);
+    void (*built_in)(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                     size_t sources);
 } gv_space;
 
 extern const gv_space gv_direct_space;

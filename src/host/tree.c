@@ -38,15 +38,15 @@ gravel_status gv_tree_reserve(gravel_tree *tree, gv_buffer *buffer, size_t size,
         size = 16;
     if (size > tree->limits.info.max_allocation)
         return gv_fail(GRAVEL_ERR_DEVICE_MEMORY,
-                       "%s for %zu bodies need %.1f MB in one buffer; %s allows %.1f MB: about %.3g bodies would fit", what,
-                       tree->n, (double)size / 1e6, tree->limits.info.name,
+                       "%s for %zu bodies need %.1f MB in one buffer; %s allows %.1f MB: about %.3g bodies would fit",
+                       what, tree->n, (double)size / 1e6, tree->limits.info.name,
                        (double)tree->limits.info.max_allocation / 1e6,
                        (double)tree->n * ((double)tree->limits.info.max_allocation / (double)size));
     cl_int code;
     cl_mem mem = clCreateBuffer(tree->context->cl, CL_MEM_READ_WRITE, size, NULL, &code);
     if (code)
-        return gv_fail_cl(code, "allocating %.1f MB for %s of %zu bodies on %s (%.1f MB in all)", (double)size / 1e6, what,
-                          tree->n, tree->limits.info.name, (double)tree->limits.info.global_memory / 1e6);
+        return gv_fail_cl(code, "allocating %.1f MB for %s of %zu bodies on %s (%.1f MB in all)", (double)size / 1e6,
+                          what, tree->n, tree->limits.info.name, (double)tree->limits.info.global_memory / 1e6);
     *buffer = (gv_buffer){mem, size};
     return GRAVEL_OK;
 }
@@ -91,8 +91,8 @@ gv_arg gv_tree_real(const gravel_tree *tree, double value, void *hold)
     return (gv_arg){tree->scalar, hold};
 }
 
-gravel_status gv_tree_launch(gravel_tree *tree, gv_stage stage, cl_kernel kernel, size_t groups, size_t group, int n_args,
-                             const gv_arg *arg)
+gravel_status gv_tree_launch(gravel_tree *tree, gv_stage stage, cl_kernel kernel, size_t groups, size_t group,
+                             int n_args, const gv_arg *arg)
 {
     const size_t global = groups * group;
     cl_event event = NULL;
@@ -156,8 +156,8 @@ static gravel_status make_kernels(gravel_tree *tree)
     snprintf(compact, sizeof compact, "-DGV_THREADS=%d -DGV_ITEMS=%d", (int)tree->wide_group,
              (int)(tree->compact_tile / tree->wide_group));
     snprintf(bounds, sizeof bounds, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%d", precision, (int)tree->wide_group);
-    snprintf(build, sizeof build, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%d -DGV_ITEMS=%d -DGV_N_LEAF=%d", precision,
-             (int)tree->wide_group, (int)(tree->build_tile / tree->wide_group), VALUE(N_LEAF));
+    snprintf(build, sizeof build, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%d -DGV_ITEMS=%d -DGV_N_LEAF=%d",
+             precision, (int)tree->wide_group, (int)(tree->build_tile / tree->wide_group), VALUE(N_LEAF));
     snprintf(keys, sizeof keys, "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_CURVE=%d", precision, (int)tree->keys_lanes,
              VALUE(CURVE));
     snprintf(moments, sizeof moments, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d", precision, !geometric);
@@ -206,7 +206,8 @@ static void drop_kernels(gravel_tree *tree)
 static gravel_status check_options(const gravel_context *context, const gravel_tree_options *options)
 {
     if (!(options->theta > 0) || options->theta > 2)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "theta is %g: it must be above 0 and at most 2 (0.5 is usual)", options->theta);
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "theta is %g: it must be above 0 and at most 2 (0.5 is usual)",
+                       options->theta);
     if ((unsigned)options->mac > GRAVEL_TREE_GEOMETRIC)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "opening criterion %d does not exist", (int)options->mac);
     if (options->moments != 1 && options->moments != 2)
@@ -227,8 +228,8 @@ static gravel_status check_options(const gravel_context *context, const gravel_t
 
 static gravel_status choose_configuration(gravel_tree *tree)
 {
-    gravel_status status = gv_profile_choose(tree->context, tree->device, &gv_tree_space, &tree->variant, 1000000, 1000000,
-                                             &tree->config, &tree->origin);
+    gravel_status status = gv_profile_choose(tree->context, tree->device, &gv_tree_space, &tree->variant, 1000000,
+                                             1000000, &tree->config, &tree->origin);
     if (status || !tree->options.configuration)
         return status;
     status = gv_space_parse(&gv_tree_space, tree->options.configuration, &tree->config);

@@ -79,8 +79,8 @@ typedef struct gv_arg {
 /* tree.c */
 gravel_status gv_tree_reserve(gravel_tree *tree, gv_buffer *buffer, size_t size, const char *what);
 /* Sets all arguments and starts `groups` work-groups of `group` work-items; the event goes to the stage. */
-gravel_status gv_tree_launch(gravel_tree *tree, gv_stage stage, cl_kernel kernel, size_t groups, size_t group, int n_args,
-                             const gv_arg *arg);
+gravel_status gv_tree_launch(gravel_tree *tree, gv_stage stage, cl_kernel kernel, size_t groups, size_t group,
+                             int n_args, const gv_arg *arg);
 void gv_tree_clear_stage(gravel_tree *tree, gv_stage stage);
 /* A real number as the kernels take it: `hold` is 8 bytes of room. */
 gv_arg gv_tree_real(const gravel_tree *tree, double value, void *hold);

@@ -82,7 +82,8 @@ gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
     if (bodies->count == 0)
         return gv_fail(GRAVEL_ERR_INPUT, "there are no bodies");
     if (bodies->count > 0x3fffffff)
-        return gv_fail(GRAVEL_ERR_INPUT, "%zu bodies are too many: a tree addresses at most %d", bodies->count, 0x3fffffff);
+        return gv_fail(GRAVEL_ERR_INPUT, "%zu bodies are too many: a tree addresses at most %d", bodies->count,
+                       0x3fffffff);
     if (!bodies->mass)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the bodies need masses");
     gravel_status status = gv_tree_check_positions(&bodies->pos, bodies->count, "bodies");
@@ -91,8 +92,8 @@ gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
     double most = 0;
     for (size_t k = 0; k < bodies->count; k++) {
         if (!isfinite(bodies->mass[k]) || bodies->mass[k] < 0)
-            return gv_fail(GRAVEL_ERR_INPUT, "bodies: the mass of number %zu is %g; a tree needs masses of 0 or more", k,
-                           bodies->mass[k]);
+            return gv_fail(GRAVEL_ERR_INPUT, "bodies: the mass of number %zu is %g; a tree needs masses of 0 or more",
+                           k, bodies->mass[k]);
         most = fmax(most, bodies->mass[k]);
     }
     tree->n = bodies->count;
@@ -119,8 +120,8 @@ gravel_status gravel_tree_move(gravel_tree *tree, const gravel_vec *pos)
     const size_t bytes = tree->n * 4 * tree->scalar;
     cl_int code;
     /* masses stay: they are read back into place before the positions are written over */
-    void *at = clEnqueueMapBuffer(tree->queue, tree->body.mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL, NULL,
-                                  &code);
+    void *at = clEnqueueMapBuffer(tree->queue, tree->body.mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL,
+                                  NULL, &code);
     if (code)
         return gv_fail_cl(code, "mapping %zu bytes of bodies", bytes);
     pack(tree, pos, NULL, tree->n, at);
@@ -135,7 +136,8 @@ static void scale_forces(const gravel_tree *tree, const void *in, size_t from, s
     const size_t stride = forces->acc.stride ? forces->acc.stride : 1;
     double f[4];
     for (int k = 0; k < 4; k++)
-        f[k] = tree->scalar == 8 ? ((const double *)in)[4 * from + (size_t)k] : ((const float *)in)[4 * from + (size_t)k];
+        f[k] =
+            tree->scalar == 8 ? ((const double *)in)[4 * from + (size_t)k] : ((const float *)in)[4 * from + (size_t)k];
     if (forces->acc.x)
         forces->acc.x[to * stride] = f[0] * per_acc;
     if (forces->acc.y)

@@ -32,7 +32,8 @@ static gravel_status find_bounds(gravel_tree *tree)
     return status;
 }
 
-static gravel_status sort_pass(gravel_tree *tree, gv_order *order, size_t n_keys, cl_uint shift, int from, gv_stage stage)
+static gravel_status sort_pass(gravel_tree *tree, gv_order *order, size_t n_keys, cl_uint shift, int from,
+                               gv_stage stage)
 {
     const size_t tiles = parts(n_keys, tree->sort_tile), digits = (size_t)1 << VALUE(SORT_BITS);
     const cl_uint n = (cl_uint)n_keys, length = (cl_uint)tiles;
@@ -87,7 +88,8 @@ static gravel_status gather(gravel_tree *tree)
         return status;
     const gv_arg arg[] = {GV_ARG(tree->body.mem), GV_ARG(tree->order.index[tree->order.sorted].mem), GV_ARG(n),
                           GV_ARG(tree->body_sorted.mem)};
-    return gv_tree_launch(tree, GV_STAGE_SORT, tree->gather, parts(tree->n, tree->plain_group), tree->plain_group, 4, arg);
+    return gv_tree_launch(tree, GV_STAGE_SORT, tree->gather, parts(tree->n, tree->plain_group), tree->plain_group, 4,
+                          arg);
 }
 
 static gravel_status reserve_cells(gravel_tree *tree, size_t capacity)
@@ -120,8 +122,8 @@ static gravel_status emit_cells(gravel_tree *tree)
     if (tree->levels_event)
         clReleaseEvent(tree->levels_event);
     tree->levels_event = NULL;
-    cl_int code = clEnqueueReadBuffer(tree->queue, tree->level_total.mem, CL_FALSE, 0, sizeof tree->levels, tree->levels, 0,
-                                      NULL, &tree->levels_event);
+    cl_int code = clEnqueueReadBuffer(tree->queue, tree->level_total.mem, CL_FALSE, 0, sizeof tree->levels,
+                                      tree->levels, 0, NULL, &tree->levels_event);
     return code ? gv_fail_cl(code, "reading the number of cells") : GRAVEL_OK;
 }
 

@@ -7,19 +7,33 @@
 static const gv_tunable tunables[GV_TT_COUNT] = {
     [GV_TT_N_LEAF] = {"n_leaf", "bodies", "bodies in a leaf at most", 0, 6, {4, 8, 12, 16, 24, 32}},
     [GV_TT_N_GROUP] = {"n_group", "sinks", "sinks that share one walk", 0, 6, {16, 32, 64, 128, 192, 256}},
-    [GV_TT_THREADS] = {"threads", "work-items", "work-items that walk for one group; 1: one, over explicit lanes", 0, 5,
+    [GV_TT_THREADS] = {"threads",
+                       "work-items",
+                       "work-items that walk for one group; 1: one, over explicit lanes",
+                       0,
+                       5,
                        {1, 32, 64, 128, 256}},
-    [GV_TT_SPLIT] = {"split", "parts", "work-items that share a sink, each takes a part of every list", 0, 4, {1, 2, 4, 8}},
-    [GV_TT_TILE] = {"tile", "bodies", "bodies or cells staged in local memory at once; with lanes: length of lists", 0, 5,
+    [GV_TT_SPLIT] =
+        {"split", "parts", "work-items that share a sink, each takes a part of every list", 0, 4, {1, 2, 4, 8}},
+    [GV_TT_TILE] = {"tile",
+                    "bodies",
+                    "bodies or cells staged in local memory at once; with lanes: length of lists",
+                    0,
+                    5,
                     {16, 32, 64, 128, 256}},
     [GV_TT_STACK] = {"stack", "cells", "cells the stack of a walk can hold", 0, 4, {512, 1024, 2048, 4096}},
     [GV_TT_LANES] = {"lanes", "sinks", "sinks or cells in one vector", 0, 5, {1, 2, 4, 8, 16}},
-    [GV_TT_RSQRT] = {"rsqrt", "flavour", "0 exact, 1 native, 2 refined, 3 bits, 4 estimate (kernels/lib/rsqrt.h)", 0, 5,
+    [GV_TT_RSQRT] = {"rsqrt",
+                     "flavour",
+                     "0 exact, 1 native, 2 refined, 3 bits, 4 estimate (kernels/lib/rsqrt.h)",
+                     0,
+                     5,
                      {0, 1, 2, 3, 4}},
     [GV_TT_CURVE] = {"curve", "kind", "0 Morton, 1 Hilbert", 0, 2, {0, 1}},
-    [GV_TT_SORT_THREADS] = {"sort_threads", "work-items", "work-items that order one tile of keys", 0, 5,
-                            {1, 64, 128, 256, 512}},
-    [GV_TT_SORT_ITEMS] = {"sort_items", "keys", "keys of a tile per work-item", 0, 7, {4, 8, 12, 16, 4096, 8192, 16384}},
+    [GV_TT_SORT_THREADS] =
+        {"sort_threads", "work-items", "work-items that order one tile of keys", 0, 5, {1, 64, 128, 256, 512}},
+    [GV_TT_SORT_ITEMS] =
+        {"sort_items", "keys", "keys of a tile per work-item", 0, 7, {4, 8, 12, 16, 4096, 8192, 16384}},
     [GV_TT_SORT_BITS] = {"sort_bits", "bits", "bits of a digit of the sort", 0, 4, {4, 8, 11, 12}},
 };
 
@@ -155,7 +169,8 @@ static void built_in_gpu(gv_config *config)
     VALUE(SORT_BITS) = 8;
 }
 
-static void built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks, size_t sources)
+static void built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                     size_t sources)
 {
     (void)sinks, (void)sources;
     *config = (gv_config){{0}};
@@ -176,8 +191,8 @@ const gv_space gv_tree_space = {
     "tree", GV_TT_COUNT, tunables, sizeof constraints / sizeof constraints[0], constraints, built_in,
 };
 
-const char *gv_tree_walk_options(const gv_config *config, const gravel_tree_options *options, int unsoftened, char *text,
-                                 size_t size)
+const char *gv_tree_walk_options(const gv_config *config, const gravel_tree_options *options, int unsoftened,
+                                 char *text, size_t size)
 {
     const int threads = VALUE(THREADS), n = VALUE(N_GROUP), split = VALUE(SPLIT);
     snprintf(text, size,

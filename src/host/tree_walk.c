@@ -43,8 +43,15 @@ static gravel_status walk_groups(gravel_tree *tree, const gv_sink_set *sinks, do
     const gv_arg tau_local = gv_tree_real(tree, gv_tree_tau_local(&tree->options), &hold[2]);
     const cl_uint n = (cl_uint)sinks->n;
     cl_mem last = tree->options.mac == GRAVEL_TREE_LAST && tree->has_last && sinks->own ? tree->force.mem : NULL;
-    const gv_arg groups[] = {GV_ARG(sinks->points), GV_ARG(sinks->list),  GV_ARG(n), GV_ARG(tree->cell.mem), GV_ARG(last),
-                             GV_ARG(sinks->index),  plummer,              tau,       tau_local,
+    const gv_arg groups[] = {GV_ARG(sinks->points),
+                             GV_ARG(sinks->list),
+                             GV_ARG(n),
+                             GV_ARG(tree->cell.mem),
+                             GV_ARG(last),
+                             GV_ARG(sinks->index),
+                             plummer,
+                             tau,
+                             tau_local,
                              GV_ARG(tree->group.mem)};
     const gv_arg walk[] = {GV_ARG(tree->cell.mem), GV_ARG(tree->body_sorted.mem), GV_ARG(sinks->points),
                            GV_ARG(sinks->list),    GV_ARG(sinks->index),          GV_ARG(sinks->own),
@@ -152,8 +159,8 @@ static gravel_status list_active(gravel_tree *tree, const uint32_t *address, siz
     if (status)
         return status;
     cl_int code;
-    unsigned char *flag = clEnqueueMapBuffer(tree->queue, tree->flag.mem, CL_TRUE, CL_MAP_WRITE, 0, tree->n, 0, NULL, NULL,
-                                             &code);
+    unsigned char *flag =
+        clEnqueueMapBuffer(tree->queue, tree->flag.mem, CL_TRUE, CL_MAP_WRITE, 0, tree->n, 0, NULL, NULL, &code);
     if (code)
         return gv_fail_cl(code, "mapping flags of %zu bodies", tree->n);
     memset(flag, 0, tree->n);
@@ -214,7 +221,8 @@ gravel_status gravel_tree_forces_active(gravel_tree *tree, const uint32_t *addre
     return gv_tree_download(tree, forces);
 }
 
-gravel_status gravel_tree_forces_at(gravel_tree *tree, const gravel_sinks *points, double eps, const gravel_forces *forces)
+gravel_status gravel_tree_forces_at(gravel_tree *tree, const gravel_sinks *points, double eps,
+                                    const gravel_forces *forces)
 {
     gravel_status status = ready(tree, eps);
     if (status)
@@ -254,8 +262,8 @@ gravel_status gravel_tree_get_counts(gravel_tree *tree, gravel_tree_counts *coun
     if (tree->sinks_are == GV_SINKS_NONE)
         return gv_fail(GRAVEL_ERR_STATE, "there were no forces yet");
     cl_int code;
-    const uint32_t *at = clEnqueueMapBuffer(tree->queue, tree->counts.mem, CL_TRUE, CL_MAP_READ, 0, tree->n_groups * 16, 0,
-                                            NULL, NULL, &code);
+    const uint32_t *at = clEnqueueMapBuffer(tree->queue, tree->counts.mem, CL_TRUE, CL_MAP_READ, 0, tree->n_groups * 16,
+                                            0, NULL, NULL, &code);
     if (code)
         return gv_fail_cl(code, "reading interaction counts");
     const size_t n_group = (size_t)VALUE(N_GROUP);
@@ -292,10 +300,11 @@ gravel_status gravel_tree_get_sink_counts(gravel_tree *tree, uint32_t *cells, ui
     const size_t n_index = tree->sinks_are == GV_SINKS_POINTS ? n : tree->n;
     cl_int code = CL_SUCCESS;
     if (!status)
-        code = clEnqueueReadBuffer(tree->queue, tree->counts.mem, CL_TRUE, 0, tree->n_groups * 16, count, 0, NULL, NULL);
+        code =
+            clEnqueueReadBuffer(tree->queue, tree->counts.mem, CL_TRUE, 0, tree->n_groups * 16, count, 0, NULL, NULL);
     if (!status && !code)
-        code = clEnqueueReadBuffer(tree->queue, order->index[order->sorted].mem, CL_TRUE, 0, n_index * 4, index, 0, NULL,
-                                   NULL);
+        code = clEnqueueReadBuffer(tree->queue, order->index[order->sorted].mem, CL_TRUE, 0, n_index * 4, index, 0,
+                                   NULL, NULL);
     if (!status && !code && tree->sinks_are == GV_SINKS_ACTIVE)
         code = clEnqueueReadBuffer(tree->queue, tree->list.mem, CL_TRUE, 0, n * 4, list, 0, NULL, NULL);
     if (code)

@@ -112,7 +112,8 @@ static gravel_status write_sources(gravel_direct *direct)
     return gravel_direct_scatter_sources(direct, address, &s);
 }
 
-static gravel_status run_device(gravel_context *context, const gravel_direct_options *options, size_t n_sinks, double eps)
+static gravel_status run_device(gravel_context *context, const gravel_direct_options *options, size_t n_sinks,
+                                double eps)
 {
     gravel_direct *direct = NULL;
     gravel_status status = gravel_direct_create(&direct, context, options);
