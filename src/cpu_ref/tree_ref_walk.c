@@ -36,18 +36,18 @@ typedef struct walk {
 
 /* g and its derivatives at r: with g_0 = 1/s, g_{n+1} = -(2n+1) g_n / s^2,
  *   R[n]_000 = g_n      R[n]_{i+1,j,k} = x R[n+1]_{ijk} + i R[n+1]_{i-1,j,k}     and so for j, k;   result R[0]. */
-static void derive(const double r[3], double eps2, derivatives result)
+static void derive(const double r[3], double eps2, int order, derivatives result)
 {
-    derivatives table[ORDER + 2] = {{{{0.0}}}};
+    derivatives table[ORDER + 1];
     double s2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + eps2, g = 1.0 / sqrt(s2);
-    for (int n = 0; n <= ORDER; n++) {
+    for (int n = 0; n <= order; n++) {
         table[n][0][0][0] = g;
         g *= -(2 * n + 1) / s2;
     }
-    for (int n = ORDER - 1; n >= 0; n--) {
-        for (int i = 0; i <= ORDER - n; i++) {
-            for (int j = 0; i + j <= ORDER - n; j++) {
-                for (int k = 0; i + j + k <= ORDER - n; k++) {
+    for (int n = order - 1; n >= 0; n--) {
+        for (int i = 0; i <= order - n; i++) {
+            for (int j = 0; i + j <= order - n; j++) {
+                for (int k = 0; i + j + k <= order - n; k++) {
                     double(*next)[ORDER + 1][ORDER + 1] = table[n + 1];
                     if (i > 0)
                         table[n][i][j][k] = r[0] * next[i - 1][j][k] + (i > 1 ? (i - 1) * next[i - 2][j][k] : 0.0);
@@ -59,26 +59,26 @@ static void derive(const double r[3], double eps2, derivatives result)
             }
         }
     }
-    for (int i = 0; i <= ORDER; i++) {
-        for (int j = 0; i + j <= ORDER; j++) {
-            for (int k = 0; i + j + k <= ORDER; k++)
+    for (int i = 0; i <= order; i++) {
+        for (int j = 0; i + j <= order; j++) {
+            for (int k = 0; i + j + k <= order; k++)
                 result[i][j][k] = table[0][i][j][k];
         }
     }
 }
 
-/* Adds the derivatives of S = m g + Q : grad grad g of one cell, those of g up to the 4th. */
-static void add_cell(const walk *w, const gv_ref_cell *c, const double at[3], derivatives sum)
+/* Adds the derivatives of S = m g + Q : grad grad g of one cell, with derivatives of g up to `order`. */
+static void add_cell(const walk *w, const gv_ref_cell *c, const double at[3], int order, derivatives sum)
 {
     static const int axis[6][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 2}};
     derivatives g;
     const double r[3] = {at[0] - c->z[0], at[1] - c->z[1], at[2] - c->z[2]};
-    derive(r, w->o->spline ? 0.0 : w->o->eps * w->o->eps, g);
-    for (int i = 0; i <= ORDER; i++) {
-        for (int j = 0; i + j <= ORDER; j++) {
-            for (int k = 0; i + j + k <= ORDER; k++) {
+    derive(r, w->o->spline ? 0.0 : w->o->eps * w->o->eps, order, g);
+    for (int i = 0; i <= order; i++) {
+        for (int j = 0; i + j <= order; j++) {
+            for (int k = 0; i + j + k <= order; k++) {
                 sum[i][j][k] += c->m * g[i][j][k];
-                for (int p = 0; w->o->moments > 1 && i + j + k + 2 <= ORDER && p < 6; p++) {
+                for (int p = 0; w->o->moments > 1 && i + j + k + 2 <= order && p < 6; p++) {
                     int e[3] = {i, j, k};
                     e[axis[p][0]]++;
                     e[axis[p][1]]++;
@@ -94,10 +94,16 @@ static void add_cell(const walk *w, const gv_ref_cell *c, const double at[3], de
 static void add_series(derivatives l, const double y[3], int order, sink *s)
 {
     static const double factorial[ORDER + 1] = {1.0, 1.0, 2.0, 6.0, 24.0};
+    double power[3][ORDER + 1];
+    for (int c = 0; c < 3; c++) {
+        power[c][0] = 1.0;
+        for (int n = 1; n <= order; n++)
+            power[c][n] = power[c][n - 1] * y[c];
+    }
     for (int i = 0; i <= order; i++) {
         for (int j = 0; i + j <= order; j++) {
             for (int k = 0; i + j + k <= order; k++) {
-                double term = pow(y[0], i) * pow(y[1], j) * pow(y[2], k) / (factorial[i] * factorial[j] * factorial[k]);
+                double term = power[0][i] * power[1][j] * power[2][k] / (factorial[i] * factorial[j] * factorial[k]);
                 s->pot -= term * l[i][j][k];
                 if (i + j + k < order) {
                     s->acc[0] += term * l[i + 1][j][k];
@@ -114,7 +120,7 @@ static void near_cell(const walk *w, const gv_ref_cell *c, group *g)
     static const double here[3] = {0.0, 0.0, 0.0};
     for (size_t s = 0; s < g->n; s++) {
         derivatives l = {{{0.0}}};
-        add_cell(w, c, g->member[s].x, l);
+        add_cell(w, c, g->member[s].x, 3, l);
         add_series(l, here, 1, &g->member[s]);
     }
     g->near_cells++;
@@ -255,7 +261,7 @@ static void visit(const walk *w, uint32_t at, group *g)
     g->tests++;
     g->close_calls += (act.close && (far.yes || far.close || !small)) || (far.close && (act.yes || act.close));
     if (act.yes && far.yes) {
-        add_cell(w, c, g->centre, g->local);
+        add_cell(w, c, g->centre, ORDER, g->local);
         g->far_cells++;
         return;
     }

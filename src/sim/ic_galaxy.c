@@ -31,10 +31,17 @@ static gravel_status check(const gv_ic_galaxy_options *o)
         double value;
         int zero_allowed;
     } number[] = {
-        {"disk mass", o->disk_mass, 0},     {"disk scale", o->disk_scale, 0},   {"disk height", o->disk_height, 0},
-        {"disk cut", o->disk_cut, 0},       {"disk Q", o->disk_q, 1},           {"bulge mass", o->bulge_mass, 0},
-        {"bulge scale", o->bulge_scale, 0}, {"bulge taper", o->bulge_taper, 0}, {"halo mass", o->halo_mass, 0},
-        {"halo scale", o->halo_scale, 0},   {"halo taper", o->halo_taper, 0},
+        {"disk mass", o->disk_mass, 0},
+        {"disk scale", o->disk_scale, 0},
+        {"disk height", o->disk_height, 0},
+        {"disk cut", o->disk_cut, 0},
+        {"disk Q", o->disk_q, 1},
+        {"bulge mass", o->bulge_mass, !o->bulge_share},
+        {"bulge scale", o->bulge_scale, 0},
+        {"bulge taper", o->bulge_taper, 0},
+        {"halo mass", o->halo_mass, !o->halo_share},
+        {"halo scale", o->halo_scale, 0},
+        {"halo taper", o->halo_taper, 0},
     };
     for (size_t k = 0; k < sizeof number / sizeof number[0]; k++) {
         gravel_status status = check_number(number[k].name, number[k].value, number[k].zero_allowed);
