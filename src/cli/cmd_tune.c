@@ -72,9 +72,11 @@ static void format_time(double seconds, char *text, size_t size) {
 
 static void show(const gv_tune_progress *p, void *user) {
     screen *s = user;
-    const double now = gv_cli_now(), elapsed = now - s->start, done = p->task_index > 0 ? p->task_index - 1 : 0;
+    const double now = gv_cli_now(), elapsed = now - s->start;
+    const double part = p->budget > 0 ? fmin((double)p->evaluations / (double)p->budget, 1) : 0;
+    const double done = (p->task_index > 0 ? p->task_index - 1 : 0) + part;
     double left_s = p->left_s;
-    char best[32], left[32];
+    char best[32], left[32], of[32] = "";
 
     if (!s->is_terminal || now - s->last < 0.2) {
         return;
@@ -84,10 +86,13 @@ static void show(const gv_tune_progress *p, void *user) {
 
         left_s = left_s < 0 || by_tasks < left_s ? by_tasks : left_s;
     }
+    if (p->budget > 0) {
+        snprintf(of, sizeof of, " of %zu", p->budget);
+    }
     format_time(p->best_s, best, sizeof best);
     format_time(left_s, left, sizeof left);
-    fprintf(stderr, "\r\033[K%d/%d %s %zu x %zu: %zu tried, best %s (%.60s), about %s left", p->task_index, p->n_tasks,
-            p->task->variant.name, p->task->sinks, p->task->sources, p->evaluations, best, p->best, left);
+    fprintf(stderr, "\r\033[K%d/%d %s %zu x %zu: %zu%s tried, best %s (%.60s), about %s left", p->task_index, p->n_tasks,
+            p->task->variant.name, p->task->sinks, p->task->sources, p->evaluations, of, best, p->best, left);
     fflush(stderr);
     s->last = now;
     s->shown = 1;

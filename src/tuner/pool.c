@@ -29,6 +29,8 @@ void gv_pool_free(gv_pool *p) {
     free(p->scaled);
     free(p->id);
     free(p->radius);
+    free(p->distance);
+    free(p->count);
     for (int d = 0; d < 3; d++) {
         free(p->x[d]);
         free(p->v[d]);
@@ -86,6 +88,12 @@ int gv_pool_fill(gv_pool *p, size_t n) {
 }
 
 int gv_pool_reserve_outputs(gv_pool *p, size_t sinks) {
+    uint32_t *count = realloc(p->count, (sinks + GV_POOL_CANARIES) * sizeof *count);
+
+    p->count = count != NULL ? count : p->count;
+    if (count == NULL || !grow(&p->distance, sinks + GV_POOL_CANARIES)) {
+        return 0;
+    }
     for (int c = 0; c < GV_POOL_PLANES; c++) {
         if (!grow(&p->out[c], sinks + GV_POOL_CANARIES) || !grow(&p->first[c], sinks + GV_POOL_CANARIES)) {
             return 0;

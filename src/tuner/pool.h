@@ -14,7 +14,8 @@ typedef struct gv_pool {
     int32_t *id;
     /* outputs: acc, pot, jerk, snap, each with canaries behind it; a copy of the first set's */
     double *out[GV_POOL_PLANES], *first[GV_POOL_PLANES];
-    double *radius;
+    double *radius, *distance; /* of lists; to the nearest, with canaries */
+    uint32_t *count;           /* neighbours, with canaries */
 } gv_pool;
 
 int gv_pool_fill(gv_pool *p, size_t n);             /* at least n particles; 0: no memory */

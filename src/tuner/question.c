@@ -46,7 +46,7 @@ static void fill_request(gv_run *run, const gv_point *point, const gv_effort *ef
 
 static void report(gv_run *run) {
     gv_tune_progress progress = {&run->task, run->task_index, run->summary->n_tasks, (size_t)run->evaluations,
-                                 run->best_s, run->best, run->spent_s, -1};
+                                 run->options->budget, run->best_s, run->best, run->spent_s, -1};
 
     if (run->options->budget_s > 0) {
         progress.left_s = fmax(run->options->budget_s - run->spent_s, 0);

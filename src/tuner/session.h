@@ -21,7 +21,7 @@ typedef struct gv_tune_result {
 typedef struct gv_tune_progress {
     const gv_task *task;
     int task_index, n_tasks;
-    size_t evaluations;    /* of this task */
+    size_t evaluations, budget; /* of this task; budget 0: no number */
     double best_s;         /* INFINITY: none yet */
     const char *best;      /* configuration; "" */
     double spent_s, left_s; /* of the run; left_s < 0: not known */

@@ -102,6 +102,16 @@ static gravel_status call(trial *t, size_t from, int poison) {
     if (t->planes > 7) {
         forces.snap = (gravel_vec_out){p->out[7], p->out[8], p->out[9], 1};
     }
+    if (t->request->task.variant.features & GV_DIRECT_NEAREST) {
+        forces.nearest_distance = p->distance;
+    }
+    if (t->request->task.variant.features & GV_DIRECT_LISTS) {
+        forces.neighbour_count = p->count;
+    }
+    for (size_t k = 0; poison && k < t->sinks + GV_POOL_CANARIES; k++) {
+        p->distance[k] = k < t->sinks ? NAN : canary;
+        p->count[k] = UINT32_MAX;
+    }
     for (int c = 0; poison && c < t->planes; c++) {
         for (size_t k = 0; k < t->sinks; k++) {
             p->out[c][k] = NAN;
@@ -129,7 +139,7 @@ static const char *check_all(const trial *t, size_t *where) {
 }
 
 typedef struct samples {
-    int n;
+    int n, bad_neighbours;
     double error[4][MOST_SAMPLES]; /* acc, jerk, snap, pot */
 } samples;
 
@@ -143,12 +153,27 @@ static double difference(double *const *out, size_t i, const double *const ref[3
     return sqrt(dx * dx + dy * dy + dz * dz);
 }
 
+/* Rounding of positions (units in the last place of 10 over the distance) moves a distance and may move a source across
+ * the radius. */
+static int neighbours_agree(const trial *t, size_t i, double distance, uint32_t count) {
+    static const double ulp[3] = {1.2e-6, 1e-12, 1e-14};
+    const gv_task *task = &t->request->task;
+    double apart = fabs(t->p->distance[i] - distance), slack = 4 * ulp[task->variant.precision] + 3e-7 * distance;
+    long more = (long)t->p->count[i] - (long)count;
+
+    if ((task->variant.features & GV_DIRECT_NEAREST) != 0 && !(apart <= slack)) {
+        return 0;
+    }
+    return (task->variant.features & GV_DIRECT_LISTS) == 0 || labs(more) <= 1 + (long)count / 1000;
+}
+
 /* Compares up to `most` of the sinks just computed with the reference. */
 static gravel_status compare(trial *t, size_t from, uint64_t *state, int most, samples *got) {
     gv_pool *p = t->p;
     const gv_task *task = &t->request->task;
     size_t at[MOST_SAMPLES];
-    double sink[9][MOST_SAMPLES], ref[GV_POOL_PLANES][MOST_SAMPLES], scale[MOST_SAMPLES];
+    double sink[9][MOST_SAMPLES], ref[GV_POOL_PLANES][MOST_SAMPLES], scale[MOST_SAMPLES], distance[MOST_SAMPLES];
+    uint32_t count[MOST_SAMPLES];
     int32_t id[MOST_SAMPLES];
     const int room = MOST_SAMPLES - got->n, wanted = most < room ? most : room;
     const int n = t->sinks < (size_t)wanted ? (int)t->sinks : wanted;
@@ -173,13 +198,16 @@ static gravel_status compare(trial *t, size_t from, uint64_t *state, int most, s
     out.jx = ref[4], out.jy = ref[5], out.jz = ref[6];
     out.sx = ref[7], out.sy = ref[8], out.sz = ref[9];
     out.acc_scale = scale;
-    if (gv_ref_direct(GV_REF_DOUBLE, task->variant.order, &sinks, &sources, softening, NULL, 0, &out) != 0) {
+    out.nearest_distance = distance;
+    out.neighbour_count = count;
+    if (gv_ref_direct(GV_REF_DOUBLE, task->variant.order, &sinks, &sources, softening, p->radius, 0, &out) != 0) {
         return gv_fail(GRAVEL_ERR_INTERNAL, "the reference refuses the tuner's inputs");
     }
     for (int k = 0; k < n; k++, got->n++) {
         const double *const acc[3] = {ref[0], ref[1], ref[2]}, *const jerk[3] = {ref[4], ref[5], ref[6]};
         const double *const snap[3] = {ref[7], ref[8], ref[9]};
 
+        got->bad_neighbours += !neighbours_agree(t, at[k], distance[k], count[k]);
         /* near the centre the field cancels; what rounding leaves scales with the sum of the terms, not with it */
         got->error[0][got->n] = difference(p->out, at[k], acc, k) / fmax(norm(acc, k), 0.05 * scale[k]);
         got->error[1][got->n] = t->planes > 4 ? difference(p->out + 4, at[k], jerk, k) / norm(jerk, k) : 0;
@@ -201,6 +229,10 @@ static const char *judge(trial *t, samples *got, double *worst) {
     static const char *const text[4] = {"acc is wrong", "jerk is wrong", "snap is wrong", "pot is wrong"};
     double growth = sqrt(fmax(1, (double)t->request->task.sources / 16384));
 
+    if (got->bad_neighbours > 0) {
+        *worst = got->bad_neighbours;
+        return "the neighbours of a sink are wrong";
+    }
     for (int q = 0; q < 4; q++) {
         const double *limit = ceiling[t->request->task.variant.precision][q];
         double median, most = 0;
@@ -266,7 +298,7 @@ static size_t any_stretch(const trial *t, uint64_t *state, int anywhere) {
 
 /* Enough sets for FEWEST_SAMPLES samples, two at least. */
 static int verify(trial *t, uint64_t *state, gv_outcome *outcome) {
-    samples got = {0, {{0}}};
+    samples got = {0, 0, {{0}}};
     double worst = 0;
     const char *why;
     int sets = 0;
@@ -314,7 +346,7 @@ static gravel_status timed(void *user, double *device_s, double *call_s) {
 
 /* Another set of sinks, then the first one again: same bits. */
 static int verify_again(trial *t, uint64_t *state, gv_outcome *outcome) {
-    samples got = {0, {{0}}};
+    samples got = {0, 0, {{0}}};
     double worst = 0;
     const char *why = NULL;
 
