@@ -2,7 +2,7 @@
  *
  * Let agree(i, j) be the number of leading octal digits that the keys of bodies i and j share.  A cell of level l holds
  * more than GV_N_LEAF bodies exactly if it holds a window of GV_N_LEAF + 1 consecutive bodies, so
- *   the leaf of body i has level  last(i)  = min(21, 1 + max of agree(k, k + GV_N_LEAF) over the windows with i in them)
+ *   the leaf of body i has level  last(i)  = min(21, 1 + max of agree(k, k + GV_N_LEAF) over the windows that hold i)
  *   body i starts cells of levels first(i) = 1 + agree(i - 1, i)  up to last(i)   (none if first > last; first(0) = 0).
  * Cells are numbered by level, then by body; children of one cell are consecutive.
  *

@@ -30,13 +30,8 @@
 #define GV_NO_BODY 0xffffffffu
 
 /* integers among reals: moved, never computed with */
-#if GV_PRECISION == GV_DP
-#define gv_hold(u) as_double((ulong)(u))
-#define gv_held(s) ((uint)as_ulong(s))
-#else
-#define gv_hold(u) as_float((uint)(u))
-#define gv_held(s) as_uint(s)
-#endif
+#define gv_hold(u) GV_PASTE(as_, GV_SCALAR)((GV_MASK_SCALAR)(u))
+#define gv_held(s) ((uint)GV_PASTE(as_, GV_MASK_SCALAR)(s))
 
 /* cells before `level`, in level order */
 static inline uint gv_level_first(__global const uint *level_total, uint level)
