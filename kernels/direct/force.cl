@@ -50,7 +50,7 @@
 #else
 #define GV_NEAR global
 #endif
-/* sources between two flushes of the plain sums: in float the rounding error of a sum of 32 terms stays within the
+/* sources between two flushes of the plain sums: in sp and ds the rounding error of a sum of 32 terms stays within the
  * ceilings for any number of sources, that of 128 does not where there are only a few hundred */
 #define GV_FLUSH 32
 #if GV_FLUSH % GV_UNROLL || GV_TILE % GV_FLUSH
@@ -194,8 +194,8 @@ typedef struct gv_item {
 #endif
 } gv_item;
 
-/* Sources first ... first + GV_UNROLL - 1 (or `count` of them, when masked) of the view on all sinks of the item.  Always
- * inlined: only then is `count` a constant and the loop unrolled. */
+/* Sources first ... first + GV_UNROLL - 1 (or `count` of them, when masked) of the view on all sinks of the item.
+ * Always inlined: only then is `count` a constant and the loop unrolled. */
 __attribute__((always_inline)) static inline void
 gv_run(gv_item *item, gv_real sum[GV_S][GV_COMPONENTS], const gv_view view, uint first, const uint count,
        const int masked, uint address, gv_scalar eps2)
@@ -231,8 +231,8 @@ gv_run(gv_item *item, gv_real sum[GV_S][GV_COMPONENTS], const gv_view view, uint
 #endif
 }
 
-/* `count` <= GV_FLUSH sources of the view, beginning at `first`; the view's first source has this address.  Masked: all of
- * them where ids may meet, else those that GV_UNROLL leaves over. */
+/* `count` <= GV_FLUSH sources of the view, beginning at `first`; the view's first source has this address.  Masked: all
+ * of them where ids may meet, else those that GV_UNROLL leaves over. */
 static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uint count, int may_meet, uint address,
                               gv_scalar eps2)
 {
@@ -263,8 +263,9 @@ static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uin
 __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void
 gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restrict lo,
          global const gv_scalar4 *restrict vel, global const gv_scalar4 *restrict acc, global const int *restrict id,
-         global const gv_scalar *restrict sinks, global gv_scalar *restrict result, global uint *restrict neighbour_count,
-         global uint *restrict lists, uint capacity, uint n_sources, uint part_sources, uint stride, gv_scalar eps2)
+         global const gv_scalar *restrict sinks, global gv_scalar *restrict result,
+         global uint *restrict neighbour_count, global uint *restrict lists, uint capacity, uint n_sources,
+         uint part_sources, uint stride, gv_scalar eps2)
 {
     const uint me = get_local_id(0);
     const uint lane_item = me % GV_ROW;

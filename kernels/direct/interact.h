@@ -23,7 +23,7 @@
 #error "GV_SOFTENED must be 1 (eps > 0) or 0 (eps = 0)"
 #endif
 
-/* 1/s^3 must stay finite: (3e12)^3 < 3.4e38 in float, (1e100)^3 in double */
+/* 1/s^3 must stay finite: (3e12)^3 < 3.4e38 in sp and ds, (1e100)^3 in dp */
 #if GV_PRECISION == GV_DP
 #define GV_TOO_CLOSE GV_R(1e-200)
 #else
@@ -72,7 +72,7 @@ static inline gv_separation gv_separate(const gv_sink i, const gv_source j, gv_s
     d.y = j.pos.y - i.y;
     d.z = j.pos.z - i.z;
 #if GV_PRECISION == GV_DS
-    /* the high words subtract exactly for close pairs (Sterbenz), so the sum is the difference to float accuracy */
+    /* the high words subtract exactly for close pairs (Sterbenz), so the sum is the difference to the last digit */
     d.x += j.lo.x - i.lx;
     d.y += j.lo.y - i.ly;
     d.z += j.lo.z - i.lz;

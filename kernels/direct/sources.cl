@@ -4,7 +4,7 @@
  *
  * gv_scatter puts a batch of them to its addresses; gv_predict moves all to one time:
  *   x(t) = x + v dt + a dt^2/2 + j dt^3/6 + s dt^4/24 + c dt^5/120 and its derivatives, by Horner's rule.
- * In ds the steps of position and velocity are float pairs: dt and v are pairs, the higher derivatives floats.
+ * In ds the steps of position and velocity are pairs: dt and v are pairs, the higher derivatives single words.
  */
 #include "lib/real.h"
 

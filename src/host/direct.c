@@ -264,6 +264,7 @@ void gravel_direct_release(gravel_direct *d)
 {
     if (!d)
         return;
+    clFinish(d->queue); /* nothing may be in flight when staging memory goes */
     gv_direct_drop_pair(d);
     cl_mem call[] = {d->sinks, d->partial, d->result, d->part_count, d->part_list, d->count_out, d->list_out, d->batch};
     for (size_t k = 0; k < sizeof call / sizeof call[0]; ++k)
