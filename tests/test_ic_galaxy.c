@@ -11,8 +11,8 @@
 
 #include "cpu_ref/ref.h"
 #include "sim/ic.h"
+#include "sim/ic_disk.h"
 #include "sim/ic_energy.h"
-#include "sim/ic_sphere.h"
 
 static const double PI = 3.14159265358979;
 
@@ -415,6 +415,57 @@ static void bad_options(void **state)
     }
 }
 
+/* Modified Bessel functions by their integrals: I_n(y) = 1/pi int exp(y cos t) cos nt, K_n(y) = int exp(-y cosh t)
+ * cosh nt */
+static double bessel_i(int n, double y)
+{
+    double sum = 0.0;
+    for (int k = 0; k < 200; k++) {
+        double t = PI * (k + 0.5) / 200;
+        sum += exp(y * cos(t)) * cos(n * t) / 200;
+    }
+    return sum;
+}
+
+static double bessel_k(int n, double y)
+{
+    double sum = 0.0;
+    for (int k = 0; k < 2000; k++) {
+        double t = 12.0 * (k + 0.5) / 2000;
+        sum += exp(-y * cosh(t)) * cosh(n * t) * 12.0 / 2000;
+    }
+    return sum;
+}
+
+/* A thin exponential disk alone (Freeman 1970): vc^2 = 2 y^2 (I0 K0 - I1 K1), y = R / 2, for mass and scale 1.  Height
+ * 0.01 takes about 0.01 of it away; near the plane the layers are flat, sigma_z^2 = pi S(R) z0, to 0.01 / R; far out
+ * the disk's middle adds to it. */
+static void thin_disk(void **state)
+{
+    (void)state;
+    gv_sphere_grid *nothing = calloc(1, sizeof *nothing);
+    gv_disk *disk = calloc(1, sizeof *disk);
+    assert_true(nothing && disk);
+    gv_sphere_grid_set(nothing, 1e-4, 1e2);
+    *disk = (gv_disk){.mass = 1.0, .scale = 1.0, .height = 0.01, .cut = 8.0, .toomre_q = 1.0};
+    gv_disk_set(disk, nothing);
+    int compared = 0;
+    for (int k = 0; k < GV_DISK_NODES; k++) {
+        double r = disk->radius[k], y = 0.5 * r;
+        if (r < 0.5 || r > 4.0)
+            continue;
+        double vc2 = 2.0 * y * y * (bessel_i(0, y) * bessel_k(0, y) - bessel_i(1, y) * bessel_k(1, y));
+        close_to(disk->vc2[k] / vc2, 1.0, 0.02);
+        close_to(disk->sigma_z[k] * disk->sigma_z[k] / (0.005 * exp(-r)), 1.0, 0.02);
+        compared++;
+    }
+    assert_true(compared > 80);
+    /* all of it at last: as a point, and the whole inside a sphere */
+    close_to(gv_disk_mass_inside(disk, 50.0), 1.0, 1e-3);
+    free(nothing);
+    free(disk);
+}
+
 /* The distribution function of a Hernquist sphere alone has a closed form (Hernquist 1990); in units of mass and scale,
  * q = sqrt(E):  f = (3 asin q + q sqrt(1 - q^2) (1 - 2 q^2) (8 q^4 - 8 q^2 - 3)) / (8 sqrt(2) pi^3 (1 - q^2)^(5/2)).
  * The grid ends at 1e4, where the potential is 1e-4.  Trapezoids over ln r with steps of 0.009 are good to 1e-5 in psi,
@@ -460,7 +511,7 @@ int main(void)
         cmocka_unit_test(balance),               cmocka_unit_test(stays),
         cmocka_unit_test(standard_units),        cmocka_unit_test(components_left_out),
         cmocka_unit_test(repeatable),            cmocka_unit_test(bad_options),
-        cmocka_unit_test(distribution_function),
+        cmocka_unit_test(distribution_function), cmocka_unit_test(thin_disk),
     };
     return cmocka_run_group_tests_name("ic_galaxy", tests, NULL, NULL);
 }

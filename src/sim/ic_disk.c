@@ -38,32 +38,36 @@ static double height_difference(double x)
     return (x / tanh(x) - 1.0) / (sinh(x) * sinh(x));
 }
 
-/* <exp(-k|d|)> and <|d| exp(-k|d|)> / 2: midpoint rule over x = 0 ... 20, finer towards 0 */
-static void height_factors(double k, double height, double *flat, double *tall)
+/* <exp(-k|d|)> and <|d| (1 - exp(-k|d|))> / 2: midpoint rule over x = 0 ... 20, finer towards 0 */
+static void height_factors(double k, double height, double *flat, double *lost)
 {
-    *flat = *tall = 0.0;
+    *flat = *lost = 0.0;
     for (int i = 0; i < HEIGHTS; i++) {
         double t = (i + 0.5) / HEIGHTS, x = 20.0 * t * t, dx = 40.0 * t / HEIGHTS;
-        double w = 2.0 * height_difference(x) * exp(-k * height * x) * dx;
-        *flat += w;
-        *tall += 0.5 * w * height * x;
+        double w = 2.0 * height_difference(x) * dx;
+        *flat += w * exp(-k * height * x);
+        *lost -= 0.5 * w * height * x * expm1(-k * height * x);
     }
 }
 
-/* The disk's own vc^2 and mean z dPhi/dz; k is in units of 1/scale, up to 60: what lies above adds less than 1e-3. */
+/* The disk's own vc^2 and mean z dPhi/dz.  The latter is that of plane layers, pi S(R) z0, less the part with
+ * 1 - exp(-k |d|): both integrals then converge like k^-5/2, however thin the disk.  k goes to 60 / scale: what lies
+ * above adds less than 1e-3. */
 static void own_field(const gv_disk *disk, double *vc2, double *z_force)
 {
     const double dk = 60.0 / WAVES / disk->scale, s = disk->scale;
-    for (int i = 0; i <= LAST; i++)
-        vc2[i] = z_force[i] = 0.0;
+    for (int i = 0; i <= LAST; i++) {
+        vc2[i] = 0.0;
+        z_force[i] = PI * surface_density(disk, disk->radius[i]) * disk->height;
+    }
     for (int w = 0; w < WAVES; w++) {
-        double k = (w + 0.5) * dk, flat, tall;
-        height_factors(k, disk->height, &flat, &tall);
+        double k = (w + 0.5) * dk, flat, lost;
+        height_factors(k, disk->height, &flat, &lost);
         double hankel = surface_density(disk, 0.0) * s * s * pow(1.0 + k * k * s * s, -1.5);
         for (int i = 0; i <= LAST; i++) {
             double r = disk->radius[i];
             vc2[i] += 2.0 * PI * k * hankel * j1(k * r) * flat * dk * r;
-            z_force[i] += 2.0 * PI * k * hankel * j0(k * r) * tall * dk;
+            z_force[i] -= 2.0 * PI * k * hankel * j0(k * r) * lost * dk;
         }
     }
 }

@@ -7,7 +7,7 @@
  *   mean dPhi/dR   = 2 pi  integral of k S(k) J1(kR) <exp(-k |d|)> dk
  *   mean z dPhi/dz = 2 pi  integral of k S(k) J0(kR) <|d| exp(-k |d|)> / 2 dk
  *   S(k) = S0 scale^2 (1 + k^2 scale^2)^(-3/2)
- * Then
+ * (The field is that of the disk without its cut, which matters for cuts below 5 scale lengths.)  Then
  *   circular speed     vc^2 = R mean dPhi/dR
  *   epicycles          gamma^2 = kappa^2 / 4 Omega^2 = d(R^2 vc^2)/dR / (4 R vc^2)
  *   virial in height   sigma_z^2 = mean z dPhi/dz

@@ -92,7 +92,11 @@ static gravel_status galaxy_set(galaxy *g, const gv_ic_galaxy_options *o)
     gv_sphere_grid_set(&g->spheres, inner, outer);
     gv_sphere_set(&g->bulge, &g->spheres, "bulge", o->bulge_mass, o->bulge_scale, fmin(o->bulge_taper, outer));
     gv_sphere_set(&g->halo, &g->spheres, "halo", o->halo_mass, o->halo_scale, fmin(o->halo_taper, outer));
-    g->disk = (gv_disk){.mass = o->disk_mass, .scale = o->disk_scale, .height = o->disk_height, .cut = o->disk_cut,
+    /* beyond 20 scale lengths lie 4e-8 of an exponential disk: not one body of most */
+    g->disk = (gv_disk){.mass = o->disk_mass,
+                        .scale = o->disk_scale,
+                        .height = o->disk_height,
+                        .cut = fmin(o->disk_cut, 20.0 * o->disk_scale),
                         .toomre_q = o->disk_q};
     g->all = g->spheres;
     for (int k = 0; k < GV_SPHERE_NODES; k++) {
