@@ -308,6 +308,71 @@ static inline void assert_same_bits(const results *a, const results *b, int orde
         assert_memory_equal(a->v[c], b->v[c], a->n * sizeof(double));
 }
 
+/* ------------------------------------------------------- sources on the device */
+
+/* What the device holds, as full vectors */
+typedef struct copy {
+    double *m, *d[3][3], *block;
+    int32_t *id;
+} copy;
+
+static inline copy copy_of(gravel_direct *d, size_t first, size_t n)
+{
+    copy c;
+    c.block = malloc(10 * n * sizeof(double));
+    c.id = malloc(n * sizeof *c.id);
+    assert_true(c.block && c.id);
+    for (size_t k = 0; k < 10 * n; ++k)
+        c.block[k] = NAN;
+    c.m = c.block + 9 * n;
+    for (size_t k = 0; k < 9; ++k)
+        c.d[k / 3][k % 3] = c.block + k * n;
+    gravel_vec_out out[3];
+    for (int k = 0; k < 3; ++k)
+        out[k] = GRAVEL_VEC_OUT_SOA(c.d[k][0], c.d[k][1], c.d[k][2]);
+    assert_ok(gravel_direct_read_sources(d, first, n, c.m, c.id, out[0], out[1], out[2]));
+    return c;
+}
+
+static inline void copy_free(copy *c)
+{
+    free(c->block);
+    free(c->id);
+}
+
+/* Stored values differ from those written by their rounding: pairs of floats to 2^-48, floats to 2^-24 (masses by two
+ * more, from their unit). */
+static inline void assert_stored(const copy *c, const bodies *b, size_t first, size_t n, int order, gravel_precision p)
+{
+    const double u = unit_of(p), ux = p == GRAVEL_DS ? u * u : p == GRAVEL_DP ? 0 : u, uv = p == GRAVEL_DP ? 0 : u;
+    for (size_t i = 0; i < n; ++i) {
+        const size_t at = first + i;
+        if (!(fabs(c->m[i] - b->m[at]) <= 3 * u * fabs(b->m[at])) || c->id[i] != b->id[at])
+            fail_msg("source %zu: mass %.17g (%.17g), id %d (%d)", at, c->m[i], b->m[at], c->id[i], b->id[at]);
+        for (int k = 0; k < 3; ++k)
+            for (int a = 0; a < 3; ++a) {
+                const double got = c->d[k][a][i], want = b->d[k][a][at], allowed = (k == 0 ? ux : uv) * fabs(want);
+                if (k < order / 2 ? !(fabs(got - want) <= allowed) : !isnan(got))
+                    fail_msg("source %zu: derivative %d: %.17g, written %.17g", at, k, got, want);
+            }
+    }
+}
+
+/* Entries of an address list, the later wins; `entry` holds the values as they are scattered, `b` what must result.
+ * */
+static inline void scatter(gravel_direct *d, bodies *b, const bodies *entry, const uint32_t *address, size_t n)
+{
+    const gravel_sources s = sources_of(entry, 0, n);
+    assert_ok(gravel_direct_scatter_sources(d, address, &s));
+    for (size_t k = 0; k < n; ++k) {
+        b->m[address[k]] = entry->m[k];
+        b->t[address[k]] = entry->t[k];
+        b->id[address[k]] = entry->id[k];
+        for (int c = 0; c < 18; ++c)
+            b->d[c / 3][c % 3][address[k]] = entry->d[c / 3][c % 3][k];
+    }
+}
+
 /* ---------------------------------------------------------------- neighbours */
 
 /* What rounding can do to a distance: the positions' own rounding, and about eight units of the distance. */
