@@ -17,14 +17,15 @@ case "$device" in
     sinks=1024 sources=16384 unlikely=--unlikely ;;
 *)
     threads="threads=64,128,256,512 split=1,2,4 sinks_per_item=1,2 tile=128 unroll=4 rsqrt=1"
-    split="threads=64,128,256 blocks_per_cu=2,4,8,16 split=1,2,4,8,16,32,64 sinks_per_item=1 tile=32,64 unroll=4 rsqrt=1"
+    split="threads=64,128,256 blocks_per_cu=2,4,8,16 split=1,2,4,8,16,32,64"
+    split="$split sinks_per_item=1 tile=32,64 unroll=4 rsqrt=1"
     sinks=16384 sources=131072 unlikely= ;;
 esac
 
 "$gravel" tune --device "$device" --variant "$variant" --sinks $sinks --sources $sources --exhaustive $unlikely \
     --only "$threads" --log "$folder/threads.jsonl" --profile-dir "$folder/scratch"
-"$gravel" tune --device "$device" --variant "$variant" --sinks 1,2,4,8,16,32,48,64,96,128,160,192,224,256 --sources 131072 \
-    --exhaustive $unlikely --only "$split" --log "$folder/sinks.jsonl" --profile-dir "$folder/scratch"
+"$gravel" tune --device "$device" --variant "$variant" --sources 131072 \
+    --sinks 1,2,4,8,16,32,48,64,96,128,160,192,224,256 --exhaustive $unlikely --only "$split" --log "$folder/sinks.jsonl" --profile-dir "$folder/scratch"
 for end in png svg; do
     "$gravel" plot tuning "$folder/threads.jsonl" --kind threads -o "$folder/threads.$end"
     "$gravel" plot tuning "$folder/sinks.jsonl" --kind sinks -o "$folder/sinks.$end"

@@ -64,7 +64,8 @@ static void test_small_recording(void **state) {
 }
 
 static void test_damaged_recordings(void **state) {
-    static const char *const from[] = {"[0, 0, 10]", "gravel-recording", "\"sinks\": 1", "\"values\": [1, 2]", "[1, 2, 5.5]"};
+    static const char *const from[] = {"[0, 0, 10]", "gravel-recording", "\"sinks\": 1", "\"values\": [1, 2]",
+                                       "[1, 2, 5.5]"};
     static const char *const to[] = {"[0, 9, 10]", "gravel-profile", "\"sinks\": 0", "\"values\": []", "[1, 2]"};
     gv_recording r;
 

@@ -34,8 +34,8 @@ int gv_tune_variants(const tune_options *options, gv_variant *variant, int most)
 
         snprintf(name, sizeof name, "%.*s", (int)length, text);
         if (length >= sizeof name || !gv_variant_parse(name, &variant[n])) {
-            gv_say("gravel tune", "'%.*s' is no variant (sp2, sp4, sp6, ds2, ds4, ds6, dp2, dp4, dp6 or all)", (int)length,
-                   text);
+            gv_say("gravel tune", "'%.*s' is no variant (sp2, sp4, sp6, ds2, ds4, ds6, dp2, dp4, dp6 or all)",
+                   (int)length, text);
             return 0;
         }
         variant[n++].features = features;
@@ -91,8 +91,8 @@ static void show(const gv_tune_progress *p, void *user) {
     }
     format_time(p->best_s, best, sizeof best);
     format_time(left_s, left, sizeof left);
-    fprintf(stderr, "\r\033[K%d/%d %s %zu x %zu: %zu%s tried, best %s (%.60s), about %s left", p->task_index, p->n_tasks,
-            p->task->variant.name, p->task->sinks, p->task->sources, p->evaluations, of, best, p->best, left);
+    fprintf(stderr, "\r\033[K%d/%d %s %zu x %zu: %zu%s tried, best %s (%.60s), about %s left", p->task_index,
+            p->n_tasks, p->task->variant.name, p->task->sinks, p->task->sources, p->evaluations, of, best, p->best, left);
     fflush(stderr);
     s->last = now;
     s->shown = 1;
@@ -155,7 +155,8 @@ static gravel_status choose_log(const tune_options *o, const char *device, char 
         if (status == GRAVEL_OK) {
             gv_profile_device_of(&found.limits.info, &identity);
             gv_profile_file_name(&identity, name);
-            *path = gv_format("%s/%s%.*s.jsonl", dir, o->record != NULL ? "recording-" : "", (int)strlen(name) - 5, name);
+            *path = gv_format("%s/%s%.*s.jsonl", dir, o->record != NULL ? "recording-" : "",
+                              (int)strlen(name) - 5, name);
         }
     }
     free(dir);
@@ -209,13 +210,15 @@ static int fill(const tune_options *o, gv_tune_options *t) {
     t->device = o->device;
     t->no_fp64 = o->no_fp64;
     t->n_variants = gv_tune_variants(o, t->variant, GV_TUNE_VARIANTS);
-    t->strategy = gv_strategy_find(o->exhaustive || (o->record != NULL && o->strategy == NULL) ? "exhaustive"
-                                   : o->strategy != NULL                                        ? o->strategy
-                                                                                                : gv_strategies[0].name);
+    if (o->exhaustive || (o->record != NULL && o->strategy == NULL)) {
+        t->strategy = gv_strategy_find("exhaustive");
+    } else {
+        t->strategy = o->strategy != NULL ? gv_strategy_find(o->strategy) : &gv_strategies[0];
+    }
     if (t->n_variants == 0 || t->strategy == NULL) {
         if (t->strategy == NULL) {
-            gv_say("gravel tune", "there is no strategy '%s' (forest, descent, evolution, annealing, random, exhaustive)",
-                   o->strategy);
+            gv_say("gravel tune",
+                   "there is no strategy '%s' (forest, descent, evolution, annealing, random, exhaustive)", o->strategy);
         }
         return 0;
     }
@@ -239,7 +242,8 @@ static int fill(const tune_options *o, gv_tune_options *t) {
 }
 
 static gravel_status tune(const tune_options *o, gv_tune_options *t, gv_tune_summary *summary, char **log_path) {
-    char program[4096], worker[] = "--worker", tune_word[] = "tune", device_word[] = "--device", no_fp64[] = "--no-fp64";
+    char program[4096], worker[] = "--worker", tune_word[] = "tune", device_word[] = "--device";
+    char no_fp64[] = "--no-fp64";
     char *device = gv_format("%s", o->device != NULL ? o->device : "");
     char *argv[8] = {program, tune_word, worker, NULL};
     char *profile_dir = o->profile_dir != NULL ? gv_format("%s", o->profile_dir)
@@ -355,7 +359,8 @@ static const gv_opt opts_table[] = {
      .help = "processes that compile ahead; -1 chooses", .fallback = "-1", .low = -1, .high = 16},
     {.name = "resume", .letter = 'r', .kind = GV_OPT_FLAG, .offset = AT(resume),
      .help = "goes on with the log of a run that was stopped"},
-    {.name = "log", .kind = GV_OPT_TEXT, .offset = AT(log), .value = "FILE", .help = "the log, instead of one per device"},
+    {.name = "log", .kind = GV_OPT_TEXT, .offset = AT(log), .value = "FILE",
+     .help = "the log, instead of one per device"},
     {.name = "log-dir", .kind = GV_OPT_TEXT, .offset = AT(log_dir), .value = "DIR",
      .help = "where logs are (default: the XDG state directory)"},
     {.name = "profile-dir", .kind = GV_OPT_TEXT, .offset = AT(profile_dir), .value = "DIR",

@@ -1,4 +1,4 @@
-/* One question of a run: search, finals, entry. */
+/* One question of a run: what is asked of candidates, and the search. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,9 +6,6 @@
 #include <time.h>
 
 #include "tuner/run.h"
-
-/* Near equals: differences that another run would not see again. */
-#define NEAR_EQUAL 0.01
 
 double gv_run_now(void) {
     struct timespec t;
@@ -19,7 +16,7 @@ double gv_run_now(void) {
 
 /* ------------------------------------------------------------ one outcome */
 
-static void point_text(const gv_run *run, const gv_point *point, char text[GV_PROFILE_TEXT]) {
+void gv_run_point_text(const gv_run *run, const gv_point *point, char text[GV_PROFILE_TEXT]) {
     gv_config config;
 
     gv_domain_config(&run->domain, point, &config);
@@ -38,7 +35,7 @@ static uint64_t hash_text(const char *text) {
 static void fill_request(gv_run *run, const gv_point *point, const gv_effort *effort, int round, gv_request *request) {
     memset(request, 0, sizeof *request);
     request->task = run->task;
-    point_text(run, point, request->configuration);
+    gv_run_point_text(run, point, request->configuration);
     request->effort = *effort;
     request->seed = hash_text(request->configuration) ^ (run->options->seed + (uint64_t)round) * 0x9e3779b97f4a7c15ull ^
                     run->task.sinks;
@@ -117,7 +114,7 @@ static int measure(gv_run *run, const char *stage, int round, const gv_point *po
 static const gv_tlog_record *from_log(gv_run *run, const char *stage, int round, const gv_point *point) {
     char text[GV_PROFILE_TEXT];
 
-    point_text(run, point, text);
+    gv_run_point_text(run, point, text);
     return run->options->log_path != NULL ? gv_tlog_find(&run->log, &run->task, stage, round, text) : NULL;
 }
 
@@ -272,167 +269,6 @@ static void prelude(gv_search *search) {
     }
 }
 
-/* ----------------------------------------------------------------- finals */
-
-typedef struct finalist {
-    gv_point point;
-    double search_s; /* as the search saw it */
-    double round[3], typical[3]; /* minimum and median of each round */
-    double median;               /* of the minima: what decides */
-    double time_s;               /* median of the medians: what is told */
-    gv_outcome outcome; /* of the last round */
-    int alive, complexity;
-} finalist;
-
-/* The fastest of the search, and the built-in default in any case: what is chosen must beat it. */
-static int pick_finalists(const gv_search *search, const gv_run *run, finalist *list, int most, double within) {
-    const gv_domain *domain = search->domain;
-    const gv_outcome *seen = run->seen;
-    int n = 0, has_built_in = run->has_built_in && search->n_starts > 0;
-
-    memset(list, 0, sizeof *list * (size_t)most);
-    for (size_t k = 0; k < search->n_known; k++) {
-        const gv_point *point = &domain->point[search->known[k]];
-        int at = n, is_built_in = has_built_in && gv_domain_code(domain, point) ==
-                                                        gv_domain_code(domain, &search->start[0]);
-
-        if (!isfinite(search->score[k]) || is_built_in || search->score[k] > within * search->score[search->best]) {
-            continue;
-        }
-        while (at > 0 && list[at - 1].search_s > search->score[k]) {
-            at--;
-        }
-        if (at == most - 1) {
-            continue;
-        }
-        n = n < most - 1 ? n + 1 : n;
-        memmove(&list[at + 1], &list[at], sizeof *list * (size_t)(n - 1 - at));
-        list[at].point = *point;
-        list[at].search_s = search->score[k];
-        list[at].outcome = seen[k];
-        list[at].complexity = gv_point_complexity(domain, point);
-    }
-    if (has_built_in) {
-        long at = gv_domain_find(domain, &search->start[0]);
-        uint32_t place = at >= 0 ? search->known_at[at] : 0;
-
-        if (place > 0 && isfinite(search->score[place - 1])) {
-            memset(&list[n], 0, sizeof list[n]);
-            list[n].point = search->start[0];
-            list[n].search_s = search->score[place - 1];
-            list[n].outcome = seen[place - 1];
-            list[n++].complexity = -1; /* needs no profile at all */
-        }
-    }
-    return n;
-}
-
-static double middle(const double *value, int n) {
-    if (n < 3) {
-        return n == 1 ? value[0] : 0.5 * (value[0] + value[1]);
-    }
-    return fmax(fmin(value[0], value[1]), fmin(fmax(value[0], value[1]), value[2]));
-}
-
-static void hold_finals(gv_run *run, finalist *list, int n) {
-    /* where one run takes seconds its noise is small and the time is not there */
-    int rounds = run->best_s > 0.5 ? 1 : run->best_s > 0.05 && run->options->quick ? 2 : 3;
-    const gv_effort effort = run->options->quick ? (gv_effort){5, 32, 0.008, 0.3, 1e30}
-                                                 : (gv_effort){9, 64, 0.03, 1.0, 1e30};
-
-    for (int k = 0; k < n; k++) {
-        list[k].alive = 1;
-    }
-    /* round by round, so that a disturbance of the machine meets all of them */
-    for (int r = 0; r < rounds; r++) {
-        for (int k = 0; k < n; k++) {
-            gv_outcome outcome;
-
-            if (!list[k].alive || (r > 0 && k > 0 && list[k].round[0] > 1.1 * run->best_s && list[k].complexity >= 0)) {
-                continue;
-            }
-            if (!gv_run_evaluate(run, "final", r + 1, &list[k].point, &effort, &outcome)) {
-                return;
-            }
-            list[k].alive = outcome.status == GV_OUTCOME_OK;
-            list[k].outcome = outcome;
-            list[k].round[r] = gv_outcome_score(&outcome);
-            list[k].typical[r] = outcome.time_s;
-            list[k].median = middle(list[k].round, r + 1);
-            list[k].time_s = middle(list[k].typical, r + 1);
-        }
-    }
-}
-
-/* Of those within a hair of the fastest the simplest. */
-static int choose(const finalist *list, int n) {
-    int best = -1, chosen = -1;
-
-    for (int k = 0; k < n; k++) {
-        if (list[k].alive && list[k].median > 0 && (best < 0 || list[k].median < list[best].median)) {
-            best = k;
-        }
-    }
-    for (int k = 0; k < n && best >= 0; k++) {
-        if (list[k].alive && list[k].median > 0 && list[k].median <= (1 + NEAR_EQUAL) * list[best].median &&
-            (chosen < 0 || list[k].complexity < list[chosen].complexity)) {
-            chosen = k;
-        }
-    }
-    return chosen;
-}
-
-static void put_result(const gv_run *run, const finalist *f, gv_profile_result *result) {
-    memset(result, 0, sizeof *result);
-    point_text(run, &f->point, result->configuration);
-    result->time_s = f->time_s;
-    result->time_min_s = fmin(f->median, f->time_s);
-    result->spread = f->outcome.spread;
-    result->call_s = f->outcome.call_s;
-    result->error = f->outcome.error;
-}
-
-static void put_entry(const gv_run *run, const finalist *list, int n, int chosen, gv_profile_entry *entry) {
-    const gv_tune_options *options = run->options;
-
-    memset(entry, 0, sizeof *entry);
-    snprintf(entry->kernel, sizeof entry->kernel, "%s", run->space->kernel);
-    snprintf(entry->kernel_version, sizeof entry->kernel_version, "%s", run->device.kernel_version);
-    snprintf(entry->variant, sizeof entry->variant, "%s", run->task.variant.name);
-    entry->features = run->task.variant.features;
-    gv_name_clean(run->device.limits.info.driver, entry->driver);
-    entry->sinks = run->task.sinks;
-    entry->sources = run->task.sources;
-    entry->sink_bucket = gv_sink_bucket(entry->sinks);
-    entry->source_bucket = gv_source_bucket(entry->sources);
-    gv_date(entry->date);
-    snprintf(entry->gravel, sizeof entry->gravel, "%s", GRAVEL_VERSION);
-    snprintf(entry->strategy, sizeof entry->strategy, "%s", options->strategy->name);
-    entry->evaluations = run->evaluations;
-    entry->failures = run->evaluations - run->failures[GV_OUTCOME_OK];
-    put_result(run, &list[chosen], &entry->result[entry->n_results++]);
-    for (;;) {
-        int next = -1;
-
-        for (int k = 0; k < n; k++) {
-            char text[GV_PROFILE_TEXT];
-            int there = 0;
-
-            point_text(run, &list[k].point, text);
-            for (int r = 0; r < entry->n_results; r++) {
-                there |= strcmp(entry->result[r].configuration, text) == 0;
-            }
-            if (!there && list[k].alive && list[k].median > 0 && (next < 0 || list[k].median < list[next].median)) {
-                next = k;
-            }
-        }
-        if (next < 0 || entry->n_results == GV_PROFILE_RESULTS) {
-            return;
-        }
-        put_result(run, &list[next], &entry->result[entry->n_results++]);
-    }
-}
-
 static void run_search(gv_run *run, gv_search *search) {
     double end = run->task_end, score;
 
@@ -458,7 +294,7 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
                        gv_tune_result *result, gv_point *winner)
 {
     int most = run->options->quick ? 4 : GV_TUNE_FINALISTS, n = 0, chosen = -1;
-    finalist list[GV_TUNE_FINALISTS + 1];
+    gv_finalist list[GV_TUNE_FINALISTS + 1];
     gv_search search;
 
     run->best_s = INFINITY;
@@ -477,11 +313,11 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
     }
     run_search(run, &search);
     if (search.n_known > 0 && isfinite(search.score[search.best])) {
-        n = pick_finalists(&search, run, list, most, run->options->quick ? 1.06 : 1.1);
+        n = gv_finals_pick(&search, run, list, most, run->options->quick ? 1.06 : 1.1);
         if (!run->options->record && !run->inherits) {
-            hold_finals(run, list, n);
+            gv_finals_hold(run, list, n);
         }
-        chosen = choose(list, n);
+        chosen = gv_finals_choose(list, n);
         if (chosen < 0) {
             /* stopped before the finals: the search's own figures are what there is */
             for (int k = 0; k < n; k++) {
@@ -489,7 +325,7 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
                 list[k].median = list[k].search_s;
                 list[k].time_s = list[k].outcome.time_s;
             }
-            chosen = choose(list, n);
+            chosen = gv_finals_choose(list, n);
         }
     }
     gv_search_free(&search);
@@ -499,7 +335,7 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
     if (chosen < 0) {
         return 0;
     }
-    put_entry(run, list, n, chosen, entry);
+    gv_finals_entry(run, list, n, chosen, entry);
     snprintf(result->configuration, sizeof result->configuration, "%s", entry->result[0].configuration);
     result->time_s = list[chosen].time_s;
     result->gain = n > 0 && list[n - 1].complexity < 0 ? list[n - 1].median / list[chosen].median : 0;

@@ -62,6 +62,23 @@ double gv_run_now(void);
 int gv_run_evaluate(gv_run *run, const char *stage, int round, const gv_point *point, const gv_effort *effort,
                     gv_outcome *outcome);
 
+void gv_run_point_text(const gv_run *run, const gv_point *point, char text[GV_PROFILE_TEXT]);
+
+typedef struct gv_finalist {
+    gv_point point;
+    double search_s; /* as the search saw it */
+    double round[3], typical[3]; /* minimum and median of each round */
+    double median;               /* of the minima: what decides */
+    double time_s;               /* median of the medians: what is told */
+    gv_outcome outcome; /* of the last round */
+    int alive, complexity;
+} gv_finalist;
+
+int gv_finals_pick(const gv_search *search, const gv_run *run, gv_finalist *list, int most, double within);
+void gv_finals_hold(gv_run *run, gv_finalist *list, int n);
+int gv_finals_choose(const gv_finalist *list, int n); /* -1: none of them works */
+void gv_finals_entry(const gv_run *run, const gv_finalist *list, int n, int chosen, gv_profile_entry *entry);
+
 /* Starts (points worth trying first; the first is the built-in default), searches, holds the finals and writes the
  * entry of the profile.  0: nothing was found. */
 int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_profile_entry *entry,

@@ -34,9 +34,10 @@ gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *spac
     return GRAVEL_OK;
 }
 
-/* One size inside each bucket, where it matters most: block time-steps for few sinks, throughput for many.  A CPU reaches
- * its throughput with fewer particles, and has less of it to spend on a measurement. */
-void gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_SINK_BUCKETS], size_t sources[GV_SOURCE_BUCKETS]) {
+/* One size inside each bucket, where it matters most: block time-steps for few sinks, throughput for many.  A CPU
+ * reaches its throughput with fewer particles, and has less of it to spend on a measurement. */
+void gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_SINK_BUCKETS],
+                   size_t sources[GV_SOURCE_BUCKETS]) {
     static const size_t gpu_sinks[GV_SINK_BUCKETS] = {1, 8, 32, 128, 512, 4096, 131072};
     static const size_t gpu_sources[2][GV_SOURCE_BUCKETS] = {{8192, 131072, 1048576}, {8192, 131072, 262144}};
     static const size_t cpu_sinks[GV_SINK_BUCKETS] = {1, 8, 32, 128, 512, 4096, 16384};
@@ -256,8 +257,8 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     winners *found = calloc(1, sizeof *found);
     plan asked;
     double left = 0, end = run->spent_s + allotted;
-    gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits, run->options->limit,
-                                              run->options->unlikely);
+    gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits,
+                                              run->options->limit, run->options->unlikely);
 
     make_plan(run->options, &run->device.limits, variant, &asked);
     if (status == GRAVEL_OK && found == NULL) {

@@ -1,0 +1,158 @@
+/* Finals: the fastest of a search meet the built-in default round by round; the winner leads the entry of a profile. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tuner/run.h"
+
+/* Near equals: differences that another run would not see again. */
+#define NEAR_EQUAL 0.01
+
+/* The fastest of the search, and the built-in default in any case: what is chosen must beat it. */
+int gv_finals_pick(const gv_search *search, const gv_run *run, gv_finalist *list, int most, double within) {
+    const gv_domain *domain = search->domain;
+    const gv_outcome *seen = run->seen;
+    int n = 0, has_built_in = run->has_built_in && search->n_starts > 0;
+
+    memset(list, 0, sizeof *list * (size_t)most);
+    for (size_t k = 0; k < search->n_known; k++) {
+        const gv_point *point = &domain->point[search->known[k]];
+        int at = n, is_built_in = has_built_in && gv_domain_code(domain, point) ==
+                                                        gv_domain_code(domain, &search->start[0]);
+
+        if (!isfinite(search->score[k]) || is_built_in || search->score[k] > within * search->score[search->best]) {
+            continue;
+        }
+        while (at > 0 && list[at - 1].search_s > search->score[k]) {
+            at--;
+        }
+        if (at == most - 1) {
+            continue;
+        }
+        n = n < most - 1 ? n + 1 : n;
+        memmove(&list[at + 1], &list[at], sizeof *list * (size_t)(n - 1 - at));
+        list[at].point = *point;
+        list[at].search_s = search->score[k];
+        list[at].outcome = seen[k];
+        list[at].complexity = gv_point_complexity(domain, point);
+    }
+    if (has_built_in) {
+        long at = gv_domain_find(domain, &search->start[0]);
+        uint32_t place = at >= 0 ? search->known_at[at] : 0;
+
+        if (place > 0 && isfinite(search->score[place - 1])) {
+            memset(&list[n], 0, sizeof list[n]);
+            list[n].point = search->start[0];
+            list[n].search_s = search->score[place - 1];
+            list[n].outcome = seen[place - 1];
+            list[n++].complexity = -1; /* needs no profile at all */
+        }
+    }
+    return n;
+}
+
+static double middle(const double *value, int n) {
+    if (n < 3) {
+        return n == 1 ? value[0] : 0.5 * (value[0] + value[1]);
+    }
+    return fmax(fmin(value[0], value[1]), fmin(fmax(value[0], value[1]), value[2]));
+}
+
+void gv_finals_hold(gv_run *run, gv_finalist *list, int n) {
+    /* where one run takes seconds its noise is small and the time is not there */
+    int rounds = run->best_s > 0.5 ? 1 : run->best_s > 0.05 && run->options->quick ? 2 : 3;
+    const gv_effort effort = run->options->quick ? (gv_effort){5, 32, 0.008, 0.3, 1e30}
+                                                 : (gv_effort){9, 64, 0.03, 1.0, 1e30};
+
+    for (int k = 0; k < n; k++) {
+        list[k].alive = 1;
+    }
+    /* round by round, so that a disturbance of the machine meets all of them */
+    for (int r = 0; r < rounds; r++) {
+        for (int k = 0; k < n; k++) {
+            gv_outcome outcome;
+
+            if (!list[k].alive || (r > 0 && k > 0 && list[k].round[0] > 1.1 * run->best_s && list[k].complexity >= 0)) {
+                continue;
+            }
+            if (!gv_run_evaluate(run, "final", r + 1, &list[k].point, &effort, &outcome)) {
+                return;
+            }
+            list[k].alive = outcome.status == GV_OUTCOME_OK;
+            list[k].outcome = outcome;
+            list[k].round[r] = gv_outcome_score(&outcome);
+            list[k].typical[r] = outcome.time_s;
+            list[k].median = middle(list[k].round, r + 1);
+            list[k].time_s = middle(list[k].typical, r + 1);
+        }
+    }
+}
+
+/* Of those within a hair of the fastest the simplest. */
+int gv_finals_choose(const gv_finalist *list, int n) {
+    int best = -1, chosen = -1;
+
+    for (int k = 0; k < n; k++) {
+        if (list[k].alive && list[k].median > 0 && (best < 0 || list[k].median < list[best].median)) {
+            best = k;
+        }
+    }
+    for (int k = 0; k < n && best >= 0; k++) {
+        if (list[k].alive && list[k].median > 0 && list[k].median <= (1 + NEAR_EQUAL) * list[best].median &&
+            (chosen < 0 || list[k].complexity < list[chosen].complexity)) {
+            chosen = k;
+        }
+    }
+    return chosen;
+}
+
+static void put_result(const gv_run *run, const gv_finalist *f, gv_profile_result *result) {
+    memset(result, 0, sizeof *result);
+    gv_run_point_text(run, &f->point, result->configuration);
+    result->time_s = f->time_s;
+    result->time_min_s = fmin(f->median, f->time_s);
+    result->spread = f->outcome.spread;
+    result->call_s = f->outcome.call_s;
+    result->error = f->outcome.error;
+}
+
+void gv_finals_entry(const gv_run *run, const gv_finalist *list, int n, int chosen, gv_profile_entry *entry) {
+    const gv_tune_options *options = run->options;
+
+    memset(entry, 0, sizeof *entry);
+    snprintf(entry->kernel, sizeof entry->kernel, "%s", run->space->kernel);
+    snprintf(entry->kernel_version, sizeof entry->kernel_version, "%s", run->device.kernel_version);
+    snprintf(entry->variant, sizeof entry->variant, "%s", run->task.variant.name);
+    entry->features = run->task.variant.features;
+    gv_name_clean(run->device.limits.info.driver, entry->driver);
+    entry->sinks = run->task.sinks;
+    entry->sources = run->task.sources;
+    entry->sink_bucket = gv_sink_bucket(entry->sinks);
+    entry->source_bucket = gv_source_bucket(entry->sources);
+    gv_date(entry->date);
+    snprintf(entry->gravel, sizeof entry->gravel, "%s", GRAVEL_VERSION);
+    snprintf(entry->strategy, sizeof entry->strategy, "%s", options->strategy->name);
+    entry->evaluations = run->evaluations;
+    entry->failures = run->evaluations - run->failures[GV_OUTCOME_OK];
+    put_result(run, &list[chosen], &entry->result[entry->n_results++]);
+    for (;;) {
+        int next = -1;
+
+        for (int k = 0; k < n; k++) {
+            char text[GV_PROFILE_TEXT];
+            int there = 0;
+
+            gv_run_point_text(run, &list[k].point, text);
+            for (int r = 0; r < entry->n_results; r++) {
+                there |= strcmp(entry->result[r].configuration, text) == 0;
+            }
+            if (!there && list[k].alive && list[k].median > 0 && (next < 0 || list[k].median < list[next].median)) {
+                next = k;
+            }
+        }
+        if (next < 0 || entry->n_results == GV_PROFILE_RESULTS) {
+            return;
+        }
+        put_result(run, &list[next], &entry->result[entry->n_results++]);
+    }
+}
