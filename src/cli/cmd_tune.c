@@ -92,7 +92,8 @@ static void show(const gv_tune_progress *p, void *user) {
     format_time(p->best_s, best, sizeof best);
     format_time(left_s, left, sizeof left);
     fprintf(stderr, "\r\033[K%d/%d %s %zu x %zu: %zu%s tried, best %s (%.60s), about %s left", p->task_index,
-            p->n_tasks, p->task->variant.name, p->task->sinks, p->task->sources, p->evaluations, of, best, p->best, left);
+            p->n_tasks, p->task->variant.name, p->task->sinks, p->task->sources, p->evaluations, of, best,
+            p->best, left);
     fflush(stderr);
     s->last = now;
     s->shown = 1;
@@ -218,7 +219,8 @@ static int fill(const tune_options *o, gv_tune_options *t) {
     if (t->n_variants == 0 || t->strategy == NULL) {
         if (t->strategy == NULL) {
             gv_say("gravel tune",
-                   "there is no strategy '%s' (forest, descent, evolution, annealing, random, exhaustive)", o->strategy);
+                   "there is no strategy '%s' (forest, descent, evolution, annealing, random, exhaustive)",
+                   o->strategy);
         }
         return 0;
     }
