@@ -11,6 +11,12 @@
  *  - One context serves one thread at a time; two contexts in two threads do not meet.
  *
  * Units are the caller's: G = 1.  acc = sum m dr / s^3, pot = -sum m / s, s^2 = dr^2 + eps^2, dr = x_j - x_i.
+ *
+ * Close pairs: without softening two bodies at one place that are not the same contribute nothing to each other's
+ * forces (they are neighbours at distance 0).  In sp and ds "one place" is any distance below 3e-13, in dp below
+ * 1e-100, and a softening length below 1e-12 (dp: 1e-100) counts as zero; where the first sources' coordinates are
+ * all below 1e-4 or one is above 1e6, these lengths are in units of the largest.  Jerk and snap of a pair so close
+ * that they leave the range of the precision are not finite; acc and pot of the same sink are not touched by that.
  */
 #ifndef GRAVEL_GRAVEL_H
 #define GRAVEL_GRAVEL_H
@@ -210,9 +216,11 @@ GRAVEL_API gravel_status gravel_direct_create(gravel_direct **direct, gravel_con
                                               const gravel_direct_options *options);
 GRAVEL_API void gravel_direct_release(gravel_direct *direct);
 
-/* Sources live on the device until they are replaced.  `write` fills addresses first ... first+count-1; `scatter` fills
- * the given addresses in any order (of two entries with one address the later wins).  Both return as soon as the data
- * is copied; a pair already submitted does not see it.  NaN and infinity are refused (ERR_INPUT, which particle). */
+/* Sources live on the device until they are replaced.  `write` fills addresses first ... first+count-1; `scatter`
+ * fills the given addresses in any order (of two entries with one address the later wins).  Both return as soon as
+ * the data is copied; a pair already submitted does not see it.  NaN and infinity are refused (ERR_INPUT, which
+ * particle); of a refused call nothing has changed except, above 65536 entries, what came in earlier blocks of as
+ * many. Below the highest address written, what was never written is a massless source at the origin with id -1. */
 GRAVEL_API gravel_status gravel_direct_write_sources(gravel_direct *direct, size_t first,
                                                      const gravel_sources *sources);
 GRAVEL_API gravel_status gravel_direct_scatter_sources(gravel_direct *direct, const uint32_t *address,
