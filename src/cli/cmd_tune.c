@@ -119,7 +119,9 @@ static void finished(const gv_tune_result *result, void *user) {
     }
     gv_table_row(&s->table, "%s|%zu|%zu|%s|%s|%d|%d|%s", result->task.variant.name, result->task.sinks,
                  result->task.sources, result->time_s > 0 ? time : "-", gain, result->evaluations, failures_of(result),
-                 result->configuration[0] != '\0' ? result->configuration : "nothing that works was found");
+                 result->configuration[0] != '\0' ? result->configuration
+                 : result->evaluations > 0         ? "nothing that works was found"
+                                                   : "no time was left");
     if (s->verbose) {
         fprintf(stderr, "gravel: %s %zu x %zu: %s, %s\n", result->task.variant.name, result->task.sinks,
                 result->task.sources, time, result->configuration);

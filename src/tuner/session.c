@@ -232,6 +232,10 @@ static void answer_one(gv_run *run, winners *found, double allotted) {
     }
     /* the finals take about a third */
     run->task_end = isfinite(allotted) ? run->spent_s + 0.65 * allotted : INFINITY;
+    /* however little time is left, a variant's first question looks at the default at least */
+    if (found->n == 0) {
+        run->task_end = fmax(run->task_end, run->spent_s + 0.5);
+    }
     run->wall = gv_run_now();
     if (gv_question_answer(run, start, n, entry, &result, &best)) {
         found->w[found->n].task = run->task;
@@ -283,7 +287,7 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
         run->task.sources = asked.q[k].sources;
         /* a candidate runs about five times; less than two of them is no search */
         run->inherits = isfinite(share) && found->n > 0 && 10 * expected_run_s(run, found) > 1.5 * share;
-        if (run->inherits && 2 * expected_run_s(run, found) > 0.2 * allotted) {
+        if (run->inherits && (2 * expected_run_s(run, found) > 0.2 * allotted || run->spent_s > end + 0.15 * allotted)) {
             char text[160];
 
             snprintf(text, sizeof text, "%s: %zu sinks x %zu sources take too long for this budget; the nearest bucket "
