@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/cmd_plot_tree.h"
 #include "cli/plot.h"
 #include "host/files.h"
 #include "tuner/tlog.h"
@@ -309,5 +310,16 @@ const gv_command gv_cmd_plot[] = {
      .max_operands = 1,
      .size = sizeof(plot_options),
      .run = run},
+    {.name = "tree",
+     .summary = "errors and times of the tree",
+     .synopsis = "FILE ... -o FILE [--kind distribution|theta|n|time|crossover]",
+     .about = "FILE: what 'gravel bench tree -o FILE' wrote (--distribution, --crossover). Drawn by gnuplot.",
+     .opts = gv_plot_tree_opts,
+     .examples = "gravel plot tree errors.json -o distribution.png\n"
+                 "gravel plot tree errors.json -o theta.svg --kind theta\n",
+     .min_operands = 1,
+     .max_operands = 16,
+     .size = sizeof(gv_plot_tree_options),
+     .run = gv_plot_tree},
     {.name = NULL},
 };
