@@ -72,6 +72,8 @@ def environment(build, quick):
                "GRAVEL_PROFILE_DIR": "data/gravel", "POCL_CACHE_DIR": "cache/pocl"}
     for name, folder in folders.items():
         path = os.path.join(run, folder)
+        if name == "POCL_CACHE_DIR" and env.get(name):
+            continue  # so that several builds may share it: PoCL keys it by all that goes into a kernel
         os.makedirs(path, exist_ok=True)
         env[name] = path
     env.update({"GRAVEL_SOURCE_DIR": TOP, "GRAVEL_BUILD_DIR": build,

@@ -8,8 +8,7 @@ import tempfile
 import gatelib
 from gatelib import BUILD, Failed, Skipped, TOP
 
-USER = """
-#include <gravel/gravel.h>
+USER = """%s
 #include <stdio.h>
 #include <string.h>
 int main(void)
@@ -53,7 +52,8 @@ class Installation:
         source = os.path.join(self.folder, "user" + suffix)
         program = os.path.join(self.folder, "user")
         with open(source, "w", encoding="ascii") as handle:
-            handle.write(USER)
+            headers = [os.path.relpath(h, "include") for h in gatelib.sources(".h", under=("include",))]
+            handle.write(USER.replace("%s", "\n".join("#include <%s>" % h for h in headers), 1))
         gatelib.call([compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", source, "-o", program] + list(more) + flags)
         env = dict(os.environ, LD_LIBRARY_PATH=os.path.join(self.prefix, "lib"))
         print(gatelib.call([program], env=env).strip())
@@ -69,6 +69,7 @@ def scons_install(*options):
 def files_are_there(installed):
     wanted = ["include/gravel/gravel.h", "lib/libgravel.a", "lib/libgravel.so", "lib/libgravel.so.0",
               "lib/pkgconfig/gravel.pc", "bin/gravel", "share/doc/gravel/README.md", "share/doc/gravel/LICENSE"]
+    wanted += gatelib.sources(".h", under=("include",))
     wanted += ["share/gravel/tuning_db/" + f for f in sorted(os.listdir(os.path.join(TOP, "tuning_db")))
                if f.endswith(".json")]
     missing = [w for w in wanted if not os.path.exists(os.path.join(installed.prefix, w))]
