@@ -123,25 +123,27 @@ static const gv_constraint constraints[] = {
     {"the unrolled loop is too long for the instruction cache", 0, loop_body_is_small},
 };
 
-/* Few sinks on a GPU: rows make up for missing sinks, so that every work-item has one. */
+/* Few sinks on a GPU: rows make up for missing sinks, so that every work-item has one.  The values are the tuned ones of
+ * an H200, where they agree between variants. */
 static void built_in_gpu(gv_config *config, const gv_variant *variant, size_t sinks)
 {
+    const int light = variant->order == 2 && variant->precision != GRAVEL_DP;
     VALUE(THREADS) = 128;
     VALUE(LANES) = 1;
     VALUE(RSQRT) = 1;
     VALUE(UNROLL) = 4;
-    VALUE(TILE) = 128;
-    VALUE(SPLIT) = 1;
-    VALUE(BLOCKS_PER_CU) = 8;
     if (sinks >= 1024) {
-        VALUE(SINKS_PER_ITEM) = variant->order == 2 && variant->precision != GRAVEL_DP ? 4
-                                : variant->order == 6                                  ? 1
-                                                                                       : 2;
+        const int few = light && sinks < 16384;
+        VALUE(TILE) = 128;
+        VALUE(SPLIT) = few ? 4 : 1;
+        VALUE(BLOCKS_PER_CU) = 8;
+        VALUE(SINKS_PER_ITEM) = variant->order == 6 ? 1 : light && !few ? 4 : 2;
         return;
     }
     VALUE(SINKS_PER_ITEM) = 1;
-    VALUE(TILE) = 32;
-    VALUE(SPLIT) = sinks <= 1 ? 64 : sinks <= 16 ? 8 : sinks <= 64 ? 2 : 1;
+    VALUE(TILE) = sinks >= 64 ? 64 : 32;
+    VALUE(SPLIT) = sinks <= 1 ? 64 : sinks < 16 ? 16 : 4;
+    VALUE(BLOCKS_PER_CU) = sinks <= 1 ? 8 : sinks < 16 ? 2 : 4;
 }
 
 static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks)
