@@ -231,5 +231,14 @@ def main():
     return 0 if record and not total["failed"] else 1
 
 
+def interrupt(number, frame):
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    signal.signal(signal.SIGTERM, interrupt)  # the same clean end as Ctrl-C
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("interrupted")
+        sys.exit(130)
