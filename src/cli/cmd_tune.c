@@ -23,10 +23,19 @@ int gv_tune_variants(const tune_options *options, gv_variant *variant, int most)
     const char *text = options->variants;
     const unsigned features =
         (options->nearest ? GV_DIRECT_NEAREST : 0u) | (options->neighbours ? GV_DIRECT_LISTS : 0u);
+    const gv_subject *subject = gv_subject_find(options->kernel);
     int n = 0;
 
+    if (subject == NULL) {
+        gv_say("gravel tune", "there is no kernel '%s' (direct, tree)", options->kernel);
+        return 0;
+    }
+    if (subject->square && (features != 0 || options->sinks.n > 0)) {
+        gv_say("gravel tune", "--sinks, --nearest and --neighbours are for direct summation; the tree takes --sources");
+        return 0;
+    }
     if (strcmp(text, "all") == 0) {
-        text = "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6";
+        text = subject->square ? "sp2,dp2" : "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6";
     }
     while (*text != '\0' && n < most) {
         const size_t length = strcspn(text, ",");
@@ -36,6 +45,10 @@ int gv_tune_variants(const tune_options *options, gv_variant *variant, int most)
         if (length >= sizeof name || !gv_variant_parse(name, &variant[n])) {
             gv_say("gravel tune", "'%.*s' is no variant (sp2, sp4, sp6, ds2, ds4, ds6, dp2, dp4, dp6 or all)",
                    (int)length, text);
+            return 0;
+        }
+        if (subject->square && variant[n].order != 2) {
+            gv_say("gravel tune", "the tree has order 2 only, not '%s'", name);
             return 0;
         }
         variant[n++].features = features;
@@ -151,15 +164,15 @@ static gravel_status choose_log(const tune_options *o, const char *device, char 
         gv_profile_device identity;
         char name[128];
 
-        status = gv_tune_look(device, o->no_fp64, &gv_direct_space, &found);
+        status = gv_tune_look(device, o->no_fp64, gv_subject_find(o->kernel)->space, &found);
         if (status == GRAVEL_OK) {
             status = gv_folder_make(dir);
         }
         if (status == GRAVEL_OK) {
             gv_profile_device_of(&found.limits.info, &identity);
             gv_profile_file_name(&identity, name);
-            *path = gv_format("%s/%s%.*s.jsonl", dir, o->record != NULL ? "recording-" : "",
-                              (int)strlen(name) - 5, name);
+            *path = gv_format("%s/%s%s%.*s.jsonl", dir, o->record != NULL ? "recording-" : "",
+                              strcmp(o->kernel, "direct") != 0 ? "tree-" : "", (int)strlen(name) - 5, name);
         }
     }
     free(dir);
@@ -212,6 +225,7 @@ static int fill(const tune_options *o, gv_tune_options *t) {
     memset(t, 0, sizeof *t);
     t->device = o->device;
     t->no_fp64 = o->no_fp64;
+    t->kernel = o->kernel;
     t->n_variants = gv_tune_variants(o, t->variant, GV_TUNE_VARIANTS);
     if (o->exhaustive || (o->record != NULL && o->strategy == NULL)) {
         t->strategy = gv_strategy_find("exhaustive");
@@ -331,6 +345,8 @@ static int run(const void *values, const gv_operands *operands) {
 
 static const gv_opt opts_table[] = {
     GV_OPT_DEVICE(tune_options),
+    {.name = "kernel", .letter = 'k', .kind = GV_OPT_TEXT, .offset = AT(kernel), .value = "NAME",
+     .help = "direct, or tree (variants sp2, dp2; --sources: N)", .fallback = "direct"},
     {.name = "variant", .kind = GV_OPT_TEXT, .offset = AT(variants), .value = "LIST",
      .help = "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6 or all", .fallback = "all"},
     {.name = "nearest", .kind = GV_OPT_FLAG, .offset = AT(nearest), .help = "with the nearest neighbour"},
@@ -395,6 +411,7 @@ const gv_command gv_cmd_tune = {
     .opts = opts_table,
     .examples = "gravel tune --quick\n"
                 "gravel tune --variant ds4 --budget 60s --device gpu\n"
+                "gravel tune --kernel tree --quick\n"
                 "gravel tune --list --variant sp2\n"
                 "gravel tune --simulate --json\n",
     .min_operands = 0,

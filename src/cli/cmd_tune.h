@@ -6,7 +6,7 @@
 #include "host/space.h"
 
 typedef struct tune_options {
-    const char *device, *variants, *strategy, *limit, *log, *log_dir, *profile_dir, *record, *plot;
+    const char *device, *kernel, *variants, *strategy, *limit, *log, *log_dir, *profile_dir, *record, *plot;
     gv_size_list sinks, sources;
     double budget, candidate;
     int evaluations, jobs, runs;

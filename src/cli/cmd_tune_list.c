@@ -74,7 +74,7 @@ static void print_constraints(const gv_space *space, const gv_variant *variant, 
 }
 
 int gv_tune_list(const tune_options *options) {
-    const gv_space *space = gv_subject_direct.space;
+    const gv_space *space = gv_subject_find(options->kernel)->space;
     gv_variant variant[GV_TUNE_VARIANTS];
     gv_tune_device device;
     const int n = gv_tune_variants(options, variant, GV_TUNE_VARIANTS);

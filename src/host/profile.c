@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/digest.h"
 #include "host/profile_store.h"
 
 typedef struct answer {
@@ -85,12 +86,26 @@ void gv_profile_release(gravel_context *context) {
 }
 
 void gv_profile_kernel_version(gravel_context *context, const gv_space *space, char version[17]) {
-    char file[64] = "";
+    static const char *const direct[] = {"direct/force.cl", NULL};
+    static const char *const tree[] = {"tree/walk_group.cl", "tree/walk_lanes.cl", "tree/groups.cl", "tree/moments.cl",
+                                       "tree/build.cl",      "tree/keys.cl",       "lib/sort.cl",    "lib/scan.cl",
+                                       "lib/reduce.cl",      NULL};
+    const char *const *file = strcmp(space->kernel, "tree") == 0 ? tree : direct;
+    const int several = file[1] != NULL;
+    gv_hasher hasher;
+    gv_digest whole;
 
-    strncat(file, space->kernel, 40);
-    strcat(file, "/force.cl");
-    if (gv_program_version(context, file, version) != GRAVEL_OK) {
-        version[0] = '\0';
+    gv_hash_start(&hasher);
+    for (; *file != NULL; file++) {
+        if (gv_program_version(context, *file, version) != GRAVEL_OK) {
+            version[0] = '\0';
+            return;
+        }
+        gv_hash_text(&hasher, version);
+    }
+    if (several) {
+        gv_hash_end(&hasher, &whole);
+        gv_digest_hex(&whole, 16, version);
     }
 }
 

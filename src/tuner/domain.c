@@ -5,6 +5,7 @@
 #include "tuner/search.h"
 
 #define MAX_CODES (64ull << 20)
+#define LARGE_PRODUCT 16e6
 
 uint64_t gv_domain_code(const gv_domain *domain, const gv_point *point) {
     uint64_t code = 0;
@@ -176,17 +177,79 @@ static gravel_status narrow(gv_domain *domain, const char *word, size_t length) 
     return GRAVEL_OK;
 }
 
+static double product(const gv_domain *domain) {
+    double codes = 1;
+
+    for (int d = 0; d < domain->n; d++) {
+        codes *= domain->n_values[d];
+    }
+    return codes;
+}
+
+/* 1 if `point` is valid, or becomes so when at most `changes` dimensions from `from` on (not `fixed`) are changed. */
+static int reachable(const gv_domain *domain, gv_point *point, int fixed, int from, int changes,
+                     const space_view *view) {
+    if (holds(view, domain, point)) {
+        return 1;
+    }
+    for (int d = from; changes > 0 && d < domain->n; d++) {
+        const unsigned char before = point->at[d];
+
+        for (int v = 0; d != fixed && v < domain->n_values[d]; v++) {
+            point->at[d] = (unsigned char)v;
+            if (v != before && reachable(domain, point, fixed, d + 1, changes - 1, view)) {
+                return 1;
+            }
+        }
+        point->at[d] = before;
+    }
+    return 0;
+}
+
+/* A large product is mostly made of values that this device cannot use at all (work-groups on a CPU, lanes on a GPU).
+ * Values that no change of two others makes valid, from the built-in default on, are left out before the points are
+ * listed. */
+static void drop_unreachable(gv_domain *domain, const gv_config *built_in, const space_view *view) {
+    gv_point start;
+    int keep[GV_MAX_TUNABLES][GV_MAX_VALUES];
+
+    if (!gv_domain_point(domain, built_in, &start) || !holds(view, domain, &start)) {
+        return;
+    }
+    for (int d = 0; d < domain->n; d++) {
+        for (int v = 0; v < domain->n_values[d]; v++) {
+            gv_point point = start;
+
+            point.at[d] = (unsigned char)v;
+            keep[d][v] = reachable(domain, &point, d, 0, 2, view);
+        }
+    }
+    for (int d = 0; d < domain->n; d++) {
+        int kept = 0;
+
+        for (int v = 0; v < domain->n_values[d]; v++) {
+            domain->value[d][kept] = domain->value[d][v];
+            kept += keep[d][v];
+        }
+        domain->n_values[d] = kept;
+    }
+}
+
 gravel_status gv_domain_of_space(gv_domain *domain, const gv_space *space, const gv_variant *variant,
                                  const gv_limits *limits, const char *limit, int unlikely) {
     const space_view view = {space, variant, limits, unlikely};
+    int own_macros = 1; /* programs that name their own macros: any value may mean another one */
 
+    for (int d = 0; d < space->n_tunables; d++) {
+        own_macros &= !space->tunable[d].macro;
+    }
     memset(domain, 0, sizeof *domain);
     domain->n = space->n_tunables;
     for (int d = 0; d < domain->n; d++) {
         const gv_tunable *tunable = &space->tunable[d];
 
         strncat(domain->name[d], tunable->name, sizeof domain->name[d] - 1);
-        domain->builds[d] = tunable->macro;
+        domain->builds[d] = tunable->macro || own_macros;
         domain->n_values[d] = tunable->n_values;
         memcpy(domain->value[d], tunable->values, sizeof tunable->values);
     }
@@ -201,6 +264,12 @@ gravel_status gv_domain_of_space(gv_domain *domain, const gv_space *space, const
             return status;
         }
         limit += length;
+    }
+    if (product(domain) > LARGE_PRODUCT) {
+        gv_config config;
+
+        space->built_in(&config, variant, limits, 1 << 20, 1 << 20);
+        drop_unreachable(domain, &config, &view);
     }
     return gv_domain_fill(domain, holds, &view);
 }

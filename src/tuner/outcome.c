@@ -49,7 +49,7 @@ void gv_outcome_of_status(gravel_status status, gv_outcome *outcome) {
 }
 
 const gv_subject *gv_subject_find(const char *kernel) {
-    static const gv_subject *const subject[] = {&gv_subject_direct};
+    static const gv_subject *const subject[] = {&gv_subject_direct, &gv_subject_tree};
 
     for (size_t s = 0; s < sizeof subject / sizeof subject[0]; s++) {
         if (strcmp(subject[s]->space->kernel, kernel) == 0) {

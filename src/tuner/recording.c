@@ -231,7 +231,7 @@ static gravel_status print_recording(const gv_tlog *log, const gv_task *task, co
 }
 
 gravel_status gv_recording_from_log(const char *log_path, const gv_tune_options *options, const char *path) {
-    const gv_space *space = gv_subject_direct.space;
+    const gv_space *space = gv_tune_subject(options)->space;
     gv_tune_device device;
     gv_domain domain;
     gv_tlog log;

@@ -10,7 +10,10 @@
 
 #include "host/profile_store.h"
 #include "tuner/run.h"
-#include "tuner/subject.h"
+
+const gv_subject *gv_tune_subject(const gv_tune_options *options) {
+    return gv_subject_find(options->kernel != NULL ? options->kernel : gv_direct_space.kernel);
+}
 
 gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *space, gv_tune_device *found) {
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
@@ -90,6 +93,20 @@ static void to_front(plan *made, int at, double weight) {
     memmove(&made->q[1], &made->q[0], (size_t)at * sizeof q);
     q.weight = weight;
     made->q[0] = q;
+}
+
+/* N bodies that feel one another: one question per bucket of sources, the middle one searched at length first. */
+static void make_square_plan(const gv_tune_options *options, const gv_limits *limits, plan *made) {
+    static const size_t gpu[GV_SOURCE_BUCKETS] = {8192, 131072, 1048576}, cpu[GV_SOURCE_BUCKETS] = {8192, 65536, 262144};
+    const size_t *sizes = options->n_sources > 0                        ? options->sources
+                          : limits->info.type == GRAVEL_DEVICE_CPU ? cpu
+                                                                    : gpu;
+
+    made->n = options->n_sources > 0 ? options->n_sources : GV_SOURCE_BUCKETS;
+    for (int k = 0; k < made->n; k++) {
+        made->q[k] = (question){sizes[k], sizes[k], 6};
+    }
+    to_front(made, made->n / 2, 10);
 }
 
 /* Two questions per variant are searched at length: as many sinks as a run may have (arithmetic) and about a hundred
@@ -212,7 +229,15 @@ static void save(gv_run *run, const gv_profile_entry *entry) {
 
 /* The best rate (pairs per second) a winner of this variant reached: what a run of a larger question will take. */
 static double expected_run_s(const gv_run *run, const winners *found) {
+    const int square = gv_tune_subject(run->options)->square;
     double rate = 0;
+
+    for (int k = 0; square && k < found->n; k++) {
+        rate = fmax(rate, (double)found->w[k].task.sources / found->w[k].time_s);
+    }
+    if (square) {
+        return rate > 0 ? (double)run->task.sources / rate : 0;
+    }
 
     for (int k = 0; k < found->n; k++) {
         rate = fmax(rate, (double)found->w[k].task.sinks * (double)found->w[k].task.sources / found->w[k].time_s);
@@ -264,7 +289,11 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits,
                                               run->options->limit, run->options->unlikely);
 
-    make_plan(run->options, &run->device.limits, variant, &asked);
+    if (gv_tune_subject(run->options)->square) {
+        make_square_plan(run->options, &run->device.limits, &asked);
+    } else {
+        make_plan(run->options, &run->device.limits, variant, &asked);
+    }
     if (status == GRAVEL_OK && found == NULL) {
         status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the winners of %d questions", asked.n);
     }
@@ -350,8 +379,10 @@ static gravel_status run_all(gv_run *run) {
         usable[v] = usable_variant(run, &options->variant[v]);
         left += usable[v];
     }
-    run->summary->n_tasks = left * (options->n_sinks > 0 ? options->n_sinks : GV_SINK_BUCKETS) *
-                            (options->n_sources > 0 ? options->n_sources : GV_SOURCE_BUCKETS);
+    run->summary->n_tasks = left * (options->n_sources > 0 ? options->n_sources : GV_SOURCE_BUCKETS);
+    if (!gv_tune_subject(options)->square) {
+        run->summary->n_tasks *= options->n_sinks > 0 ? options->n_sinks : GV_SINK_BUCKETS;
+    }
     for (int v = 0; v < options->n_variants && status == GRAVEL_OK && !run->interrupted; v++) {
         double allotted = options->budget_s > 0 ? fmax(options->budget_s - run->spent_s, 0) / left : INFINITY;
 
@@ -370,13 +401,17 @@ gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary) 
     gravel_status status;
 
     memset(summary, 0, sizeof *summary);
+    if (gv_tune_subject(options) == NULL) {
+        free(run);
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "there is no kernel '%s' to tune (direct, tree)", options->kernel);
+    }
     if (run == NULL) {
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a tuning run");
     }
     filled.strategy = options->strategy != NULL ? options->strategy : &gv_strategies[0];
     run->options = &filled;
     run->summary = summary;
-    run->space = gv_subject_direct.space;
+    run->space = gv_tune_subject(options)->space;
     run->log.fd = -1;
     /* a worker that died between two requests must not end the run */
     memset(&ignore, 0, sizeof ignore);

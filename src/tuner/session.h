@@ -3,6 +3,7 @@
 #define GV_SESSION_H
 
 #include "tuner/search.h"
+#include "tuner/subject.h"
 #include "tuner/tlog.h"
 #include "tuner/worker.h"
 
@@ -28,6 +29,7 @@ typedef struct gv_tune_progress {
 } gv_tune_progress;
 
 typedef struct gv_tune_options {
+    const char *kernel;     /* NULL: direct */
     const char *device;     /* as the user named it; NULL: default */
     int no_fp64;
     int n_variants;
@@ -72,6 +74,9 @@ typedef struct gv_tune_device {
     char kernel_version[17];
 } gv_tune_device;
 gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *space, gv_tune_device *found);
+
+/* What `options` tune; NULL: no such kernel. */
+const gv_subject *gv_tune_subject(const gv_tune_options *options);
 
 /* Default sizes: one per bucket. */
 void gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_SINK_BUCKETS],

@@ -11,6 +11,7 @@ typedef void (*gv_phase_fn)(const char *phase, void *user);
 
 typedef struct gv_subject {
     const gv_space *space;
+    int square; /* 1: sinks and sources are the same N bodies */
     /* Inputs, kept from one candidate to the next. */
     void *(*open)(void);
     void (*close)(void *state);
@@ -18,7 +19,7 @@ typedef struct gv_subject {
                      gv_outcome *outcome);
 } gv_subject;
 
-extern const gv_subject gv_subject_direct;
+extern const gv_subject gv_subject_direct, gv_subject_tree;
 const gv_subject *gv_subject_find(const char *kernel); /* NULL: not tunable */
 
 /* Writes status and message of a failed library call into the outcome. */
