@@ -24,7 +24,14 @@ typedef struct matrix {
     bodies all;
     double radius[MASTER];
     gravel_direct *object[4]; /* plain and searching, default and GPU_SHAPE */
+    int objects;              /* a quick test has the defaults only */
 } matrix;
+
+static int quick(void)
+{
+    const char *wish = getenv("GRAVEL_TEST_QUICK");
+    return wish && wish[0] && wish[0] != '0';
+}
 
 static const char *const object_name[4] = {"default", "default nn", "gpu", "gpu nn"};
 
@@ -33,7 +40,7 @@ static void check_case(matrix *m, const size_case *c, double eps)
     const gv_ref_particles sinks = view_of(&m->all, c->offset, c->sinks), sources = view_of(&m->all, 0, c->sources);
     const gravel_sinks in = sinks_of(&m->all, c->offset, c->sinks, m->radius + c->offset);
     results want = reference_run(m->order, &sinks, &sources, eps, m->radius + c->offset, CAPACITY);
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < m->objects; ++k) {
         char what[64];
         snprintf(what, sizeof what, "%s eps %g", object_name[k], eps);
         assert_ok(gravel_direct_set_source_count(m->object[k], c->sources));
@@ -51,10 +58,10 @@ static void check_case(matrix *m, const size_case *c, double eps)
 
 static void check_variant(gravel_context *context, int order, gravel_precision precision)
 {
-    matrix m = {.order = order, .precision = precision, .all = bodies_new(MASTER, 1)};
+    matrix m = {.order = order, .precision = precision, .all = bodies_new(MASTER, 1), .objects = quick() ? 2 : 4};
     for (size_t i = 0; i < MASTER; ++i)
         m.radius[i] = 0.15 * (double)(i % 5); /* none to more than CAPACITY neighbours */
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < m.objects; ++k) {
         m.object[k] = direct_new(context, (direct_want){.order = order, .precision = precision, .nearest = k % 2,
                                                         .capacity = k % 2 ? CAPACITY : 0,
                                                         .configuration = k >= 2 ? GPU_SHAPE : NULL});
@@ -64,7 +71,7 @@ static void check_variant(gravel_context *context, int order, gravel_precision p
         check_case(&m, &sizes[c], 0.05);
         check_case(&m, &sizes[c], 0);
     }
-    for (int k = 0; k < 4; ++k)
+    for (int k = 0; k < m.objects; ++k)
         gravel_direct_release(m.object[k]);
     bodies_free(&m.all);
 }
@@ -161,9 +168,9 @@ static void corners_of_the_space(void **state)
     int ran = 0;
     for (size_t i = 0; i < MASTER; ++i)
         radius[i] = 0.2 * (double)(i % 3);
-    for (size_t c = 0; c < sizeof corners / sizeof corners[0]; ++c)
+    for (size_t c = 0; c < (quick() ? 6 : sizeof corners / sizeof corners[0]); ++c)
         ran += run_corner(context, &corners[c], &all, radius);
-    assert_true(ran >= 6); /* what needs neither estimates nor dp */
+    assert_true(ran >= 6); /* the first six need neither estimates nor dp */
     bodies_free(&all);
 }
 
