@@ -123,15 +123,15 @@ static const gv_constraint constraints[] = {
     {"the unrolled loop is too long for the instruction cache", 0, loop_body_is_small},
 };
 
-/* Few sinks on a GPU: rows make up for missing sinks, so that every work-item has one.  The values are the tuned ones of
- * an H200, where they agree between variants. */
+/* Few sinks on a GPU: rows make up for missing sinks, so that every work-item has one.  The values are the tuned ones
+ * of an H200, where they agree between variants. */
 static void built_in_gpu(gv_config *config, const gv_variant *variant, size_t sinks)
 {
     const int light = variant->order == 2 && variant->precision != GRAVEL_DP;
     VALUE(THREADS) = 128;
     VALUE(LANES) = 1;
     VALUE(RSQRT) = 1;
-    VALUE(UNROLL) = 4;
+    VALUE(UNROLL) = variant->precision == GRAVEL_DP && variant->order >= 4 ? 2 : 4; /* 4 spills on 256 registers */
     if (sinks >= 1024) {
         const int few = light && sinks < 16384;
         VALUE(TILE) = 128;
@@ -154,8 +154,11 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     VALUE(SPLIT) = 1;
     VALUE(TILE) = 0;
     VALUE(LANES) = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : width >= 2 ? 2 : 1;
-    VALUE(SINKS_PER_ITEM) = sinks <= (size_t)VALUE(LANES) || variant->order > 2 ? 1 : 2;
-    VALUE(UNROLL) = 1;
+    /* one vector of sinks and a long loop, or several vectors: what AVX-512 was tuned to */
+    const int many = sinks > 4 * (size_t)VALUE(LANES);
+    const int ds2 = variant->precision == GRAVEL_DS && variant->order == 2;
+    VALUE(SINKS_PER_ITEM) = ds2 && many ? 4 : 1;
+    VALUE(UNROLL) = dp ? (variant->order == 4 ? 2 : 8) : variant->order == 2 && !ds2 ? 8 : 1;
     VALUE(RSQRT) = 4;
     VALUE(BLOCKS_PER_CU) = 4;
     if (!estimate_exists(config, variant, limits))
