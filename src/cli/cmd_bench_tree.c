@@ -225,6 +225,22 @@ static void print_head(const tree_bench *bench, const char *configuration, const
     printf("%s%s\n\n", configuration, origin);
 }
 
+static void print_distribution(const tree_bench *bench) {
+    gv_table table;
+
+    printf("\npart of the bodies with an error above\n");
+    gv_table_start(&table, "n|theta|1e-6|1e-5|1e-4|1e-3|1e-2");
+    for (int i = 0; i < bench->n_results; i++) {
+        const gv_tree_result *r = &bench->result[i];
+        const double *at = &r->above[(GV_TREE_DECADES - 6) * GV_TREE_PER_DECADE];
+
+        gv_table_row(&table, "%zu|%g|%.4f|%.4f|%.4f|%.4f|%.4f", r->n, r->theta, at[0], at[GV_TREE_PER_DECADE],
+                     at[2 * GV_TREE_PER_DECADE], at[3 * GV_TREE_PER_DECADE], at[4 * GV_TREE_PER_DECADE]);
+    }
+    gv_table_print(&table, stdout);
+    gv_table_free(&table);
+}
+
 static void print_table(const tree_bench *bench) {
     char origin[64];
     gv_table table;
@@ -251,6 +267,9 @@ static void print_table(const tree_bench *bench) {
     printf("\nstages: medians of device times, ms; G sp2 pairs: pairs that direct summation in sp does in the total "
            "time;\nfar: cells into the group's expansion, near: cells on the sink, bodies: bodies on the sink, per "
            "sink;\nerrors: |a - a_direct| / |a_direct|.\n");
+    if (bench->opts->distribution && bench->result[0].error_sinks > 0) {
+        print_distribution(bench);
+    }
 }
 
 static void print_crossover(const tree_bench *bench) {

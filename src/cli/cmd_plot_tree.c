@@ -325,7 +325,7 @@ static int draw_n(FILE *out, const records *all) {
     return 960;
 }
 
-/* Time per body of every stage; the first opening angle only. */
+/* Time per body of every stage, for the opening angle that is nearest to the usual 0.5. */
 static int draw_time(FILE *out, const records *all) {
     const record *first = first_wanted(all, has_time);
     const char *between = "plot ";
@@ -333,6 +333,11 @@ static int draw_time(FILE *out, const records *all) {
 
     if (first == NULL) {
         return 0;
+    }
+    for (int i = 0; i < all->n; i++) {
+        if (has_time(&all->r[i]) && fabs(all->r[i].theta - 0.5) < fabs(first->theta - 0.5)) {
+            first = &all->r[i];
+        }
     }
     fprintf(out, "$t << EOD\n");
     for (int i = 0; i < all->n; i++) {
