@@ -275,6 +275,8 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
                        (gv_pack)is_far << GV_PACK_FAR | (gv_pack)is_near << GV_PACK_NEAR;
         gv_pack total, before = gv_pack_scan(mine, scratch, &total);
         gv_group_sync();
+        /* read here, between two barriers: a work-item that is a step ahead may set it again */
+        int some_large = large;
         top -= take;
         if (is_far)
             far[n_far + gv_pack_far(before)] = c;
@@ -292,7 +294,7 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
         n_near += gv_pack_near(total);
         did += (uint4)(gv_pack_far(total), gv_pack_near(total), gv_pack_bodies(total), take);
 
-        if (large) {
+        if (some_large) {
             piece[me] = (uint2)(first, leaf_bodies > GV_N_LEAF ? leaf_bodies : 0u);
             gv_group_sync();
             for (uint k = 0; k < GV_THREADS; k++) {

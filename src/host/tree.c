@@ -120,69 +120,46 @@ gravel_status gv_tree_launch(gravel_tree *tree, gv_stage stage, cl_kernel kernel
 /* ---------------------------------------------------------------- programs */
 
 typedef struct gv_kernel_want {
-    const char *file, *options, *name;
+    gv_tree_program program;
+    const char *name;
     cl_kernel *kernel;
 } gv_kernel_want;
 
 static gravel_status make_kernel(gravel_tree *tree, const gv_kernel_want *want)
 {
+    const char *file = tree->plan.program[want->program].file;
     cl_program program;
     cl_int code;
-    gravel_status status = gv_program_get(tree->context, tree->device, want->file, want->options, &program);
+    gravel_status status =
+        gv_program_get(tree->context, tree->device, file, tree->plan.program[want->program].options, &program);
     if (status)
         return status;
     *want->kernel = clCreateKernel(program, want->name, &code);
     if (code)
-        return gv_fail_cl(code, "kernel %s of kernels/%s", want->name, want->file);
+        return gv_fail_cl(code, "kernel %s of kernels/%s", want->name, file);
     return GRAVEL_OK;
 }
 
 static gravel_status make_kernels(gravel_tree *tree)
 {
-    const int cpu = VALUE(SORT_THREADS) == 1, precision = (int)tree->options.precision;
-    const int geometric = tree->options.mac == GRAVEL_TREE_GEOMETRIC;
-    char sort[200], scan[200], build[200], compact[200], keys[200], bounds[200], moments[200], groups[200];
-    char walk[2][400];
-
-    tree->sort_tile = (size_t)VALUE(SORT_THREADS) * (size_t)VALUE(SORT_ITEMS);
-    tree->build_tile = cpu ? 4096 : 1024;
-    tree->compact_tile = cpu ? 4096 : 1024;
-    tree->keys_lanes = cpu ? (size_t)VALUE(LANES) : 1;
-    tree->wide_group = cpu ? 1 : 256;
-    tree->plain_group = cpu ? 16 : 64;
-    snprintf(sort, sizeof sort, "-DGV_THREADS=%d -DGV_ITEMS=%d -DGV_BITS=%d -DGV_KEY_BITS=64", VALUE(SORT_THREADS),
-             VALUE(SORT_ITEMS), VALUE(SORT_BITS));
-    snprintf(scan, sizeof scan, "-DGV_THREADS=%d -DGV_ITEMS=4", (int)tree->wide_group);
-    snprintf(compact, sizeof compact, "-DGV_THREADS=%d -DGV_ITEMS=%d", (int)tree->wide_group,
-             (int)(tree->compact_tile / tree->wide_group));
-    snprintf(bounds, sizeof bounds, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%d", precision, (int)tree->wide_group);
-    snprintf(build, sizeof build, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%d -DGV_ITEMS=%d -DGV_N_LEAF=%d",
-             precision, (int)tree->wide_group, (int)(tree->build_tile / tree->wide_group), VALUE(N_LEAF));
-    snprintf(keys, sizeof keys, "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_CURVE=%d", precision, (int)tree->keys_lanes,
-             VALUE(CURVE));
-    snprintf(moments, sizeof moments, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d", precision, !geometric);
-    snprintf(groups, sizeof groups, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d -DGV_N_GROUP=%d", precision, !geometric,
-             VALUE(N_GROUP));
-    const char *walk_file = gv_tree_walk_options(&tree->config, &tree->options, 0, walk[0], sizeof walk[0]);
-    gv_tree_walk_options(&tree->config, &tree->options, 1, walk[1], sizeof walk[1]);
-
     const gv_kernel_want want[] = {
-        {"lib/reduce.cl", bounds, "gv_reduce_bounds", &tree->bounds},
-        {"lib/sort.cl", sort, "gv_sort_count", &tree->sort_count},
-        {"lib/sort.cl", sort, "gv_sort_scatter", &tree->sort_scatter},
-        {"lib/scan.cl", scan, "gv_scan_rows", &tree->scan_rows},
-        {"lib/compact.cl", compact, "gv_compact_count", &tree->compact_count},
-        {"lib/compact.cl", compact, "gv_compact_write", &tree->compact_write},
-        {"tree/keys.cl", keys, "gv_tree_keys", &tree->keys},
-        {"tree/keys.cl", keys, "gv_tree_gather", &tree->gather},
-        {"tree/build.cl", build, "gv_tree_heads", &tree->heads},
-        {"tree/build.cl", build, "gv_tree_emit", &tree->emit},
-        {"tree/moments.cl", moments, "gv_tree_moments", &tree->moments},
-        {"tree/groups.cl", groups, "gv_tree_groups", &tree->groups},
-        {walk_file, walk[0], "gv_tree_walk", &tree->walk[0]},
-        {walk_file, walk[1], "gv_tree_walk", &tree->walk[1]},
+        {GV_TP_BOUNDS, "gv_reduce_bounds", &tree->bounds},
+        {GV_TP_SORT, "gv_sort_count", &tree->sort_count},
+        {GV_TP_SORT, "gv_sort_scatter", &tree->sort_scatter},
+        {GV_TP_SCAN, "gv_scan_rows", &tree->scan_rows},
+        {GV_TP_COMPACT, "gv_compact_count", &tree->compact_count},
+        {GV_TP_COMPACT, "gv_compact_write", &tree->compact_write},
+        {GV_TP_KEYS, "gv_tree_keys", &tree->keys},
+        {GV_TP_KEYS, "gv_tree_gather", &tree->gather},
+        {GV_TP_BUILD, "gv_tree_heads", &tree->heads},
+        {GV_TP_BUILD, "gv_tree_emit", &tree->emit},
+        {GV_TP_MOMENTS, "gv_tree_moments", &tree->moments},
+        {GV_TP_GROUPS, "gv_tree_groups", &tree->groups},
+        {GV_TP_WALK, "gv_tree_walk", &tree->walk[0]},
+        {GV_TP_WALK_UNSOFTENED, "gv_tree_walk", &tree->walk[1]},
     };
     gravel_status status = GRAVEL_OK;
+    gv_tree_make_plan(&tree->plan, &tree->config, &tree->options);
     for (size_t k = 0; k < sizeof want / sizeof want[0] && !status; k++)
         status = make_kernel(tree, &want[k]);
     return status;
@@ -226,21 +203,41 @@ static gravel_status check_options(const gravel_context *context, const gravel_t
     return GRAVEL_OK;
 }
 
-static gravel_status choose_configuration(gravel_tree *tree)
+/* The configuration for n bodies: profile or default, and on top of it what the caller named. */
+static gravel_status choose_configuration(const gravel_tree *tree, size_t n, gv_config *config, gravel_origin *origin)
 {
-    gravel_status status = gv_profile_choose(tree->context, tree->device, &gv_tree_space, &tree->variant, 1000000,
-                                             1000000, &tree->config, &tree->origin);
-    if (status || !tree->options.configuration)
+    gravel_status status = gv_profile_choose(tree->context, tree->device, &gv_tree_space, &tree->variant, n, n, config,
+                                             origin);
+    if (status || !tree->named)
         return status;
-    status = gv_space_parse(&gv_tree_space, tree->options.configuration, &tree->config);
+    status = gv_space_parse(&gv_tree_space, tree->named, config);
     if (status)
         return status;
-    tree->origin = GRAVEL_ORIGIN_CALLER;
-    const char *reason = gv_space_can_run(&gv_tree_space, &tree->config, &tree->variant, &tree->limits);
+    *origin = GRAVEL_ORIGIN_CALLER;
+    const char *reason = gv_space_can_run(&gv_tree_space, config, &tree->variant, &tree->limits);
     if (reason)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "the tree configuration '%s' cannot run on %s: %s",
-                       tree->options.configuration, tree->limits.info.name, reason);
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the tree configuration '%s' cannot run on %s (groups of at most %d work-items, %.0f kB of local "
+                       "memory): %s",
+                       tree->named, tree->limits.info.name, tree->limits.info.max_group,
+                       (double)tree->limits.info.local_memory / 1024, reason);
     return GRAVEL_OK;
+}
+
+gravel_status gv_tree_configure(gravel_tree *tree, size_t n)
+{
+    gv_config config;
+    gravel_status status = choose_configuration(tree, n, &config, &tree->origin);
+    if (status)
+        return status;
+    if (tree->bounds && memcmp(config.value, tree->config.value, GV_TT_COUNT * sizeof config.value[0]) == 0)
+        return GRAVEL_OK;
+    drop_kernels(tree);
+    tree->config = config;
+    status = make_kernels(tree);
+    if (status)
+        drop_kernels(tree);
+    return status;
 }
 
 gravel_status gravel_tree_create(gravel_tree **tree_out, gravel_context *context, const gravel_tree_options *options)
@@ -268,10 +265,20 @@ gravel_status gravel_tree_create(gravel_tree **tree_out, gravel_context *context
     tree->limits = (gv_limits){device->info, device->fast_fma, device->has_ptx_asm, device->has_rsqrt14,
                                device->has_rsqrt12};
     gv_variant_set(&tree->variant, 2, options->precision, 0);
-    status = choose_configuration(tree);
-    if (!status)
-        status = make_kernels(tree);
     tree->options.configuration = NULL; /* the caller's text need not live on */
+    if (options->configuration) {
+        const size_t size = strlen(options->configuration) + 1;
+        tree->named = malloc(size);
+        if (tree->named)
+            memcpy(tree->named, options->configuration, size);
+        else
+            status = gv_fail(GRAVEL_ERR_MEMORY, "no host memory for a tree");
+    }
+    /* a named configuration is tried at once; else gravel_tree_write knows better for how many bodies it is */
+    if (!status && tree->named)
+        status = gv_tree_configure(tree, GV_TREE_USUAL_BODIES);
+    else if (!status)
+        status = choose_configuration(tree, GV_TREE_USUAL_BODIES, &tree->config, &tree->origin);
     if (status) {
         gravel_tree_release(tree);
         return status;
@@ -299,6 +306,7 @@ void gravel_tree_release(gravel_tree *tree)
     drop_event(&tree->levels_event);
     drop_kernels(tree);
     free(tree->active);
+    free(tree->named);
     free(tree);
 }
 

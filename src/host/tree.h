@@ -7,6 +7,7 @@
 #include "host/tree_plan.h"
 
 enum { GV_TREE_LEVELS = 22, GV_TREE_CELL_VECTORS = 4, GV_TREE_GROUP_VECTORS = 3 };
+enum { GV_TREE_USUAL_BODIES = 1000000 }; /* before the bodies are known */
 
 typedef enum gv_stage {
     GV_STAGE_KEYS,
@@ -42,12 +43,13 @@ struct gravel_tree {
     gv_variant variant;
     gv_limits limits;
     gv_config config;
+    char *named; /* the caller's configuration, or NULL */
     gravel_origin origin;
     size_t scalar; /* bytes of one scalar on the device */
 
     cl_kernel bounds, keys, gather, sort_count, sort_scatter, scan_rows, heads, emit, moments, groups;
     cl_kernel compact_count, compact_write, walk[2]; /* walk: softened, unsoftened */
-    size_t sort_tile, build_tile, compact_tile, keys_lanes, wide_group, plain_group;
+    gv_tree_plan plan;
 
     /* box units: device position = (user's - origin) / length, mass = user's / mass_unit */
     double origin_at[3], length, mass_unit;
@@ -77,6 +79,8 @@ typedef struct gv_arg {
 #define GV_ARG(x) ((gv_arg){sizeof(x), &(x)})
 
 /* tree.c */
+/* Kernels of the configuration for n bodies; what was built before must be built anew. */
+gravel_status gv_tree_configure(gravel_tree *tree, size_t n);
 gravel_status gv_tree_reserve(gravel_tree *tree, gv_buffer *buffer, size_t size, const char *what);
 /* Sets all arguments and starts `groups` work-groups of `group` work-items; the event goes to the stage. */
 gravel_status gv_tree_launch(gravel_tree *tree, gv_stage stage, cl_kernel kernel, size_t groups, size_t group,

@@ -96,8 +96,13 @@ gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
                            k, bodies->mass[k]);
         most = fmax(most, bodies->mass[k]);
     }
-    tree->n = bodies->count;
+    tree->n = 0;
     tree->built = tree->moved = tree->has_last = 0;
+    tree->sinks_are = GV_SINKS_NONE;
+    status = gv_tree_configure(tree, bodies->count);
+    if (status)
+        return status;
+    tree->n = bodies->count;
     choose_box(tree, &bodies->pos, bodies->count);
     tree->mass_unit = power_above(most);
     status = gv_tree_reserve(tree, &tree->body, tree->n * 4 * tree->scalar, "bodies");

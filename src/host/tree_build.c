@@ -13,8 +13,8 @@ static size_t parts(size_t n, size_t size)
 /* lo, hi of the bodies into bounds_out */
 static gravel_status find_bounds(gravel_tree *tree)
 {
-    const size_t most = tree->wide_group == 1 ? 64 : 256;
-    size_t groups = parts(tree->n, tree->wide_group * 16);
+    const size_t most = tree->plan.wide_group == 1 ? 64 : 256;
+    size_t groups = parts(tree->n, tree->plan.wide_group * 16);
     if (groups > most)
         groups = most;
     gravel_status status = gv_tree_reserve(tree, &tree->bounds_part, most * 8 * tree->scalar, "bounds");
@@ -26,16 +26,16 @@ static gravel_status find_bounds(gravel_tree *tree)
     const cl_int no = 0, yes = 1;
     const gv_arg first[] = {GV_ARG(tree->body.mem), GV_ARG(n), GV_ARG(no), GV_ARG(tree->bounds_part.mem)};
     const gv_arg second[] = {GV_ARG(tree->bounds_part.mem), GV_ARG(n_parts), GV_ARG(yes), GV_ARG(tree->bounds_out.mem)};
-    status = gv_tree_launch(tree, GV_STAGE_KEYS, tree->bounds, groups, tree->wide_group, 4, first);
+    status = gv_tree_launch(tree, GV_STAGE_KEYS, tree->bounds, groups, tree->plan.wide_group, 4, first);
     if (!status)
-        status = gv_tree_launch(tree, GV_STAGE_KEYS, tree->bounds, 1, tree->wide_group, 4, second);
+        status = gv_tree_launch(tree, GV_STAGE_KEYS, tree->bounds, 1, tree->plan.wide_group, 4, second);
     return status;
 }
 
 static gravel_status sort_pass(gravel_tree *tree, gv_order *order, size_t n_keys, cl_uint shift, int from,
                                gv_stage stage)
 {
-    const size_t tiles = parts(n_keys, tree->sort_tile), digits = (size_t)1 << VALUE(SORT_BITS);
+    const size_t tiles = parts(n_keys, tree->plan.sort_tile), digits = (size_t)1 << VALUE(SORT_BITS);
     const cl_uint n = (cl_uint)n_keys, length = (cl_uint)tiles;
     const size_t group = (size_t)VALUE(SORT_THREADS);
     const gv_arg count[] = {GV_ARG(order->key[from].mem), GV_ARG(n), GV_ARG(shift), GV_ARG(order->table.mem)};
@@ -45,7 +45,7 @@ static gravel_status sort_pass(gravel_tree *tree, gv_order *order, size_t n_keys
                               GV_ARG(order->key[!from].mem), GV_ARG(order->index[!from].mem)};
     gravel_status status = gv_tree_launch(tree, stage, tree->sort_count, tiles, group, 4, count);
     if (!status)
-        status = gv_tree_launch(tree, stage, tree->scan_rows, digits, tree->wide_group, 3, scan);
+        status = gv_tree_launch(tree, stage, tree->scan_rows, digits, tree->plan.wide_group, 3, scan);
     if (!status)
         status = gv_tree_launch(tree, stage, tree->sort_scatter, tiles, group, 8, scatter);
     return status;
@@ -54,7 +54,7 @@ static gravel_status sort_pass(gravel_tree *tree, gv_order *order, size_t n_keys
 gravel_status gv_tree_order(gravel_tree *tree, gv_order *order, cl_mem points, size_t n_points, gv_stage keys,
                             gv_stage sort)
 {
-    const size_t digits = (size_t)1 << VALUE(SORT_BITS), tiles = parts(n_points, tree->sort_tile);
+    const size_t digits = (size_t)1 << VALUE(SORT_BITS), tiles = parts(n_points, tree->plan.sort_tile);
     gravel_status status = GRAVEL_OK;
     for (int k = 0; k < 2 && !status; k++) {
         status = gv_tree_reserve(tree, &order->key[k], n_points * 8, "keys");
@@ -70,8 +70,8 @@ gravel_status gv_tree_order(gravel_tree *tree, gv_order *order, cl_mem points, s
     const cl_uint n = (cl_uint)n_points;
     const gv_arg arg[] = {GV_ARG(points), GV_ARG(n), GV_ARG(tree->bounds_out.mem), GV_ARG(order->key[0].mem),
                           GV_ARG(order->index[0].mem)};
-    status = gv_tree_launch(tree, keys, tree->keys, parts(n_points, tree->keys_lanes * tree->plain_group),
-                            tree->plain_group, 5, arg);
+    status = gv_tree_launch(tree, keys, tree->keys, parts(n_points, tree->plan.keys_lanes * tree->plan.plain_group),
+                            tree->plan.plain_group, 5, arg);
     order->sorted = 0;
     for (int shift = 0; shift < 63 && !status; shift += VALUE(SORT_BITS)) {
         status = sort_pass(tree, order, n_points, (cl_uint)shift, order->sorted, sort);
@@ -88,7 +88,7 @@ static gravel_status gather(gravel_tree *tree)
         return status;
     const gv_arg arg[] = {GV_ARG(tree->body.mem), GV_ARG(tree->order.index[tree->order.sorted].mem), GV_ARG(n),
                           GV_ARG(tree->body_sorted.mem)};
-    return gv_tree_launch(tree, GV_STAGE_SORT, tree->gather, parts(tree->n, tree->plain_group), tree->plain_group, 4,
+    return gv_tree_launch(tree, GV_STAGE_SORT, tree->gather, parts(tree->n, tree->plan.plain_group), tree->plan.plain_group, 4,
                           arg);
 }
 
@@ -105,18 +105,18 @@ static gravel_status reserve_cells(gravel_tree *tree, size_t capacity)
 
 static gravel_status emit_cells(gravel_tree *tree)
 {
-    const size_t tiles = parts(tree->n, tree->build_tile);
+    const size_t tiles = parts(tree->n, tree->plan.build_tile);
     const cl_uint n = (cl_uint)tree->n, length = (cl_uint)tiles, capacity = (cl_uint)tree->cell_capacity;
     cl_mem key = tree->order.key[tree->order.sorted].mem;
     const gv_arg heads[] = {GV_ARG(key), GV_ARG(n), GV_ARG(tree->head.mem), GV_ARG(tree->table.mem)};
     const gv_arg scan[] = {GV_ARG(tree->table.mem), GV_ARG(length), GV_ARG(tree->level_total.mem)};
     const gv_arg emit[] = {GV_ARG(tree->head.mem),        GV_ARG(n),        GV_ARG(tree->table.mem),
                            GV_ARG(tree->level_total.mem), GV_ARG(capacity), GV_ARG(tree->link.mem)};
-    gravel_status status = gv_tree_launch(tree, GV_STAGE_BUILD, tree->heads, tiles, tree->wide_group, 4, heads);
+    gravel_status status = gv_tree_launch(tree, GV_STAGE_BUILD, tree->heads, tiles, tree->plan.wide_group, 4, heads);
     if (!status)
-        status = gv_tree_launch(tree, GV_STAGE_BUILD, tree->scan_rows, GV_TREE_LEVELS, tree->wide_group, 3, scan);
+        status = gv_tree_launch(tree, GV_STAGE_BUILD, tree->scan_rows, GV_TREE_LEVELS, tree->plan.wide_group, 3, scan);
     if (!status)
-        status = gv_tree_launch(tree, GV_STAGE_BUILD, tree->emit, tiles, tree->wide_group, 6, emit);
+        status = gv_tree_launch(tree, GV_STAGE_BUILD, tree->emit, tiles, tree->plan.wide_group, 6, emit);
     if (status)
         return status;
     if (tree->levels_event)
@@ -130,10 +130,10 @@ static gravel_status emit_cells(gravel_tree *tree)
 gravel_status gv_tree_moments(gravel_tree *tree)
 {
     const cl_uint capacity = (cl_uint)tree->cell_capacity;
-    const size_t group = tree->plain_group, compute_units = (size_t)tree->limits.info.compute_units;
+    const size_t group = tree->plan.plain_group, compute_units = (size_t)tree->limits.info.compute_units;
     /* a level has at most one cell per body; beyond that, work-items take several */
     size_t groups = parts(tree->n, group);
-    const size_t most = compute_units * (tree->wide_group == 1 ? 4 : 32);
+    const size_t most = compute_units * (tree->plan.wide_group == 1 ? 4 : 32);
     if (groups > most)
         groups = most;
     double hold;
@@ -152,7 +152,7 @@ gravel_status gv_tree_moments(gravel_tree *tree)
 
 gravel_status gv_tree_build(gravel_tree *tree)
 {
-    const size_t tiles = parts(tree->n, tree->build_tile);
+    const size_t tiles = parts(tree->n, tree->plan.build_tile);
     for (int k = GV_STAGE_KEYS; k <= GV_STAGE_MOMENTS; k++)
         gv_tree_clear_stage(tree, (gv_stage)k);
     gravel_status status = find_bounds(tree);

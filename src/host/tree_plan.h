@@ -29,9 +29,32 @@ enum {
 
 /* Bytes of local memory that walk_group.cl takes. */
 size_t gv_tree_local_bytes(const gv_config *config, gravel_precision precision);
-/* "-D..." of kernels/tree/walk_*.cl; returns the file to build */
-const char *gv_tree_walk_options(const gv_config *config, const gravel_tree_options *options, int unsoftened,
-                                 char *text, size_t size);
+
+/* what is compiled for a tree */
+typedef enum gv_tree_program {
+    GV_TP_BOUNDS,
+    GV_TP_SORT,
+    GV_TP_SCAN,
+    GV_TP_COMPACT,
+    GV_TP_KEYS,
+    GV_TP_BUILD,
+    GV_TP_MOMENTS,
+    GV_TP_GROUPS,
+    GV_TP_WALK,
+    GV_TP_WALK_UNSOFTENED,
+    GV_TP_COUNT
+} gv_tree_program;
+
+typedef struct gv_tree_plan {
+    struct {
+        const char *file;
+        char options[400]; /* "-D..." */
+    } program[GV_TP_COUNT];
+    /* elements of one work-group; work-items of a group where groups work together, and where they do not */
+    size_t sort_tile, build_tile, compact_tile, keys_lanes, wide_group, plain_group;
+} gv_tree_plan;
+
+void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options);
 /* tolerances of the criteria (doc/tree.md) */
 double gv_tree_tau(const gravel_tree_options *options);
 double gv_tree_tau_local(const gravel_tree_options *options);

@@ -190,28 +190,3 @@ static void built_in(gv_config *config, const gv_variant *variant, const gv_limi
 const gv_space gv_tree_space = {
     "tree", GV_TT_COUNT, tunables, sizeof constraints / sizeof constraints[0], constraints, built_in,
 };
-
-const char *gv_tree_walk_options(const gv_config *config, const gravel_tree_options *options, int unsoftened,
-                                 char *text, size_t size)
-{
-    const int threads = VALUE(THREADS), n = VALUE(N_GROUP), split = VALUE(SPLIT);
-    snprintf(text, size,
-             "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_RSQRT=%d -DGV_THREADS=%d -DGV_SPLIT=%d -DGV_SINKS_PER_ITEM=%d "
-             "-DGV_N_GROUP=%d -DGV_N_LEAF=%d -DGV_TILE=%d -DGV_STACK=%d -DGV_UNSOFTENED=%d -DGV_MOMENTS=%d "
-             "-DGV_SPLINE=%d",
-             (int)options->precision, VALUE(LANES), VALUE(RSQRT), threads, split, threads > 1 ? n * split / threads : 1,
-             n, VALUE(N_LEAF), VALUE(TILE), VALUE(STACK), unsoftened, options->moments,
-             options->softening == GRAVEL_SPLINE);
-    return threads > 1 ? "tree/walk_group.cl" : "tree/walk_lanes.cl";
-}
-
-/* Fits to measured errors of Plummer spheres: doc/tree.md */
-double gv_tree_tau(const gravel_tree_options *options)
-{
-    return 3e-4 * pow(options->theta / 0.5, 6.0);
-}
-
-double gv_tree_tau_local(const gravel_tree_options *options)
-{
-    return 1.2e-5 * pow(options->theta / 0.5, 4.0);
-}

@@ -57,8 +57,8 @@ static gravel_status walk_groups(gravel_tree *tree, const gv_sink_set *sinks, do
                            GV_ARG(sinks->list),    GV_ARG(sinks->index),          GV_ARG(sinks->own),
                            GV_ARG(tree->group.mem), soft,                         GV_ARG(sinks->out),
                            GV_ARG(tree->counts.mem)};
-    status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->groups, parts(tree->n_groups, tree->plain_group),
-                            tree->plain_group, 10, groups);
+    status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->groups, parts(tree->n_groups, tree->plan.plain_group),
+                            tree->plan.plain_group, 10, groups);
     if (!status)
         status = gv_tree_launch(tree, GV_STAGE_WALK, tree->walk[unsoftened], tree->n_groups, (size_t)VALUE(THREADS), 10,
                                 walk);
@@ -148,7 +148,7 @@ gravel_status gravel_tree_forces(gravel_tree *tree, double eps, const gravel_for
 /* The bodies of `address` in key order, as places among the sorted bodies. */
 static gravel_status list_active(gravel_tree *tree, const uint32_t *address, size_t count)
 {
-    const size_t tiles = parts(tree->n, tree->compact_tile);
+    const size_t tiles = parts(tree->n, tree->plan.compact_tile);
     gravel_status status = gv_tree_reserve(tree, &tree->flag, tree->n, "flags of active bodies");
     if (!status)
         status = gv_tree_reserve(tree, &tree->list, count * 4, "list of active bodies");
@@ -183,11 +183,11 @@ static gravel_status list_active(gravel_tree *tree, const uint32_t *address, siz
     const gv_arg scan[] = {GV_ARG(tree->count_table.mem), GV_ARG(length), GV_ARG(tree->count_total.mem)};
     const gv_arg write[] = {GV_ARG(tree->flag.mem), GV_ARG(at), GV_ARG(n), GV_ARG(tree->count_table.mem),
                             GV_ARG(tree->list.mem)};
-    status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->compact_count, tiles, tree->wide_group, 4, first);
+    status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->compact_count, tiles, tree->plan.wide_group, 4, first);
     if (!status)
-        status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->scan_rows, 1, tree->wide_group, 3, scan);
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->scan_rows, 1, tree->plan.wide_group, 3, scan);
     if (!status)
-        status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->compact_write, tiles, tree->wide_group, 5, write);
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->compact_write, tiles, tree->plan.wide_group, 5, write);
     return status;
 }
 
