@@ -116,7 +116,8 @@ static void test_impossible_candidate(void **unused) {
 /* ---------------------------------------------------------------- sabotage */
 
 static void copy_kernels(const char *to) {
-    char *from = gv_path_join(gv_env("GRAVEL_SOURCE_DIR"), "kernels"), *command = gv_format("cp -r '%s' '%s'", from, to);
+    char *from = gv_path_join(gv_env("GRAVEL_SOURCE_DIR"), "kernels");
+    char *command = gv_format("cp -r '%s' '%s'", from, to);
 
     assert_int_equal(system(command), 0);
     free(command);
@@ -138,8 +139,8 @@ static void replace(const char *folder, const char *file, const char *what, cons
     free(path);
 }
 
-/* Groups of 128 open too few cells: fast, and wrong by little more than they should be, which only the comparison with the
- * built-in configuration shows.  Groups of 256 do not compile. */
+/* Groups of 128 open too few cells: fast, and wrong by little more than they should be, which only the comparison with
+ * the built-in configuration shows.  Groups of 256 do not compile. */
 static void test_sabotage_is_caught(void **unused) {
     static const char *const spoilt = "#if GV_N_GROUP == 128\n    a *= GV_R(6.0);\n#elif GV_N_GROUP == 256\n"
                                       "#error sabotage\n#endif\n    a = fmax(a, GV_R(1e-25));";

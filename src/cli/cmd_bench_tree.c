@@ -492,7 +492,8 @@ static const gv_opt opts_table[] = {
     {.name = "distribution",
      .kind = GV_OPT_FLAG,
      .offset = offsetof(tree_options, distribution),
-     .help = "errors in full: part of the bodies above each of 91\nerrors from 1e-9 to 1, into the JSON, for 'gravel plot tree'"},
+     .help = "errors in full: part of the bodies above each of 91\n"
+             "errors from 1e-9 to 1, for 'gravel plot tree'"},
     {.name = "crossover",
      .kind = GV_OPT_FLAG,
      .offset = offsetof(tree_options, crossover),
@@ -522,8 +523,8 @@ const gv_command gv_cmd_bench_tree = {
     .summary = "the tree code, stage by stage, with its errors",
     .synopsis = "[-n LIST] [--theta LIST] [--mac NAME] [--model NAME] [options]",
     .about = "For each size and opening angle: device time of every stage of one force evaluation (keys, sort, build,\n"
-             "moments, groups, walk), interactions per body, errors against direct summation in dp (of all bodies up to\n"
-             "131072, else of 16384), and the pairs that the direct kernel does in that time, measured beside it.",
+             "moments, groups, walk), interactions per body, errors against direct summation in dp (of all bodies up\n"
+             "to 131072, else of 16384), and the pairs that the direct kernel does in that time, measured beside it.",
     .opts = opts_table,
     .examples = "gravel bench tree -n 1M --theta 0.3,0.5,0.75\n"
                 "gravel bench tree -n 128k,1M,4M --no-errors\n"

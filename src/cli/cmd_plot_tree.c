@@ -389,7 +389,8 @@ static int draw_crossover(FILE *out, const records *all) {
     snprintf(what, sizeof what, "tree (theta %g) and direct summation", r->theta);
     put_title(out, "set title", r, what);
     fprintf(out, "set datafile missing 'nan'\nset logscale xy\nset format xy '10^{%%T}'\nset grid\nset xlabel 'N'\n"
-                 "set ylabel 'device time / ms'\nset key top left Left reverse\nset offsets graph 0.05, graph 0.05, 0, 0\n");
+                 "set ylabel 'device time / ms'\nset key top left Left reverse\n"
+                 "set offsets graph 0.05, graph 0.05, 0, 0\n");
     if (isfinite(r->crossover_dp)) {
         fprintf(out, "set arrow from %g, graph 0 to %g, graph 1 nohead dt 2 lc rgb 'gray40'\n"
                      "set label 'N = %.0f' at %g, graph 0.04 offset 0.5,0\n",

@@ -97,7 +97,8 @@ static void to_front(plan *made, int at, double weight) {
 
 /* N bodies that feel one another: one question per bucket of sources, the middle one searched at length first. */
 static void make_square_plan(const gv_tune_options *options, const gv_limits *limits, plan *made) {
-    static const size_t gpu[GV_SOURCE_BUCKETS] = {8192, 131072, 1048576}, cpu[GV_SOURCE_BUCKETS] = {8192, 65536, 262144};
+    static const size_t gpu[GV_SOURCE_BUCKETS] = {8192, 131072, 1048576};
+    static const size_t cpu[GV_SOURCE_BUCKETS] = {8192, 65536, 262144};
     const size_t *sizes = options->n_sources > 0                        ? options->sources
                           : limits->info.type == GRAVEL_DEVICE_CPU ? cpu
                                                                     : gpu;

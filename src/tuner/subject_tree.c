@@ -3,8 +3,9 @@
  * All candidates are asked for the same thing: theta 0.5, criterion `relative`, quadrupoles.  A candidate must keep the
  * error of the built-in configuration on the same bodies: median within 1.1 times and 99 % within 1.2 times its own,
  * measured against direct sums for sampled bodies.  (The factors are what other groups and leaves change by chance; more
- * would let the tuner buy speed with error.)  Every other body must agree with the built-in configuration.  Besides: outputs
- * poisoned with NaN, canaries behind them, masses scaled anew by a random factor, the same bits the second time. */
+ * would let the tuner buy speed with error.)  Every other body must agree with the built-in configuration.  Besides:
+ * outputs poisoned with NaN, canaries behind them, masses scaled anew by a random factor, the same bits the second
+ * time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,7 +194,7 @@ static gravel_status exact_forces(trial *t) {
     return status;
 }
 
-/* Exact forces, and the built-in configuration's results.  Where that does not run, the fixed limits are all there is. */
+/* Exact forces, and the built-in configuration's results.  Where that does not run, only the fixed limits count. */
 static gravel_status learn_baseline(trial *t, gravel_context *context) {
     baseline *b = &t->s->base;
     const gv_device *device = &context->device[0];
@@ -297,8 +298,8 @@ static int check_forces(trial *t, gv_outcome *outcome) {
     }
     find_errors(t);
     if (!(t->found.p50 <= p50) || !(t->found.p99 <= p99)) {
-        snprintf(text, sizeof text, "errors of %.3g (median, at most %.3g) and %.3g (99 %%, at most %.3g)", t->found.p50,
-                 p50, t->found.p99, p99);
+        snprintf(text, sizeof text, "errors of %.3g (median, at most %.3g) and %.3g (99 %%, at most %.3g)",
+                 t->found.p50, p50, t->found.p99, p99);
         return wrong(outcome, t->found.p99, text);
     }
     return check_all_bodies(t, outcome);
