@@ -34,6 +34,23 @@ static size_t divide_up(size_t value, size_t by)
     return (value + by - 1) / by;
 }
 
+/* Groups run in turns of `wanted`; the last turn is seldom full.  The fewest blocks along the sources that keep within
+ * 5 % of the best use of all turns: 86 groups of sinks on 132 places leave a third idle, 3 x 86 in two turns 2 %. */
+static size_t even_blocks(size_t wanted, size_t sink_groups)
+{
+    const size_t least = wanted / sink_groups > 0 ? wanted / sink_groups : 1;
+    double use[8], best = 0;
+    for (size_t k = 0; k < 8; ++k) {
+        const size_t groups = (least + k) * sink_groups;
+        use[k] = (double)groups / (double)round_up(groups, wanted);
+        best = use[k] > best ? use[k] : best;
+    }
+    for (size_t k = 0; k < 8; ++k)
+        if (use[k] >= 0.95 * best)
+            return least + k;
+    return least;
+}
+
 int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_variant *variant, int compute_units,
                         size_t sinks, size_t sources, size_t list_capacity, size_t list_bytes)
 {
@@ -47,7 +64,7 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
 
     /* as many groups as wanted, but no part without work */
     const size_t wanted = (size_t)config->value[GV_T_BLOCKS_PER_CU] * (size_t)compute_units;
-    size_t blocks = wanted / plan->sink_groups;
+    size_t blocks = even_blocks(wanted, plan->sink_groups);
     if (variant->features & GV_DIRECT_LISTS && list_capacity > 0) {
         /* one division after the other: the product could overflow */
         const size_t most = list_bytes / sizeof(uint32_t) / (list_capacity + 1) / split / plan->stride;

@@ -72,7 +72,9 @@ static void rank(match *m, const gv_profile_device *device, const gv_profile_dev
     m->rank[0] = (double)m->origin;
     m->rank[1] = log_distance(device->simd_width_float, wanted->simd_width_float);
     m->rank[2] = log_distance(device->compute_units, wanted->compute_units);
-    m->rank[3] = bits(entry->features ^ question->variant->features);
+    /* a search of any kind has more in common with another one than with none */
+    m->rank[3] = bits(entry->features ^ question->variant->features) +
+                 0.5 * ((entry->features == 0) != (question->variant->features == 0));
     m->rank[4] = abs(entry->source_bucket - gv_source_bucket(question->sources));
     m->rank[5] = strcmp(entry->kernel_version, question->kernel_version) != 0;
     m->rank[6] = !same_key(entry->driver, question->limits->info.driver);
