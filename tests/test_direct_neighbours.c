@@ -152,20 +152,24 @@ static void ties_everywhere(void **state)
         assert_int_equal(got.nearest[2], 0);
         assert_true(got.distance[0] == 4 && got.distance[1] == 4 && got.distance[2] == 4);
         results_free(&got);
-        /* a nearer pair late, once in each of several parts */
-        for (size_t at = 17; at < MANY; at += 571) {
-            b.d[0][at % 3][at] *= 0.5;
-            b.d[0][(at + 1) % 3][at + 1] *= 0.5;
-            direct_write(d, &b, at, 2);
+        /* a nearer pair: in one part, in two rows of a group, in two groups; neither in the first */
+        static const size_t apart[] = {1, 16, 47, 130, 411, 1500};
+        for (size_t at = 17, n = 0; at + 1500 < MANY; at += 37, ++n) {
+            const size_t pair[2] = {at, at + apart[n % 6]};
+            for (int e = 0; e < 2; ++e) {
+                b.d[0][pair[e] % 3][pair[e]] *= 0.5;
+                direct_write(d, &b, pair[e], 1);
+            }
             results near = direct_run(d, &in, 0, 0);
             for (size_t i = 0; i < 3; ++i) {
                 assert_int_equal(near.nearest[i], at);
                 assert_true(near.distance[i] == 2);
             }
             results_free(&near);
-            b.d[0][at % 3][at] *= 2;
-            b.d[0][(at + 1) % 3][at + 1] *= 2;
-            direct_write(d, &b, at, 2);
+            for (int e = 0; e < 2; ++e) {
+                b.d[0][pair[e] % 3][pair[e]] *= 2;
+                direct_write(d, &b, pair[e], 1);
+            }
         }
         gravel_direct_release(d);
     }
