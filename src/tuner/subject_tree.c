@@ -1,11 +1,11 @@
 /* The tree as a subject: forces on all of N bodies of a Plummer-like pool, built and walked anew each time.
  *
  * All candidates are asked for the same thing: theta 0.5, criterion `relative`, quadrupoles.  A candidate must keep the
- * error of the built-in configuration on the same bodies: median within 1.1 times and 99 % within 1.2 times its own,
- * measured against direct sums for sampled bodies.  (The factors are what other groups and leaves change by chance; more
- * would let the tuner buy speed with error.)  Every other body must agree with the built-in configuration.  Besides:
- * outputs poisoned with NaN, canaries behind them, masses scaled anew by a random factor, the same bits the second
- * time. */
+ * error of the built-in configuration on the same bodies: median within 1.1 times and 99 % within 1.25 times its own,
+ * measured against direct sums for sampled bodies.  (Of the samples 20 to 40 lie above their 99 %, so its noise is a
+ * tenth.  Larger factors would let the tuner buy speed with error.)  Every other body must agree with the built-in
+ * configuration.  Besides: outputs poisoned with NaN, canaries behind them, masses scaled anew by a random factor, the
+ * same bits the second time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "tuner/subject.h"
 #include "tuner/timing.h"
 
-enum { PLANES = 4, MOST_SAMPLES = 2048, FEWEST_SAMPLES = 512 };
+enum { PLANES = 4, MOST_SAMPLES = 4096, FEWEST_SAMPLES = 2048 };
 static const double softening = 0x1p-7;
 static const double canary = -1.2345678901234567e+89;
 /* errors of theta 0.5 that no configuration may exceed, and errors so small that they are never too large */
@@ -154,7 +154,7 @@ static void find_errors(trial *t) {
 static gravel_status exact_forces(trial *t) {
     baseline *b = &t->s->base;
     gv_pool *p = &t->s->pool;
-    const double wanted = 1e9 / (double)t->n;
+    const double wanted = 1e9 / (double)t->n; /* pairs that the reference does in a second or two */
     double *at[3];
     int32_t *id;
     gravel_status status = GRAVEL_OK;
@@ -232,7 +232,7 @@ static gravel_status learn_baseline(trial *t, gravel_context *context) {
     }
     if (status != GRAVEL_OK || !(b->found.p50 <= most_p50) || !(b->found.p99 <= most_p99) || !isfinite(b->mean)) {
         b->mean = 0; /* no comparison body by body */
-        b->found = (errors){most_p50 / 1.1, most_p99 / 1.2, 0.1};
+        b->found = (errors){most_p50 / 1.1, most_p99 / 1.25, 0.1};
     }
     gravel_tree_release(t->tree);
     t->tree = NULL;
@@ -290,7 +290,7 @@ static int check_all_bodies(const trial *t, gv_outcome *outcome) {
 static int check_forces(trial *t, gv_outcome *outcome) {
     const errors *base = &t->s->base.found;
     const double p50 = fmax(fmin(1.1 * base->p50, most_p50), least_p50);
-    const double p99 = fmax(fmin(1.2 * base->p99, most_p99), least_p99);
+    const double p99 = fmax(fmin(1.25 * base->p99, most_p99), least_p99);
     char text[160];
 
     if (!check_written(t, outcome)) {
