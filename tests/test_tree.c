@@ -389,9 +389,11 @@ static void test_against_reference(void **state)
     assert_true(a && address);
     for (uint32_t i = 0; i < n; i++)
         address[i] = i;
-    const gv_ref_walk_options options = {.mac = GV_REF_RELATIVE, .theta = 0.5, .tau = gv_tree_tau(&tree->options),
-                                         .tau_local = gv_tree_tau_local(&tree->options),
-                                         .n_group = tree->config.value[GV_TT_N_GROUP], .moments = 2, .expand = 1,
+    const gv_ref_walk_options options = {.mac = GV_REF_RELATIVE, .theta = 0.5, .n_group = tree->config.value[GV_TT_N_GROUP],
+                                         .tau = gv_tree_tau(&tree->options, tree->config.value[GV_TT_N_GROUP]),
+                                         .tau_local = gv_tree_tau_local(&tree->options,
+                                                                        tree->config.value[GV_TT_N_GROUP]),
+                                         .moments = 2, .expand = 1,
                                          .eps = 0.02, .rounding = 6e-8};
     const gv_ref_sinks sinks = {.n = n, .x = c.x[0], .y = c.x[1], .z = c.x[2], .address = address};
     const gv_ref_walk_result out = {.ax = a, .ay = a + n, .az = a + 2 * n, .pot = a + 3 * n, .far_cells = count,

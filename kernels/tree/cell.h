@@ -11,6 +11,7 @@
  *      first    first child, or the leaf's first body       info   GV_LEAF | bodies, or the number of children
  *   2  qxx, qxy, qxz, qyy
  *   3  qyz, qzz   half second moments about the centre of mass, trace kept   bmax   distance of the farthest body
+ *      n          number of bodies
  * A cell may act as a whole on a group if the squared distance of the group's box exceeds k * group's factor and b.
  *
  * A group is GV_GROUP_WORDS vectors of four:

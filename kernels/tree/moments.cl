@@ -75,7 +75,7 @@ __kernel void gv_tree_moments(__global const gv_scalar4 *body, __global const ui
         gv_scalar m = sum.w;
         gv_scalar4 z = m > 0 ? origin + sum / m : GV_R(0.5) * (box.lo + box.hi);
 
-        gv_scalar xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0, bmax = 0;
+        gv_scalar xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0, bmax = 0, bodies = leaf ? count : 0;
         for (uint k = first; k < first + count; k++) {
             gv_scalar4 p = leaf ? body[k] : cell[GV_CELL * k], d = p - z;
             gv_scalar half_m = GV_R(0.5) * p.w, reach = sqrt(d.x * d.x + d.y * d.y + d.z * d.z);
@@ -83,6 +83,7 @@ __kernel void gv_tree_moments(__global const gv_scalar4 *body, __global const ui
                 gv_scalar4 q = cell[GV_CELL * k + 2], r = cell[GV_CELL * k + 3];
                 xx += q.x, xy += q.y, xz += q.z, yy += q.w, yz += r.x, zz += r.y;
                 reach += r.z;
+                bodies += r.w;
             }
             xx += half_m * d.x * d.x;
             xy += half_m * d.x * d.y;
@@ -99,7 +100,7 @@ __kernel void gv_tree_moments(__global const gv_scalar4 *body, __global const ui
         cell[GV_CELL * c] = (gv_scalar4)(z.xyz, m);
         cell[GV_CELL * c + 1] = (gv_scalar4)(open, bmax * bmax * GV_R(1.5625), gv_hold(first), gv_hold(info));
         cell[GV_CELL * c + 2] = (gv_scalar4)(xx, xy, xz, yy);
-        cell[GV_CELL * c + 3] = (gv_scalar4)(yz, zz, bmax, 0);
+        cell[GV_CELL * c + 3] = (gv_scalar4)(yz, zz, bmax, bodies);
         boxes[2 * c] = box.lo;
         boxes[2 * c + 1] = box.hi;
     }

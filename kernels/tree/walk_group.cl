@@ -38,7 +38,9 @@
 #define GV_BODY_LIST (GV_TILE + GV_THREADS * GV_N_LEAF)
 #define GV_CELL_LIST (GV_TILE + GV_THREADS)
 #define GV_FAR_LIST (2 * GV_THREADS)
-#define GV_SUM_WORDS (GV_LOCAL_TERMS * (GV_THREADS + 1) * (int)sizeof(gv_scalar) / 4)
+#define GV_SUM_ROW (GV_THREADS + 1)
+#define GV_SUM_TERMS (GV_LOCAL_TERMS / 2) /* summed at once: more would take local memory from other groups */
+#define GV_SUM_WORDS (GV_SUM_TERMS * GV_SUM_ROW * (int)sizeof(gv_scalar) / 4)
 #define GV_POOL (GV_STACK > GV_SUM_WORDS ? GV_STACK : GV_SUM_WORDS)
 
 /* four counters in one word, so that one sum over the work-items places all lists */
@@ -179,35 +181,39 @@ static inline void gv_eval_far(gv_local *local_sum, __global const gv_scalar4 *c
     }
 }
 
-/* The work-items' expansions are added into sum[k * GV_SUM_ROW], k = 0 ... GV_LOCAL_TERMS - 1. */
-#define GV_SUM_ROW (GV_THREADS + 1)
-static inline void gv_join_local(const gv_local *local_sum, __local gv_scalar *sum)
+/* The work-items' expansions are added into joined[0 ... GV_LOCAL_TERMS - 1]; `part` is room for a half of them. */
+static inline void gv_join_local(const gv_local *local_sum, __local gv_scalar *part, __local gv_scalar *joined)
 {
     uint me = get_local_id(0);
     gv_scalar term[GV_LOCAL_TERMS];
     gv_local_unpack(local_sum, term);
 #pragma unroll
-    for (int k = 0; k < GV_LOCAL_TERMS; k++)
-        sum[k * GV_SUM_ROW + me] = term[k];
-    gv_group_sync();
-    for (uint k = me; k < GV_LOCAL_TERMS; k += GV_THREADS) {
-        gv_scalar all = 0;
+    for (int from = 0; from < GV_LOCAL_TERMS; from += GV_SUM_TERMS) {
+#pragma unroll
+        for (int k = 0; k < GV_SUM_TERMS; k++)
+            part[k * GV_SUM_ROW + me] = term[from + k];
+        gv_group_sync();
+        for (uint k = me; k < GV_SUM_TERMS; k += GV_THREADS) {
+            gv_scalar all = 0;
 #pragma unroll 4
-        for (uint j = 0; j < GV_THREADS; j++)
-            all += sum[k * GV_SUM_ROW + j];
-        sum[k * GV_SUM_ROW] = all;
+            for (uint j = 0; j < GV_THREADS; j++)
+                all += part[k * GV_SUM_ROW + j];
+            joined[from + k] = all;
+        }
+        gv_group_sync();
     }
-    gv_group_sync();
 }
 
 /* `own` != 0: sinks are bodies, and none pulls itself.  out[index[k]], index NULL: out[k].
- * counts[group] = {cells into the expansion, cells on every sink, bodies on every sink, cells tested} */
+ * counts[2 group] = {cells into the expansion, cells on every sink, bodies on every sink, cells tested}
+ * counts[2 group + 1] = {first sink, sinks, 0, 0} */
 __kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
 void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *body, __global const gv_scalar4 *points,
                   __global const uint *list, __global const uint *index, int own, __global const gv_scalar4 *group,
                   gv_scalar eps2, __global gv_scalar4 *out, __global uint4 *counts)
 {
-    __local uint pool[GV_POOL];
+    __local uint pool[GV_POOL] __attribute__((aligned(8)));
+    __local gv_scalar joined[GV_LOCAL_TERMS];
     __local uint bodies[GV_BODY_LIST], near[GV_CELL_LIST], far[GV_FAR_LIST], tile_id[GV_TILE], flag, large;
     __local gv_scalar4 tile[3 * GV_TILE];
     __local GV_PACK_SCRATCH scratch[GV_THREADS];
@@ -220,6 +226,11 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
     gv_scalar4 g0 = group[GV_GROUP_WORDS * g], g1 = group[GV_GROUP_WORDS * g + 1], g2 = group[GV_GROUP_WORDS * g + 2];
     gv_scalar inverse_scale = GV_R(1.0) / g0.w;
     uint first_sink = gv_held(g2.z), n_sinks = gv_held(g2.w);
+    if (n_sinks == 0) { /* a place that groups.cl left over */
+        if (me == 0)
+            counts[2 * g] = counts[2 * g + 1] = (uint4)(0);
+        return;
+    }
     gv_sinks sinks;
     for (int s = 0; s < GV_SINKS_PER_ITEM; s++) {
         uint k = min(me % GV_COLUMNS + s * GV_COLUMNS, n_sinks - 1);
@@ -342,8 +353,7 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
         gv_group_sync();
     }
 #endif
-    __local gv_scalar *sum = (__local gv_scalar *)pool;
-    gv_join_local(&local_sum, sum);
+    gv_join_local(&local_sum, (__local gv_scalar *)pool, joined);
     if (me < GV_COLUMNS)
         for (int s = 0; s < GV_SINKS_PER_ITEM; s++) {
             uint k = me + s * GV_COLUMNS;
@@ -351,12 +361,15 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
                 break;
             gv_scalar yx = (sinks.p[s].x - g0.x) * inverse_scale, yy = (sinks.p[s].y - g0.y) * inverse_scale;
             gv_scalar yz = (sinks.p[s].z - g0.z) * inverse_scale;
-#define gv_term(k) sum[(k) * GV_SUM_ROW]
+#define gv_term(k) joined[k]
             GV_LOCAL_FORCE(sinks.f[s], gv_term, yx, yy, yz, inverse_scale);
             uint at = list ? list[first_sink + k] : first_sink + k;
             out[index ? index[at] : at] =
                 (gv_scalar4)(sinks.f[s].x, sinks.f[s].y, sinks.f[s].z, sinks.f[s].pot);
         }
     if (me == 0)
-        counts[g] = did;
+        if (me == 0) {
+        counts[2 * g] = did;
+        counts[2 * g + 1] = (uint4)(first_sink, n_sinks, 0, 0);
+    }
 }

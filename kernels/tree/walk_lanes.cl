@@ -239,5 +239,6 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
             out[index ? index[at] : at] = (gv_scalar4)(ax[l], ay[l], az[l], pot[l]);
         }
     }
-    counts[g] = did;
+    counts[2 * g] = did;
+    counts[2 * g + 1] = (uint4)(first_sink, n_sinks, 0, 0);
 }

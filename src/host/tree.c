@@ -155,6 +155,7 @@ static gravel_status make_kernels(gravel_tree *tree)
         {GV_TP_BUILD, "gv_tree_emit", &tree->emit},
         {GV_TP_MOMENTS, "gv_tree_moments", &tree->moments},
         {GV_TP_GROUPS, "gv_tree_groups", &tree->groups},
+        {GV_TP_GROUPS, "gv_tree_split", &tree->split},
         {GV_TP_WALK, "gv_tree_walk", &tree->walk[0]},
         {GV_TP_WALK_UNSOFTENED, "gv_tree_walk", &tree->walk[1]},
     };
@@ -169,8 +170,8 @@ static void drop_kernels(gravel_tree *tree)
 {
     cl_kernel *const all[] = {&tree->bounds,  &tree->keys,          &tree->gather,        &tree->sort_count,
                               &tree->sort_scatter, &tree->scan_rows, &tree->heads,         &tree->emit,
-                              &tree->moments, &tree->groups,        &tree->compact_count, &tree->compact_write,
-                              &tree->walk[0], &tree->walk[1]};
+                              &tree->moments, &tree->groups,        &tree->split,         &tree->compact_count,
+                              &tree->compact_write, &tree->walk[0], &tree->walk[1]};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
         if (*all[k])
             clReleaseKernel(*all[k]);
@@ -296,7 +297,8 @@ void gravel_tree_release(gravel_tree *tree)
                               &tree->head,    &tree->table,       &tree->level_total,  &tree->link,
                               &tree->cell,    &tree->boxes,       &tree->force,        &tree->group,
                               &tree->counts,  &tree->points,      &tree->points_sorted, &tree->points_force,
-                              &tree->flag,    &tree->list,        &tree->count_table,  &tree->count_total};
+                              &tree->flag,    &tree->list,        &tree->count_table,  &tree->count_total,
+                              &tree->wide,    &tree->wide_list};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         drop(all[k]);
     drop_order(&tree->order);

@@ -47,7 +47,7 @@ struct gravel_tree {
     gravel_origin origin;
     size_t scalar; /* bytes of one scalar on the device */
 
-    cl_kernel bounds, keys, gather, sort_count, sort_scatter, scan_rows, heads, emit, moments, groups;
+    cl_kernel bounds, keys, gather, sort_count, sort_scatter, scan_rows, heads, emit, moments, groups, split;
     cl_kernel compact_count, compact_write, walk[2]; /* walk: softened, unsoftened */
     gv_tree_plan plan;
 
@@ -63,9 +63,10 @@ struct gravel_tree {
     cl_event levels_event;
 
     /* sinks and results of a call */
-    gv_buffer force, group, counts, points, points_sorted, points_force, flag, list, count_table, count_total;
+    gv_buffer force, group, counts, points, points_sorted, points_force, flag, list, count_table, count_total,
+        wide, wide_list;
     gv_order point_order;
-    size_t n_groups, n_sinks;
+    size_t n_groups, n_places, n_sinks; /* places: groups, and room for the parts of wide ones */
     int has_last;                  /* `force` holds accelerations of all bodies, for the criterion `last` */
     enum { GV_SINKS_NONE, GV_SINKS_ALL, GV_SINKS_ACTIVE, GV_SINKS_POINTS } sinks_are;
     uint32_t *active;              /* addresses of an active subset, for reading results */

@@ -55,12 +55,12 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
 }
 
 /* Fits to measured errors of Plummer spheres: doc/tree.md */
-double gv_tree_tau(const gravel_tree_options *options)
+double gv_tree_tau(const gravel_tree_options *options, int n_group)
 {
-    return 3e-4 * pow(options->theta / 0.5, 6.0);
+    return 2.5e-4 * pow(n_group / 32.0, 0.7) * pow(options->theta / 0.5, 6.0);
 }
 
-double gv_tree_tau_local(const gravel_tree_options *options)
+double gv_tree_tau_local(const gravel_tree_options *options, int n_group)
 {
-    return 1.2e-5 * pow(options->theta / 0.5, 4.0);
+    return 8e-6 * pow(fmin(n_group / 32.0, 1.0), 0.4) * pow(options->theta / 0.5, 5.0);
 }

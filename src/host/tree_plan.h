@@ -55,8 +55,8 @@ typedef struct gv_tree_plan {
 } gv_tree_plan;
 
 void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options);
-/* tolerances of the criteria (doc/tree.md) */
-double gv_tree_tau(const gravel_tree_options *options);
-double gv_tree_tau_local(const gravel_tree_options *options);
+/* Tolerances of the criteria (doc/tree.md).  Small groups keep less distance from cells, and get less. */
+double gv_tree_tau(const gravel_tree_options *options, int n_group);
+double gv_tree_tau_local(const gravel_tree_options *options, int n_group);
 
 #endif

@@ -59,9 +59,9 @@ size_t gv_tree_local_bytes(const gv_config *config, gravel_precision precision)
 {
     const size_t scalar = precision == GRAVEL_DP ? 8 : 4;
     const size_t threads = (size_t)VALUE(THREADS), tile = (size_t)VALUE(TILE);
-    size_t pool = (size_t)VALUE(STACK) * 4, sums = 46 * (threads + 1) * scalar;
+    size_t pool = (size_t)VALUE(STACK) * 4, sums = 23 * (threads + 1) * scalar;
     size_t lists = (tile + threads * (size_t)VALUE(N_LEAF)) * 4 + (tile + threads) * 4 + threads * 8 + tile * 4;
-    return threads == 1 ? 0 : (pool > sums ? pool : sums) + lists + 3 * tile * 4 * scalar + threads * 16 + 64;
+    return threads == 1 ? 0 : (pool > sums ? pool : sums) + lists + 3 * tile * 4 * scalar + 46 * scalar + threads * 16 + 64;
 }
 
 CONSTRAINT(groups_fit)
@@ -157,11 +157,15 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
         VALUE(RSQRT) = 3;
 }
 
-static void built_in_gpu(gv_config *config)
+/* Few groups must not wait for the slowest one: small groups, each sink shared out.  Without shuffles a group is a whole
+ * wave of the widest devices. */
+static void built_in_gpu(gv_config *config, const gv_limits *limits, size_t sinks)
 {
-    VALUE(THREADS) = 32;
-    VALUE(N_GROUP) = 32;
-    VALUE(TILE) = 32;
+    const int few = sinks < 65536, many = sinks >= 1500000;
+    VALUE(THREADS) = limits->has_ptx_asm ? 32 : 64;
+    VALUE(N_GROUP) = few ? 16 : many || !limits->has_ptx_asm ? 64 : 32;
+    VALUE(SPLIT) = few ? VALUE(THREADS) / 16 : 1;
+    VALUE(TILE) = VALUE(THREADS);
     VALUE(LANES) = 1;
     VALUE(RSQRT) = 1;
     VALUE(SORT_THREADS) = 256;
@@ -172,7 +176,7 @@ static void built_in_gpu(gv_config *config)
 static void built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                      size_t sources)
 {
-    (void)sinks, (void)sources;
+    (void)sources;
     *config = (gv_config){{0}};
     VALUE(N_LEAF) = 16;
     VALUE(SPLIT) = 1;
@@ -181,7 +185,7 @@ static void built_in(gv_config *config, const gv_variant *variant, const gv_limi
     if (is_cpu(limits))
         built_in_cpu(config, variant, limits);
     else
-        built_in_gpu(config);
+        built_in_gpu(config, limits, sinks);
     while (VALUE(SORT_THREADS) > 64 && (VALUE(SORT_THREADS) > limits->info.max_group ||
                                         sort_local_bytes(config) > limits->info.local_memory))
         VALUE(SORT_THREADS) /= 2;

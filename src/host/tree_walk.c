@@ -19,49 +19,107 @@ typedef struct gv_sink_set {
     cl_int own;
 } gv_sink_set;
 
-static gravel_status walk_groups(gravel_tree *tree, const gv_sink_set *sinks, double eps)
+/* The flags of n elements (element k: flag[at[k]]) into a list of those set, in order; its length goes to count_total. */
+static gravel_status list_flagged(gravel_tree *tree, cl_mem flag, cl_mem at, size_t n_flags, cl_mem to)
+{
+    const size_t tiles = parts(n_flags, tree->plan.compact_tile), group = tree->plan.wide_group;
+    gravel_status status = gv_tree_reserve(tree, &tree->count_table, tiles * 4, "counters of a list");
+    if (!status)
+        status = gv_tree_reserve(tree, &tree->count_total, 4, "counters of a list");
+    if (status)
+        return status;
+    const cl_uint n = (cl_uint)n_flags, length = (cl_uint)tiles;
+    const gv_arg first[] = {GV_ARG(flag), GV_ARG(at), GV_ARG(n), GV_ARG(tree->count_table.mem)};
+    const gv_arg scan[] = {GV_ARG(tree->count_table.mem), GV_ARG(length), GV_ARG(tree->count_total.mem)};
+    const gv_arg write[] = {GV_ARG(flag), GV_ARG(at), GV_ARG(n), GV_ARG(tree->count_table.mem), GV_ARG(to)};
+    status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->compact_count, tiles, group, 4, first);
+    if (!status)
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->scan_rows, 1, group, 3, scan);
+    if (!status)
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->compact_write, tiles, group, 5, write);
+    return status;
+}
+
+/* Wide groups that may be split (kernels/tree/groups.cl).  All of a small call, which may be a sparse subset whose
+ * groups are all wide; a few of a large one.  One work-item that walks alone never waits for another: none. */
+static size_t wide_room(const gravel_tree *tree)
+{
+    if (VALUE(THREADS) == 1 || VALUE(N_GROUP) == 1)
+        return 0;
+    return tree->n_sinks <= 16384 ? tree->n_groups : tree->n_groups / 128 + 512;
+}
+
+/* numbers as the kernels take them */
+typedef struct gv_walk_numbers {
+    double hold[4];
+    gv_arg plummer, soft, tau, tau_local;
+    int unsoftened;
+} gv_walk_numbers;
+
+static void find_numbers(const gravel_tree *tree, double eps, gv_walk_numbers *w)
 {
     /* distances below 1e-12 of the box are softened: 1/s^3 stays finite in float */
     const double floor2 = 1e-24, scaled = eps / tree->length, eps2 = scaled * scaled;
-    const int unsoftened = eps2 <= floor2;
+    const double support2 = tree->options.softening == GRAVEL_SPLINE ? 2.8 * 2.8 : 1;
+    w->unsoftened = eps2 <= floor2;
+    w->plummer = gv_tree_real(tree, w->unsoftened ? floor2 : eps2, &w->hold[0]);
+    w->soft = gv_tree_real(tree, w->unsoftened ? floor2 : eps2 * support2, &w->hold[1]);
+    w->tau = gv_tree_real(tree, gv_tree_tau(&tree->options, VALUE(N_GROUP)), &w->hold[2]);
+    w->tau_local = gv_tree_real(tree, gv_tree_tau_local(&tree->options, VALUE(N_GROUP)), &w->hold[3]);
+}
+
+static gravel_status make_groups(gravel_tree *tree, const gv_sink_set *sinks, const gv_walk_numbers *w)
+{
+    const size_t n_group = (size_t)VALUE(N_GROUP), room = wide_room(tree);
+    const cl_uint n = (cl_uint)sinks->n, n_room = (cl_uint)room;
+    cl_mem last = tree->options.mac == GRAVEL_TREE_LAST && tree->has_last && sinks->own ? tree->force.mem : NULL;
+    cl_mem wide = room ? tree->wide.mem : NULL, none = NULL;
+    const gv_arg groups[] = {GV_ARG(sinks->points), GV_ARG(sinks->list),  GV_ARG(n),  GV_ARG(tree->cell.mem),
+                             GV_ARG(last),          GV_ARG(sinks->index), w->plummer, w->tau,
+                             w->tau_local,          GV_ARG(tree->group.mem), GV_ARG(wide)};
+    gravel_status status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->groups,
+                                          parts(tree->n_groups, tree->plan.plain_group), tree->plan.plain_group, 11,
+                                          groups);
+    if (status || !room)
+        return status;
+    status = list_flagged(tree, wide, none, tree->n_groups, tree->wide_list.mem);
+    const gv_arg split[] = {groups[0], groups[1], groups[2], groups[3], groups[4], groups[5], groups[6], groups[7],
+                            groups[8], groups[9], GV_ARG(tree->wide_list.mem), GV_ARG(tree->count_total.mem),
+                            GV_ARG(n_room)};
+    if (!status)
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->split, parts(room * n_group, tree->plan.plain_group),
+                                tree->plan.plain_group, 13, split);
+    return status;
+}
+
+static gravel_status walk_groups(gravel_tree *tree, const gv_sink_set *sinks, double eps)
+{
     const size_t n_group = (size_t)VALUE(N_GROUP);
     tree->n_groups = parts(sinks->n, n_group);
     tree->n_sinks = sinks->n;
+    tree->n_places = tree->n_groups + wide_room(tree) * (n_group - 1);
     gv_tree_clear_stage(tree, GV_STAGE_GROUPS);
     gv_tree_clear_stage(tree, GV_STAGE_WALK);
     gravel_status status =
-        gv_tree_reserve(tree, &tree->group, tree->n_groups * GV_TREE_GROUP_VECTORS * 4 * tree->scalar, "groups");
+        gv_tree_reserve(tree, &tree->group, tree->n_places * GV_TREE_GROUP_VECTORS * 4 * tree->scalar, "groups");
     if (!status)
-        status = gv_tree_reserve(tree, &tree->counts, tree->n_groups * 16, "interaction counts");
+        status = gv_tree_reserve(tree, &tree->counts, tree->n_places * 32, "interaction counts");
+    if (!status)
+        status = gv_tree_reserve(tree, &tree->wide, tree->n_groups, "flags of wide groups");
+    if (!status)
+        status = gv_tree_reserve(tree, &tree->wide_list, tree->n_groups * 4, "list of wide groups");
     if (status)
         return status;
-    double hold[4];
-    const double support2 = tree->options.softening == GRAVEL_SPLINE ? 2.8 * 2.8 : 1;
-    const gv_arg plummer = gv_tree_real(tree, unsoftened ? floor2 : eps2, &hold[3]);
-    const gv_arg soft = gv_tree_real(tree, unsoftened ? floor2 : eps2 * support2, &hold[0]);
-    const gv_arg tau = gv_tree_real(tree, gv_tree_tau(&tree->options), &hold[1]);
-    const gv_arg tau_local = gv_tree_real(tree, gv_tree_tau_local(&tree->options), &hold[2]);
-    const cl_uint n = (cl_uint)sinks->n;
-    cl_mem last = tree->options.mac == GRAVEL_TREE_LAST && tree->has_last && sinks->own ? tree->force.mem : NULL;
-    const gv_arg groups[] = {GV_ARG(sinks->points),
-                             GV_ARG(sinks->list),
-                             GV_ARG(n),
-                             GV_ARG(tree->cell.mem),
-                             GV_ARG(last),
-                             GV_ARG(sinks->index),
-                             plummer,
-                             tau,
-                             tau_local,
-                             GV_ARG(tree->group.mem)};
+    gv_walk_numbers w;
+    find_numbers(tree, eps, &w);
+    status = make_groups(tree, sinks, &w);
     const gv_arg walk[] = {GV_ARG(tree->cell.mem), GV_ARG(tree->body_sorted.mem), GV_ARG(sinks->points),
                            GV_ARG(sinks->list),    GV_ARG(sinks->index),          GV_ARG(sinks->own),
-                           GV_ARG(tree->group.mem), soft,                         GV_ARG(sinks->out),
+                           GV_ARG(tree->group.mem), w.soft,                       GV_ARG(sinks->out),
                            GV_ARG(tree->counts.mem)};
-    status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->groups, parts(tree->n_groups, tree->plan.plain_group),
-                            tree->plan.plain_group, 10, groups);
     if (!status)
-        status = gv_tree_launch(tree, GV_STAGE_WALK, tree->walk[unsoftened], tree->n_groups, (size_t)VALUE(THREADS), 10,
-                                walk);
+        status = gv_tree_launch(tree, GV_STAGE_WALK, tree->walk[w.unsoftened], tree->n_places, (size_t)VALUE(THREADS),
+                                10, walk);
     return status;
 }
 
@@ -148,14 +206,9 @@ gravel_status gravel_tree_forces(gravel_tree *tree, double eps, const gravel_for
 /* The bodies of `address` in key order, as places among the sorted bodies. */
 static gravel_status list_active(gravel_tree *tree, const uint32_t *address, size_t count)
 {
-    const size_t tiles = parts(tree->n, tree->plan.compact_tile);
     gravel_status status = gv_tree_reserve(tree, &tree->flag, tree->n, "flags of active bodies");
     if (!status)
         status = gv_tree_reserve(tree, &tree->list, count * 4, "list of active bodies");
-    if (!status)
-        status = gv_tree_reserve(tree, &tree->count_table, tiles * 4, "counters of active bodies");
-    if (!status)
-        status = gv_tree_reserve(tree, &tree->count_total, 4, "counters of active bodies");
     if (status)
         return status;
     cl_int code;
@@ -177,18 +230,7 @@ static gravel_status list_active(gravel_tree *tree, const uint32_t *address, siz
     if (bad != SIZE_MAX)
         return gv_fail(GRAVEL_ERR_INPUT, "active body %zu: address %u %s", bad, address[bad],
                        address[bad] >= tree->n ? "does not exist" : "comes twice");
-    const cl_uint n = (cl_uint)tree->n, length = (cl_uint)tiles;
-    cl_mem at = tree->order.index[tree->order.sorted].mem;
-    const gv_arg first[] = {GV_ARG(tree->flag.mem), GV_ARG(at), GV_ARG(n), GV_ARG(tree->count_table.mem)};
-    const gv_arg scan[] = {GV_ARG(tree->count_table.mem), GV_ARG(length), GV_ARG(tree->count_total.mem)};
-    const gv_arg write[] = {GV_ARG(tree->flag.mem), GV_ARG(at), GV_ARG(n), GV_ARG(tree->count_table.mem),
-                            GV_ARG(tree->list.mem)};
-    status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->compact_count, tiles, tree->plan.wide_group, 4, first);
-    if (!status)
-        status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->scan_rows, 1, tree->plan.wide_group, 3, scan);
-    if (!status)
-        status = gv_tree_launch(tree, GV_STAGE_GROUPS, tree->compact_write, tiles, tree->plan.wide_group, 5, write);
-    return status;
+    return list_flagged(tree, tree->flag.mem, tree->order.index[tree->order.sorted].mem, tree->n, tree->list.mem);
 }
 
 gravel_status gravel_tree_forces_active(gravel_tree *tree, const uint32_t *address, size_t count, double eps,
@@ -262,20 +304,21 @@ gravel_status gravel_tree_get_counts(gravel_tree *tree, gravel_tree_counts *coun
     if (tree->sinks_are == GV_SINKS_NONE)
         return gv_fail(GRAVEL_ERR_STATE, "there were no forces yet");
     cl_int code;
-    const uint32_t *at = clEnqueueMapBuffer(tree->queue, tree->counts.mem, CL_TRUE, CL_MAP_READ, 0, tree->n_groups * 16,
+    const uint32_t *at = clEnqueueMapBuffer(tree->queue, tree->counts.mem, CL_TRUE, CL_MAP_READ, 0, tree->n_places * 32,
                                             0, NULL, NULL, &code);
     if (code)
         return gv_fail_cl(code, "reading interaction counts");
-    const size_t n_group = (size_t)VALUE(N_GROUP);
     double sum[4] = {0};
-    for (size_t g = 0; g < tree->n_groups; g++) {
-        const size_t sinks = tree->n_sinks - g * n_group < n_group ? tree->n_sinks - g * n_group : n_group;
+    size_t groups = 0;
+    for (size_t g = 0; g < tree->n_places; g++) {
+        const uint32_t *c = at + 8 * g, sinks = c[5];
+        groups += sinks > 0;
         for (int k = 0; k < 4; k++)
-            sum[k] += (double)at[4 * g + (size_t)k] * (double)sinks;
+            sum[k] += (double)c[k] * (double)sinks;
     }
     clEnqueueUnmapMemObject(tree->queue, tree->counts.mem, (void *)(uintptr_t)at, 0, NULL, NULL);
     const double n = (double)tree->n_sinks;
-    *counts = (gravel_tree_counts){0, 0, tree->n_groups, sum[0] / n, sum[1] / n, sum[2] / n, sum[3] / n};
+    *counts = (gravel_tree_counts){0, 0, groups, sum[0] / n, sum[1] / n, sum[2] / n, sum[3] / n};
     for (size_t l = 0; l < GV_TREE_LEVELS; l++) {
         counts->cells += tree->levels[l];
         counts->levels += tree->levels[l] > 0;
@@ -290,9 +333,9 @@ gravel_status gravel_tree_get_sink_counts(gravel_tree *tree, uint32_t *cells, ui
     if (tree->sinks_are == GV_SINKS_NONE)
         return gv_fail(GRAVEL_ERR_STATE, "there were no forces yet");
     /* who is number k of the walk: key order, through the list where there is one, to the order of the results */
-    const size_t n = tree->n_sinks, n_group = (size_t)VALUE(N_GROUP);
+    const size_t n = tree->n_sinks, counts_size = tree->n_places * 32;
     gravel_status status = GRAVEL_OK;
-    uint32_t *count = malloc(tree->n_groups * 16), *index = malloc(tree->n * 4 + n * 4);
+    uint32_t *count = malloc(counts_size), *index = malloc(tree->n * 4 + n * 4);
     uint32_t *list = malloc((n + tree->n) * 4);
     if (!count || !index || !list)
         status = gv_fail(GRAVEL_ERR_MEMORY, "no host memory for the counts of %zu sinks", n);
@@ -301,7 +344,7 @@ gravel_status gravel_tree_get_sink_counts(gravel_tree *tree, uint32_t *cells, ui
     cl_int code = CL_SUCCESS;
     if (!status)
         code =
-            clEnqueueReadBuffer(tree->queue, tree->counts.mem, CL_TRUE, 0, tree->n_groups * 16, count, 0, NULL, NULL);
+            clEnqueueReadBuffer(tree->queue, tree->counts.mem, CL_TRUE, 0, counts_size, count, 0, NULL, NULL);
     if (!status && !code)
         code = clEnqueueReadBuffer(tree->queue, order->index[order->sorted].mem, CL_TRUE, 0, n_index * 4, index, 0,
                                    NULL, NULL);
@@ -316,12 +359,15 @@ gravel_status gravel_tree_get_sink_counts(gravel_tree *tree, uint32_t *cells, ui
         for (size_t k = 0; k < n; k++)
             list[k] = result_of[index[list[k]]];
     }
-    for (size_t k = 0; k < n && !status; k++) {
-        const uint32_t *c = count + 4 * (k / n_group), to = tree->sinks_are == GV_SINKS_ACTIVE ? list[k] : index[k];
-        if (cells)
-            cells[to] = c[0] + c[1];
-        if (bodies)
-            bodies[to] = c[2];
+    for (size_t g = 0; g < tree->n_places && !status; g++) {
+        const uint32_t *c = count + 8 * g;
+        for (size_t k = c[4]; k < (size_t)c[4] + c[5]; k++) {
+            const uint32_t to = tree->sinks_are == GV_SINKS_ACTIVE ? list[k] : index[k];
+            if (cells)
+                cells[to] = c[0] + c[1];
+            if (bodies)
+                bodies[to] = c[2];
+        }
     }
     free(count);
     free(index);

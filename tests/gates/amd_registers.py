@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles every direct variant for AMD GPUs without one, and tabulates registers, local memory and spills.
+"""Compiles every direct variant and the tree for AMD GPUs without one, and tabulates registers, local memory and spills.
 
     tests/gates/amd_registers.py [--build DIR] [--quick] [TARGET ...]        also: scons amd
 
@@ -31,6 +31,8 @@ from gatelib import BUILD, Failed, Skipped, TOP
 # vector registers, so its spills there say nothing; 16 is the first that uses all of them.
 TARGETS = {"gfx906": ((60, 256, 65536), (15, 16, 17, 18, 14)), "gfx90a": ((104, 256, 65536), (15, 16, 17, 18, 14)),
            "gfx1100": ((48, 256, 65536), (16, 17, 18))}
+# bytes of private memory that a kernel means to have: a stack that is indexed at run time
+ARRAYS = {"gv_tree_groups": 656, "gv_tree_split": 656}
 # what the host finds on these: double, and a float fma in one instruction (kernels/lib/real.h)
 FEATURES = ["-DGV_HAVE_FP64=1", "-DGV_FAST_FMA=1"]
 
@@ -53,6 +55,13 @@ def variants(target, build):
     program = gatelib.need_file(build, "gates", "direct_variants")
     text = gatelib.call([program] + [str(x) for x in TARGETS[target][0]])
     return [tuple(line.split(" ", 2)) for line in text.splitlines()]
+
+
+def tree_programs(target, build):
+    """(variant, bodies, file, options) of each program of a tree"""
+    program = gatelib.need_file(build, "gates", "tree_variants")
+    text = gatelib.call([program] + [str(x) for x in TARGETS[target][0]])
+    return [tuple(line.split(" ", 3)) for line in text.splitlines()]
 
 
 def parse_assembly(text):
@@ -80,7 +89,7 @@ def compile_one(job):
                "-Xclang", "-finclude-default-header", "-Xclang", "-mlink-builtin-bitcode", "-Xclang", library,
                "-Wno-linker-warnings",  # the triple of libclc differs in a word that means nothing here
                "-O3", "-I" + os.path.join(TOP, "kernels"), "-S", "-o", "-"]
-    command += FEATURES + options.split() + [os.path.join(TOP, "kernels", "direct", file)]
+    command += FEATURES + options.split() + [os.path.join(TOP, "kernels", *file.split("/"))]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         return None, "%s\n%s" % (" ".join(command), done.stderr)
@@ -95,7 +104,7 @@ def helper_options(options):
     """Options of the other kernels of a variant, as src/host/direct.c sets them: {file: options}."""
     kept = [o for o in options.split() if re.match(r"-DGV_(ORDER|PRECISION|NEAREST)=", o)]
     common = " ".join(kept + ["-DGV_LANES=1", "-DGV_REDUCE_THREADS=64"])
-    return {"reduce.cl": common, "sources.cl": common, "lists.cl": "-DGV_LIST_THREADS=64"}
+    return {"direct/reduce.cl": common, "direct/sources.cl": common, "direct/lists.cl": "-DGV_LIST_THREADS=64"}
 
 
 def jobs_of(target, build, quick):
@@ -112,13 +121,16 @@ def jobs_of(target, build, quick):
         whole = not quick and features in ([], ["nearest", "lists"])
         if not whole and int(sinks) != largest[name]:
             continue
-        files = {"force.cl": options}
+        files = {"direct/force.cl": options}
         if "unsoftened" not in features:
             files.update(helper_options(options))
         for file, text in files.items():
             if (file, text) not in seen:
                 seen.add((file, text))
                 jobs.append((name, int(sinks), file, text))
+    for name, bodies, file, text in tree_programs(target, build):
+        if not quick or "walk" in file:
+            jobs.append((name, int(bodies), file, text))
     return jobs
 
 
@@ -139,7 +151,7 @@ def measure(target, build, quick):
 
 
 def spilled(row):
-    return row["spills"] > 0 or row["scratch"] > 0
+    return row["spills"] > 0 or row["scratch"] > ARRAYS.get(row["kernel"], 0)
 
 
 def write(rows, build):

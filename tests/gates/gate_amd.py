@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every direct variant compiles for three generations of AMD GPUs, and its default configurations spill nothing.
+"""Every direct variant and the tree compile for three generations of AMD GPUs, and its default configurations spill nothing.
 
 The work is in amd_registers.py; a case here is one variant, with all its features, on one target.
 """
@@ -10,6 +10,7 @@ import gatelib
 from gatelib import BUILD, Failed, QUICK
 
 VARIANTS = ["%s%d" % (precision, order) for precision in ("sp", "ds", "dp") for order in (2, 4, 6)]
+VARIANTS += ["tree-sp", "tree-dp"]
 
 
 class Target:

@@ -1,0 +1,83 @@
+/* Lists what the library would compile for trees in their default configurations on a GPU that is not here: one line
+ * "tree-<precision> <bodies> <file> <options>" for each distinct program.
+ *
+ *   tree_variants COMPUTE_UNITS MAX_GROUP LOCAL_MEMORY
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/tree_plan.h"
+
+enum { MAX_SEEN = 200, TEXT = 500 };
+
+static char seen[MAX_SEEN][TEXT];
+static int n_seen;
+
+static void show(const char *precision, size_t bodies, const char *file, const char *options)
+{
+    char text[TEXT];
+    snprintf(text, sizeof text, "%s %s", file, options);
+    for (int k = 0; k < n_seen; k++)
+        if (strcmp(seen[k], text) == 0)
+            return;
+    if (n_seen < MAX_SEEN)
+        strcpy(seen[n_seen++], text);
+    printf("tree-%s %zu %s\n", precision, bodies, text);
+}
+
+/* `all`: for several numbers of bodies, else for one */
+static int list(gravel_precision precision, const gravel_tree_options *options, const gv_limits *limits, int all)
+{
+    static const char *const name[] = {[GRAVEL_SP] = "sp", [GRAVEL_DS] = "ds", [GRAVEL_DP] = "dp"};
+    static const size_t bodies[] = {1048576, 131072, 4096, 16777216};
+    gv_variant variant;
+    gv_variant_set(&variant, 2, precision, 0);
+    for (size_t k = 0; k < (all ? sizeof bodies / sizeof bodies[0] : 1); k++) {
+        gv_config config;
+        gv_tree_plan plan;
+        gv_tree_space.built_in(&config, &variant, limits, bodies[k], bodies[k]);
+        const char *broken = gv_space_can_run(&gv_tree_space, &config, &variant, limits);
+        if (broken != NULL) {
+            fprintf(stderr, "tree-%s, %zu bodies: the default configuration breaks a constraint: %s\n",
+                    name[precision], bodies[k], broken);
+            return 1;
+        }
+        gv_tree_make_plan(&plan, &config, options);
+        for (int p = 0; p < GV_TP_COUNT; p++)
+            show(name[precision], bodies[k], plan.program[p].file, plan.program[p].options);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4) {
+        fprintf(stderr, "usage: tree_variants COMPUTE_UNITS MAX_GROUP LOCAL_MEMORY\n");
+        return 2;
+    }
+    gv_limits limits;
+    memset(&limits, 0, sizeof limits);
+    limits.info.type = GRAVEL_DEVICE_GPU;
+    limits.info.compute_units = atoi(argv[1]);
+    limits.info.max_group = atoi(argv[2]);
+    limits.info.local_memory = (uint64_t)atoll(argv[3]);
+    limits.info.has_fp64 = 1;
+    limits.info.simd_width_float = 1;
+    limits.info.simd_width_double = 1;
+    limits.info.global_memory = (uint64_t)16 << 30;
+    limits.info.max_allocation = (uint64_t)4 << 30;
+    limits.fast_fma = 1;
+    static const gravel_precision precisions[] = {GRAVEL_SP, GRAVEL_DP};
+    for (size_t p = 0; p < sizeof precisions / sizeof precisions[0]; p++)
+        for (int kind = 0; kind < 4; kind++) {
+            gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
+            options.precision = precisions[p];
+            options.mac = kind == 1 ? GRAVEL_TREE_GEOMETRIC : GRAVEL_TREE_RELATIVE;
+            options.softening = kind == 2 ? GRAVEL_SPLINE : GRAVEL_PLUMMER;
+            options.moments = kind == 3 ? 1 : 2;
+            if (list(precisions[p], &options, &limits, kind == 0))
+                return 1;
+        }
+    return 0;
+}
