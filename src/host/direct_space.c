@@ -154,15 +154,15 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     VALUE(SPLIT) = 1;
     VALUE(TILE) = 0;
     VALUE(LANES) = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : width >= 2 ? 2 : 1;
-    /* one vector of sinks and a long loop, or several vectors: what AVX-512 was tuned to */
-    const int many = sinks > 4 * (size_t)VALUE(LANES);
+    /* one vector of sinks and a long loop, or several vectors: what AVX-512 and AVX2 were tuned to */
+    const int wide = width >= (dp ? 8 : 16), many = sinks > 4 * (size_t)VALUE(LANES);
     const int ds2 = variant->precision == GRAVEL_DS && variant->order == 2;
-    VALUE(SINKS_PER_ITEM) = ds2 && many ? 4 : 1;
-    VALUE(UNROLL) = dp ? (variant->order == 4 ? 2 : 8) : variant->order == 2 && !ds2 ? 8 : 1;
+    VALUE(SINKS_PER_ITEM) = wide && ds2 && many ? 4 : 1;
+    VALUE(UNROLL) = !wide ? 4 : dp ? (variant->order == 4 ? 2 : 8) : variant->order == 2 && !ds2 ? 8 : 1;
     VALUE(RSQRT) = 4;
     VALUE(BLOCKS_PER_CU) = 4;
     if (!estimate_exists(config, variant, limits))
-        VALUE(RSQRT) = 3;
+        VALUE(RSQRT) = dp ? 0 : 3; /* two steps from the bits' seed cost dp more than a root and a division */
 }
 
 static void built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,

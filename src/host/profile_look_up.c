@@ -69,7 +69,8 @@ static void rank(match *m, const gv_profile_device *device, const gv_profile_dev
                  const gv_profile_question *question) {
     const gv_profile_entry *entry = m->entry;
 
-    m->rank[0] = (double)m->origin;
+    /* of this device, what fits the question better comes before whose file it is */
+    m->rank[0] = (double)(m->origin == GRAVEL_ORIGIN_SHIPPED ? GRAVEL_ORIGIN_USER : m->origin);
     m->rank[1] = log_distance(device->simd_width_float, wanted->simd_width_float);
     m->rank[2] = log_distance(device->compute_units, wanted->compute_units);
     /* a search of any kind has more in common with another one than with none */
