@@ -153,26 +153,56 @@ static void test_against_direct(void **state)
     free(c.m);
 }
 
-/* With theta small enough everything is opened: what remains is float rounding, below 1e-5 for sums of 2000 terms with
- * cancellation near the centre; double leaves the rounding of the input only. */
+/* With theta small enough everything is opened.  sp: what remains is float rounding, below 1e-5 for sums of 2000 terms
+ * with cancellation near the centre; dp leaves the rounding of the input only.  ds: sums are wide and differences exact,
+ * each pair is rounded a few times (6e-8 each, of random sign): 2e-7 in the middle, ten times that where pairs cancel. */
 static void test_exact_limit(void **state)
 {
+    static const double limit[3][3] = {{1e-5, 1e-4, 1e-5}, {2e-7, 2e-6, 2e-7}, {1e-12, 1e-11, 1e-11}};
     (void)state;
     cloud c = plummer(2000, 5);
-    for (int dp = 0; dp < 2; dp++) {
+    for (int precision = GRAVEL_SP; precision <= GRAVEL_DP; precision++) {
         gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
         options.theta = 0.01;
-        options.precision = dp ? GRAVEL_DP : GRAVEL_SP;
-        if (dp && !gravel_context_device(context, 0)->has_fp64)
+        options.precision = (gravel_precision)precision;
+        if (precision == GRAVEL_DP && !gravel_context_device(context, 0)->has_fp64)
             break;
         for (double eps = 0; eps < 0.1; eps += 0.05) {
             gravel_tree *tree = tree_of(&c, &options);
             const gravel_forces forces = cloud_forces(&c);
             assert_ok(gravel_tree_forces(tree, eps, &forces));
-            check_errors(&c, eps, dp ? 1e-12 : 1e-5, dp ? 1e-11 : 1e-4, dp ? 1e-11 : 1e-5);
+            check_errors(&c, eps, limit[precision][0], limit[precision][1], limit[precision][2]);
             gravel_tree_release(tree);
         }
     }
+    free(c.m);
+}
+
+/* Pairs 1e-6 of the box apart, anywhere in it: floats are 6e-8 apart there, so that sp is off by up to a tenth, while
+ * in ds the difference keeps eight digits (float pairs hold 48 bits).  Half a million pairs' worth of distance
+ * elsewhere must not matter: the tree stays as it is with theta 0.2, error 1e-5. */
+static void test_close_pairs(void **state)
+{
+    (void)state;
+    cloud c = plummer(1000, 37);
+    for (size_t i = 0; i < c.n; i += 2)
+        for (int k = 0; k < 3; k++)
+            c.x[k][i + 1] = c.x[k][i] + (k == 0 ? 2e-5 : 0);
+    gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
+    options.theta = 0.2;
+    options.precision = GRAVEL_DS;
+    gravel_tree *tree = tree_of(&c, &options);
+    gravel_forces forces = cloud_forces(&c);
+    assert_ok(gravel_tree_forces(tree, 0, &forces));
+    check_errors(&c, 0, 5e-7, 5e-6, 1e-5);
+    const gravel_sinks points = {.count = c.n, .pos = GRAVEL_VEC_SOA(c.x[0], c.x[1], c.x[2])};
+    cloud at = cloud_new(c.n);
+    forces = cloud_forces(&at);
+    assert_ok(gravel_tree_forces_at(tree, &points, 0, &forces)); /* each body is at no distance of its own point */
+    for (size_t i = 0; i < c.n; i++)
+        assert_true(fabs(at.a[0][i] / c.a[0][i] - 1) < 1e-6);
+    gravel_tree_release(tree);
+    free(at.m);
     free(c.m);
 }
 
@@ -469,6 +499,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_direct),    cmocka_unit_test(test_exact_limit),
+        cmocka_unit_test(test_close_pairs),
         cmocka_unit_test(test_small),             cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_all_in_one_place),  cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_active_and_points), cmocka_unit_test(test_refit),

@@ -43,7 +43,7 @@ typedef struct gravel_tree_options {
     gravel_tree_mac mac;
     int moments;                /* 1: mass only; 2: and quadrupole */
     gravel_softening softening;
-    gravel_precision precision; /* of forces: GRAVEL_SP or GRAVEL_DP */
+    gravel_precision precision; /* of forces; ds: positions and sums as float pairs, interactions in float */
     int device;                 /* which device of the context */
     /* Tunables as "n_leaf=16 n_group=32 ..."; those not named come from the profile or the built-in default */
     const char *configuration;

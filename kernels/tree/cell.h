@@ -3,7 +3,8 @@
  * Positions are in box units: the host subtracts the origin and scales by a power of two so that all bodies start
  * within [-1, 1]; masses are scaled likewise.  Numbers that a small or far-off system would overflow or lose stay tame.
  *
- * A body is one vector {x, y, z, m}; with GV_PRECISION 1 (ds) a second vector holds the low words.
+ * A body is one vector {x, y, z, m}.  In ds positions are pairs of floats: a second array holds the low words (without
+ * it, in sp and dp, its pointer is NULL), and results are two vectors, sums and their low words.
  *
  * A cell is GV_CELL vectors of four:
  *   0  x, y, z  centre of mass         m      mass
@@ -12,17 +13,27 @@
  *   2  qxx, qxy, qxz, qyy
  *   3  qyz, qzz   half second moments about the centre of mass, trace kept   bmax   distance of the farthest body
  *      n          number of bodies
+ *   4  in ds only: low words of the centre of mass
  * A cell may act as a whole on a group if the squared distance of the group's box exceeds k * group's factor and b.
  *
  * A group is GV_GROUP_WORDS vectors of four:
- *   0  x, y, z  centre of its box      scale  unit of length of its local expansion
+ *   0  x, y, z  centre of its box      scale  unit of length of its local expansion, a power of 2
  *   1  half sides of the box           open   factor of k
  *   2  far      factor of the mass^(1/3) for the local expansion: far cells have R^2 > far * m^(1/3)
  *      reach    (radius / 0.6)^2, the least R^2 of a far cell;  first sink;  number of sinks
  */
 #include "lib/real.h"
 
+/* gv_apart: a - b, where a and b are so close that their low words count.  It reads them in ds only. */
+#if GV_PRECISION == GV_DS
+#define GV_CELL 5
+#define GV_RESULT 2 /* vectors of a result */
+#define gv_apart(a, a_low, b, b_low) (((a) - (b)) + ((a_low) - (b_low)))
+#else
 #define GV_CELL 4
+#define GV_RESULT 1
+#define gv_apart(a, a_low, b, b_low) ((a) - (b))
+#endif
 #define GV_GROUP_WORDS 3
 #define GV_LEAF 0x80000000u
 #define GV_FIRSTBORN 0x40000000u /* its parent starts at the same body */

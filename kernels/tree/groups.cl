@@ -93,14 +93,15 @@ static inline gv_scalar gv_make_group(__global const gv_scalar4 *points, __globa
         gv_scalar4 d = points[s] - centre;
         radius2 = fmax(radius2, d.x * d.x + d.y * d.y + d.z * d.z);
         if (last) {
-            gv_scalar4 f = last[index[s]];
+            gv_scalar4 f = last[GV_RESULT * index[s]];
             least = fmin(least, gv_length(f.x, f.y, f.z));
         }
     }
     gv_surrounding around = gv_look_around(cell, centre, half_side, GV_R(0.04) * radius2, eps2);
     gv_scalar a = fmax(last ? least : around.a, GV_R(1e-25));
 
-    gv_scalar scale = fmax(sqrt(radius2), GV_R(1e-6));
+    /* a power of 2: turning units is exact */
+    gv_scalar scale = ldexp(GV_R(1.0), ilogb(fmax(sqrt(radius2), GV_R(1e-6))) + 1);
     gv_scalar open = GV_MAC == 1 ? exp2(GV_R(-0.4) * log2(tau * a)) : GV_R(1.0);
     gv_scalar far = radius2 * radius2 / (tau_local * a);
     /* R below a thousandth of the unit would overflow the expansion */

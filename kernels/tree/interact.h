@@ -52,6 +52,40 @@ static inline void gv_force_clear(gv_force *f)
     f->x = f->y = f->z = f->pot = (gv_real)(0);
 }
 
+/* In ds a force is a float sum over a few dozen sources, which is then taken over into wide sums. */
+#if GV_PRECISION == GV_DS
+typedef struct gv_total {
+    gv_wide x, y, z, pot;
+} gv_total;
+
+static inline void gv_total_clear(gv_total *t)
+{
+    t->x = t->y = t->z = t->pot = gv_wide_zero();
+}
+
+static inline void gv_total_take(gv_total *t, gv_force *f)
+{
+    t->x = gv_wide_flush(t->x, f->x);
+    t->y = gv_wide_flush(t->y, f->y);
+    t->z = gv_wide_flush(t->z, f->z);
+    t->pot = gv_wide_flush(t->pot, f->pot);
+    gv_force_clear(f);
+}
+#endif
+
+#if GV_PRECISION == GV_DS
+/* the total as high words in *high, and the low words that are left */
+static inline gv_force gv_total_split(const gv_total *t, gv_force *high)
+{
+    gv_force low;
+    high->x = t->x.hi + t->x.lo, low.x = t->x.lo - (high->x - t->x.hi);
+    high->y = t->y.hi + t->y.lo, low.y = t->y.lo - (high->y - t->y.hi);
+    high->z = t->z.hi + t->z.lo, low.z = t->z.lo - (high->z - t->z.hi);
+    high->pot = t->pot.hi + t->pot.lo, low.pot = t->pot.lo - (high->pot - t->pot.hi);
+    return low;
+}
+#endif
+
 #if GV_SUPPORT
 /* Cubic spline of support h, u = r / h (the potential's kernel of Monaghan & Lattanzio's spline):
  *   u < 1/2   1/s^3 -> (32/3 + u^2 (32 u - 192/5)) / h^3      1/s -> (14/5 - u^2 (16/3 + u^2 (32/5 u - 48/5))) / h
@@ -130,12 +164,18 @@ static inline void gv_cell_force(gv_force *f, gv_real rx, gv_real ry, gv_real rz
 }
 
 typedef struct gv_local {
+#if GV_PRECISION == GV_DS
+    gv_wide whole_s, whole_v[3]; /* s and v are sums over few cells, taken over by gv_local_take */
+#endif
     gv_real s, v[3], f[6], trace; /* trace: sum of A1, the delta part of F2 */
     gv_real c[10], w[3], d[15], h[6], e;
 } gv_local;
 
 static inline void gv_local_clear(gv_local *l)
 {
+#if GV_PRECISION == GV_DS
+    l->whole_s = l->whole_v[0] = l->whole_v[1] = l->whole_v[2] = gv_wide_zero();
+#endif
     l->s = l->trace = l->e = (gv_real)(0);
     for (int k = 0; k < 3; k++)
         l->v[k] = l->w[k] = (gv_real)(0);
@@ -146,6 +186,18 @@ static inline void gv_local_clear(gv_local *l)
     for (int k = 0; k < 15; k++)
         l->d[k] = (gv_real)(0);
 }
+
+#if GV_PRECISION == GV_DS
+static inline void gv_local_take(gv_local *l)
+{
+    l->whole_s = gv_wide_flush(l->whole_s, l->s);
+    l->s = (gv_real)(0);
+    for (int k = 0; k < 3; k++) {
+        l->whole_v[k] = gv_wide_flush(l->whole_v[k], l->v[k]);
+        l->v[k] = (gv_real)(0);
+    }
+}
+#endif
 
 /* (rx, ry, rz) = centre of the expansion - cell, all in the group's unit of length */
 static inline void gv_cell_expand(gv_local *l, gv_real rx, gv_real ry, gv_real rz, gv_moments c, gv_scalar eps2)
@@ -246,6 +298,29 @@ static inline void gv_local_unpack(const gv_local *l, gv_real *term)
         term[GV_L_D + k] = l->d[k];
 }
 
+/* What the leading terms add to the force itself: in ds they are pairs, and are added as such elsewhere. */
+#if GV_PRECISION == GV_DS
+#define GV_LEADING(term) ((gv_scalar)0)
+#else
+#define GV_LEADING(term) (term)
+#endif
+
+#if GV_PRECISION == GV_DS
+/* The leading terms s, v as pairs, in units of the expansion (powers of 2: products with them are exact). */
+static inline void gv_total_lead(gv_total *t, const gv_scalar *high, const gv_scalar *low, gv_scalar inverse_scale)
+{
+    gv_scalar per2 = inverse_scale * inverse_scale;
+    t->pot = gv_wide_add(t->pot, (gv_real)(-high[0] * inverse_scale));
+    t->x = gv_wide_add(t->x, (gv_real)(high[1] * per2));
+    t->y = gv_wide_add(t->y, (gv_real)(high[2] * per2));
+    t->z = gv_wide_add(t->z, (gv_real)(high[3] * per2));
+    t->pot.lo -= low[0] * inverse_scale;
+    t->x.lo += low[1] * per2;
+    t->y.lo += low[2] * per2;
+    t->z.lo += low[3] * per2;
+}
+#endif
+
 /* Adds the expansion at y = (sink - centre) / scale to the force.  `T(k)` reads term k.  With the deltas written out
  *   F2 y = f y + trace y      F3 y y = c y y + 2 (w y) y + y^2 w
  *   F4 y y y = d y y y + 3 (y h y) y + 3 y^2 h y + 3 e y^2 y */
@@ -291,12 +366,12 @@ static inline void gv_local_unpack(const gv_local *l, gv_real *term)
         p4_[1] = GV_R(0.16666667) * (q_[1] * yx + q_[3] * yy + q_[4] * yz + hyy_ * yy + y23_ * hy_);                   \
         p4_[2] = GV_R(0.16666667) * (q_[2] * yx + q_[4] * yy + q_[5] * yz + hyy_ * yz + y23_ * hz_);                   \
         gv_scalar per2_ = inverse_scale * inverse_scale;                                                               \
-        force.x += per2_ * (T(GV_L_V) + p2_[0] + p3_[0] + p4_[0]);                                                     \
-        force.y += per2_ * (T(GV_L_V + 1) + p2_[1] + p3_[1] + p4_[1]);                                                 \
-        force.z += per2_ * (T(GV_L_V + 2) + p2_[2] + p3_[2] + p4_[2]);                                                 \
+        force.x += per2_ * (GV_LEADING(T(GV_L_V)) + p2_[0] + p3_[0] + p4_[0]);                                         \
+        force.y += per2_ * (GV_LEADING(T(GV_L_V + 1)) + p2_[1] + p3_[1] + p4_[1]);                                     \
+        force.z += per2_ * (GV_LEADING(T(GV_L_V + 2)) + p2_[2] + p3_[2] + p4_[2]);                                     \
         force.pot -=                                                                                                   \
             inverse_scale *                                                                                            \
-            (T(GV_L_S) +                                                                                               \
+            (GV_LEADING(T(GV_L_S)) +                                                                                   \
              yx * (T(GV_L_V) + GV_R(0.5) * p2_[0] + GV_R(0.33333333) * p3_[0] + GV_R(0.25) * p4_[0]) +                 \
              yy * (T(GV_L_V + 1) + GV_R(0.5) * p2_[1] + GV_R(0.33333333) * p3_[1] + GV_R(0.25) * p4_[1]) +             \
              yz * (T(GV_L_V + 2) + GV_R(0.5) * p2_[2] + GV_R(0.33333333) * p3_[2] + GV_R(0.25) * p4_[2]));             \

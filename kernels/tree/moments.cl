@@ -12,6 +12,7 @@
  * A cell without mass lies at the middle of its box.
  */
 #include "tree/cell.h"
+#include "lib/pair.h"
 
 #ifndef GV_MAC
 #error "GV_MAC must be 0 (geometric) or 1 (relative)"
@@ -33,7 +34,7 @@ static inline gv_scalar gv_opening_size(gv_scalar m, gv_scalar bmax, gv_scalar4 
 #endif
 }
 
-__kernel void gv_tree_moments(__global const gv_scalar4 *body, __global const uint2 *link,
+__kernel void gv_tree_moments(__global const gv_scalar4 *body, __global const gv_scalar4 *low, __global const uint2 *link,
                               __global const uint *level_total, uint level, uint capacity, gv_scalar inverse_theta,
                               __global gv_scalar4 *cell, __global gv_scalar4 *boxes)
 {
@@ -63,21 +64,38 @@ __kernel void gv_tree_moments(__global const gv_scalar4 *body, __global const ui
 
         gv_box box;
         gv_scalar4 origin = leaf ? body[first] : cell[GV_CELL * first];
+#if GV_PRECISION == GV_DS
+        gv_scalar4 origin_low = leaf ? low[first] : cell[GV_CELL * first + 4];
+#endif
         gv_scalar4 sum = (gv_scalar4)(0);
         box.lo = leaf ? origin : boxes[2 * first];
         box.hi = leaf ? origin : boxes[2 * first + 1];
         for (uint k = first; k < first + count; k++) {
             gv_scalar4 p = leaf ? body[k] : cell[GV_CELL * k];
-            sum += (gv_scalar4)((p.xyz - origin.xyz) * p.w, p.w);
+            gv_scalar4 d = gv_apart(p, leaf ? low[k] : cell[GV_CELL * k + 4], origin, origin_low);
+            sum += (gv_scalar4)(d.xyz * p.w, p.w);
             box.lo = fmin(box.lo, leaf ? p : boxes[2 * k]);
             box.hi = fmax(box.hi, leaf ? p : boxes[2 * k + 1]);
         }
         gv_scalar m = sum.w;
         gv_scalar4 z = m > 0 ? origin + sum / m : GV_R(0.5) * (box.lo + box.hi);
 
+#if GV_PRECISION == GV_DS
+        gv_scalar4 z_low = (gv_scalar4)(0);
+        if (m > 0) {
+            gv_pair px = gv_two_sum(origin.x, origin_low.x + sum.x / m);
+            gv_pair py = gv_two_sum(origin.y, origin_low.y + sum.y / m);
+            gv_pair pz = gv_two_sum(origin.z, origin_low.z + sum.z / m);
+            z = (gv_scalar4)(px.hi, py.hi, pz.hi, 0);
+            z_low = (gv_scalar4)(px.lo, py.lo, pz.lo, 0);
+        }
+        cell[GV_CELL * c + 4] = z_low;
+#endif
+
         gv_scalar xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0, bmax = 0, bodies = leaf ? count : 0;
         for (uint k = first; k < first + count; k++) {
-            gv_scalar4 p = leaf ? body[k] : cell[GV_CELL * k], d = p - z;
+            gv_scalar4 p = leaf ? body[k] : cell[GV_CELL * k];
+            gv_scalar4 d = gv_apart(p, leaf ? low[k] : cell[GV_CELL * k + 4], z, z_low);
             gv_scalar half_m = GV_R(0.5) * p.w, reach = sqrt(d.x * d.x + d.y * d.y + d.z * d.z);
             if (!leaf) {
                 gv_scalar4 q = cell[GV_CELL * k + 2], r = cell[GV_CELL * k + 3];

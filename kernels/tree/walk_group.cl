@@ -20,6 +20,7 @@
 #include "tree/cell.h"
 #include "lib/group.h"
 #include "tree/interact.h"
+#include "lib/pair.h"
 
 #if GV_THREADS < 2
 #error "GV_THREADS must be at least 2; walk_lanes.cl is the walk for single work-items"
@@ -78,10 +79,33 @@ typedef struct gv_sinks {
     gv_scalar4 p[GV_SINKS_PER_ITEM];
     uint self[GV_SINKS_PER_ITEM];
     gv_force f[GV_SINKS_PER_ITEM];
+#if GV_PRECISION == GV_DS
+    gv_scalar4 low[GV_SINKS_PER_ITEM];
+    gv_total total[GV_SINKS_PER_ITEM];
+#endif
 } gv_sinks;
 
+#if GV_PRECISION == GV_DS
+#define GV_TILE_WORDS 4 /* vectors of a cell in local memory */
+static inline void gv_sinks_take(gv_sinks *sinks)
+{
+    for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
+        gv_total_take(&sinks->total[s], &sinks->f[s]);
+}
+#else
+#define GV_TILE_WORDS 3
+#define gv_sinks_take(sinks)
+#endif
+
+/* the three components of body b - sink s */
+#define GV_TO_BODY(s, b, b_low)                                                                                        \
+    gv_apart((b).x, (b_low).x, sinks->p[s].x, sinks->low[s].x),                                                        \
+        gv_apart((b).y, (b_low).y, sinks->p[s].y, sinks->low[s].y),                                                    \
+        gv_apart((b).z, (b_low).z, sinks->p[s].z, sinks->low[s].z)
+
 /* bodies from[0 ... count-1] onto all sinks */
-static inline void gv_eval_bodies(gv_sinks *sinks, __global const gv_scalar4 *body, __local const uint *from,
+static inline void gv_eval_bodies(gv_sinks *sinks, __global const gv_scalar4 *body,
+                                  __global const gv_scalar4 *body_low, __local const uint *from,
                                   uint count, uint2 own, __local gv_scalar4 *tile, __local uint *tile_id,
                                   __local uint *flag, gv_scalar eps2)
 {
@@ -92,6 +116,9 @@ static inline void gv_eval_bodies(gv_sinks *sinks, __global const gv_scalar4 *bo
     for (uint k = me; k < count; k += GV_THREADS) {
         uint id = from[k];
         tile[k] = body[id];
+#if GV_PRECISION == GV_DS
+        tile[GV_TILE + k] = body_low[id];
+#endif
         tile_id[k] = id;
         if (id - own.x < own.y)
             *flag = 1;
@@ -105,29 +132,31 @@ static inline void gv_eval_bodies(gv_sinks *sinks, __global const gv_scalar4 *bo
             gv_scalar4 b = tile[j];
             uint id = tile_id[j];
             for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
-                gv_pair_add_other(&sinks->f[s], b.x - sinks->p[s].x, b.y - sinks->p[s].y, b.z - sinks->p[s].z, b.w,
-                                  eps2, id != sinks->self[s]);
+                gv_pair_add_other(&sinks->f[s], GV_TO_BODY(s, b, tile[GV_TILE + j]), b.w, eps2,
+                                  id != sinks->self[s]);
         }
     } else {
 #pragma unroll 8
         for (uint j = begin; j < end; j++) {
             gv_scalar4 b = tile[j];
             for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
-                gv_pair_add(&sinks->f[s], b.x - sinks->p[s].x, b.y - sinks->p[s].y, b.z - sinks->p[s].z, b.w, eps2);
+                gv_pair_add(&sinks->f[s], GV_TO_BODY(s, b, tile[GV_TILE + j]), b.w, eps2);
         }
     }
+    gv_sinks_take(sinks);
     gv_group_sync();
 }
 
 /* A leaf at the end of the keys: as many bodies as share one place.  It is rare, so short code counts, not speed. */
-static inline void gv_eval_large(gv_sinks *sinks, __global const gv_scalar4 *body, uint2 piece, gv_scalar eps2)
+static inline void gv_eval_large(gv_sinks *sinks, __global const gv_scalar4 *body,
+                                 __global const gv_scalar4 *body_low, uint2 piece, gv_scalar eps2)
 {
 #pragma unroll 1
     for (uint id = piece.x + get_local_id(0) / GV_COLUMNS; id < piece.x + piece.y; id += GV_SPLIT) {
         gv_scalar4 b = body[id];
         for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
-            gv_pair_add_other(&sinks->f[s], b.x - sinks->p[s].x, b.y - sinks->p[s].y, b.z - sinks->p[s].z, b.w, eps2,
-                              id != sinks->self[s]);
+            gv_pair_add_other(&sinks->f[s], GV_TO_BODY(s, b, body_low[id]), b.w, eps2, id != sinks->self[s]);
+        gv_sinks_take(sinks);
     }
 }
 
@@ -149,20 +178,26 @@ static inline void gv_eval_cells(gv_sinks *sinks, __global const gv_scalar4 *cel
     uint me = get_local_id(0), part = me / GV_COLUMNS;
     for (uint k = me; k < count; k += GV_THREADS) {
         __global const gv_scalar4 *c = cell + GV_CELL * (size_t)from[k];
-        tile[3 * k] = c[0];
-        tile[3 * k + 1] = c[2];
-        tile[3 * k + 2] = c[3];
+        tile[GV_TILE_WORDS * k] = c[0];
+        tile[GV_TILE_WORDS * k + 1] = c[2];
+        tile[GV_TILE_WORDS * k + 2] = c[3];
+#if GV_PRECISION == GV_DS
+        tile[GV_TILE_WORDS * k + 3] = c[4];
+#endif
     }
     gv_group_sync();
     uint share = (count + GV_SPLIT - 1) / GV_SPLIT;
     uint begin = part * share, end = min(begin + share, count);
 #pragma unroll 2
     for (uint j = begin; j < end; j++) {
-        gv_moments c = gv_moments_of(tile[3 * j], tile[3 * j + 1], tile[3 * j + 2]);
+        __local const gv_scalar4 *z = tile + GV_TILE_WORDS * j;
+        gv_moments c = gv_moments_of(z[0], z[1], z[2]);
         for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
-            gv_cell_force(&sinks->f[s], sinks->p[s].x - c.x, sinks->p[s].y - c.y, sinks->p[s].z - c.z, c,
-                          gv_cell_soft(eps2));
+            gv_cell_force(&sinks->f[s], gv_apart(sinks->p[s].x, sinks->low[s].x, c.x, z[3].x),
+                          gv_apart(sinks->p[s].y, sinks->low[s].y, c.y, z[3].y),
+                          gv_apart(sinks->p[s].z, sinks->low[s].z, c.z, z[3].z), c, gv_cell_soft(eps2));
     }
+    gv_sinks_take(sinks);
     gv_group_sync();
 }
 
@@ -176,8 +211,12 @@ static inline void gv_eval_far(gv_local *local_sum, __global const gv_scalar4 *c
         gv_moments c = gv_moments_of(at[0], at[2], at[3]);
         gv_scalar per2 = inverse_scale * inverse_scale;
         c.xx *= per2, c.xy *= per2, c.xz *= per2, c.yy *= per2, c.yz *= per2, c.zz *= per2;
-        gv_cell_expand(local_sum, (centre.x - c.x) * inverse_scale, (centre.y - c.y) * inverse_scale,
-                       (centre.z - c.z) * inverse_scale, c, gv_cell_soft(eps2) * per2);
+        gv_cell_expand(local_sum, gv_apart(centre.x, 0, c.x, at[4].x) * inverse_scale,
+                       gv_apart(centre.y, 0, c.y, at[4].y) * inverse_scale,
+                       gv_apart(centre.z, 0, c.z, at[4].z) * inverse_scale, c, gv_cell_soft(eps2) * per2);
+#if GV_PRECISION == GV_DS
+        gv_local_take(local_sum);
+#endif
     }
 }
 
@@ -204,18 +243,73 @@ static inline void gv_join_local(const gv_local *local_sum, __local gv_scalar *p
     }
 }
 
+#if GV_PRECISION == GV_DS
+/* The leading terms likewise, as pairs: lead[0 ... 3] and, 4 further, their low words. */
+static inline void gv_join_lead(const gv_local *l, __local gv_scalar *part, __local gv_scalar *lead)
+{
+    uint me = get_local_id(0);
+    gv_wide whole[4] = {l->whole_s, l->whole_v[0], l->whole_v[1], l->whole_v[2]};
+    for (int k = 0; k < 4; k++) {
+        part[2 * k * GV_SUM_ROW + me] = whole[k].hi;
+        part[(2 * k + 1) * GV_SUM_ROW + me] = whole[k].lo;
+    }
+    gv_group_sync();
+    for (uint k = me; k < 4; k += GV_THREADS) {
+        gv_wide sum = gv_wide_zero();
+        for (uint j = 0; j < GV_THREADS; j++) {
+            sum = gv_wide_add(sum, part[2 * k * GV_SUM_ROW + j]);
+            sum.lo += part[(2 * k + 1) * GV_SUM_ROW + j];
+        }
+        lead[k] = sum.hi;
+        lead[4 + k] = sum.lo;
+    }
+    gv_group_sync();
+}
+#endif
+
+/* Parts of one sink are added in the order of the parts; the first columns hold the sums. */
+#if GV_PRECISION == GV_DS
+static inline void gv_join_split(gv_force *f, gv_force *f_low, __local gv_scalar4 *tile)
+#else
+static inline void gv_join_split(gv_force *f, __local gv_scalar4 *tile)
+#endif
+{
+#if GV_SPLIT > 1
+    uint me = get_local_id(0);
+    tile[me] = (gv_scalar4)(f->x, f->y, f->z, f->pot);
+#if GV_PRECISION == GV_DS
+    tile[GV_THREADS + me] = (gv_scalar4)(f_low->x, f_low->y, f_low->z, f_low->pot);
+#endif
+    gv_group_sync();
+    for (uint part = me + GV_COLUMNS; me < GV_COLUMNS && part < GV_THREADS; part += GV_COLUMNS) {
+        gv_scalar4 more = tile[part];
+#if GV_PRECISION == GV_DS
+        gv_scalar4 more_low = tile[GV_THREADS + part];
+        gv_pair x = gv_two_sum(f->x, more.x), y = gv_two_sum(f->y, more.y), z = gv_two_sum(f->z, more.z);
+        gv_pair pot = gv_two_sum(f->pot, more.w);
+        f->x = x.hi, f->y = y.hi, f->z = z.hi, f->pot = pot.hi;
+        f_low->x += x.lo + more_low.x, f_low->y += y.lo + more_low.y, f_low->z += z.lo + more_low.z;
+        f_low->pot += pot.lo + more_low.w;
+#else
+        f->x += more.x, f->y += more.y, f->z += more.z, f->pot += more.w;
+#endif
+    }
+    gv_group_sync();
+#endif
+}
+
 /* `own` != 0: sinks are bodies, and none pulls itself.  out[index[k]], index NULL: out[k].
  * counts[2 group] = {cells into the expansion, cells on every sink, bodies on every sink, cells tested}
  * counts[2 group + 1] = {first sink, sinks, 0, 0} */
 __kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
-void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *body, __global const gv_scalar4 *points,
-                  __global const uint *list, __global const uint *index, int own, __global const gv_scalar4 *group,
+void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *body, __global const gv_scalar4 *body_low,
+                  __global const gv_scalar4 *points, __global const gv_scalar4 *points_low, __global const uint *list, __global const uint *index, int own, __global const gv_scalar4 *group,
                   gv_scalar eps2, __global gv_scalar4 *out, __global uint4 *counts)
 {
     __local uint pool[GV_POOL] __attribute__((aligned(8)));
     __local gv_scalar joined[GV_LOCAL_TERMS];
     __local uint bodies[GV_BODY_LIST], near[GV_CELL_LIST], far[GV_FAR_LIST], tile_id[GV_TILE], flag, large;
-    __local gv_scalar4 tile[3 * GV_TILE];
+    __local gv_scalar4 tile[GV_TILE_WORDS * GV_TILE];
     __local GV_PACK_SCRATCH scratch[GV_THREADS];
     __local uint2 piece[GV_THREADS];
     __local uint *stack = pool;
@@ -238,6 +332,10 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
         sinks.p[s] = points[at];
         sinks.self[s] = own ? at : GV_NO_BODY;
         gv_force_clear(&sinks.f[s]);
+#if GV_PRECISION == GV_DS
+        sinks.low[s] = points_low[at];
+        gv_total_clear(&sinks.total[s]);
+#endif
     }
     uint2 own_range = (uint2)(0, 0); /* first, how many */
     if (own) {
@@ -309,7 +407,7 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
             piece[me] = (uint2)(first, leaf_bodies > GV_N_LEAF ? leaf_bodies : 0u);
             gv_group_sync();
             for (uint k = 0; k < GV_THREADS; k++) {
-                gv_eval_large(&sinks, body, piece[k], eps2);
+                gv_eval_large(&sinks, body, body_low, piece[k], eps2);
                 did.z += piece[k].y;
             }
             gv_group_sync();
@@ -322,7 +420,7 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
         while (n_bodies >= least) {
             uint n = min((uint)GV_TILE, n_bodies);
             n_bodies -= n;
-            gv_eval_bodies(&sinks, body, bodies + n_bodies, n, own_range, tile, tile_id, &flag, eps2);
+            gv_eval_bodies(&sinks, body, body_low, bodies + n_bodies, n, own_range, tile, tile_id, &flag, eps2);
         }
         while (n_far >= least_far) {
             uint n = min((uint)GV_THREADS, n_far);
@@ -337,38 +435,51 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
         }
     }
 
-#if GV_SPLIT > 1
-    /* parts of one sink are added in the order of the parts */
-    for (int s = 0; s < GV_SINKS_PER_ITEM; s++) {
-        tile[me] = (gv_scalar4)(sinks.f[s].x, sinks.f[s].y, sinks.f[s].z, sinks.f[s].pot);
-        gv_group_sync();
-        if (me < GV_COLUMNS)
-            for (uint part = 1; part < GV_SPLIT; part++) {
-                gv_scalar4 f = tile[part * GV_COLUMNS + me];
-                sinks.f[s].x += f.x;
-                sinks.f[s].y += f.y;
-                sinks.f[s].z += f.z;
-                sinks.f[s].pot += f.w;
-            }
-        gv_group_sync();
-    }
-#endif
     gv_join_local(&local_sum, (__local gv_scalar *)pool, joined);
-    if (me < GV_COLUMNS)
-        for (int s = 0; s < GV_SINKS_PER_ITEM; s++) {
-            uint k = me + s * GV_COLUMNS;
-            if (k >= n_sinks)
-                break;
-            gv_scalar yx = (sinks.p[s].x - g0.x) * inverse_scale, yy = (sinks.p[s].y - g0.y) * inverse_scale;
-            gv_scalar yz = (sinks.p[s].z - g0.z) * inverse_scale;
+#if GV_PRECISION == GV_DS
+    __local gv_scalar lead[8];
+    gv_join_lead(&local_sum, (__local gv_scalar *)pool, lead);
+    gv_scalar high[4], low[4];
+    for (int k = 0; k < 4; k++) {
+        high[k] = lead[k];
+        low[k] = lead[4 + k];
+    }
+    if (me < 4)
+        joined[me] = lead[me];
+    gv_group_sync();
+#endif
+    for (int s = 0; s < GV_SINKS_PER_ITEM; s++) {
+        uint k = me % GV_COLUMNS + s * GV_COLUMNS;
+        gv_force f = sinks.f[s];
+#if GV_PRECISION == GV_DS
+        gv_force f_low = gv_total_split(&sinks.total[s], &f);
+        gv_join_split(&f, &f_low, tile);
+#else
+        gv_join_split(&f, tile);
+#endif
+        if (me < GV_COLUMNS && k < n_sinks) {
+            gv_scalar yx = gv_apart(sinks.p[s].x, sinks.low[s].x, g0.x, 0) * inverse_scale;
+            gv_scalar yy = gv_apart(sinks.p[s].y, sinks.low[s].y, g0.y, 0) * inverse_scale;
+            gv_scalar yz = gv_apart(sinks.p[s].z, sinks.low[s].z, g0.z, 0) * inverse_scale;
+            uint at = list ? list[first_sink + k] : first_sink + k, to = GV_RESULT * (index ? index[at] : at);
 #define gv_term(k) joined[k]
-            GV_LOCAL_FORCE(sinks.f[s], gv_term, yx, yy, yz, inverse_scale);
-            uint at = list ? list[first_sink + k] : first_sink + k;
-            out[index ? index[at] : at] =
-                (gv_scalar4)(sinks.f[s].x, sinks.f[s].y, sinks.f[s].z, sinks.f[s].pot);
+#if GV_PRECISION == GV_DS
+            gv_total t;
+            t.x.hi = f.x, t.x.lo = f_low.x, t.y.hi = f.y, t.y.lo = f_low.y;
+            t.z.hi = f.z, t.z.lo = f_low.z, t.pot.hi = f.pot, t.pot.lo = f_low.pot;
+            gv_total_lead(&t, high, low, inverse_scale);
+            gv_force_clear(&f);
+            GV_LOCAL_FORCE(f, gv_term, yx, yy, yz, inverse_scale);
+            gv_total_take(&t, &f);
+            f_low = gv_total_split(&t, &f);
+            out[to + 1] = (gv_scalar4)(f_low.x, f_low.y, f_low.z, f_low.pot);
+#else
+            GV_LOCAL_FORCE(f, gv_term, yx, yy, yz, inverse_scale);
+#endif
+            out[to] = (gv_scalar4)(f.x, f.y, f.z, f.pot);
         }
-    if (me == 0)
-        if (me == 0) {
+    }
+    if (me == 0) {
         counts[2 * g] = did;
         counts[2 * g + 1] = (uint4)(first_sink, n_sinks, 0, 0);
     }

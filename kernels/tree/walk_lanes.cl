@@ -11,6 +11,7 @@
 #include "tree/cell.h"
 #include "lib/lanes.h"
 #include "tree/interact.h"
+#include "lib/pair.h"
 
 #if GV_N_GROUP % GV_LANES
 #error "GV_N_GROUP must be a multiple of GV_LANES"
@@ -34,29 +35,38 @@ typedef struct gv_sinks {
     gv_real x[GV_VECTORS], y[GV_VECTORS], z[GV_VECTORS];
     gv_uint self[GV_VECTORS];
     gv_force f[GV_VECTORS];
+#if GV_PRECISION == GV_DS
+    gv_real x_low[GV_VECTORS], y_low[GV_VECTORS], z_low[GV_VECTORS];
+    gv_total total[GV_VECTORS];
+#endif
 } gv_sinks;
 
 /* piece[k] = {first body, bodies} */
-static inline void gv_eval_leaves(gv_sinks *sinks, __global const gv_scalar4 *body, const uint *first,
-                                  const uint *count, uint n, uint2 own, gv_scalar eps2)
+static inline void gv_eval_leaves(gv_sinks *sinks, __global const gv_scalar4 *body, __global const gv_scalar4 *low,
+                                  const uint *first, const uint *count, uint n, uint2 own, gv_scalar eps2)
 {
     for (int v = 0; v < GV_VECTORS; v++) {
         gv_real x = sinks->x[v], y = sinks->y[v], z = sinks->z[v];
         gv_force f = sinks->f[v];
         for (uint k = 0; k < n; k++) {
             uint start = first[k], end = start + count[k];
-            if (end > own.x && start < own.x + own.y) {
-                for (uint j = start; j < end; j++) {
-                    gv_scalar4 b = body[j];
-                    gv_pair_add_other(&f, b.x - x, b.y - y, b.z - z, (gv_real)(b.w), eps2,
-                                      gv_widen((gv_uint)(j) != sinks->self[v]));
-                }
+            int meets = end > own.x && start < own.x + own.y;
+#define GV_EACH(add)                                                                                                   \
+    for (uint j = start; j < end; j++) {                                                                               \
+        gv_scalar4 b = body[j];                                                                                        \
+        gv_real dx = gv_apart(b.x, low[j].x, x, sinks->x_low[v]), dy = gv_apart(b.y, low[j].y, y, sinks->y_low[v]);    \
+        gv_real dz = gv_apart(b.z, low[j].z, z, sinks->z_low[v]);                                                      \
+        add;                                                                                                           \
+    }
+            if (meets) {
+                GV_EACH(gv_pair_add_other(&f, dx, dy, dz, (gv_real)(b.w), eps2,
+                                          gv_widen((gv_uint)(j) != sinks->self[v])))
             } else {
-                for (uint j = start; j < end; j++) {
-                    gv_scalar4 b = body[j];
-                    gv_pair_add(&f, b.x - x, b.y - y, b.z - z, (gv_real)(b.w), eps2);
-                }
+                GV_EACH(gv_pair_add(&f, dx, dy, dz, (gv_real)(b.w), eps2))
             }
+#if GV_PRECISION == GV_DS
+            gv_total_take(&sinks->total[v], &f);
+#endif
         }
         sinks->f[v] = f;
     }
@@ -78,8 +88,17 @@ static inline void gv_eval_cells(gv_sinks *sinks, __global const gv_scalar4 *cel
 #else
             c.xx = c.xy = c.xz = c.yy = c.yz = c.zz = (gv_real)(0);
 #endif
-            gv_cell_force(&f, sinks->x[v] - z.x, sinks->y[v] - z.y, sinks->z[v] - z.z, c, gv_cell_soft(eps2));
+            gv_cell_force(&f, gv_apart(sinks->x[v], sinks->x_low[v], z.x, at[4].x),
+                          gv_apart(sinks->y[v], sinks->y_low[v], z.y, at[4].y),
+                          gv_apart(sinks->z[v], sinks->z_low[v], z.z, at[4].z), c, gv_cell_soft(eps2));
+#if GV_PRECISION == GV_DS
+            if (k % 16 == 15)
+                gv_total_take(&sinks->total[v], &f);
+#endif
         }
+#if GV_PRECISION == GV_DS
+        gv_total_take(&sinks->total[v], &f);
+#endif
         sinks->f[v] = f;
     }
 }
@@ -104,15 +123,61 @@ static inline void gv_eval_far(gv_local *sum, __global const gv_scalar4 *cell, c
 #endif
     c.xx = b[0] * per2, c.xy = b[1] * per2, c.xz = b[2] * per2;
     c.yy = b[3] * per2, c.yz = b[4] * per2, c.zz = b[5] * per2;
-    gv_cell_expand(sum, (centre.x - a[0]) * inverse_scale, (centre.y - a[1]) * inverse_scale,
-                   (centre.z - a[2]) * inverse_scale, c,
+#if GV_PRECISION == GV_DS
+    gv_scalar low[3][GV_LANES];
+    for (uint k = 0; k < GV_LANES; k++) {
+        gv_scalar4 z_low = cell[GV_CELL * (size_t)which[k] + 4];
+        low[0][k] = z_low.x, low[1][k] = z_low.y, low[2][k] = z_low.z;
+    }
+#endif
+    gv_cell_expand(sum, gv_apart(centre.x, (gv_real)(0), a[0], gv_load(low[0])) * inverse_scale,
+                   gv_apart(centre.y, (gv_real)(0), a[1], gv_load(low[1])) * inverse_scale,
+                   gv_apart(centre.z, (gv_real)(0), a[2], gv_load(low[2])) * inverse_scale, c,
                    gv_cell_soft(eps2) * inverse_scale * inverse_scale);
+#if GV_PRECISION == GV_DS
+    gv_local_take(sum);
+#endif
+}
+
+#if GV_PRECISION == GV_DS
+/* the leading terms of the expansion, summed over lanes */
+static inline void gv_lead_sum(const gv_local *l, gv_scalar *high, gv_scalar *low)
+{
+    gv_wide whole[4] = {l->whole_s, l->whole_v[0], l->whole_v[1], l->whole_v[2]};
+    for (int k = 0; k < 4; k++) {
+        gv_scalar hi[GV_LANES], lo[GV_LANES];
+        gv_pair sum;
+        gv_store(whole[k].hi, hi);
+        gv_store(whole[k].lo, lo);
+        sum.hi = hi[0], sum.lo = lo[0];
+        for (int i = 1; i < GV_LANES; i++) {
+            gv_pair more = gv_two_sum(sum.hi, hi[i]);
+            sum.hi = more.hi, sum.lo += more.lo + lo[i];
+        }
+        high[k] = sum.hi, low[k] = sum.lo;
+    }
+}
+#endif
+
+/* results of vector v; `part` 1: their low words */
+static inline void gv_put(const gv_force *f, uint first_sink, uint v, uint n_sinks, __global const uint *list,
+                          __global const uint *index, uint part, __global gv_scalar4 *out)
+{
+    gv_scalar x[GV_LANES], y[GV_LANES], z[GV_LANES], pot[GV_LANES];
+    gv_store(f->x, x);
+    gv_store(f->y, y);
+    gv_store(f->z, z);
+    gv_store(f->pot, pot);
+    for (uint l = 0; l < GV_LANES && v * GV_LANES + l < n_sinks; l++) {
+        uint k = first_sink + v * GV_LANES + l, at = list ? list[k] : k;
+        out[GV_RESULT * (index ? index[at] : at) + part] = (gv_scalar4)(x[l], y[l], z[l], pot[l]);
+    }
 }
 
 /* arguments and results as gv_tree_walk of walk_group.cl */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *body, __global const gv_scalar4 *points,
-                  __global const uint *list, __global const uint *index, int own, __global const gv_scalar4 *group,
+void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *body, __global const gv_scalar4 *body_low,
+                  __global const gv_scalar4 *points, __global const gv_scalar4 *points_low, __global const uint *list, __global const uint *index, int own, __global const gv_scalar4 *group,
                   gv_scalar eps2, __global gv_scalar4 *out, __global uint4 *counts)
 {
     uint stack[GV_STACK + 8], near[GV_LIST], far[2 * GV_LANES], leaf[GV_LIST], leaf_count[GV_LIST];
@@ -136,6 +201,15 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
         sinks.x[v] = gv_load(x), sinks.y[v] = gv_load(y), sinks.z[v] = gv_load(z);
         sinks.self[v] = gv_load(self);
         gv_force_clear(&sinks.f[v]);
+#if GV_PRECISION == GV_DS
+        for (uint l = 0; l < GV_LANES; l++) {
+            uint k = first_sink + min(v * GV_LANES + l, n_sinks - 1);
+            gv_scalar4 p = points_low[list ? list[k] : k];
+            x[l] = p.x, y[l] = p.y, z[l] = p.z;
+        }
+        sinks.x_low[v] = gv_load(x), sinks.y_low[v] = gv_load(y), sinks.z_low[v] = gv_load(z);
+        gv_total_clear(&sinks.total[v]);
+#endif
     }
     uint2 own_range = (uint2)(0, 0); /* first, how many */
     if (own) {
@@ -205,11 +279,11 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
             n_near = 0;
         }
         if (n_leaf >= GV_TILE) {
-            gv_eval_leaves(&sinks, body, leaf, leaf_count, n_leaf, own_range, eps2);
+            gv_eval_leaves(&sinks, body, body_low, leaf, leaf_count, n_leaf, own_range, eps2);
             n_leaf = 0;
         }
     }
-    gv_eval_leaves(&sinks, body, leaf, leaf_count, n_leaf, own_range, eps2);
+    gv_eval_leaves(&sinks, body, body_low, leaf, leaf_count, n_leaf, own_range, eps2);
     gv_eval_cells(&sinks, cell, near, n_near, eps2);
     if (n_far > 0)
         gv_eval_far(&local_sum, cell, far, g0, inverse_scale, eps2, n_far);
@@ -221,23 +295,25 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
     gv_local_unpack(&local_sum, lanes);
     for (int k = 0; k < GV_LOCAL_TERMS; k++)
         term[k] = gv_lane_sum(lanes[k]);
+#if GV_PRECISION == GV_DS
+    gv_scalar lead[4], lead_low[4];
+    gv_lead_sum(&local_sum, lead, lead_low);
+    for (int k = 0; k < 4; k++)
+        term[k] = lead[k];
+#endif
     for (int v = 0; v < GV_VECTORS; v++) {
-        gv_real yx = (sinks.x[v] - g0.x) * inverse_scale, yy = (sinks.y[v] - g0.y) * inverse_scale;
-        gv_real yz = (sinks.z[v] - g0.z) * inverse_scale;
+        gv_real yx = gv_apart(sinks.x[v], sinks.x_low[v], g0.x, (gv_real)(0)) * inverse_scale;
+        gv_real yy = gv_apart(sinks.y[v], sinks.y_low[v], g0.y, (gv_real)(0)) * inverse_scale;
+        gv_real yz = gv_apart(sinks.z[v], sinks.z_low[v], g0.z, (gv_real)(0)) * inverse_scale;
 #define gv_term(k) term[k]
         GV_LOCAL_FORCE(sinks.f[v], gv_term, yx, yy, yz, inverse_scale);
-        gv_scalar ax[GV_LANES], ay[GV_LANES], az[GV_LANES], pot[GV_LANES];
-        gv_store(sinks.f[v].x, ax);
-        gv_store(sinks.f[v].y, ay);
-        gv_store(sinks.f[v].z, az);
-        gv_store(sinks.f[v].pot, pot);
-        for (uint l = 0; l < GV_LANES; l++) {
-            uint k = v * GV_LANES + l;
-            if (k >= n_sinks)
-                break;
-            uint at = list ? list[first_sink + k] : first_sink + k;
-            out[index ? index[at] : at] = (gv_scalar4)(ax[l], ay[l], az[l], pot[l]);
-        }
+#if GV_PRECISION == GV_DS
+        gv_total_take(&sinks.total[v], &sinks.f[v]);
+        gv_total_lead(&sinks.total[v], lead, lead_low, inverse_scale);
+        gv_force low = gv_total_split(&sinks.total[v], &sinks.f[v]);
+        gv_put(&low, first_sink, v, n_sinks, list, index, 1, out);
+#endif
+        gv_put(&sinks.f[v], first_sink, v, n_sinks, list, index, 0, out);
     }
     counts[2 * g] = did;
     counts[2 * g + 1] = (uint4)(first_sink, n_sinks, 0, 0);

@@ -196,10 +196,10 @@ static gravel_status check_options(const gravel_context *context, const gravel_t
     if (options->device < 0 || options->device >= context->n_devices)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "device %d is not in this context (it has %d)", options->device,
                        context->n_devices);
-    if (options->precision != GRAVEL_SP && options->precision != GRAVEL_DP)
-        return gv_fail(GRAVEL_ERR_UNSUPPORTED, "the tree computes in sp or dp");
+    if ((unsigned)options->precision > GRAVEL_DP)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "precision %d does not exist", (int)options->precision);
     if (options->precision == GRAVEL_DP && !context->device[options->device].info.has_fp64)
-        return gv_fail(GRAVEL_ERR_UNSUPPORTED, "%s has no double precision: use sp",
+        return gv_fail(GRAVEL_ERR_UNSUPPORTED, "%s has no double precision: use ds or sp",
                        context->device[options->device].info.name);
     return GRAVEL_OK;
 }
@@ -262,6 +262,7 @@ gravel_status gravel_tree_create(gravel_tree **tree_out, gravel_context *context
     tree->queue = device->queue;
     tree->options = *options;
     tree->scalar = options->precision == GRAVEL_DP ? 8 : 4;
+    tree->words = options->precision == GRAVEL_DS ? 2 : 1;
     tree->length = tree->mass_unit = 1;
     tree->limits = (gv_limits){device->info, device->fast_fma, device->has_ptx_asm, device->has_rsqrt14,
                                device->has_rsqrt12};
@@ -293,10 +294,10 @@ void gravel_tree_release(gravel_tree *tree)
     if (!tree)
         return;
     clFinish(tree->queue);
-    gv_buffer *const all[] = {&tree->body,    &tree->body_sorted, &tree->bounds_part,  &tree->bounds_out,
+    gv_buffer *const all[] = {&tree->body,    &tree->body_low,    &tree->body_sorted_low, &tree->points_low, &tree->body_sorted, &tree->bounds_part,  &tree->bounds_out,
                               &tree->head,    &tree->table,       &tree->level_total,  &tree->link,
                               &tree->cell,    &tree->boxes,       &tree->force,        &tree->group,
-                              &tree->counts,  &tree->points,      &tree->points_sorted, &tree->points_force,
+                              &tree->counts,  &tree->points,      &tree->points_force,
                               &tree->flag,    &tree->list,        &tree->count_table,  &tree->count_total,
                               &tree->wide,    &tree->wide_list};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
@@ -328,7 +329,7 @@ size_t gravel_tree_memory(const gravel_tree *tree)
 {
     if (!tree)
         return 0;
-    const gv_buffer *const all[] = {&tree->body_sorted, &tree->bounds_part, &tree->bounds_out, &tree->head,
+    const gv_buffer *const all[] = {&tree->body_sorted, &tree->body_sorted_low, &tree->bounds_part, &tree->bounds_out, &tree->head,
                                     &tree->table,       &tree->level_total, &tree->link,       &tree->cell,
                                     &tree->boxes,       &tree->group,       &tree->counts,     &tree->order.table,
                                     &tree->order.total, &tree->order.key[0], &tree->order.key[1],

@@ -6,7 +6,7 @@
 #include "host/context.h"
 #include "host/tree_plan.h"
 
-enum { GV_TREE_LEVELS = 22, GV_TREE_CELL_VECTORS = 4, GV_TREE_GROUP_VECTORS = 3 };
+enum { GV_TREE_LEVELS = 22, GV_TREE_GROUP_VECTORS = 3 };
 enum { GV_TREE_USUAL_BODIES = 1000000 }; /* before the bodies are known */
 
 typedef enum gv_stage {
@@ -46,6 +46,7 @@ struct gravel_tree {
     char *named; /* the caller's configuration, or NULL */
     gravel_origin origin;
     size_t scalar; /* bytes of one scalar on the device */
+    size_t words;  /* of one number: 2 in ds, where positions and results are pairs */
 
     cl_kernel bounds, keys, gather, sort_count, sort_scatter, scan_rows, heads, emit, moments, groups, split;
     cl_kernel compact_count, compact_write, walk[2]; /* walk: softened, unsoftened */
@@ -55,7 +56,7 @@ struct gravel_tree {
     double origin_at[3], length, mass_unit;
     size_t n;
     int moved, built;              /* moved: positions are newer than the cells; built: cells are there */
-    gv_buffer body, body_sorted, bounds_part, bounds_out;
+    gv_buffer body, body_low, body_sorted, body_sorted_low, bounds_part, bounds_out;
     gv_order order;
     gv_buffer head, table, level_total, link, cell, boxes;
     size_t cell_capacity;
@@ -63,7 +64,7 @@ struct gravel_tree {
     cl_event levels_event;
 
     /* sinks and results of a call */
-    gv_buffer force, group, counts, points, points_sorted, points_force, flag, list, count_table, count_total,
+    gv_buffer force, group, counts, points, points_low, points_force, flag, list, count_table, count_total,
         wide, wide_list;
     gv_order point_order;
     size_t n_groups, n_places, n_sinks; /* places: groups, and room for the parts of wide ones */
@@ -102,8 +103,8 @@ gravel_status gv_tree_check_cells(gravel_tree *tree, int *grown);
 
 /* tree_bodies.c */
 gravel_status gv_tree_check_positions(const gravel_vec *pos, size_t n, const char *what);
-gravel_status gv_tree_upload(gravel_tree *tree, const gravel_vec *pos, const double *mass, size_t n, cl_mem to,
-                             const char *what);
+gravel_status gv_tree_upload(gravel_tree *tree, const gravel_vec *pos, const double *mass, size_t n, const char *what,
+                             gv_buffer *to, gv_buffer *low);
 gravel_status gv_tree_download(gravel_tree *tree, const gravel_forces *forces);
 
 #endif

@@ -44,35 +44,54 @@ static void choose_box(gravel_tree *tree, const gravel_vec *v, size_t n)
     tree->length = power_above(half);
 }
 
-static void pack(const gravel_tree *tree, const gravel_vec *v, const double *mass, size_t n, void *out)
+/* Positions, and masses if there are any (else those in place stay), into vectors of four; `low` gets what floats leave
+ * of the positions. */
+static void pack(const gravel_tree *tree, const gravel_vec *v, const double *mass, size_t n, void *out, float *low)
 {
     const size_t stride = v->stride ? v->stride : 1;
     const double per_length = 1 / tree->length, per_mass = 1 / tree->mass_unit;
-    const size_t words = mass ? 4 : 3; /* without masses those in place stay */
+    const size_t words = mass ? 4 : 3;
     for (size_t k = 0; k < n; k++) {
         const double p[4] = {(v->x[k * stride] - tree->origin_at[0]) * per_length,
                              (v->y[k * stride] - tree->origin_at[1]) * per_length,
                              (v->z[k * stride] - tree->origin_at[2]) * per_length, mass ? mass[k] * per_mass : 0.0};
-        if (tree->scalar == 8) {
+        const float f[4] = {(float)p[0], (float)p[1], (float)p[2], (float)p[3]};
+        if (tree->scalar == 8)
             memcpy((double *)out + 4 * k, p, words * sizeof p[0]);
-        } else {
-            const float f[4] = {(float)p[0], (float)p[1], (float)p[2], (float)p[3]};
+        else
             memcpy((float *)out + 4 * k, f, words * sizeof f[0]);
-        }
+        for (size_t a = 0; low && a < 4; a++)
+            low[4 * k + a] = a < 3 ? (float)(p[a] - (double)f[a]) : 0;
     }
 }
 
-gravel_status gv_tree_upload(gravel_tree *tree, const gravel_vec *pos, const double *mass, size_t n, cl_mem to,
-                             const char *what)
+static gravel_status map(gravel_tree *tree, const gv_buffer *buffer, cl_map_flags flags, size_t bytes, const char *what,
+                         void **at)
+{
+    cl_int code;
+    *at = clEnqueueMapBuffer(tree->queue, buffer->mem, CL_TRUE, flags, 0, bytes, 0, NULL, NULL, &code);
+    return code ? gv_fail_cl(code, "mapping %zu bytes of %s", bytes, what) : GRAVEL_OK;
+}
+
+gravel_status gv_tree_upload(gravel_tree *tree, const gravel_vec *pos, const double *mass, size_t n, const char *what,
+                             gv_buffer *to, gv_buffer *low)
 {
     const size_t bytes = n * 4 * tree->scalar;
-    cl_int code;
-    void *at = clEnqueueMapBuffer(tree->queue, to, CL_TRUE, CL_MAP_WRITE, 0, bytes, 0, NULL, NULL, &code);
-    if (code)
-        return gv_fail_cl(code, "mapping %zu bytes of %s", bytes, what);
-    pack(tree, pos, mass, n, at);
-    code = clEnqueueUnmapMemObject(tree->queue, to, at, 0, NULL, NULL);
-    return code ? gv_fail_cl(code, "writing %zu bytes of %s", bytes, what) : GRAVEL_OK;
+    const int pairs = tree->words == 2, keep = !mass && to == &tree->body; /* masses in place are read back first */
+    void *at = NULL, *at_low = NULL;
+    gravel_status status = gv_tree_reserve(tree, to, bytes, what);
+    if (!status && pairs)
+        status = gv_tree_reserve(tree, low, bytes, what);
+    if (!status)
+        status = map(tree, to, keep ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_WRITE, bytes, what, &at);
+    if (!status && pairs)
+        status = map(tree, low, CL_MAP_WRITE, bytes, what, &at_low);
+    if (!status)
+        pack(tree, pos, mass, n, at, at_low);
+    cl_int code = at ? clEnqueueUnmapMemObject(tree->queue, to->mem, at, 0, NULL, NULL) : CL_SUCCESS;
+    if (at_low && !code)
+        code = clEnqueueUnmapMemObject(tree->queue, low->mem, at_low, 0, NULL, NULL);
+    return status ? status : code ? gv_fail_cl(code, "writing %zu bytes of %s", bytes, what) : GRAVEL_OK;
 }
 
 gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
@@ -105,9 +124,7 @@ gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
     tree->n = bodies->count;
     choose_box(tree, &bodies->pos, bodies->count);
     tree->mass_unit = power_above(most);
-    status = gv_tree_reserve(tree, &tree->body, tree->n * 4 * tree->scalar, "bodies");
-    if (!status)
-        status = gv_tree_upload(tree, &bodies->pos, bodies->mass, tree->n, tree->body.mem, "bodies");
+    status = gv_tree_upload(tree, &bodies->pos, bodies->mass, tree->n, "bodies", &tree->body, &tree->body_low);
     if (status)
         tree->n = 0;
     return status;
@@ -122,27 +139,22 @@ gravel_status gravel_tree_move(gravel_tree *tree, const gravel_vec *pos)
     gravel_status status = gv_tree_check_positions(pos, tree->n, "bodies");
     if (status)
         return status;
-    const size_t bytes = tree->n * 4 * tree->scalar;
-    cl_int code;
-    /* masses stay: they are read back into place before the positions are written over */
-    void *at = clEnqueueMapBuffer(tree->queue, tree->body.mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL,
-                                  NULL, &code);
-    if (code)
-        return gv_fail_cl(code, "mapping %zu bytes of bodies", bytes);
-    pack(tree, pos, NULL, tree->n, at);
-    code = clEnqueueUnmapMemObject(tree->queue, tree->body.mem, at, 0, NULL, NULL);
+    status = gv_tree_upload(tree, pos, NULL, tree->n, "bodies", &tree->body, &tree->body_low);
     tree->moved = 1;
-    return code ? gv_fail_cl(code, "writing %zu bytes of bodies", bytes) : GRAVEL_OK;
+    return status;
 }
 
 static void scale_forces(const gravel_tree *tree, const void *in, size_t from, size_t to, const gravel_forces *forces)
 {
     const double per_pot = tree->mass_unit / tree->length, per_acc = per_pot / tree->length;
     const size_t stride = forces->acc.stride ? forces->acc.stride : 1;
+    const float *single = (const float *)in + 4 * tree->words * from;
     double f[4];
-    for (int k = 0; k < 4; k++)
-        f[k] =
-            tree->scalar == 8 ? ((const double *)in)[4 * from + (size_t)k] : ((const float *)in)[4 * from + (size_t)k];
+    for (size_t k = 0; k < 4; k++) {
+        f[k] = tree->scalar == 8 ? ((const double *)in)[4 * from + k] : single[k];
+        if (tree->words == 2)
+            f[k] += single[4 + k];
+    }
     if (forces->acc.x)
         forces->acc.x[to * stride] = f[0] * per_acc;
     if (forces->acc.y)
@@ -162,7 +174,7 @@ gravel_status gv_tree_download(gravel_tree *tree, const gravel_forces *forces)
         return gv_fail(GRAVEL_ERR_UNSUPPORTED, "a tree gives accelerations and potentials only");
     const int points = tree->sinks_are == GV_SINKS_POINTS;
     cl_mem from = points ? tree->points_force.mem : tree->force.mem;
-    const size_t bytes = (points ? tree->n_sinks : tree->n) * 4 * tree->scalar;
+    const size_t bytes = (points ? tree->n_sinks : tree->n) * 4 * tree->words * tree->scalar;
     cl_int code;
     void *at = clEnqueueMapBuffer(tree->queue, from, CL_TRUE, CL_MAP_READ, 0, bytes, 0, NULL, NULL, &code);
     if (code)

@@ -80,23 +80,30 @@ gravel_status gv_tree_order(gravel_tree *tree, gv_order *order, cl_mem points, s
     return status;
 }
 
-static gravel_status gather(gravel_tree *tree)
+static gravel_status gather_from(gravel_tree *tree, cl_mem from, gv_buffer *to)
 {
     const cl_uint n = (cl_uint)tree->n;
-    gravel_status status = gv_tree_reserve(tree, &tree->body_sorted, tree->n * 4 * tree->scalar, "sorted bodies");
+    gravel_status status = gv_tree_reserve(tree, to, tree->n * 4 * tree->scalar, "sorted bodies");
     if (status)
         return status;
-    const gv_arg arg[] = {GV_ARG(tree->body.mem), GV_ARG(tree->order.index[tree->order.sorted].mem), GV_ARG(n),
-                          GV_ARG(tree->body_sorted.mem)};
-    return gv_tree_launch(tree, GV_STAGE_SORT, tree->gather, parts(tree->n, tree->plan.plain_group), tree->plan.plain_group, 4,
-                          arg);
+    const gv_arg arg[] = {GV_ARG(from), GV_ARG(tree->order.index[tree->order.sorted].mem), GV_ARG(n), GV_ARG(to->mem)};
+    return gv_tree_launch(tree, GV_STAGE_SORT, tree->gather, parts(tree->n, tree->plan.plain_group),
+                          tree->plan.plain_group, 4, arg);
+}
+
+static gravel_status gather(gravel_tree *tree)
+{
+    gravel_status status = gather_from(tree, tree->body.mem, &tree->body_sorted);
+    if (!status && tree->words == 2)
+        status = gather_from(tree, tree->body_low.mem, &tree->body_sorted_low);
+    return status;
 }
 
 static gravel_status reserve_cells(gravel_tree *tree, size_t capacity)
 {
     gravel_status status = gv_tree_reserve(tree, &tree->link, capacity * 8, "links of cells");
     if (!status)
-        status = gv_tree_reserve(tree, &tree->cell, capacity * GV_TREE_CELL_VECTORS * 4 * tree->scalar, "cells");
+        status = gv_tree_reserve(tree, &tree->cell, capacity * (3 + tree->words) * 4 * tree->scalar, "cells");
     if (!status)
         status = gv_tree_reserve(tree, &tree->boxes, capacity * 8 * tree->scalar, "boxes of cells");
     tree->cell_capacity = status ? 0 : capacity;
@@ -142,10 +149,11 @@ gravel_status gv_tree_moments(gravel_tree *tree)
     for (int l = GV_TREE_LEVELS - 1; l >= 0 && !status; l--) {
         const cl_uint level = (cl_uint)l;
         const size_t here = l < 8 && groups > ((size_t)1 << (3 * l)) ? (size_t)1 << (3 * l) : groups;
-        const gv_arg arg[] = {GV_ARG(tree->body_sorted.mem), GV_ARG(tree->link.mem), GV_ARG(tree->level_total.mem),
+        const gv_arg arg[] = {GV_ARG(tree->body_sorted.mem), GV_ARG(tree->body_sorted_low.mem), GV_ARG(tree->link.mem),
+                              GV_ARG(tree->level_total.mem),
                               GV_ARG(level),                 GV_ARG(capacity),       inverse_theta,
                               GV_ARG(tree->cell.mem),        GV_ARG(tree->boxes.mem)};
-        status = gv_tree_launch(tree, GV_STAGE_MOMENTS, tree->moments, here, group, 8, arg);
+        status = gv_tree_launch(tree, GV_STAGE_MOMENTS, tree->moments, here, group, 9, arg);
     }
     return status;
 }

@@ -61,7 +61,7 @@ size_t gv_tree_local_bytes(const gv_config *config, gravel_precision precision)
     const size_t threads = (size_t)VALUE(THREADS), tile = (size_t)VALUE(TILE);
     size_t pool = (size_t)VALUE(STACK) * 4, sums = 23 * (threads + 1) * scalar;
     size_t lists = (tile + threads * (size_t)VALUE(N_LEAF)) * 4 + (tile + threads) * 4 + threads * 8 + tile * 4;
-    return threads == 1 ? 0 : (pool > sums ? pool : sums) + lists + 3 * tile * 4 * scalar + 46 * scalar + threads * 16 + 64;
+    return threads == 1 ? 0 : (pool > sums ? pool : sums) + lists + (precision == GRAVEL_DS ? 4 : 3) * tile * 4 * scalar + 54 * scalar + threads * 16 + 64;
 }
 
 CONSTRAINT(groups_fit)
@@ -159,7 +159,7 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
 
 /* Few groups must not wait for the slowest one: small groups, each sink shared out.  Without shuffles a group is a whole
  * wave of the widest devices. */
-static void built_in_gpu(gv_config *config, const gv_limits *limits, size_t sinks)
+static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks)
 {
     const int few = sinks < 65536, many = sinks >= 1500000;
     VALUE(THREADS) = limits->has_ptx_asm ? 32 : 64;
@@ -167,7 +167,7 @@ static void built_in_gpu(gv_config *config, const gv_limits *limits, size_t sink
     VALUE(SPLIT) = few ? VALUE(THREADS) / 16 : 1;
     VALUE(TILE) = VALUE(THREADS);
     VALUE(LANES) = 1;
-    VALUE(RSQRT) = 1;
+    VALUE(RSQRT) = variant->precision == GRAVEL_DS ? 2 : 1;
     VALUE(SORT_THREADS) = 256;
     VALUE(SORT_ITEMS) = 8;
     VALUE(SORT_BITS) = 8;
@@ -185,7 +185,7 @@ static void built_in(gv_config *config, const gv_variant *variant, const gv_limi
     if (is_cpu(limits))
         built_in_cpu(config, variant, limits);
     else
-        built_in_gpu(config, limits, sinks);
+        built_in_gpu(config, variant, limits, sinks);
     while (VALUE(SORT_THREADS) > 64 && (VALUE(SORT_THREADS) > limits->info.max_group ||
                                         sort_local_bytes(config) > limits->info.local_memory))
         VALUE(SORT_THREADS) /= 2;

@@ -14,7 +14,7 @@ static size_t parts(size_t n, size_t size)
 
 /* who feels: device buffers of a walk */
 typedef struct gv_sink_set {
-    cl_mem points, list, index, out; /* list, index: NULL where places are the points' own */
+    cl_mem points, low, list, index, out; /* list, index: NULL where places are the points' own; low: in ds */
     size_t n;
     cl_int own;
 } gv_sink_set;
@@ -113,13 +113,13 @@ static gravel_status walk_groups(gravel_tree *tree, const gv_sink_set *sinks, do
     gv_walk_numbers w;
     find_numbers(tree, eps, &w);
     status = make_groups(tree, sinks, &w);
-    const gv_arg walk[] = {GV_ARG(tree->cell.mem), GV_ARG(tree->body_sorted.mem), GV_ARG(sinks->points),
-                           GV_ARG(sinks->list),    GV_ARG(sinks->index),          GV_ARG(sinks->own),
-                           GV_ARG(tree->group.mem), w.soft,                       GV_ARG(sinks->out),
-                           GV_ARG(tree->counts.mem)};
+    const gv_arg walk[] = {GV_ARG(tree->cell.mem), GV_ARG(tree->body_sorted.mem), GV_ARG(tree->body_sorted_low.mem),
+                           GV_ARG(sinks->points),  GV_ARG(sinks->low),            GV_ARG(sinks->list),
+                           GV_ARG(sinks->index),   GV_ARG(sinks->own),            GV_ARG(tree->group.mem),
+                           w.soft,                 GV_ARG(sinks->out),            GV_ARG(tree->counts.mem)};
     if (!status)
         status = gv_tree_launch(tree, GV_STAGE_WALK, tree->walk[w.unsoftened], tree->n_places, (size_t)VALUE(THREADS),
-                                10, walk);
+                                12, walk);
     return status;
 }
 
@@ -176,11 +176,11 @@ gravel_status gravel_tree_compute(gravel_tree *tree, double eps)
 {
     gravel_status status = ready(tree, eps);
     if (!status)
-        status = gv_tree_reserve(tree, &tree->force, tree->n * 4 * tree->scalar, "forces");
+        status = gv_tree_reserve(tree, &tree->force, tree->n * 4 * tree->words * tree->scalar, "forces");
     if (status)
         return status;
     tree->sinks_are = GV_SINKS_NONE;
-    const gv_sink_set sinks = {tree->body_sorted.mem, NULL, tree->order.index[tree->order.sorted].mem, tree->force.mem,
+    const gv_sink_set sinks = {tree->body_sorted.mem, tree->body_sorted_low.mem, NULL, tree->order.index[tree->order.sorted].mem, tree->force.mem,
                                tree->n, 1};
     status = walk_checked(tree, &sinks, eps);
     if (!status) {
@@ -249,12 +249,12 @@ gravel_status gravel_tree_forces_active(gravel_tree *tree, const uint32_t *addre
     tree->active = active;
     memcpy(active, address, count * sizeof *active);
     tree->sinks_are = GV_SINKS_NONE;
-    status = gv_tree_reserve(tree, &tree->force, tree->n * 4 * tree->scalar, "forces");
+    status = gv_tree_reserve(tree, &tree->force, tree->n * 4 * tree->words * tree->scalar, "forces");
     if (!status)
         status = list_active(tree, address, count);
     if (status)
         return status;
-    const gv_sink_set sinks = {tree->body_sorted.mem, tree->list.mem, tree->order.index[tree->order.sorted].mem,
+    const gv_sink_set sinks = {tree->body_sorted.mem, tree->body_sorted_low.mem, tree->list.mem, tree->order.index[tree->order.sorted].mem,
                                tree->force.mem, count, 1};
     status = walk_checked(tree, &sinks, eps);
     if (status)
@@ -277,17 +277,15 @@ gravel_status gravel_tree_forces_at(gravel_tree *tree, const gravel_sinks *point
     tree->sinks_are = GV_SINKS_NONE;
     status = gv_tree_check_positions(&points->pos, n_points, "points");
     if (!status)
-        status = gv_tree_reserve(tree, &tree->points, bytes, "points");
+        status = gv_tree_reserve(tree, &tree->points_force, bytes * tree->words, "forces at points");
     if (!status)
-        status = gv_tree_reserve(tree, &tree->points_force, bytes, "forces at points");
-    if (!status)
-        status = gv_tree_upload(tree, &points->pos, NULL, n_points, tree->points.mem, "points");
+        status = gv_tree_upload(tree, &points->pos, NULL, n_points, "points", &tree->points, &tree->points_low);
     if (!status)
         status = gv_tree_order(tree, &tree->point_order, tree->points.mem, n_points, GV_STAGE_GROUPS, GV_STAGE_GROUPS);
     if (status)
         return status;
     cl_mem index = tree->point_order.index[tree->point_order.sorted].mem;
-    const gv_sink_set sinks = {tree->points.mem, index, NULL, tree->points_force.mem, n_points, 0};
+    const gv_sink_set sinks = {tree->points.mem, tree->points_low.mem, index, NULL, tree->points_force.mem, n_points, 0};
     status = walk_checked(tree, &sinks, eps);
     if (status)
         return status;

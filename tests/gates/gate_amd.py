@@ -10,7 +10,7 @@ import gatelib
 from gatelib import BUILD, Failed, QUICK
 
 VARIANTS = ["%s%d" % (precision, order) for precision in ("sp", "ds", "dp") for order in (2, 4, 6)]
-VARIANTS += ["tree-sp", "tree-dp"]
+VARIANTS += ["tree-sp", "tree-ds", "tree-dp"]
 
 
 class Target:

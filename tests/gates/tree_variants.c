@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     limits.info.global_memory = (uint64_t)16 << 30;
     limits.info.max_allocation = (uint64_t)4 << 30;
     limits.fast_fma = 1;
-    static const gravel_precision precisions[] = {GRAVEL_SP, GRAVEL_DP};
+    static const gravel_precision precisions[] = {GRAVEL_SP, GRAVEL_DS, GRAVEL_DP};
     for (size_t p = 0; p < sizeof precisions / sizeof precisions[0]; p++)
         for (int kind = 0; kind < 4; kind++) {
             gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
