@@ -11,7 +11,7 @@ typedef struct size_case {
     size_t sinks, sources, offset; /* sinks are bodies offset ... of the same set */
 } size_case;
 
-/* groups of 32 (GPU_SHAPE) and 16 or 8 (lanes), flushes of 128, tiles of 32, primes */
+/* groups of 32 (GPU_SHAPE) and 16 or 8 (lanes), flushes and tiles of 32, primes */
 static const size_case sizes[] = {
     {1, 1, 0},      {1, 1, 5},      {1, 2, 0},      {2, 1, 0},      {2, 2, 1},      {15, 17, 3},   {16, 16, 0},
     {17, 15, 0},    {31, 32, 0},    {32, 33, 2},    {33, 31, 0},    {61, 127, 40},  {3, 128, 127}, {5, 129, 126},
@@ -24,13 +24,25 @@ typedef struct matrix {
     bodies all;
     double radius[MASTER];
     gravel_direct *object[4]; /* plain and searching, default and GPU_SHAPE */
-    int objects;              /* a quick test has the defaults only */
 } matrix;
 
-static int quick(void)
+static int wished(const char *variable)
 {
-    const char *wish = getenv("GRAVEL_TEST_QUICK");
+    const char *wish = getenv(variable);
     return wish && wish[0] && wish[0] != '0';
+}
+
+/* Compiling is what takes time: seconds a program.  GRAVEL_TEST_FULL=1 has all of the matrix, GRAVEL_TEST_QUICK=1 the
+ * default configuration only; else what other programs share is left out: plain forces in GPU_SHAPE, and for orders
+ * 4 and 6 plain forces without softening and GPU_SHAPE without (the corners below and test_direct_hostile have some
+ * of each). */
+static int is_wanted(const matrix *m, int object, double eps)
+{
+    if (wished("GRAVEL_TEST_FULL"))
+        return 1;
+    if (wished("GRAVEL_TEST_QUICK"))
+        return object < 2;
+    return object != 2 && (m->order == 2 || object == 1 || eps > 0);
 }
 
 static const char *const object_name[4] = {"default", "default nn", "gpu", "gpu nn"};
@@ -40,8 +52,10 @@ static void check_case(matrix *m, const size_case *c, double eps)
     const gv_ref_particles sinks = view_of(&m->all, c->offset, c->sinks), sources = view_of(&m->all, 0, c->sources);
     const gravel_sinks in = sinks_of(&m->all, c->offset, c->sinks, m->radius + c->offset);
     results want = reference_run(m->order, &sinks, &sources, eps, m->radius + c->offset, CAPACITY);
-    for (int k = 0; k < m->objects; ++k) {
+    for (int k = 0; k < 4; ++k) {
         char what[64];
+        if (!is_wanted(m, k, eps))
+            continue;
         snprintf(what, sizeof what, "%s eps %g", object_name[k], eps);
         assert_ok(gravel_direct_set_source_count(m->object[k], c->sources));
         results got = direct_run(m->object[k], &in, eps, CAPACITY);
@@ -58,10 +72,10 @@ static void check_case(matrix *m, const size_case *c, double eps)
 
 static void check_variant(gravel_context *context, int order, gravel_precision precision)
 {
-    matrix m = {.order = order, .precision = precision, .all = bodies_new(MASTER, 1), .objects = quick() ? 2 : 4};
+    matrix m = {.order = order, .precision = precision, .all = bodies_new(MASTER, 1)};
     for (size_t i = 0; i < MASTER; ++i)
         m.radius[i] = 0.15 * (double)(i % 5); /* none to more than CAPACITY neighbours */
-    for (int k = 0; k < m.objects; ++k) {
+    for (int k = 0; k < 4; ++k) {
         m.object[k] = direct_new(context, (direct_want){.order = order, .precision = precision, .nearest = k % 2,
                                                         .capacity = k % 2 ? CAPACITY : 0,
                                                         .configuration = k >= 2 ? GPU_SHAPE : NULL});
@@ -71,7 +85,7 @@ static void check_variant(gravel_context *context, int order, gravel_precision p
         check_case(&m, &sizes[c], 0.05);
         check_case(&m, &sizes[c], 0);
     }
-    for (int k = 0; k < m.objects; ++k)
+    for (int k = 0; k < 4; ++k)
         gravel_direct_release(m.object[k]);
     bodies_free(&m.all);
 }
@@ -168,7 +182,7 @@ static void corners_of_the_space(void **state)
     int ran = 0;
     for (size_t i = 0; i < MASTER; ++i)
         radius[i] = 0.2 * (double)(i % 3);
-    for (size_t c = 0; c < (quick() ? 6 : sizeof corners / sizeof corners[0]); ++c)
+    for (size_t c = 0; c < (wished("GRAVEL_TEST_QUICK") ? 6 : sizeof corners / sizeof corners[0]); ++c)
         ran += run_corner(context, &corners[c], &all, radius);
     assert_true(ran >= 6); /* the first six need neither estimates nor dp */
     bodies_free(&all);
