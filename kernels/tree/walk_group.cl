@@ -15,6 +15,11 @@
  *   GV_STACK           cells the stack can hold
  *   GV_N_LEAF          bodies of a leaf that go through the list; larger ones (at the end of the keys) act alone
  *
+ *   GV_PASS            0: all in one kernel.  Else the same walk and the same evaluation in two passes over the groups:
+ *                      1 counts what the lists will hold, 2 writes them to global memory (between them, gv_scan_rows turns
+ *                      the counts into places), 3 evaluates them.  A pass holds fewer registers than the whole, and pays
+ *                      for that with a second walk and the lists' way through memory.
+ *
  * The order of all sums is fixed by the tree: the same input gives the same bits.
  */
 #include "tree/cell.h"
@@ -31,6 +36,11 @@
 #if GV_TILE % GV_THREADS
 #error "GV_TILE must be a multiple of GV_THREADS"
 #endif
+#if !defined(GV_PASS) || GV_PASS < 0 || GV_PASS > 3
+#error "GV_PASS must be 0 (everything), 1 (count), 2 (write lists) or 3 (evaluate lists)"
+#endif
+#define GV_WALKS (GV_PASS != 3)
+#define GV_EVALUATES (GV_PASS == 0 || GV_PASS == 3)
 #define GV_COLUMNS (GV_THREADS / GV_SPLIT)
 #define GV_RESERVE (7 * GV_LEVELS + 8)
 #if GV_STACK < 2 * GV_RESERVE || GV_THREADS * GV_N_LEAF > 65535
@@ -298,45 +308,130 @@ static inline void gv_join_split(gv_force *f, __local gv_scalar4 *tile)
 #endif
 }
 
-/* `own` != 0: sinks are bodies, and none pulls itself.  out[index[k]], index NULL: out[k].
- * counts[2 group] = {cells into the expansion, cells on every sink, bodies on every sink, cells tested}
- * counts[2 group + 1] = {first sink, sinks, 0, 0} */
-__kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
-void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *body, __global const gv_scalar4 *body_low,
-                  __global const gv_scalar4 *points, __global const gv_scalar4 *points_low, __global const uint *list, __global const uint *index, int own, __global const gv_scalar4 *group,
-                  gv_scalar eps2, __global gv_scalar4 *out, __global uint4 *counts)
-{
-    __local uint pool[GV_POOL] __attribute__((aligned(8)));
-    __local gv_scalar joined[GV_LOCAL_TERMS];
-    __local uint bodies[GV_BODY_LIST], near[GV_CELL_LIST], far[GV_FAR_LIST], tile_id[GV_TILE], flag, large;
-    __local gv_scalar4 tile[GV_TILE_WORDS * GV_TILE];
-    __local GV_PACK_SCRATCH scratch[GV_THREADS];
-    __local uint2 piece[GV_THREADS];
-    __local uint *stack = pool;
-    uint me = get_local_id(0), g = get_group_id(0);
-    uint n_bodies = 0, n_near = 0, n_far = 0, top = 1;
-    uint4 did = (uint4)(0);
+/* What a group does with a cell. */
+typedef struct gv_verdict {
+    uint first, children, leaf_bodies; /* of an opened cell */
+    int is_far, is_near;
+} gv_verdict;
 
-    gv_scalar4 g0 = group[GV_GROUP_WORDS * g], g1 = group[GV_GROUP_WORDS * g + 1], g2 = group[GV_GROUP_WORDS * g + 2];
-    gv_scalar inverse_scale = GV_R(1.0) / g0.w;
-    uint first_sink = gv_held(g2.z), n_sinks = gv_held(g2.w);
-    if (n_sinks == 0) { /* a place that groups.cl left over */
-        if (me == 0)
-            counts[2 * g] = counts[2 * g + 1] = (uint4)(0);
-        return;
-    }
-    gv_sinks sinks;
+static inline gv_verdict gv_test_cell(gv_scalar4 z, gv_scalar4 w, gv_scalar4 g0, gv_scalar4 g1, gv_scalar4 g2,
+                                      gv_scalar eps2)
+{
+    gv_verdict v;
+    gv_scalar rx = fabs(z.x - g0.x), ry = fabs(z.y - g0.y), rz = fabs(z.z - g0.z);
+    gv_scalar dx = fmax(rx - g1.x, (gv_scalar)0), dy = fmax(ry - g1.y, (gv_scalar)0);
+    gv_scalar dz = fmax(rz - g1.z, (gv_scalar)0);
+    gv_scalar r2 = gv_fma(rx, rx, gv_fma(ry, ry, rz * rz)), d2 = gv_fma(dx, dx, gv_fma(dy, dy, dz * dz));
+    uint info = gv_held(w.w);
+    int leaf = (info & GV_LEAF) != 0, accept = d2 > w.x * g1.w && d2 > w.y;
+#if GV_SUPPORT
+    gv_scalar outside = sqrt(eps2) + GV_R(0.8) * sqrt(w.y); /* no body of the cell within h */
+    accept = accept && d2 > outside * outside;
+#endif
+    v.is_far = accept && r2 > g2.y && r2 * r2 * r2 > g2.x * z.w;
+    /* one or two bodies are cheaper than their cell */
+    v.is_near = accept && !v.is_far && (!leaf || (info & GV_COUNT) > 2);
+    int open = !v.is_far && !v.is_near;
+    v.first = gv_held(w.z);
+    v.leaf_bodies = open && leaf ? info & GV_COUNT : 0u;
+    v.children = open && !leaf ? info : 0u;
+    return v;
+}
+
+static inline void gv_take_sinks(gv_sinks *sinks, __global const gv_scalar4 *points,
+                                 __global const gv_scalar4 *points_low, __global const uint *list, uint first_sink,
+                                 uint n_sinks, int own)
+{
     for (int s = 0; s < GV_SINKS_PER_ITEM; s++) {
-        uint k = min(me % GV_COLUMNS + s * GV_COLUMNS, n_sinks - 1);
-        uint at = list ? list[first_sink + k] : first_sink + k;
-        sinks.p[s] = points[at];
-        sinks.self[s] = own ? at : GV_NO_BODY;
-        gv_force_clear(&sinks.f[s]);
+        uint k = first_sink + min((uint)get_local_id(0) % GV_COLUMNS + s * GV_COLUMNS, n_sinks - 1);
+        uint at = list ? list[k] : k;
+        sinks->p[s] = points[at];
+        sinks->self[s] = own ? at : GV_NO_BODY;
+        gv_force_clear(&sinks->f[s]);
 #if GV_PRECISION == GV_DS
-        sinks.low[s] = points_low[at];
-        gv_total_clear(&sinks.total[s]);
+        sinks->low[s] = points_low[at];
+        gv_total_clear(&sinks->total[s]);
 #endif
     }
+}
+
+/* The expansion is added to the forces of sink number s of this work-item, if it has one: result `to`. */
+static inline void gv_put_result(gv_sinks *sinks, int s, gv_scalar4 g0, __local const gv_scalar *joined,
+                                 __local const gv_scalar *lead, __local gv_scalar4 *tile, int has, uint to,
+                                 __global gv_scalar4 *out)
+{
+    gv_force f = sinks->f[s];
+    gv_scalar inverse_scale = GV_R(1.0) / g0.w;
+    gv_scalar yx = gv_apart(sinks->p[s].x, sinks->low[s].x, g0.x, 0) * inverse_scale;
+    gv_scalar yy = gv_apart(sinks->p[s].y, sinks->low[s].y, g0.y, 0) * inverse_scale;
+    gv_scalar yz = gv_apart(sinks->p[s].z, sinks->low[s].z, g0.z, 0) * inverse_scale;
+#define gv_term(k) joined[k]
+#if GV_PRECISION == GV_DS
+    gv_force f_low = gv_total_split(&sinks->total[s], &f);
+    gv_join_split(&f, &f_low, tile);
+    if (has) {
+        gv_scalar high[4] = {lead[0], lead[1], lead[2], lead[3]}, low[4] = {lead[4], lead[5], lead[6], lead[7]};
+        gv_total t;
+        t.x.hi = f.x, t.x.lo = f_low.x, t.y.hi = f.y, t.y.lo = f_low.y;
+        t.z.hi = f.z, t.z.lo = f_low.z, t.pot.hi = f.pot, t.pot.lo = f_low.pot;
+        gv_total_lead(&t, high, low, inverse_scale);
+        gv_force_clear(&f);
+        GV_LOCAL_FORCE(f, gv_term, yx, yy, yz, inverse_scale);
+        gv_total_take(&t, &f);
+        f_low = gv_total_split(&t, &f);
+        out[GV_RESULT * to] = (gv_scalar4)(f.x, f.y, f.z, f.pot);
+        out[GV_RESULT * to + 1] = (gv_scalar4)(f_low.x, f_low.y, f_low.z, f_low.pot);
+    }
+#else
+    gv_join_split(&f, tile);
+    if (has) {
+        GV_LOCAL_FORCE(f, gv_term, yx, yy, yz, inverse_scale);
+        out[to] = (gv_scalar4)(f.x, f.y, f.z, f.pot);
+    }
+#endif
+}
+
+/* `own` != 0: sinks are bodies, and none pulls itself.  out[index[k]], index NULL: out[k].
+ * counts[2 group] = {cells into the expansion, cells on every sink, bodies on every sink, cells tested}
+ * counts[2 group + 1] = {first sink, sinks, 0, 0}
+ * Passes: table holds three rows over the groups: far cells, near cells, bodies; from pass 2 on their exclusive sums,
+ * with the rows' totals in total[0 ... 2].  lists holds all far cells, then all near cells, then all bodies. */
+__kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
+void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *body,
+                  __global const gv_scalar4 *body_low, __global const gv_scalar4 *points,
+                  __global const gv_scalar4 *points_low, __global const uint *list, __global const uint *index, int own,
+                  __global const gv_scalar4 *group, gv_scalar eps2, __global gv_scalar4 *out, __global uint4 *counts,
+                  __global uint *table, __global const uint *total, __global uint *lists)
+{
+    __local uint pool[GV_POOL] __attribute__((aligned(8)));
+    uint me = get_local_id(0), g = get_group_id(0);
+    gv_scalar4 g0 = group[GV_GROUP_WORDS * g], g1 = group[GV_GROUP_WORDS * g + 1], g2 = group[GV_GROUP_WORDS * g + 2];
+    uint first_sink = gv_held(g2.z), n_sinks = gv_held(g2.w);
+#if GV_PASS > 0
+    uint places = get_num_groups(0);
+#endif
+    if (n_sinks == 0) { /* a place that groups.cl left over */
+#if GV_PASS < 2
+        if (me == 0)
+            counts[2 * g] = counts[2 * g + 1] = (uint4)(0);
+#endif
+#if GV_PASS == 1
+        if (me == 0)
+            table[g] = table[places + g] = table[2 * places + g] = 0;
+#endif
+        return;
+    }
+#if GV_PASS > 1
+    uint far_at = table[g], near_at = total[0] + table[places + g], bodies_at = total[0] + total[1] + table[2 * places + g];
+#endif
+
+#if GV_EVALUATES
+    __local uint bodies[GV_BODY_LIST], near[GV_CELL_LIST], far[GV_FAR_LIST], tile_id[GV_TILE], flag;
+    __local gv_scalar4 tile[GV_TILE_WORDS * GV_TILE];
+    __local gv_scalar joined[GV_LOCAL_TERMS], lead[8];
+    gv_scalar inverse_scale = GV_R(1.0) / g0.w;
+    gv_sinks sinks;
+    gv_take_sinks(&sinks, points, points_low, list, first_sink, n_sinks, own);
     uint2 own_range = (uint2)(0, 0); /* first, how many */
     if (own) {
         own_range.x = list ? list[first_sink] : first_sink;
@@ -344,6 +439,15 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
     }
     gv_local local_sum;
     gv_local_clear(&local_sum);
+#endif
+
+#if GV_WALKS
+    __local GV_PACK_SCRATCH scratch[GV_THREADS];
+    __local uint2 piece[GV_THREADS];
+    __local uint large;
+    __local uint *stack = pool;
+    uint n_bodies = 0, n_near = 0, n_far = 0, top = 1;
+    uint4 did = (uint4)(0);
     if (me == 0) {
         stack[0] = 0;
         large = 0;
@@ -354,60 +458,59 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
         uint take = min((uint)GV_THREADS, top);
         if (top + 7 * take > GV_STACK - GV_RESERVE)
             take = top + 7 < GV_STACK - GV_RESERVE ? (GV_STACK - GV_RESERVE - top) / 7 : 1u;
-        int have = me < take;
-        uint c = 0, first = 0, info = 0;
-        int open = 0, is_far = 0, is_near = 0;
-        if (have) {
+        uint c = 0;
+        gv_verdict v = {0, 0, 0, 0, 0};
+        if (me < take) {
             c = stack[top - take + me];
-            gv_scalar4 z = cell[GV_CELL * (size_t)c], w = cell[GV_CELL * (size_t)c + 1];
-            gv_scalar rx = fabs(z.x - g0.x), ry = fabs(z.y - g0.y), rz = fabs(z.z - g0.z);
-            gv_scalar dx = fmax(rx - g1.x, (gv_scalar)0), dy = fmax(ry - g1.y, (gv_scalar)0);
-            gv_scalar dz = fmax(rz - g1.z, (gv_scalar)0);
-            gv_scalar r2 = gv_fma(rx, rx, gv_fma(ry, ry, rz * rz)), d2 = gv_fma(dx, dx, gv_fma(dy, dy, dz * dz));
-            first = gv_held(w.z);
-            info = gv_held(w.w);
-            int accept = d2 > w.x * g1.w && d2 > w.y;
-#if GV_SUPPORT
-            gv_scalar outside = sqrt(eps2) + GV_R(0.8) * sqrt(w.y); /* no body of the cell within h */
-            accept = accept && d2 > outside * outside;
-#endif
-            is_far = accept && r2 > g2.y && r2 * r2 * r2 > g2.x * z.w;
-            /* one or two bodies are cheaper than their cell */
-            is_near = accept && !is_far && (!(info & GV_LEAF) || (info & GV_COUNT) > 2);
-            open = !is_far && !is_near;
+            v = gv_test_cell(cell[GV_CELL * (size_t)c], cell[GV_CELL * (size_t)c + 1], g0, g1, g2, eps2);
         }
-        uint leaf_bodies = open && info & GV_LEAF ? info & GV_COUNT : 0u;
-        uint children = open && !(info & GV_LEAF) ? info : 0u;
-        if (leaf_bodies > GV_N_LEAF)
+        if (v.leaf_bodies > GV_N_LEAF)
             large = 1;
-        gv_pack mine = (gv_pack)children | (gv_pack)(leaf_bodies > GV_N_LEAF ? 0 : leaf_bodies) << GV_PACK_BODY |
-                       (gv_pack)is_far << GV_PACK_FAR | (gv_pack)is_near << GV_PACK_NEAR;
-        gv_pack total, before = gv_pack_scan(mine, scratch, &total);
+        uint listed = v.leaf_bodies > GV_N_LEAF ? 0u : v.leaf_bodies;
+        gv_pack mine = (gv_pack)v.children | (gv_pack)listed << GV_PACK_BODY | (gv_pack)v.is_far << GV_PACK_FAR |
+                       (gv_pack)v.is_near << GV_PACK_NEAR;
+        gv_pack all, before = gv_pack_scan(mine, scratch, &all);
         gv_group_sync();
         /* read here, between two barriers: a work-item that is a step ahead may set it again */
         int some_large = large;
         top -= take;
-        if (is_far)
+        for (uint k = 0; k < v.children; k++)
+            stack[top + gv_pack_children(before) + k] = v.first + k;
+#if GV_PASS == 0
+        if (v.is_far)
             far[n_far + gv_pack_far(before)] = c;
-        if (is_near)
+        if (v.is_near)
             near[n_near + gv_pack_near(before)] = c;
-        for (uint k = 0; k < children; k++)
-            stack[top + gv_pack_children(before) + k] = first + k;
-        if (leaf_bodies <= GV_N_LEAF)
-            for (uint k = 0; k < leaf_bodies; k++)
-                bodies[n_bodies + gv_pack_bodies(before) + k] = first + k;
+        for (uint k = 0; k < listed; k++)
+            bodies[n_bodies + gv_pack_bodies(before) + k] = v.first + k;
+#elif GV_PASS == 2
+        if (v.is_far)
+            lists[far_at + n_far + gv_pack_far(before)] = c;
+        if (v.is_near)
+            lists[near_at + n_near + gv_pack_near(before)] = c;
+        for (uint k = 0; k < listed; k++)
+            lists[bodies_at + n_bodies + gv_pack_bodies(before) + k] = v.first + k;
+#endif
         gv_group_sync();
-        top += gv_pack_children(total);
-        n_bodies += gv_pack_bodies(total);
-        n_far += gv_pack_far(total);
-        n_near += gv_pack_near(total);
-        did += (uint4)(gv_pack_far(total), gv_pack_near(total), gv_pack_bodies(total), take);
+        top += gv_pack_children(all);
+        n_bodies += gv_pack_bodies(all);
+        n_far += gv_pack_far(all);
+        n_near += gv_pack_near(all);
+        did += (uint4)(gv_pack_far(all), gv_pack_near(all), gv_pack_bodies(all), take);
 
         if (some_large) {
-            piece[me] = (uint2)(first, leaf_bodies > GV_N_LEAF ? leaf_bodies : 0u);
+            piece[me] = (uint2)(v.first, v.leaf_bodies - listed);
             gv_group_sync();
             for (uint k = 0; k < GV_THREADS; k++) {
+#if GV_PASS == 0
                 gv_eval_large(&sinks, body, body_low, piece[k], eps2);
+#else
+#if GV_PASS == 2
+                for (uint j = me; j < piece[k].y; j += GV_THREADS)
+                    lists[bodies_at + n_bodies + j] = piece[k].x + j;
+#endif
+                n_bodies += piece[k].y;
+#endif
                 did.z += piece[k].y;
             }
             gv_group_sync();
@@ -415,6 +518,7 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
                 large = 0;
             gv_group_sync();
         }
+#if GV_PASS == 0
         /* full lists, and at the end what is left of them */
         uint least = top > 0 ? GV_TILE : 1, least_far = top > 0 ? GV_THREADS : 1;
         while (n_bodies >= least) {
@@ -433,54 +537,63 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
             n_near -= n;
             gv_eval_cells(&sinks, cell, near + n_near, n, tile, eps2);
         }
+#endif
     }
+#if GV_PASS < 2
+    if (me == 0) {
+        counts[2 * g] = did;
+        counts[2 * g + 1] = (uint4)(first_sink, n_sinks, 0, 0);
+    }
+#endif
+#if GV_PASS == 1
+    if (me == 0) {
+        table[g] = did.x;
+        table[places + g] = did.y;
+        table[2 * places + g] = did.z;
+    }
+#endif
+#endif
 
+#if GV_PASS == 3
+    /* a work-item copies the entries that it will read */
+    uint4 n_all = counts[2 * g];
+    for (uint start = 0; start < n_all.z; start += GV_TILE) {
+        uint n = min((uint)GV_TILE, n_all.z - start);
+        for (uint k = me; k < n; k += GV_THREADS)
+            bodies[k] = lists[bodies_at + start + k];
+        gv_eval_bodies(&sinks, body, body_low, bodies, n, own_range, tile, tile_id, &flag, eps2);
+    }
+    for (uint start = 0; start < n_all.x; start += GV_THREADS) {
+        uint n = min((uint)GV_THREADS, n_all.x - start);
+        if (me < n)
+            far[me] = lists[far_at + start + me];
+        gv_eval_far(&local_sum, cell, far, n, g0, inverse_scale, eps2);
+    }
+    for (uint start = 0; start < n_all.y; start += GV_TILE) {
+        uint n = min((uint)GV_TILE, n_all.y - start);
+        for (uint k = me; k < n; k += GV_THREADS)
+            near[k] = lists[near_at + start + k];
+        gv_eval_cells(&sinks, cell, near, n, tile, eps2);
+    }
+    gv_group_sync();
+#endif
+
+#if GV_EVALUATES
     gv_join_local(&local_sum, (__local gv_scalar *)pool, joined);
 #if GV_PRECISION == GV_DS
-    __local gv_scalar lead[8];
     gv_join_lead(&local_sum, (__local gv_scalar *)pool, lead);
-    gv_scalar high[4], low[4];
-    for (int k = 0; k < 4; k++) {
-        high[k] = lead[k];
-        low[k] = lead[4 + k];
-    }
     if (me < 4)
         joined[me] = lead[me];
     gv_group_sync();
 #endif
     for (int s = 0; s < GV_SINKS_PER_ITEM; s++) {
-        uint k = me % GV_COLUMNS + s * GV_COLUMNS;
-        gv_force f = sinks.f[s];
-#if GV_PRECISION == GV_DS
-        gv_force f_low = gv_total_split(&sinks.total[s], &f);
-        gv_join_split(&f, &f_low, tile);
-#else
-        gv_join_split(&f, tile);
-#endif
-        if (me < GV_COLUMNS && k < n_sinks) {
-            gv_scalar yx = gv_apart(sinks.p[s].x, sinks.low[s].x, g0.x, 0) * inverse_scale;
-            gv_scalar yy = gv_apart(sinks.p[s].y, sinks.low[s].y, g0.y, 0) * inverse_scale;
-            gv_scalar yz = gv_apart(sinks.p[s].z, sinks.low[s].z, g0.z, 0) * inverse_scale;
-            uint at = list ? list[first_sink + k] : first_sink + k, to = GV_RESULT * (index ? index[at] : at);
-#define gv_term(k) joined[k]
-#if GV_PRECISION == GV_DS
-            gv_total t;
-            t.x.hi = f.x, t.x.lo = f_low.x, t.y.hi = f.y, t.y.lo = f_low.y;
-            t.z.hi = f.z, t.z.lo = f_low.z, t.pot.hi = f.pot, t.pot.lo = f_low.pot;
-            gv_total_lead(&t, high, low, inverse_scale);
-            gv_force_clear(&f);
-            GV_LOCAL_FORCE(f, gv_term, yx, yy, yz, inverse_scale);
-            gv_total_take(&t, &f);
-            f_low = gv_total_split(&t, &f);
-            out[to + 1] = (gv_scalar4)(f_low.x, f_low.y, f_low.z, f_low.pot);
-#else
-            GV_LOCAL_FORCE(f, gv_term, yx, yy, yz, inverse_scale);
-#endif
-            out[to] = (gv_scalar4)(f.x, f.y, f.z, f.pot);
+        uint k = me % GV_COLUMNS + s * GV_COLUMNS, to = 0;
+        int has = me < GV_COLUMNS && k < n_sinks;
+        if (has) {
+            uint at = list ? list[first_sink + k] : first_sink + k;
+            to = index ? index[at] : at;
         }
+        gv_put_result(&sinks, s, g0, joined, lead, tile, has, to, out);
     }
-    if (me == 0) {
-        counts[2 * g] = did;
-        counts[2 * g + 1] = (uint4)(first_sink, n_sinks, 0, 0);
-    }
+#endif
 }

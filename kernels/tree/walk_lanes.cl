@@ -176,9 +176,10 @@ static inline void gv_put(const gv_force *f, uint first_sink, uint v, uint n_sin
 
 /* arguments and results as gv_tree_walk of walk_group.cl */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *body, __global const gv_scalar4 *body_low,
-                  __global const gv_scalar4 *points, __global const gv_scalar4 *points_low, __global const uint *list, __global const uint *index, int own, __global const gv_scalar4 *group,
-                  gv_scalar eps2, __global gv_scalar4 *out, __global uint4 *counts)
+void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *body,
+                  __global const gv_scalar4 *body_low, __global const gv_scalar4 *points,
+                  __global const gv_scalar4 *points_low, __global const uint *list, __global const uint *index, int own,
+                  __global const gv_scalar4 *group, gv_scalar eps2, __global gv_scalar4 *out, __global uint4 *counts)
 {
     uint stack[GV_STACK + 8], near[GV_LIST], far[2 * GV_LANES], leaf[GV_LIST], leaf_count[GV_LIST];
     uint g = get_group_id(0), top = 1, n_near = 0, n_far = 0, n_leaf = 0;

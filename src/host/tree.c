@@ -158,11 +158,14 @@ static gravel_status make_kernels(gravel_tree *tree)
         {GV_TP_GROUPS, "gv_tree_split", &tree->split},
         {GV_TP_WALK, "gv_tree_walk", &tree->walk[0]},
         {GV_TP_WALK_UNSOFTENED, "gv_tree_walk", &tree->walk[1]},
+        {GV_TP_WALK_COUNT, "gv_tree_walk", &tree->walk_count},
+        {GV_TP_WALK_LIST, "gv_tree_walk", &tree->walk_list},
     };
     gravel_status status = GRAVEL_OK;
     gv_tree_make_plan(&tree->plan, &tree->config, &tree->options);
     for (size_t k = 0; k < sizeof want / sizeof want[0] && !status; k++)
-        status = make_kernel(tree, &want[k]);
+        if (tree->plan.program[want[k].program].file)
+            status = make_kernel(tree, &want[k]);
     return status;
 }
 
@@ -171,7 +174,8 @@ static void drop_kernels(gravel_tree *tree)
     cl_kernel *const all[] = {&tree->bounds,  &tree->keys,          &tree->gather,        &tree->sort_count,
                               &tree->sort_scatter, &tree->scan_rows, &tree->heads,         &tree->emit,
                               &tree->moments, &tree->groups,        &tree->split,         &tree->compact_count,
-                              &tree->compact_write, &tree->walk[0], &tree->walk[1]};
+                              &tree->compact_write, &tree->walk[0], &tree->walk[1], &tree->walk_count,
+                              &tree->walk_list};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
         if (*all[k])
             clReleaseKernel(*all[k]);
@@ -299,7 +303,8 @@ void gravel_tree_release(gravel_tree *tree)
                               &tree->cell,    &tree->boxes,       &tree->force,        &tree->group,
                               &tree->counts,  &tree->points,      &tree->points_force,
                               &tree->flag,    &tree->list,        &tree->count_table,  &tree->count_total,
-                              &tree->wide,    &tree->wide_list};
+                              &tree->wide,    &tree->wide_list,   &tree->walk_table,   &tree->walk_total,
+                              &tree->walk_lists};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         drop(all[k]);
     drop_order(&tree->order);
@@ -331,7 +336,7 @@ size_t gravel_tree_memory(const gravel_tree *tree)
         return 0;
     const gv_buffer *const all[] = {&tree->body_sorted, &tree->body_sorted_low, &tree->bounds_part, &tree->bounds_out, &tree->head,
                                     &tree->table,       &tree->level_total, &tree->link,       &tree->cell,
-                                    &tree->boxes,       &tree->group,       &tree->counts,     &tree->order.table,
+                                    &tree->boxes,       &tree->group,       &tree->counts,     &tree->walk_lists, &tree->walk_table, &tree->order.table,
                                     &tree->order.total, &tree->order.key[0], &tree->order.key[1],
                                     &tree->order.index[0], &tree->order.index[1]};
     size_t sum = 0;

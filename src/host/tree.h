@@ -50,6 +50,7 @@ struct gravel_tree {
 
     cl_kernel bounds, keys, gather, sort_count, sort_scatter, scan_rows, heads, emit, moments, groups, split;
     cl_kernel compact_count, compact_write, walk[2]; /* walk: softened, unsoftened */
+    cl_kernel walk_count, walk_list;                 /* NULL where the walk has one pass */
     gv_tree_plan plan;
 
     /* box units: device position = (user's - origin) / length, mass = user's / mass_unit */
@@ -65,7 +66,7 @@ struct gravel_tree {
 
     /* sinks and results of a call */
     gv_buffer force, group, counts, points, points_low, points_force, flag, list, count_table, count_total,
-        wide, wide_list;
+        wide, wide_list, walk_table, walk_total, walk_lists;
     gv_order point_order;
     size_t n_groups, n_places, n_sinks; /* places: groups, and room for the parts of wide ones */
     int has_last;                  /* `force` holds accelerations of all bodies, for the criterion `last` */

@@ -7,7 +7,7 @@
 #define VALUE(name) (config->value[GV_TT_##name])
 #define OPTIONS(which) plan->program[which].options, sizeof plan->program[which].options
 
-static void plan_walk(gv_tree_plan *plan, gv_tree_program which, const gv_config *config,
+static void plan_walk(gv_tree_plan *plan, gv_tree_program which, int pass, const gv_config *config,
                       const gravel_tree_options *options)
 {
     const int threads = VALUE(THREADS), n = VALUE(N_GROUP), split = VALUE(SPLIT);
@@ -15,10 +15,10 @@ static void plan_walk(gv_tree_plan *plan, gv_tree_program which, const gv_config
     snprintf(OPTIONS(which),
              "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_RSQRT=%d -DGV_THREADS=%d -DGV_SPLIT=%d -DGV_SINKS_PER_ITEM=%d "
              "-DGV_N_GROUP=%d -DGV_N_LEAF=%d -DGV_TILE=%d -DGV_STACK=%d -DGV_UNSOFTENED=%d -DGV_MOMENTS=%d "
-             "-DGV_SPLINE=%d",
+             "-DGV_SPLINE=%d -DGV_PASS=%d",
              (int)options->precision, VALUE(LANES), VALUE(RSQRT), threads, split, threads > 1 ? n * split / threads : 1,
              n, VALUE(N_LEAF), VALUE(TILE), VALUE(STACK), which == GV_TP_WALK_UNSOFTENED, options->moments,
-             options->softening == GRAVEL_SPLINE);
+             options->softening == GRAVEL_SPLINE, pass);
 }
 
 void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options)
@@ -50,8 +50,14 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
     snprintf(OPTIONS(GV_TP_MOMENTS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d", precision, by_error);
     snprintf(OPTIONS(GV_TP_GROUPS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d -DGV_N_GROUP=%d", precision, by_error,
              VALUE(N_GROUP));
-    plan_walk(plan, GV_TP_WALK, config, options);
-    plan_walk(plan, GV_TP_WALK_UNSOFTENED, config, options);
+    const int two = VALUE(PASSES) == 2;
+    plan_walk(plan, GV_TP_WALK, two ? 3 : 0, config, options);
+    plan_walk(plan, GV_TP_WALK_UNSOFTENED, two ? 3 : 0, config, options);
+    plan->program[GV_TP_WALK_COUNT].file = plan->program[GV_TP_WALK_LIST].file = NULL;
+    if (two) {
+        plan_walk(plan, GV_TP_WALK_COUNT, 1, config, options);
+        plan_walk(plan, GV_TP_WALK_LIST, 2, config, options);
+    }
 }
 
 /* Fits to measured errors of Plummer spheres: doc/tree.md */

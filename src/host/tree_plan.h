@@ -21,6 +21,7 @@ enum {
     GV_TT_LANES,
     GV_TT_RSQRT,
     GV_TT_CURVE,
+    GV_TT_PASSES,
     GV_TT_SORT_THREADS,
     GV_TT_SORT_ITEMS,
     GV_TT_SORT_BITS,
@@ -42,12 +43,14 @@ typedef enum gv_tree_program {
     GV_TP_GROUPS,
     GV_TP_WALK,
     GV_TP_WALK_UNSOFTENED,
+    GV_TP_WALK_COUNT, /* these two only where the configuration has two passes */
+    GV_TP_WALK_LIST,
     GV_TP_COUNT
 } gv_tree_program;
 
 typedef struct gv_tree_plan {
     struct {
-        const char *file;
+        const char *file; /* NULL: not needed */
         char options[400]; /* "-D..." */
     } program[GV_TP_COUNT];
     /* elements of one work-group; work-items of a group where groups work together, and where they do not */

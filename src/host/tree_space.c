@@ -30,6 +30,12 @@ static const gv_tunable tunables[GV_TT_COUNT] = {
                      5,
                      {0, 1, 2, 3, 4}},
     [GV_TT_CURVE] = {"curve", "kind", "0 Morton, 1 Hilbert", 0, 2, {0, 1}},
+    [GV_TT_PASSES] = {"passes",
+                      "passes",
+                      "1: lists are evaluated as they fill; 2: written to memory first, then evaluated",
+                      0,
+                      2,
+                      {1, 2}},
     [GV_TT_SORT_THREADS] =
         {"sort_threads", "work-items", "work-items that order one tile of keys", 0, 5, {1, 64, 128, 256, 512}},
     [GV_TT_SORT_ITEMS] =
@@ -119,6 +125,11 @@ CONSTRAINT(gpus_have_estimates)
     (void)variant;
     return is_cpu(limits) || VALUE(RSQRT) <= 2;
 }
+CONSTRAINT(lists_leave_registers)
+{
+    (void)variant, (void)limits;
+    return VALUE(THREADS) > 1 || VALUE(PASSES) == 1;
+}
 CONSTRAINT(registers_suffice)
 {
     (void)variant, (void)limits;
@@ -134,6 +145,8 @@ static const gv_constraint constraints[] = {
     {"lists and tiles do not fit into local memory", 1, local_memory_fits},
     {"the sort's counters: up to 16 keys a work-item and 8 bits, or whole tiles of 4096 keys by one work-item", 1,
      sort_counters_fit},
+    {"one work-item keeps its short lists in the cache anyway: two passes are for work-groups", 1,
+     lists_leave_registers},
     {"this device has no estimate instruction for so many lanes", 1, estimate_exists},
     {"barriers only cost time on a CPU: one work-item walks and sorts", 0, cpus_want_no_barriers},
     {"a GPU's work-item is one lane: groups walk and sort", 0, gpus_want_groups},
@@ -182,6 +195,7 @@ static void built_in(gv_config *config, const gv_variant *variant, const gv_limi
     VALUE(SPLIT) = 1;
     VALUE(STACK) = 1024;
     VALUE(CURVE) = 1;
+    VALUE(PASSES) = 1;
     if (is_cpu(limits))
         built_in_cpu(config, variant, limits);
     else

@@ -12,6 +12,8 @@ static size_t parts(size_t n, size_t size)
     return (n + size - 1) / size;
 }
 
+enum { N_WALK_ARGS = 12 }; /* of the one pass */
+
 /* who feels: device buffers of a walk */
 typedef struct gv_sink_set {
     cl_mem points, low, list, index, out; /* list, index: NULL where places are the points' own; low: in ds */
@@ -92,6 +94,54 @@ static gravel_status make_groups(gravel_tree *tree, const gv_sink_set *sinks, co
     return status;
 }
 
+/* The arguments of all passes; walk_lanes.cl has one pass and takes no lists. */
+static gravel_status start_pass(gravel_tree *tree, cl_kernel kernel, const gv_arg *walk)
+{
+    gv_arg arg[N_WALK_ARGS + 3];
+    memcpy(arg, walk, N_WALK_ARGS * sizeof *walk);
+    arg[N_WALK_ARGS] = GV_ARG(tree->walk_table.mem);
+    arg[N_WALK_ARGS + 1] = GV_ARG(tree->walk_total.mem);
+    arg[N_WALK_ARGS + 2] = GV_ARG(tree->walk_lists.mem);
+    return gv_tree_launch(tree, GV_STAGE_WALK, kernel, tree->n_places, (size_t)VALUE(THREADS),
+                          N_WALK_ARGS + (VALUE(THREADS) > 1 ? 3 : 0), arg);
+}
+
+/* Room for the lists of all groups, when it is known what they will hold. */
+static gravel_status reserve_lists(gravel_tree *tree)
+{
+    cl_uint total[3];
+    const cl_int code = clEnqueueReadBuffer(tree->queue, tree->walk_total.mem, CL_TRUE, 0, sizeof total, total, 0, NULL,
+                                            NULL);
+    if (code)
+        return gv_fail_cl(code, "reading the length of the lists");
+    const uint64_t entries = (uint64_t)total[0] + total[1] + total[2];
+    if (entries > UINT32_MAX)
+        return gv_fail(GRAVEL_ERR_DEVICE_MEMORY,
+                       "lists of %zu sinks would have %.3g entries, more than 32 bits address: passes=1 needs none",
+                       tree->n_sinks, (double)entries);
+    return gv_tree_reserve(tree, &tree->walk_lists, (size_t)entries * 4, "lists of cells and bodies (passes=1 needs none)");
+}
+
+static gravel_status launch_walk(gravel_tree *tree, cl_kernel evaluate, const gv_arg *walk)
+{
+    if (VALUE(PASSES) == 1)
+        return start_pass(tree, evaluate, walk);
+    gravel_status status = gv_tree_reserve(tree, &tree->walk_table, tree->n_places * 12, "lengths of lists");
+    if (!status)
+        status = gv_tree_reserve(tree, &tree->walk_total, 12, "lengths of lists");
+    if (!status)
+        status = start_pass(tree, tree->walk_count, walk);
+    const cl_uint length = (cl_uint)tree->n_places;
+    const gv_arg scan[] = {GV_ARG(tree->walk_table.mem), GV_ARG(length), GV_ARG(tree->walk_total.mem)};
+    if (!status)
+        status = gv_tree_launch(tree, GV_STAGE_WALK, tree->scan_rows, 3, tree->plan.wide_group, 3, scan);
+    if (!status)
+        status = reserve_lists(tree);
+    if (!status)
+        status = start_pass(tree, tree->walk_list, walk);
+    return status ? status : start_pass(tree, evaluate, walk);
+}
+
 static gravel_status walk_groups(gravel_tree *tree, const gv_sink_set *sinks, double eps)
 {
     const size_t n_group = (size_t)VALUE(N_GROUP);
@@ -118,8 +168,7 @@ static gravel_status walk_groups(gravel_tree *tree, const gv_sink_set *sinks, do
                            GV_ARG(sinks->index),   GV_ARG(sinks->own),            GV_ARG(tree->group.mem),
                            w.soft,                 GV_ARG(sinks->out),            GV_ARG(tree->counts.mem)};
     if (!status)
-        status = gv_tree_launch(tree, GV_STAGE_WALK, tree->walk[w.unsoftened], tree->n_places, (size_t)VALUE(THREADS),
-                                12, walk);
+        status = launch_walk(tree, tree->walk[w.unsoftened], walk);
     return status;
 }
 

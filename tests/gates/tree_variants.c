@@ -45,7 +45,8 @@ static int list(gravel_precision precision, const gravel_tree_options *options, 
         }
         gv_tree_make_plan(&plan, &config, options);
         for (int p = 0; p < GV_TP_COUNT; p++)
-            show(name[precision], bodies[k], plan.program[p].file, plan.program[p].options);
+            if (plan.program[p].file != NULL)
+                show(name[precision], bodies[k], plan.program[p].file, plan.program[p].options);
     }
     return 0;
 }
