@@ -221,11 +221,11 @@ static void test_small(void **state)
         else
             check_errors(&c, 0.01, 5e-4, 3e-3, 1e-3);
         gravel_tree_release(tree);
+        free(c.m);
     }
 }
 
 /* line, plane, two far clusters with a range of 1e7, a box far from the origin, bodies without mass, coincident
-
  * bodies */
 static void test_shapes(void **state)
 {
