@@ -34,7 +34,8 @@ static inline gv_scalar gv_opening_size(gv_scalar m, gv_scalar bmax, gv_scalar4 
 #endif
 }
 
-__kernel void gv_tree_moments(__global const gv_scalar4 *body, __global const gv_scalar4 *low, __global const uint2 *link,
+__kernel void gv_tree_moments(__global const gv_scalar4 *body, __global const gv_scalar4 *low,
+                              __global const uint2 *link,
                               __global const uint *level_total, uint level, uint capacity, gv_scalar inverse_theta,
                               __global gv_scalar4 *cell, __global gv_scalar4 *boxes)
 {

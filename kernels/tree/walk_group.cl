@@ -16,9 +16,9 @@
  *   GV_N_LEAF          bodies of a leaf that go through the list; larger ones (at the end of the keys) act alone
  *
  *   GV_PASS            0: all in one kernel.  Else the same walk and the same evaluation in two passes over the groups:
- *                      1 counts what the lists will hold, 2 writes them to global memory (between them, gv_scan_rows turns
- *                      the counts into places), 3 evaluates them.  A pass holds fewer registers than the whole, and pays
- *                      for that with a second walk and the lists' way through memory.
+ *                      1 counts what the lists will hold, 2 writes them to global memory (between them gv_scan_rows
+ *                      turns the counts into places), 3 evaluates them.  A pass holds fewer registers than the whole,
+ *                      and pays for that with a second walk and the lists' way through memory.
  *
  * The order of all sums is fixed by the tree: the same input gives the same bits.
  */
@@ -277,36 +277,35 @@ static inline void gv_join_lead(const gv_local *l, __local gv_scalar *part, __lo
 }
 #endif
 
-/* Parts of one sink are added in the order of the parts; the first columns hold the sums. */
-#if GV_PRECISION == GV_DS
-static inline void gv_join_split(gv_force *f, gv_force *f_low, __local gv_scalar4 *tile)
-#else
-static inline void gv_join_split(gv_force *f, __local gv_scalar4 *tile)
-#endif
-{
 #if GV_SPLIT > 1
+/* Parts of one sink are added in the order of the parts; the first columns hold the sums. */
+static inline void gv_join_parts(gv_sinks *sinks, int s, __local gv_scalar4 *tile)
+{
     uint me = get_local_id(0);
-    tile[me] = (gv_scalar4)(f->x, f->y, f->z, f->pot);
 #if GV_PRECISION == GV_DS
-    tile[GV_THREADS + me] = (gv_scalar4)(f_low->x, f_low->y, f_low->z, f_low->pot);
+    gv_total *t = &sinks->total[s];
+    tile[me] = (gv_scalar4)(t->x.hi, t->y.hi, t->z.hi, t->pot.hi);
+    tile[GV_THREADS + me] = (gv_scalar4)(t->x.lo, t->y.lo, t->z.lo, t->pot.lo);
+#else
+    gv_force *f = &sinks->f[s];
+    tile[me] = (gv_scalar4)(f->x, f->y, f->z, f->pot);
 #endif
     gv_group_sync();
     for (uint part = me + GV_COLUMNS; me < GV_COLUMNS && part < GV_THREADS; part += GV_COLUMNS) {
         gv_scalar4 more = tile[part];
 #if GV_PRECISION == GV_DS
-        gv_scalar4 more_low = tile[GV_THREADS + part];
-        gv_pair x = gv_two_sum(f->x, more.x), y = gv_two_sum(f->y, more.y), z = gv_two_sum(f->z, more.z);
-        gv_pair pot = gv_two_sum(f->pot, more.w);
-        f->x = x.hi, f->y = y.hi, f->z = z.hi, f->pot = pot.hi;
-        f_low->x += x.lo + more_low.x, f_low->y += y.lo + more_low.y, f_low->z += z.lo + more_low.z;
-        f_low->pot += pot.lo + more_low.w;
+        gv_scalar4 low = tile[GV_THREADS + part];
+        t->x = gv_wide_add(t->x, more.x), t->x.lo += low.x;
+        t->y = gv_wide_add(t->y, more.y), t->y.lo += low.y;
+        t->z = gv_wide_add(t->z, more.z), t->z.lo += low.z;
+        t->pot = gv_wide_add(t->pot, more.w), t->pot.lo += low.w;
 #else
         f->x += more.x, f->y += more.y, f->z += more.z, f->pot += more.w;
 #endif
     }
     gv_group_sync();
-#endif
 }
+#endif
 
 /* What a group does with a cell. */
 typedef struct gv_verdict {
@@ -342,6 +341,7 @@ static inline void gv_take_sinks(gv_sinks *sinks, __global const gv_scalar4 *poi
                                  __global const gv_scalar4 *points_low, __global const uint *list, uint first_sink,
                                  uint n_sinks, int own)
 {
+#pragma unroll
     for (int s = 0; s < GV_SINKS_PER_ITEM; s++) {
         uint k = first_sink + min((uint)get_local_id(0) % GV_COLUMNS + s * GV_COLUMNS, n_sinks - 1);
         uint at = list ? list[k] : k;
@@ -355,40 +355,26 @@ static inline void gv_take_sinks(gv_sinks *sinks, __global const gv_scalar4 *poi
     }
 }
 
-/* The expansion is added to the forces of sink number s of this work-item, if it has one: result `to`. */
-static inline void gv_put_result(gv_sinks *sinks, int s, gv_scalar4 g0, __local const gv_scalar *joined,
-                                 __local const gv_scalar *lead, __local gv_scalar4 *tile, int has, uint to,
+/* The expansion is added to the forces of sink number s of this work-item: result `to`. */
+static inline void gv_put_result(gv_sinks *sinks, int s, gv_scalar4 g0, gv_scalar inverse_scale,
+                                 __local const gv_scalar *joined, __local const gv_scalar *lead, uint to,
                                  __global gv_scalar4 *out)
 {
-    gv_force f = sinks->f[s];
-    gv_scalar inverse_scale = GV_R(1.0) / g0.w;
+    gv_force *f = &sinks->f[s];
     gv_scalar yx = gv_apart(sinks->p[s].x, sinks->low[s].x, g0.x, 0) * inverse_scale;
     gv_scalar yy = gv_apart(sinks->p[s].y, sinks->low[s].y, g0.y, 0) * inverse_scale;
     gv_scalar yz = gv_apart(sinks->p[s].z, sinks->low[s].z, g0.z, 0) * inverse_scale;
 #define gv_term(k) joined[k]
+    GV_LOCAL_FORCE((*f), gv_term, yx, yy, yz, inverse_scale);
 #if GV_PRECISION == GV_DS
-    gv_force f_low = gv_total_split(&sinks->total[s], &f);
-    gv_join_split(&f, &f_low, tile);
-    if (has) {
-        gv_scalar high[4] = {lead[0], lead[1], lead[2], lead[3]}, low[4] = {lead[4], lead[5], lead[6], lead[7]};
-        gv_total t;
-        t.x.hi = f.x, t.x.lo = f_low.x, t.y.hi = f.y, t.y.lo = f_low.y;
-        t.z.hi = f.z, t.z.lo = f_low.z, t.pot.hi = f.pot, t.pot.lo = f_low.pot;
-        gv_total_lead(&t, high, low, inverse_scale);
-        gv_force_clear(&f);
-        GV_LOCAL_FORCE(f, gv_term, yx, yy, yz, inverse_scale);
-        gv_total_take(&t, &f);
-        f_low = gv_total_split(&t, &f);
-        out[GV_RESULT * to] = (gv_scalar4)(f.x, f.y, f.z, f.pot);
-        out[GV_RESULT * to + 1] = (gv_scalar4)(f_low.x, f_low.y, f_low.z, f_low.pot);
-    }
-#else
-    gv_join_split(&f, tile);
-    if (has) {
-        GV_LOCAL_FORCE(f, gv_term, yx, yy, yz, inverse_scale);
-        out[to] = (gv_scalar4)(f.x, f.y, f.z, f.pot);
-    }
+    gv_scalar high[4] = {lead[0], lead[1], lead[2], lead[3]}, low[4] = {lead[4], lead[5], lead[6], lead[7]};
+    gv_total *t = &sinks->total[s];
+    gv_total_take(t, f);
+    gv_total_lead(t, high, low, inverse_scale);
+    gv_force rest = gv_total_split(t, f);
+    out[GV_RESULT * to + 1] = (gv_scalar4)(rest.x, rest.y, rest.z, rest.pot);
 #endif
+    out[GV_RESULT * to] = (gv_scalar4)(f->x, f->y, f->z, f->pot);
 }
 
 /* `own` != 0: sinks are bodies, and none pulls itself.  out[index[k]], index NULL: out[k].
@@ -422,7 +408,8 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
         return;
     }
 #if GV_PASS > 1
-    uint far_at = table[g], near_at = total[0] + table[places + g], bodies_at = total[0] + total[1] + table[2 * places + g];
+    uint far_at = table[g], near_at = total[0] + table[places + g];
+    uint bodies_at = total[0] + total[1] + table[2 * places + g];
 #endif
 
 #if GV_EVALUATES
@@ -586,14 +573,18 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
         joined[me] = lead[me];
     gv_group_sync();
 #endif
+#if GV_SPLIT > 1
+#pragma unroll
+    for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
+        gv_join_parts(&sinks, s, tile);
+#endif
+#pragma unroll
     for (int s = 0; s < GV_SINKS_PER_ITEM; s++) {
-        uint k = me % GV_COLUMNS + s * GV_COLUMNS, to = 0;
-        int has = me < GV_COLUMNS && k < n_sinks;
-        if (has) {
+        uint k = me + s * GV_COLUMNS;
+        if (me < GV_COLUMNS && k < n_sinks) {
             uint at = list ? list[first_sink + k] : first_sink + k;
-            to = index ? index[at] : at;
+            gv_put_result(&sinks, s, g0, inverse_scale, joined, lead, index ? index[at] : at, out);
         }
-        gv_put_result(&sinks, s, g0, joined, lead, tile, has, to, out);
     }
 #endif
 }
