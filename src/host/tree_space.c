@@ -67,7 +67,9 @@ size_t gv_tree_local_bytes(const gv_config *config, gravel_precision precision)
     const size_t threads = (size_t)VALUE(THREADS), tile = (size_t)VALUE(TILE);
     size_t pool = (size_t)VALUE(STACK) * 4, sums = 23 * (threads + 1) * scalar;
     size_t lists = (tile + threads * (size_t)VALUE(N_LEAF)) * 4 + (tile + threads) * 4 + threads * 8 + tile * 4;
-    return threads == 1 ? 0 : (pool > sums ? pool : sums) + lists + (precision == GRAVEL_DS ? 4 : 3) * tile * 4 * scalar + 54 * scalar + threads * 16 + 64;
+    return threads == 1 ? 0
+                        : (pool > sums ? pool : sums) + lists + (precision == GRAVEL_DS ? 4 : 3) * tile * 4 * scalar +
+                              54 * scalar + threads * 16 + 64;
 }
 
 CONSTRAINT(groups_fit)
@@ -170,15 +172,16 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
         VALUE(RSQRT) = 3;
 }
 
-/* Few groups must not wait for the slowest one: small groups, each sink shared out.  Without shuffles a group is a whole
- * wave of the widest devices. */
+/* Measured on an H200.  Few sinks: small groups, each sink shared out, else the device waits for the slowest group.
+ * Many: groups of 64, where lists are shared by more; two sinks a work-item only in sp, for the registers.  Without
+ * shuffles a group of work-items is a whole wave of the widest devices. */
 static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks)
 {
-    const int few = sinks < 65536, many = sinks >= 1500000;
-    VALUE(THREADS) = limits->has_ptx_asm ? 32 : 64;
-    VALUE(N_GROUP) = few ? 16 : many || !limits->has_ptx_asm ? 64 : 32;
-    VALUE(SPLIT) = few ? VALUE(THREADS) / 16 : 1;
-    VALUE(TILE) = VALUE(THREADS);
+    const int few = sinks < 262144, wave = !limits->has_ptx_asm || sinks < 65536 ? 64 : 32;
+    VALUE(THREADS) = wave;
+    VALUE(N_GROUP) = few ? 16 : sinks >= 700000 && variant->precision == GRAVEL_SP ? 64 : wave;
+    VALUE(SPLIT) = few ? wave / 16 : 1;
+    VALUE(TILE) = wave;
     VALUE(LANES) = 1;
     VALUE(RSQRT) = variant->precision == GRAVEL_DS ? 2 : 1;
     VALUE(SORT_THREADS) = 256;
