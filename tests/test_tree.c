@@ -154,8 +154,9 @@ static void test_against_direct(void **state)
 }
 
 /* With theta small enough everything is opened.  sp: what remains is float rounding, below 1e-5 for sums of 2000 terms
- * with cancellation near the centre; dp leaves the rounding of the input only.  ds: sums are wide and differences exact,
- * each pair is rounded a few times (6e-8 each, of random sign): 2e-7 in the middle, ten times that where pairs cancel. */
+ * with cancellation near the centre; dp leaves the rounding of the input only.  ds: sums are wide and differences
+ * exact, each pair is rounded a few times (6e-8 each, of random sign): 2e-7 in the middle, ten times that where pairs
+ * cancel. */
 static void test_exact_limit(void **state)
 {
     static const double limit[3][3] = {{1e-5, 1e-4, 1e-5}, {2e-7, 2e-6, 2e-7}, {1e-12, 1e-11, 1e-11}};
@@ -296,6 +297,11 @@ static void test_same_bits(void **state)
     assert_ok(gravel_tree_forces(tree, 0.01, &again));
     assert_memory_equal(first.a[0], c.a[0], 4 * c.n * sizeof(double));
     gravel_tree_release(tree);
+    tree = tree_of(&c, NULL); /* nor does it matter what a tree did before */
+    const gravel_forces other = cloud_forces(&c);
+    assert_ok(gravel_tree_forces(tree, 0.01, &other));
+    assert_memory_equal(first.a[0], c.a[0], 4 * c.n * sizeof(double));
+    gravel_tree_release(tree);
     free(c.m);
     free(first.m);
 }
@@ -419,12 +425,16 @@ static void test_against_reference(void **state)
     assert_true(a && address);
     for (uint32_t i = 0; i < n; i++)
         address[i] = i;
-    const gv_ref_walk_options options = {.mac = GV_REF_RELATIVE, .theta = 0.5, .n_group = tree->config.value[GV_TT_N_GROUP],
+    const gv_ref_walk_options options = {.mac = GV_REF_RELATIVE,
+                                         .theta = 0.5,
+                                         .n_group = tree->config.value[GV_TT_N_GROUP],
                                          .tau = gv_tree_tau(&tree->options, tree->config.value[GV_TT_N_GROUP]),
-                                         .tau_local = gv_tree_tau_local(&tree->options,
-                                                                        tree->config.value[GV_TT_N_GROUP]),
-                                         .moments = 2, .expand = 1,
-                                         .eps = 0.02, .rounding = 6e-8};
+                                         .tau_local =
+                                             gv_tree_tau_local(&tree->options, tree->config.value[GV_TT_N_GROUP]),
+                                         .moments = 2,
+                                         .expand = 1,
+                                         .eps = 0.02,
+                                         .rounding = 6e-8};
     const gv_ref_sinks sinks = {.n = n, .x = c.x[0], .y = c.x[1], .z = c.x[2], .address = address};
     const gv_ref_walk_result out = {.ax = a, .ay = a + n, .az = a + 2 * n, .pot = a + 3 * n, .far_cells = count,
                                     .near_cells = count + n, .bodies = count + 2 * n, .close_calls = count + 3 * n};
@@ -495,6 +505,53 @@ static void test_bad_input(void **state)
     free(c.m);
 }
 
+/* What a group of sinks or of work-items may be is said with the reason; a tree that cannot fit says what would. */
+static void test_limits(void **state)
+{
+    (void)state;
+    gravel_tree *tree = NULL;
+    gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
+    options.configuration = "n_group=256 threads=256 lanes=1 tile=256 n_leaf=32 stack=4096";
+    const gravel_device_info *device = gravel_context_device(context, 0);
+    if (device->local_memory < 64 * 1024 || device->max_group < 256) {
+        assert_int_equal(gravel_tree_create(&tree, context, &options), GRAVEL_ERR_ARGUMENT);
+        assert_contains(gravel_error_message(), "local memory");
+    }
+    options.configuration = "passes=2 threads=1";
+    assert_int_equal(gravel_tree_create(&tree, context, &options), GRAVEL_ERR_ARGUMENT);
+    assert_contains(gravel_error_message(), "passes");
+    options.configuration = NULL;
+    assert_ok(gravel_tree_create(&tree, context, &options));
+    cloud c = plummer(20000, 41);
+    const gravel_sources sources = cloud_sources(&c);
+    const uint64_t memory = tree->limits.info.global_memory;
+    tree->limits.info.global_memory = 1000000;
+    assert_int_equal(gravel_tree_write(tree, &sources), GRAVEL_ERR_DEVICE_MEMORY);
+    assert_contains(gravel_error_message(), "would fit");
+    tree->limits.info.global_memory = memory;
+    assert_ok(gravel_tree_write(tree, &sources));
+    tree->limits.info.max_allocation = 1000;
+    const gravel_forces forces = cloud_forces(&c);
+    assert_int_equal(gravel_tree_forces(tree, 0.01, &forces), GRAVEL_ERR_DEVICE_MEMORY);
+    assert_contains(gravel_error_message(), "would fit");
+    gravel_tree_release(tree);
+    free(c.m);
+}
+
+/* At most 200 bytes a body beside bodies and forces.  Buffers of fixed size (counters, first guesses of cells) are
+ * some hundred kilobytes: 100000 bodies hide them. */
+static void test_memory(void **state)
+{
+    (void)state;
+    cloud c = plummer(100000, 43);
+    gravel_tree *tree = tree_of(&c, NULL);
+    const gravel_forces forces = cloud_forces(&c);
+    assert_ok(gravel_tree_forces(tree, 0.01, &forces));
+    assert_true(gravel_tree_memory(tree) < 200 * c.n);
+    gravel_tree_release(tree);
+    free(c.m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,7 +561,8 @@ int main(void)
         cmocka_unit_test(test_all_in_one_place),  cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_active_and_points), cmocka_unit_test(test_refit),
         cmocka_unit_test(test_spline),            cmocka_unit_test(test_against_reference),
-        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_bad_input),         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

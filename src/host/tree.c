@@ -221,11 +221,12 @@ static gravel_status choose_configuration(const gravel_tree *tree, size_t n, gv_
     *origin = GRAVEL_ORIGIN_CALLER;
     const char *reason = gv_space_can_run(&gv_tree_space, config, &tree->variant, &tree->limits);
     if (reason)
-        return gv_fail(GRAVEL_ERR_ARGUMENT,
-                       "the tree configuration '%s' cannot run on %s (groups of at most %d work-items, %.0f kB of local "
-                       "memory): %s",
-                       tree->named, tree->limits.info.name, tree->limits.info.max_group,
-                       (double)tree->limits.info.local_memory / 1024, reason);
+        return gv_fail(
+            GRAVEL_ERR_ARGUMENT,
+            "the tree configuration '%s' cannot run on %s (groups of at most %d work-items, %.0f kB of local "
+            "memory): %s",
+            tree->named, tree->limits.info.name, tree->limits.info.max_group,
+            (double)tree->limits.info.local_memory / 1024, reason);
     return GRAVEL_OK;
 }
 
@@ -298,13 +299,15 @@ void gravel_tree_release(gravel_tree *tree)
     if (!tree)
         return;
     clFinish(tree->queue);
-    gv_buffer *const all[] = {&tree->body,    &tree->body_low,    &tree->body_sorted_low, &tree->points_low, &tree->body_sorted, &tree->bounds_part,  &tree->bounds_out,
-                              &tree->head,    &tree->table,       &tree->level_total,  &tree->link,
-                              &tree->cell,    &tree->boxes,       &tree->force,        &tree->group,
-                              &tree->counts,  &tree->points,      &tree->points_force,
-                              &tree->flag,    &tree->list,        &tree->count_table,  &tree->count_total,
-                              &tree->wide,    &tree->wide_list,   &tree->walk_table,   &tree->walk_total,
-                              &tree->walk_lists};
+    gv_buffer *const all[] = {&tree->body,        &tree->body_low,    &tree->body_sorted_low,
+                              &tree->points_low,  &tree->body_sorted, &tree->bounds_part,
+                              &tree->bounds_out,  &tree->head,        &tree->table,
+                              &tree->level_total, &tree->link,        &tree->cell,
+                              &tree->boxes,       &tree->force,       &tree->group,
+                              &tree->counts,      &tree->points,      &tree->points_force,
+                              &tree->flag,        &tree->list,        &tree->count_table,
+                              &tree->count_total, &tree->wide,        &tree->wide_list,
+                              &tree->walk_table,  &tree->walk_total,  &tree->walk_lists};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         drop(all[k]);
     drop_order(&tree->order);
@@ -334,11 +337,11 @@ size_t gravel_tree_memory(const gravel_tree *tree)
 {
     if (!tree)
         return 0;
-    const gv_buffer *const all[] = {&tree->body_sorted, &tree->body_sorted_low, &tree->bounds_part, &tree->bounds_out, &tree->head,
-                                    &tree->table,       &tree->level_total, &tree->link,       &tree->cell,
-                                    &tree->boxes,       &tree->group,       &tree->counts,     &tree->walk_lists, &tree->walk_table, &tree->order.table,
-                                    &tree->order.total, &tree->order.key[0], &tree->order.key[1],
-                                    &tree->order.index[0], &tree->order.index[1]};
+    const gv_buffer *const all[] = {
+        &tree->body_sorted, &tree->body_sorted_low, &tree->bounds_part,  &tree->bounds_out,     &tree->head,
+        &tree->table,       &tree->level_total,     &tree->link,         &tree->cell,           &tree->boxes,
+        &tree->group,       &tree->counts,          &tree->walk_lists,   &tree->walk_table,     &tree->order.table,
+        &tree->order.total, &tree->order.key[0],    &tree->order.key[1], &tree->order.index[0], &tree->order.index[1]};
     size_t sum = 0;
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         sum += all[k]->size;

@@ -94,6 +94,26 @@ gravel_status gv_tree_upload(gravel_tree *tree, const gravel_vec *pos, const dou
     return status ? status : code ? gv_fail_cl(code, "writing %zu bytes of %s", bytes, what) : GRAVEL_OK;
 }
 
+/* What a body takes on the device, with its share of cells (five a full leaf, as gv_tree_build guesses) and groups. */
+static double bytes_per_body(const gravel_tree *tree)
+{
+    const double vector = 4.0 * (double)tree->scalar, words = (double)tree->words;
+    const double bodies = 2 * vector * words, keys = 24 + 2, forces = vector * words;
+    const double cells = 5.0 / tree->config.value[GV_TT_N_LEAF] * (8 + (3 + words + 2) * vector);
+    const double groups = (GV_TREE_GROUP_VECTORS * vector + 32) / tree->config.value[GV_TT_N_GROUP];
+    return bodies + keys + forces + cells + groups;
+}
+
+static gravel_status check_memory(const gravel_tree *tree, size_t n)
+{
+    const double each = bytes_per_body(tree), there = (double)tree->limits.info.global_memory;
+    if ((double)n * each <= there)
+        return GRAVEL_OK;
+    return gv_fail(GRAVEL_ERR_DEVICE_MEMORY,
+                   "a tree of %zu bodies needs %.1f MB; %s has %.1f MB: about %.3g bodies would fit", n,
+                   (double)n * each / 1e6, tree->limits.info.name, there / 1e6, floor(there / each));
+}
+
 gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
 {
     if (!tree || !bodies)
@@ -119,6 +139,8 @@ gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
     tree->built = tree->moved = tree->has_last = 0;
     tree->sinks_are = GV_SINKS_NONE;
     status = gv_tree_configure(tree, bodies->count);
+    if (!status)
+        status = check_memory(tree, bodies->count);
     if (status)
         return status;
     tree->n = bodies->count;
