@@ -52,7 +52,7 @@ static inline void gv_force_clear(gv_force *f)
     f->x = f->y = f->z = f->pot = (gv_real)(0);
 }
 
-/* In ds a force is a float sum over a few dozen sources, which is then taken over into wide sums. */
+/* In ds a force is a plain sum over a few dozen sources, which is then taken over into wide sums. */
 #if GV_PRECISION == GV_DS
 typedef struct gv_total {
     gv_wide x, y, z, pot;

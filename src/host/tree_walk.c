@@ -21,7 +21,7 @@ typedef struct gv_sink_set {
     cl_int own;
 } gv_sink_set;
 
-/* The flags of n elements (element k: flag[at[k]]) into a list of those set, in order; its length goes to count_total. */
+/* The flags of n elements (element k: flag[at[k]]) into a list of those set, in order; its length: count_total. */
 static gravel_status list_flagged(gravel_tree *tree, cl_mem flag, cl_mem at, size_t n_flags, cl_mem to)
 {
     const size_t tiles = parts(n_flags, tree->plan.compact_tile), group = tree->plan.wide_group;
@@ -119,7 +119,8 @@ static gravel_status reserve_lists(gravel_tree *tree)
         return gv_fail(GRAVEL_ERR_DEVICE_MEMORY,
                        "lists of %zu sinks would have %.3g entries, more than 32 bits address: passes=1 needs none",
                        tree->n_sinks, (double)entries);
-    return gv_tree_reserve(tree, &tree->walk_lists, (size_t)entries * 4, "lists of cells and bodies (passes=1 needs none)");
+    return gv_tree_reserve(tree, &tree->walk_lists, (size_t)entries * 4,
+                           "lists of cells and bodies (passes=1 needs none)");
 }
 
 static gravel_status launch_walk(gravel_tree *tree, cl_kernel evaluate, const gv_arg *walk)
@@ -229,8 +230,13 @@ gravel_status gravel_tree_compute(gravel_tree *tree, double eps)
     if (status)
         return status;
     tree->sinks_are = GV_SINKS_NONE;
-    const gv_sink_set sinks = {tree->body_sorted.mem, tree->body_sorted_low.mem, NULL, tree->order.index[tree->order.sorted].mem, tree->force.mem,
-                               tree->n, 1};
+    const gv_sink_set sinks = {tree->body_sorted.mem,
+                               tree->body_sorted_low.mem,
+                               NULL,
+                               tree->order.index[tree->order.sorted].mem,
+                               tree->force.mem,
+                               tree->n,
+                               1};
     status = walk_checked(tree, &sinks, eps);
     if (!status) {
         tree->sinks_are = GV_SINKS_ALL;
@@ -303,8 +309,13 @@ gravel_status gravel_tree_forces_active(gravel_tree *tree, const uint32_t *addre
         status = list_active(tree, address, count);
     if (status)
         return status;
-    const gv_sink_set sinks = {tree->body_sorted.mem, tree->body_sorted_low.mem, tree->list.mem, tree->order.index[tree->order.sorted].mem,
-                               tree->force.mem, count, 1};
+    const gv_sink_set sinks = {tree->body_sorted.mem,
+                               tree->body_sorted_low.mem,
+                               tree->list.mem,
+                               tree->order.index[tree->order.sorted].mem,
+                               tree->force.mem,
+                               count,
+                               1};
     status = walk_checked(tree, &sinks, eps);
     if (status)
         return status;
@@ -334,7 +345,8 @@ gravel_status gravel_tree_forces_at(gravel_tree *tree, const gravel_sinks *point
     if (status)
         return status;
     cl_mem index = tree->point_order.index[tree->point_order.sorted].mem;
-    const gv_sink_set sinks = {tree->points.mem, tree->points_low.mem, index, NULL, tree->points_force.mem, n_points, 0};
+    const gv_sink_set sinks = {
+        tree->points.mem, tree->points_low.mem, index, NULL, tree->points_force.mem, n_points, 0};
     status = walk_checked(tree, &sinks, eps);
     if (status)
         return status;

@@ -317,7 +317,8 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
         run->task.sources = asked.q[k].sources;
         /* a candidate runs about five times; less than two of them is no search */
         run->inherits = isfinite(share) && found->n > 0 && 10 * expected_run_s(run, found) > 1.5 * share;
-        if (run->inherits && (2 * expected_run_s(run, found) > 0.2 * allotted || run->spent_s > end + 0.15 * allotted)) {
+        if (run->inherits &&
+            (2 * expected_run_s(run, found) > 0.2 * allotted || run->spent_s > end + 0.15 * allotted)) {
             char text[160];
 
             snprintf(text, sizeof text, "%s: %zu sinks x %zu sources take too long for this budget; the nearest bucket "
