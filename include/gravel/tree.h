@@ -45,17 +45,20 @@ typedef struct gravel_tree_options {
     gravel_softening softening;
     gravel_precision precision; /* of forces; ds: positions and sums as float pairs, interactions in float */
     int device;                 /* which device of the context */
-    /* Tunables as "n_leaf=16 n_group=32 ..."; those not named come from the profile or the built-in default */
+    /* Tunables as "n_leaf=16 n_group=32 ..."; those not named come from the profile or the built-in default for the
+     * number of bodies */
     const char *configuration;
 } gravel_tree_options;
 #define GRAVEL_TREE_OPTIONS_INIT {0.5, GRAVEL_TREE_RELATIVE, 2, GRAVEL_PLUMMER, GRAVEL_SP, 0, NULL}
 
-/* Bad options are ERR_ARGUMENT with the reason. */
+/* Bad options are ERR_ARGUMENT with the reason.  A configuration that is named is compiled here, else the kernels are
+ * compiled when the first bodies are written. */
 GRAVEL_API gravel_status gravel_tree_create(gravel_tree **tree, gravel_context *context,
                                             const gravel_tree_options *options);
 GRAVEL_API void gravel_tree_release(gravel_tree *tree);
 
-/* New bodies: count, mass and pos are used.  NaN, infinity and negative masses are ERR_INPUT (which body). */
+/* New bodies: count, mass and pos are used.  NaN, infinity and negative masses are ERR_INPUT (which body); more than the
+ * device's memory takes is ERR_DEVICE_MEMORY (how many would fit). */
 GRAVEL_API gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies);
 /* New positions of the same bodies; the tree as it was built is kept until gravel_tree_build or gravel_tree_refit. */
 GRAVEL_API gravel_status gravel_tree_move(gravel_tree *tree, const gravel_vec *pos);
@@ -95,7 +98,7 @@ GRAVEL_API gravel_status gravel_tree_get_counts(gravel_tree *tree, gravel_tree_c
 /* The same for each sink of the last forces, in the order of their results; members may be NULL. */
 GRAVEL_API gravel_status gravel_tree_get_sink_counts(gravel_tree *tree, uint32_t *cells, uint32_t *bodies);
 
-/* The configuration in use ("n_leaf=16 ...") and where it is from. */
+/* The configuration in use ("n_leaf=16 ...") and where it is from; before bodies are written, that for a million. */
 GRAVEL_API gravel_status gravel_tree_configuration(gravel_tree *tree, char *text, size_t size, gravel_origin *origin);
 /* Bytes of device memory beside positions, masses and forces. */
 GRAVEL_API size_t gravel_tree_memory(const gravel_tree *tree);
