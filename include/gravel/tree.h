@@ -57,8 +57,8 @@ GRAVEL_API gravel_status gravel_tree_create(gravel_tree **tree, gravel_context *
                                             const gravel_tree_options *options);
 GRAVEL_API void gravel_tree_release(gravel_tree *tree);
 
-/* New bodies: count, mass and pos are used.  NaN, infinity and negative masses are ERR_INPUT (which body); more than the
- * device's memory takes is ERR_DEVICE_MEMORY (how many would fit). */
+/* New bodies: count, mass and pos are used.  NaN, infinity and negative masses are ERR_INPUT (which body); more than
+ * the device's memory takes is ERR_DEVICE_MEMORY (how many would fit). */
 GRAVEL_API gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies);
 /* New positions of the same bodies; the tree as it was built is kept until gravel_tree_build or gravel_tree_refit. */
 GRAVEL_API gravel_status gravel_tree_move(gravel_tree *tree, const gravel_vec *pos);

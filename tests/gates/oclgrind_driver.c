@@ -14,8 +14,8 @@
 /* 37 and 70 divide by no group, tile or unroll; 3 sinks leave most of a group idle */
 enum { SINKS = 37, SOURCES = 70, CAPACITY = 5, COMPONENTS = 10 };
 
-/* Vectors run with unroll=1 here: with more, Oclgrind 21.10 misses neighbours that the same program finds on PoCL, to
- * the bit (test_direct_neighbours, test_direct_forces), and that it finds itself where the loop is not inlined. */
+/* Vectors run with unroll=1 here: with more the compiler combines comparisons as one-bit values, which Oclgrind 21.10
+ * extends to 255, not to 1, and neighbours are missed that PoCL finds to the bit (test_direct_neighbours). */
 static const char *const configurations[] = {
     NULL,
     "threads=64 split=1 sinks_per_item=1 tile=32 unroll=1 lanes=1 rsqrt=0 blocks_per_cu=1",
