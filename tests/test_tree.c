@@ -134,7 +134,8 @@ static void check_errors(const cloud *c, double eps, double p50, double p99, dou
  * wider tail 8e-4; twice that is allowed, since the spheres here are small and differ. */
 static void test_against_direct(void **state)
 {
-    static const char *const configuration[] = {NULL, "n_group=16", "n_leaf=4 curve=0", "n_leaf=32 n_group=128"};
+    static const char *const configuration[] = {NULL, "n_group=16", "n_leaf=4 curve=0", "n_leaf=32 n_group=128",
+                                                "lanes=1 rsqrt=0"};
     (void)state;
     cloud c = plummer(6000, 3);
     for (size_t k = 0; k < sizeof configuration / sizeof configuration[0]; k++)

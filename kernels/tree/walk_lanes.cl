@@ -22,14 +22,22 @@
 #error "GV_STACK must be at least 340"
 #endif
 #define GV_LIST (GV_TILE + GV_LANES)
+/* masks are 0 or -1 here whatever the lanes */
+#if GV_LANES == 1
+#define GV_MASK(m) (-(gv_int)(m))
+#define GV_AS_UINT(v) ((uint)(v))
+#define GV_STORE_UINT(v, k, p) ((p)[k] = (v))
+#define GV_HELD(v) gv_held(v)
+#else
+#define GV_MASK(m) (m)
+#define GV_AS_UINT(v) GV_PASTE(as_uint, GV_LANES)(v)
+#define GV_STORE_UINT GV_PASTE(vstore, GV_LANES)
 #if GV_PRECISION == GV_DP
 #define GV_HELD(v) GV_PASTE(convert_uint, GV_LANES)(GV_PASTE(as_ulong, GV_LANES)(v))
-#define gv_narrow(mask) GV_PASTE(convert_int, GV_LANES)(mask)
 #else
-#define GV_HELD(v) GV_PASTE(as_uint, GV_LANES)(v)
-#define gv_narrow(mask) (mask)
+#define GV_HELD(v) GV_AS_UINT(v)
 #endif
-#define GV_STORE_UINT GV_PASTE(vstore, GV_LANES)
+#endif
 
 typedef struct gv_sinks {
     gv_real x[GV_VECTORS], y[GV_VECTORS], z[GV_VECTORS];
@@ -235,24 +243,24 @@ void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *bo
         gv_real dx = fmax(rx - g1.x, (gv_real)(0)), dy = fmax(ry - g1.y, (gv_real)(0));
         gv_real dz = fmax(rz - g1.z, (gv_real)(0));
         gv_real r2 = gv_fma(rx, rx, gv_fma(ry, ry, rz * rz)), d2 = gv_fma(dx, dx, gv_fma(dy, dy, dz * dz));
-        gv_int accept = gv_narrow((d2 > w[4] * g1.w) & (d2 > w[5]));
+        gv_int accept = GV_MASK(gv_narrow((d2 > w[4] * g1.w) & (d2 > w[5])));
 #if GV_SUPPORT
         gv_real outside = sqrt(eps2) + GV_R(0.8) * sqrt(w[5]); /* no body of the cell within h */
-        accept &= gv_narrow(d2 > outside * outside);
+        accept &= GV_MASK(gv_narrow(d2 > outside * outside));
 #endif
-        gv_int is_far = accept & gv_narrow((r2 > g2.y) & (r2 * r2 * r2 > g2.x * w[3]));
+        gv_int is_far = accept & GV_MASK(gv_narrow((r2 > g2.y) & (r2 * r2 * r2 > g2.x * w[3])));
         gv_uint first_of = GV_HELD(w[6]), info_of = GV_HELD(w[7]);
-        gv_int is_leaf = (info_of & (gv_uint)(GV_LEAF)) != (gv_uint)(0);
+        gv_int is_leaf = GV_MASK((info_of & (gv_uint)(GV_LEAF)) != (gv_uint)(0));
         gv_uint count_of = info_of & (gv_uint)(GV_COUNT);
         /* one or two bodies are cheaper than their cell */
-        gv_int is_near = accept & ~is_far & ~(is_leaf & (count_of <= (gv_uint)(2)));
+        gv_int is_near = accept & ~is_far & ~(is_leaf & GV_MASK(count_of <= (gv_uint)(2)));
         gv_int open = ~(is_far | is_near);
         uint add_far[GV_LANES], add_near[GV_LANES], add_leaf[GV_LANES], add_cells[GV_LANES], first[GV_LANES];
         uint count[GV_LANES];
-        GV_STORE_UINT(GV_PASTE(as_uint, GV_LANES)(is_far & (gv_int)(1)), 0, add_far);
-        GV_STORE_UINT(GV_PASTE(as_uint, GV_LANES)(is_near & (gv_int)(1)), 0, add_near);
-        GV_STORE_UINT(GV_PASTE(as_uint, GV_LANES)(open & is_leaf & (gv_int)(1)), 0, add_leaf);
-        GV_STORE_UINT(GV_PASTE(as_uint, GV_LANES)(open & ~is_leaf) & count_of, 0, add_cells);
+        GV_STORE_UINT(GV_AS_UINT(is_far & (gv_int)(1)), 0, add_far);
+        GV_STORE_UINT(GV_AS_UINT(is_near & (gv_int)(1)), 0, add_near);
+        GV_STORE_UINT(GV_AS_UINT(open & is_leaf & (gv_int)(1)), 0, add_leaf);
+        GV_STORE_UINT(GV_AS_UINT(open & ~is_leaf) & count_of, 0, add_cells);
         GV_STORE_UINT(first_of, 0, first);
         GV_STORE_UINT(count_of, 0, count);
         /* without branches: what does not belong to a list is overwritten by the next */

@@ -3,7 +3,7 @@
 
 A case is a precision and a configuration; the runs are those of oclgrind_tree.c.  The work-group shape is the one that
 GPUs run: here without shuffles, so every exchange between work-items goes through local memory and barriers.
-The shape of vectors is left to PoCL (test_tree): Oclgrind 21.10 extends a vector of one-bit values with zeros to 255,
+The shape of one work-item runs with one lane here and with vectors on PoCL (test_tree): Oclgrind 21.10 extends a vector of one-bit values with zeros to 255,
 not to 1, and so sees list indices that no device has.
 """
 import os
@@ -19,6 +19,7 @@ CASES = {
     "group": ("sp", 400, "threads=32 n_group=32 split=1 tile=32 lanes=1 rsqrt=2"),
     "group/split": ("ds", 640, "threads=64 n_group=16 split=4 tile=64 lanes=1 rsqrt=2 sort_threads=64 sort_items=8"),
     "group/passes": ("sp", 400, "threads=32 n_group=64 split=1 tile=32 lanes=1 rsqrt=2 passes=2"),
+    "lanes": ("ds", 400, "threads=1 split=1 n_group=16 lanes=1 rsqrt=3 sort_threads=1 sort_items=4096 tile=16"),
 }
 
 
