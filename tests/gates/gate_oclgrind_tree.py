@@ -3,8 +3,8 @@
 
 A case is a precision and a configuration; the runs are those of oclgrind_tree.c.  The work-group shape is the one that
 GPUs run: here without shuffles, so every exchange between work-items goes through local memory and barriers.
-The shape of one work-item runs with one lane here and with vectors on PoCL (test_tree): Oclgrind 21.10 extends a vector of one-bit values with zeros to 255,
-not to 1, and so sees list indices that no device has.
+The shape of one work-item runs with one lane here and with vectors on PoCL (test_tree): Oclgrind 21.10 extends a vector
+of one-bit values with zeros to 255, not to 1, and so sees list indices that no device has.
 """
 import os
 import subprocess
