@@ -97,12 +97,13 @@ static inline void gv_pair_add(gv_force *f, gv_real dx, gv_real dy, gv_real dz, 
     gv_real y = gv_rsqrt(fmax(r2, (gv_real)GV_R(1e-30)));
     gv_scalar per_h = rsqrt(soft);
     gv_real u = r2 * y * per_h, u2 = u * u, per_u = y / per_h;
-    gv_real k_in = gv_fma(u2, gv_fma((gv_real)GV_R(32.0), u, (gv_real)GV_R(-38.4)), (gv_real)GV_R(10.6666667));
-    gv_real w_in = GV_R(2.8) - u2 * (GV_R(5.33333333) + u2 * (GV_R(6.4) * u - GV_R(9.6)));
-    gv_real k_out = GV_R(21.3333333) - GV_R(48.0) * u + u2 * (GV_R(38.4) - GV_R(10.6666667) * u) -
-                    GV_R(0.0666666667) * per_u * per_u * per_u;
-    gv_real w_out = GV_R(3.2) - GV_R(0.0666666667) * per_u -
-                    u2 * (GV_R(10.6666667) + u * (GV_R(-16.0) + u * (GV_R(9.6) - GV_R(2.13333333) * u)));
+    gv_real k_in = gv_fma(u2, gv_fma((gv_real)GV_R(32.0), u, (gv_real)GV_R(-38.4)), (gv_real)GV_R(10.666666666666667));
+    gv_real w_in = GV_R(2.8) - u2 * (GV_R(5.3333333333333333) + u2 * (GV_R(6.4) * u - GV_R(9.6)));
+    gv_real k_out = GV_R(21.333333333333333) - GV_R(48.0) * u + u2 * (GV_R(38.4) - GV_R(10.666666666666667) * u) -
+                    GV_R(0.066666666666666667) * per_u * per_u * per_u;
+    gv_real w_out = GV_R(3.2) - GV_R(0.066666666666666667) * per_u -
+                    u2 * (GV_R(10.666666666666667) +
+                          u * (GV_R(-16.0) + u * (GV_R(9.6) - GV_R(2.1333333333333333) * u)));
     gv_mask inner = u < (gv_real)GV_R(0.5), beyond = u >= (gv_real)GV_R(1.0);
     gv_real k = gv_select(inner, k_in, k_out) * (per_h * per_h * per_h), w = gv_select(inner, w_in, w_out) * per_h;
     k = m * gv_select(beyond, y * y * y, k);
@@ -321,6 +322,9 @@ static inline void gv_total_lead(gv_total *t, const gv_scalar *high, const gv_sc
 }
 #endif
 
+#define GV_THIRD GV_R(0.33333333333333333)
+#define GV_SIXTH GV_R(0.16666666666666667)
+
 /* Adds the expansion at y = (sink - centre) / scale to the force.  `T(k)` reads term k.  With the deltas written out
  *   F2 y = f y + trace y      F3 y y = c y y + 2 (w y) y + y^2 w
  *   F4 y y y = d y y y + 3 (y h y) y + 3 y^2 h y + 3 e y^2 y */
@@ -362,9 +366,9 @@ static inline void gv_total_lead(gv_total *t, const gv_scalar *high, const gv_sc
         p3_[0] = GV_R(0.5) * (p_[0] * yx + p_[1] * yy + p_[2] * yz + wy_ * yx + y2_ * T(GV_L_W));                      \
         p3_[1] = GV_R(0.5) * (p_[1] * yx + p_[3] * yy + p_[4] * yz + wy_ * yy + y2_ * T(GV_L_W + 1));                  \
         p3_[2] = GV_R(0.5) * (p_[2] * yx + p_[4] * yy + p_[5] * yz + wy_ * yz + y2_ * T(GV_L_W + 2));                  \
-        p4_[0] = GV_R(0.16666667) * (q_[0] * yx + q_[1] * yy + q_[2] * yz + hyy_ * yx + y23_ * hx_);                   \
-        p4_[1] = GV_R(0.16666667) * (q_[1] * yx + q_[3] * yy + q_[4] * yz + hyy_ * yy + y23_ * hy_);                   \
-        p4_[2] = GV_R(0.16666667) * (q_[2] * yx + q_[4] * yy + q_[5] * yz + hyy_ * yz + y23_ * hz_);                   \
+        p4_[0] = GV_SIXTH * (q_[0] * yx + q_[1] * yy + q_[2] * yz + hyy_ * yx + y23_ * hx_);                           \
+        p4_[1] = GV_SIXTH * (q_[1] * yx + q_[3] * yy + q_[4] * yz + hyy_ * yy + y23_ * hy_);                           \
+        p4_[2] = GV_SIXTH * (q_[2] * yx + q_[4] * yy + q_[5] * yz + hyy_ * yz + y23_ * hz_);                           \
         gv_scalar per2_ = inverse_scale * inverse_scale;                                                               \
         force.x += per2_ * (GV_LEADING(T(GV_L_V)) + p2_[0] + p3_[0] + p4_[0]);                                         \
         force.y += per2_ * (GV_LEADING(T(GV_L_V + 1)) + p2_[1] + p3_[1] + p4_[1]);                                     \
@@ -372,7 +376,7 @@ static inline void gv_total_lead(gv_total *t, const gv_scalar *high, const gv_sc
         force.pot -=                                                                                                   \
             inverse_scale *                                                                                            \
             (GV_LEADING(T(GV_L_S)) +                                                                                   \
-             yx * (T(GV_L_V) + GV_R(0.5) * p2_[0] + GV_R(0.33333333) * p3_[0] + GV_R(0.25) * p4_[0]) +                 \
-             yy * (T(GV_L_V + 1) + GV_R(0.5) * p2_[1] + GV_R(0.33333333) * p3_[1] + GV_R(0.25) * p4_[1]) +             \
-             yz * (T(GV_L_V + 2) + GV_R(0.5) * p2_[2] + GV_R(0.33333333) * p3_[2] + GV_R(0.25) * p4_[2]));             \
+             yx * (T(GV_L_V) + GV_R(0.5) * p2_[0] + GV_THIRD * p3_[0] + GV_R(0.25) * p4_[0]) +                         \
+             yy * (T(GV_L_V + 1) + GV_R(0.5) * p2_[1] + GV_THIRD * p3_[1] + GV_R(0.25) * p4_[1]) +                     \
+             yz * (T(GV_L_V + 2) + GV_R(0.5) * p2_[2] + GV_THIRD * p3_[2] + GV_R(0.25) * p4_[2]));                     \
     } while (0)

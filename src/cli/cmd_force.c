@@ -97,10 +97,6 @@ static int check_options(const gv_force_options *opts)
                opts->order != 0 ? "order 4 and 6" : "neighbours");
         return GV_EXIT_USAGE;
     }
-    if (opts->method == GV_METHOD_TREE && opts->precision == GRAVEL_DS) {
-        gv_say(GV_FORCE, "the tree has sp and dp; its sp keeps offsets from the origin exact, as ds does");
-        return GV_EXIT_USAGE;
-    }
     if (opts->method != GV_METHOD_TREE && opts->softening != GRAVEL_PLUMMER) {
         gv_say(GV_FORCE, "--softening spline is for --method tree");
         return GV_EXIT_USAGE;

@@ -190,9 +190,12 @@ def tree_forces():
     expect(worst(rows, truth, 1, 3) < 1e-3, "acc error %g" % worst(rows, truth, 1, 3))
     report = json.loads(read("r.json"))
     expect(report["theta"] == 0.3 and report["errors"]["acc"]["p99"] < 1e-3 and report["cells"] > 0, "report")
+    good("force", "-i", name, "-o", "ds.txt", "-m", "tree", "-p", "ds", "--theta", "0.3", "--eps", "0.01", "--sinks",
+         "100:50")
+    rows = table(read("ds.txt"))[1]
+    expect(worst(rows, truth, 1, 3) < 1e-3, "acc error in ds %g" % worst(rows, truth, 1, 3))
     refused(USAGE, "order 4 and 6", "force", "-i", name, "-m", "tree", "--order", "4")
     refused(USAGE, "neighbours", "force", "-i", name, "-m", "tree", "--nearest")
-    refused(USAGE, "sp and dp", "force", "-i", name, "-m", "tree", "-p", "ds")
     refused(USAGE, "too small", "force", "-i", name, "-m", "tree", "--theta", "0")
 
 
