@@ -25,7 +25,7 @@ esac
 "$gravel" tune --device "$device" --variant "$variant" --sinks $sinks --sources $sources --exhaustive $unlikely \
     --only "$threads" --log "$folder/threads.jsonl" --profile-dir "$folder/scratch"
 "$gravel" tune --device "$device" --variant "$variant" --sources 131072 \
-    --sinks 1,2,4,8,16,32,48,64,96,128,160,192,224,256 --exhaustive $unlikely --only "$split" \
+    --sinks 1,2,4,8,16,32,33,48,64,96,128,160,192,224,256 --exhaustive $unlikely --only "$split" \
     --log "$folder/sinks.jsonl" --profile-dir "$folder/scratch"
 for end in png svg; do
     "$gravel" plot tuning "$folder/threads.jsonl" --kind threads -o "$folder/threads.$end"

@@ -135,14 +135,18 @@ static void kernel_time(void **state)
     gravel_direct *d = direct_new(context, (direct_want){.order = 2, .precision = GRAVEL_SP});
     const gravel_sinks in = sinks_of(&b, 0, 500, NULL);
     direct_write(d, &b, 0, 500);
+    assert_int_equal(gv_direct_row(d, 3, &seconds), GRAVEL_ERR_STATE); /* no pair yet */
     results plain = direct_run(d, &in, 0.1, 0);
     assert_int_equal(gravel_direct_kernel_time(d, &seconds), GRAVEL_ERR_STATE);
+    assert_ok(gv_direct_row(d, 3, &seconds));
+    assert_true(seconds > 0 && seconds < 600);
     assert_ok(gravel_direct_set_timing(d, 1));
     results timed = direct_run(d, &in, 0.1, 0);
     assert_ok(gravel_direct_kernel_time(d, &seconds));
     assert_true(seconds > 0 && seconds < 600);
     assert_same_bits(&plain, &timed, 2);
     assert_ok(gravel_direct_submit(d, &in, 0.1));
+    assert_int_equal(gv_direct_row(d, 3, &seconds), GRAVEL_ERR_STATE); /* it would overwrite what is not collected */
     assert_ok(gravel_direct_set_timing(d, 0)); /* while a pair is in flight */
     results_free(&timed);
     timed = results_new(500, 0);

@@ -168,7 +168,8 @@ static void test_choice_is_cheap(void **state) {
     free(folder);
 }
 
-/* What comes with the library is never refused, and its configurations pass the constraints of their own devices. */
+/* What comes with the library is never refused, its configurations pass the constraints of their own devices, and a
+ * device's own file, which is read first, holds all that is shipped for it. */
 static void count_refused(const char *message, void *user) {
     print_message("%s\n", message);
     ++*(int *)user;
@@ -179,9 +180,16 @@ static void test_shipped_profiles_are_sound(void **state) {
     int refused = 0;
 
     (void)state;
-    assert_ok(gv_profile_read_shipped(&set, count_refused, &refused));
+    assert_ok(gv_profile_read_shipped(NULL, &set, count_refused, &refused));
     assert_int_equal(refused, 0);
     for (int b = 0; b < set.n_blocks; b++) {
+        gv_profile_set own = GV_PROFILE_SET_INIT;
+
+        assert_ok(gv_profile_read_shipped(&set.block[b].device, &own, count_refused, &refused));
+        assert_int_equal(own.n_blocks, 1);
+        assert_true(gv_profile_same_device(&own.block[0].device, &set.block[b].device));
+        assert_int_equal(own.block[0].n_entries, set.block[b].n_entries);
+        gv_profile_set_free(&own);
         for (int e = 0; e < set.block[b].n_entries; e++) {
             const gv_profile_entry *entry = &set.block[b].entry[e];
             gv_config config;

@@ -241,9 +241,20 @@ static gravel_status tune(const char *log_path, const char *profiles, int resume
     return gv_tune(&options, summary);
 }
 
+/* An earlier run with another seed and fewer evaluations: its profile is what the next run knows. */
+static gravel_status tune_before(const char *profiles) {
+    gv_tune_options options;
+    gv_tune_summary summary;
+
+    fill_options(&options, NULL, profiles, 0);
+    options.seed = 7;
+    options.budget = 25;
+    return gv_tune(&options, &summary);
+}
+
 static void test_killed_run_resumes(void **state) {
     char *folder, *whole_log, *cut_log, *whole_dir, *cut_dir;
-    gv_profile_set whole = GV_PROFILE_SET_INIT, cut = GV_PROFILE_SET_INIT;
+    gv_profile_set whole = GV_PROFILE_SET_INIT, cut = GV_PROFILE_SET_INIT, before = GV_PROFILE_SET_INIT;
     gv_tune_summary summary;
     gv_tlog a, b;
     pid_t pid;
@@ -261,6 +272,15 @@ static void test_killed_run_resumes(void **state) {
     cut_log = gv_path_join(folder, "cut.jsonl");
     whole_dir = gv_path_join(folder, "whole");
     cut_dir = gv_path_join(folder, "cut");
+    for (int k = 0; k < 2; k++) {
+        pid = fork();
+        if (pid == 0) {
+            _exit(tune_before(k == 0 ? cut_dir : whole_dir) != GRAVEL_OK);
+        }
+        assert_true(pid > 0);
+        assert_int_equal(exit_code(pid), 0);
+    }
+    assert_ok(gv_profile_read_dir(whole_dir, &before, NULL, NULL));
     /* killed twice, once in each question, and each time resumed.  The children come first: a process that has opened
      * the device already cannot be forked and use it again. */
     for (int k = 0; k < 2; k++) {
@@ -287,6 +307,13 @@ static void test_killed_run_resumes(void **state) {
         assert_string_equal(a.record[i].stage, b.record[i].stage);
         assert_int_equal(a.record[i].round, b.record[i].round);
     }
+    /* the first question: the built-in default, then where the earlier run ended */
+    for (int e = 0; e < before.block[0].n_entries; e++) {
+        if (before.block[0].entry[e].sinks == a.record[0].task.sinks) {
+            assert_string_equal(a.record[1].configuration, before.block[0].entry[e].result[0].configuration);
+        }
+    }
+    gv_profile_set_free(&before);
     gv_tlog_close(&a);
     gv_tlog_close(&b);
     assert_ok(gv_profile_read_dir(whole_dir, &whole, NULL, NULL));

@@ -351,7 +351,7 @@ static gravel_status tick(void *user, double *device_s, double *call_s) {
 static void test_timing_median_and_spread(void **state) {
     static const double device[] = {9.0, 0.5, 0.1, 0.4, 0.2, 0.3};
     clockwork c = {device, 6, 0};
-    gv_timing_rule rule = {1, 5, 5, 0, 100, 1e-9, 1e30};
+    gv_timing_rule rule = {1, 5, 5, 0, 100, 1e-9, 1e30, NULL};
     gv_timing timing;
 
     (void)state;
@@ -366,7 +366,7 @@ static void test_timing_median_and_spread(void **state) {
 static void test_timing_repeats_short_runs(void **state) {
     static const double device[] = {1e-6};
     clockwork c = {device, 1, 0};
-    gv_timing_rule rule = {1, 4, 4, 0, 100, 1e-6, 1e30};
+    gv_timing_rule rule = {1, 4, 4, 0, 100, 1e-6, 1e30, NULL};
     gv_timing timing;
 
     (void)state;
@@ -376,10 +376,35 @@ static void test_timing_repeats_short_runs(void **state) {
     assert_true(fabs(timing.device.median - 1e-6) < 1e-15);
 }
 
+static gravel_status quiet_row(void *user, int runs, double *device_s) {
+    clockwork *c = user;
+
+    assert_true(runs == 10 || runs == 25);
+    *device_s = 0.4 * c->device[0]; /* without the events' own time */
+    return GRAVEL_OK;
+}
+
+static void test_timing_rows_of_short_runs(void **state) {
+    static const double kernel[] = {50e-6}, shorter[] = {20e-6}, longer[] = {200e-6};
+    clockwork c[] = {{kernel, 1, 0}, {shorter, 1, 0}, {longer, 1, 0}};
+    gv_timing_rule rule = {1, 4, 4, 0, 100, 1e-6, 1e30, quiet_row};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        const double expected = k < 2 ? 0.4 * c[k].device[0] : 200e-6;
+        gv_timing timing;
+
+        assert_int_equal(gv_timing_run(&rule, tick, &c[k], &timing), GRAVEL_OK);
+        assert_true(fabs(timing.device.median - expected) < 1e-15);
+        assert_true(fabs(timing.call.median - 2 * c[k].device[0]) < 1e-15);
+        assert_int_equal(c[k].at, 1 + 4); /* whole calls: one a sample */
+    }
+}
+
 static void test_timing_gives_up_on_hopeless_ones(void **state) {
     static const double slow[] = {1.0}, once[] = {0.1, 1.0, 0.1};
     clockwork c = {slow, 1, 0}, d = {once, 3, 0};
-    gv_timing_rule rule = {0, 8, 8, 0, 100, 1e-9, 0.5};
+    gv_timing_rule rule = {0, 8, 8, 0, 100, 1e-9, 0.5, NULL};
     gv_timing timing;
 
     (void)state;
@@ -404,6 +429,7 @@ int main(void) {
         cmocka_unit_test(test_everything_fails),
         cmocka_unit_test(test_timing_median_and_spread),
         cmocka_unit_test(test_timing_repeats_short_runs),
+        cmocka_unit_test(test_timing_rows_of_short_runs),
         cmocka_unit_test(test_timing_gives_up_on_hopeless_ones),
     };
 

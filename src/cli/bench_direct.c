@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/direct.h"
+
 static int compare_doubles(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -116,6 +118,12 @@ static gravel_status timed_run(void *user, double *device_s, double *call_s)
     return status == GRAVEL_OK && call->on_device ? gravel_direct_kernel_time(call->direct, device_s) : status;
 }
 
+static gravel_status timed_row(void *user, int runs, double *device_s)
+{
+    const timed_call *call = user;
+    return gv_direct_row(call->direct, runs, device_s);
+}
+
 /* The results of the sinks that the truth is for, moved together at the front. */
 static void keep_checked(gv_force_set *set, const gv_bench_case *c)
 {
@@ -151,7 +159,12 @@ static gravel_status measure(const gv_bench_setting *setting, const gv_bench_cas
         status = gravel_direct_set_timing(direct, call.on_device = 1);
     }
     if (status == GRAVEL_OK) {
-        status = gv_timing_run(&setting->rule, timed_run, &call, &device);
+        gv_timing_rule rule = setting->rule;
+        /* as in the tuner; the kernels of a row do not predict */
+        if (!setting->predict && direct->limits.info.type != GRAVEL_DEVICE_CPU) {
+            rule.row = timed_row;
+        }
+        status = gv_timing_run(&rule, timed_run, &call, &device);
     }
     if (status == GRAVEL_OK) {
         status = gravel_direct_set_timing(direct, call.on_device = 0);

@@ -35,7 +35,7 @@ int gv_tune_variants(const tune_options *options, gv_variant *variant, int most)
         return 0;
     }
     if (strcmp(text, "all") == 0) {
-        text = subject->square ? "sp2,dp2" : "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6";
+        text = subject->square ? "sp2,ds2,dp2" : "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6";
     }
     while (*text != '\0' && n < most) {
         const size_t length = strcspn(text, ",");
@@ -346,7 +346,7 @@ static int run(const void *values, const gv_operands *operands) {
 static const gv_opt opts_table[] = {
     GV_OPT_DEVICE(tune_options),
     {.name = "kernel", .letter = 'k', .kind = GV_OPT_TEXT, .offset = AT(kernel), .value = "NAME",
-     .help = "direct, or tree (variants sp2, dp2; --sources: N)", .fallback = "direct"},
+     .help = "direct, or tree (variants sp2, ds2, dp2; --sources: N)", .fallback = "direct"},
     {.name = "variant", .kind = GV_OPT_TEXT, .offset = AT(variants), .value = "LIST",
      .help = "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6 or all", .fallback = "all"},
     {.name = "nearest", .kind = GV_OPT_FLAG, .offset = AT(nearest), .help = "with the nearest neighbour"},

@@ -37,6 +37,15 @@ typedef struct gv_direct_pair {
     int32_t *ids;                     /* of the sources at submission, if they changed since */
 } gv_direct_pair;
 
+/* the kernels of a pair; those of the last one can be launched again */
+typedef struct gv_direct_launch {
+    cl_kernel force;
+    const gv_config *config;
+    gv_direct_plan plan;
+    size_t sinks, result_stride; /* sinks 0: there was no pair */
+    double eps;
+} gv_direct_launch;
+
 struct gravel_direct {
     gravel_context *context;
     int device;
@@ -75,6 +84,7 @@ struct gravel_direct {
     cl_mem sinks, partial, result, part_count, part_list, count_out, list_out;
     size_t sinks_size, partial_size, result_size, part_count_size, part_list_size, count_size, list_size;
     gv_direct_pair pair;
+    gv_direct_launch launch;
     double kernel_seconds; /* negative: the last pair was not timed */
 };
 
@@ -115,5 +125,8 @@ gv_pack gv_pack_vectors(const gravel_direct *d, int rank);
 
 /* direct_force.c */
 void gv_direct_drop_pair(gravel_direct *d);
+/* Runs the kernels of the last pair again, `runs` times in a row without a wait or an event between them, on the queue
+ * that calls use: mean seconds of one run.  What a short kernel costs beside this is the events' own time. */
+gravel_status gv_direct_row(gravel_direct *d, int runs, double *seconds);
 
 #endif

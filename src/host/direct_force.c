@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static size_t scalar_size(const gravel_direct *d)
 {
@@ -146,31 +147,31 @@ static cl_int set_force_args(gravel_direct *d, cl_kernel kernel, const gv_direct
     return code;
 }
 
-static gravel_status launch_force(gravel_direct *d, cl_kernel kernel, const gv_config *config,
-                                  const gv_direct_plan *plan, double eps)
+static gravel_status launch_force(gravel_direct *d, const gv_direct_launch *l)
 {
-    const size_t threads = (size_t)config->value[GV_T_THREADS];
-    const size_t local[2] = {threads, 1}, global[2] = {plan->sink_groups * threads, plan->blocks};
-    cl_int code = set_force_args(d, kernel, plan, eps);
+    const size_t threads = (size_t)l->config->value[GV_T_THREADS];
+    const size_t local[2] = {threads, 1}, global[2] = {l->plan.sink_groups * threads, l->plan.blocks};
+    cl_int code = set_force_args(d, l->force, &l->plan, l->eps);
     if (!code)
-        code = clEnqueueNDRangeKernel(d->queue, kernel, 2, NULL, global, local, 0, NULL, event_of(d, 1));
+        code = clEnqueueNDRangeKernel(d->queue, l->force, 2, NULL, global, local, 0, NULL, event_of(d, 1));
     if (code) {
         char text[256];
-        gv_space_format(&gv_direct_space, config, text, sizeof text);
+        gv_space_format(&gv_direct_space, l->config, text, sizeof text);
         return gv_fail_cl(code, "launching gv_force on %s with %zu x %zu groups (%s)", d->limits.info.name,
-                          plan->sink_groups, plan->blocks, text);
+                          l->plan.sink_groups, l->plan.blocks, text);
     }
     return GRAVEL_OK;
 }
 
-static gravel_status launch_reduce(gravel_direct *d, const gv_direct_plan *plan, size_t sinks)
+static gravel_status launch_reduce(gravel_direct *d, const gv_direct_launch *l)
 {
+    const gv_direct_plan *plan = &l->plan;
     const size_t columns = GV_REDUCE_THREADS / plan->reduce_rows;
-    const size_t groups = (sinks + columns - 1) / columns;
+    const size_t groups = (l->sinks + columns - 1) / columns;
     const size_t local[2] = {GV_REDUCE_THREADS, 1};
     const size_t global[2] = {groups * GV_REDUCE_THREADS, (size_t)d->layout.components + (has_nearest(d) ? 1 : 0)};
-    const cl_uint word[5] = {(cl_uint)plan->blocks, (cl_uint)plan->stride, (cl_uint)d->pair.result_stride,
-                             (cl_uint)sinks, (cl_uint)plan->reduce_rows};
+    const cl_uint word[5] = {(cl_uint)plan->blocks, (cl_uint)plan->stride, (cl_uint)l->result_stride,
+                             (cl_uint)l->sinks, (cl_uint)plan->reduce_rows};
     cl_int code = clSetKernelArg(d->reduce, 0, sizeof d->partial, &d->partial);
     code |= clSetKernelArg(d->reduce, 1, sizeof d->result, &d->result);
     for (cl_uint k = 0; k < 5; ++k)
@@ -180,12 +181,12 @@ static gravel_status launch_reduce(gravel_direct *d, const gv_direct_plan *plan,
     return code ? gv_fail_cl(code, "launching gv_reduce on %s", d->limits.info.name) : GRAVEL_OK;
 }
 
-static gravel_status launch_join(gravel_direct *d, const gv_direct_plan *plan, size_t sinks)
+static gravel_status launch_join(gravel_direct *d, const gv_direct_launch *l)
 {
     const size_t local = d->limits.info.type == GRAVEL_DEVICE_CPU ? 1 : 64;
-    const size_t global = sinks * local;
+    const size_t global = l->sinks * local;
     const cl_mem buffer[4] = {d->part_count, d->part_list, d->count_out, d->list_out};
-    const cl_uint word[3] = {(cl_uint)plan->parts, (cl_uint)plan->stride, (cl_uint)d->options.neighbour_capacity};
+    const cl_uint word[3] = {(cl_uint)l->plan.parts, (cl_uint)l->plan.stride, (cl_uint)d->options.neighbour_capacity};
     cl_int code = CL_SUCCESS;
     for (cl_uint k = 0; k < 4; ++k)
         code |= clSetKernelArg(d->join, k, sizeof(cl_mem), &buffer[k]);
@@ -194,6 +195,16 @@ static gravel_status launch_join(gravel_direct *d, const gv_direct_plan *plan, s
     if (!code)
         code = clEnqueueNDRangeKernel(d->queue, d->join, 1, NULL, &global, &local, 0, NULL, event_of(d, 3));
     return code ? gv_fail_cl(code, "launching gv_join_lists on %s", d->limits.info.name) : GRAVEL_OK;
+}
+
+static gravel_status launch(gravel_direct *d, const gv_direct_launch *l)
+{
+    gravel_status status = launch_force(d, l);
+    if (!status && l->plan.blocks > 1)
+        status = launch_reduce(d, l);
+    if (!status && capacity_of(d) > 0)
+        status = launch_join(d, l);
+    return status;
 }
 
 /* The read of results and counts is queued at once; lists follow when their longest is known. */
@@ -245,32 +256,31 @@ static gravel_status run_pair(gravel_direct *d, const gravel_sinks *sinks, doubl
     /* below this the square vanishes in float (in dp: is no normal number) */
     const double smallest = d->variant.precision == GRAVEL_DP ? 1e-100 : 1e-12;
     const int unsoftened = eps < smallest;
+    gv_direct_launch *l = &d->launch;
     const gv_direct_choice *choice;
-    gv_direct_plan plan;
-    cl_kernel kernel;
+    memset(l, 0, sizeof *l);
     gravel_status status = gv_direct_choose(d, sinks->count, unsoftened, &choice);
     if (!status)
-        status = gv_direct_force_kernel(d, &choice->config, unsoftened, &kernel);
+        status = gv_direct_force_kernel(d, &choice->config, unsoftened, &l->force);
     if (status)
         return status;
     const size_t list_bytes = (size_t)(d->limits.info.max_allocation < d->limits.info.global_memory / 4
                                            ? d->limits.info.max_allocation
                                            : d->limits.info.global_memory / 4);
-    if (!gv_direct_plan_make(&plan, &choice->config, &d->variant, d->limits.info.compute_units, sinks->count,
+    if (!gv_direct_plan_make(&l->plan, &choice->config, &d->variant, d->limits.info.compute_units, sinks->count,
                              gv_direct_source_count(d), capacity_of(d), list_bytes))
-        return lists_too_large(d, &choice->config, sinks->count, plan.stride / plan.sink_groups, list_bytes);
-    status = reserve_call(d, &plan, sinks->count);
+        return lists_too_large(d, &choice->config, sinks->count, l->plan.stride / l->plan.sink_groups, list_bytes);
+    l->config = &choice->config;
+    l->eps = unsoftened ? 0 : eps;
+    l->result_stride = d->pair.result_stride = l->plan.blocks > 1 ? sinks->count : l->plan.stride;
+    status = reserve_call(d, &l->plan, sinks->count);
     if (!status)
-        status = send_sinks(d, sinks, &plan);
+        status = send_sinks(d, sinks, &l->plan);
     if (!status)
         status = gv_direct_predict(d, event_of(d, 0));
+    l->sinks = sinks->count;
     if (!status)
-        status = launch_force(d, kernel, &choice->config, &plan, unsoftened ? 0 : eps);
-    d->pair.result_stride = plan.blocks > 1 ? sinks->count : plan.stride;
-    if (!status && plan.blocks > 1)
-        status = launch_reduce(d, &plan, sinks->count);
-    if (!status && capacity_of(d) > 0)
-        status = launch_join(d, &plan, sinks->count);
+        status = launch(d, l);
     if (!status)
         status = queue_reads(d, sinks->count);
     return status;
@@ -471,6 +481,26 @@ gravel_status gravel_direct_collect(gravel_direct *d, const gravel_forces *f, si
         *overflow = over;
     gv_direct_drop_pair(d);
     return status;
+}
+
+gravel_status gv_direct_row(gravel_direct *d, int runs, double *seconds)
+{
+    const cl_command_queue before = d->queue;
+    struct timespec start, end;
+    gravel_status status = GRAVEL_OK;
+    if (d->pair.pending || d->launch.sinks == 0)
+        return gv_fail(GRAVEL_ERR_STATE, "no pair was collected whose kernels could run again");
+    cl_int code = clFinish(before);
+    d->queue = d->context->device[d->device].quick;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (int r = 0; r < runs && !status; ++r)
+        status = launch(d, &d->launch);
+    if (!code)
+        code = clFinish(d->queue);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    d->queue = before;
+    *seconds = ((double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec)) / runs;
+    return status || !code ? status : gv_fail_cl(code, "waiting for %s", d->limits.info.name);
 }
 
 gravel_status gravel_direct_set_timing(gravel_direct *d, int on)

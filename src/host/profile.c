@@ -1,5 +1,6 @@
-/* The configuration for a call.  The files are read at the first question of a context; every answer is remembered per
- * variant and pair of buckets, so that later questions cost a few comparisons. */
+/* The configuration for a call.  The user's files and those shipped for the context's devices are read at the first
+ * question; the other shipped ones, which cost every start tens of milliseconds, when none of these answers.  Every
+ * answer is remembered per variant and pair of buckets, so that later questions cost a few comparisons. */
 #include "host/profile.h"
 
 #include <stdlib.h>
@@ -24,6 +25,7 @@ typedef struct answers {
 
 struct gv_profile_table {
     gv_profile_set user, shipped;
+    int all_shipped; /* read, not only those of the context's devices */
     int n_slots;
     answers **slot;
     int *told; /* per device: that it has no profile of its own */
@@ -59,8 +61,13 @@ static gravel_status load(gravel_context *context) {
     if (context->profile_dir != NULL && context->profile_dir[0] != '\0') {
         status = gv_profile_read_dir(context->profile_dir, &table->user, report_refused, context);
     }
-    if (status == GRAVEL_OK) {
-        status = gv_profile_read_shipped(&table->shipped, report_refused, context);
+    for (int d = 0; d < context->n_devices && status == GRAVEL_OK; d++) {
+        gv_profile_device device;
+
+        gv_profile_device_of(&context->device[d].info, &device);
+        if (gv_profile_set_find(&table->shipped, &device) == NULL) {
+            status = gv_profile_read_shipped(&device, &table->shipped, report_refused, context);
+        }
     }
     if (status != GRAVEL_OK) {
         gv_profile_release(context);
@@ -142,18 +149,34 @@ static gravel_status find_slot(gravel_context *context, int device, const gv_spa
     return GRAVEL_OK;
 }
 
-static void ask(gravel_context *context, answers *slot, answer *cell, const gv_limits *limits, size_t sinks,
-                size_t sources) {
+static int look_up(const struct gv_profile_table *table, const gv_profile_question *question, answer *cell) {
+    cell->found = gv_profile_look_up(&table->user, &table->shipped, question, &cell->config, &cell->origin, NULL);
+    return cell->found && cell->origin <= GRAVEL_ORIGIN_SHIPPED;
+}
+
+static gravel_status ask(gravel_context *context, answers *slot, answer *cell, const gv_limits *limits, size_t sinks,
+                         size_t sources) {
     struct gv_profile_table *table = context->profiles;
     const gv_profile_question question = {slot->space, &slot->variant, limits, slot->kernel_version, sinks, sources};
 
+    if (!look_up(table, &question, cell) && !table->all_shipped) {
+        gravel_status status;
+
+        gv_profile_set_free(&table->shipped);
+        status = gv_profile_read_shipped(NULL, &table->shipped, report_refused, context);
+        if (status != GRAVEL_OK) {
+            return status;
+        }
+        table->all_shipped = 1;
+        look_up(table, &question, cell);
+    }
     cell->asked = 1;
-    cell->found = gv_profile_look_up(&table->user, &table->shipped, &question, &cell->config, &cell->origin, NULL);
     if ((!cell->found || cell->origin > GRAVEL_ORIGIN_SHIPPED) && !table->told[slot->device]) {
         table->told[slot->device] = 1;
         gv_log(context, GRAVEL_LOG_INFO, "%s has no profile of its own for %s %s: `gravel tune` would find its best "
                "configuration", limits->info.name, slot->space->kernel, slot->variant.name);
     }
+    return GRAVEL_OK;
 }
 
 gravel_status gv_profile_choose(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
@@ -176,8 +199,8 @@ gravel_status gv_profile_choose(gravel_context *context, int device, const gv_sp
     if (!cell->asked || !cell->found) {
         const gv_limits limits = {from->info, from->fast_fma, from->has_ptx_asm, from->has_rsqrt14, from->has_rsqrt12};
 
-        if (!cell->asked) {
-            ask(context, slot, cell, &limits, sinks, sources);
+        if (!cell->asked && (status = ask(context, slot, cell, &limits, sinks, sources)) != GRAVEL_OK) {
+            return status;
         }
         if (!cell->found) {
             space->built_in(config, variant, &limits, sinks, sources);

@@ -217,14 +217,19 @@ gravel_status gv_profile_read_dir(const char *dir, gv_profile_set *set, gv_profi
     return status;
 }
 
-gravel_status gv_profile_read_shipped(gv_profile_set *set, gv_profile_refused_fn refused, void *user) {
+gravel_status gv_profile_read_shipped(const gv_profile_device *device, gv_profile_set *set,
+                                      gv_profile_refused_fn refused, void *user) {
     gravel_status status = GRAVEL_OK;
+    char own[128] = "";
 
+    if (device != NULL) {
+        gv_profile_file_name(device, own);
+    }
     for (int i = 0; i < gv_profile_file_count && status == GRAVEL_OK; i++) {
         const gv_kernel_file *file = &gv_profile_files[i];
         gv_profile_set from = GV_PROFILE_SET_INIT;
 
-        if (is_profile_name(file->name)) {
+        if (device != NULL ? strcmp(file->name, own) == 0 : is_profile_name(file->name)) {
             status =
                 keep_or_report(gv_profile_parse(file->name, file->text, file->size, &from), &from, set, refused, user);
         }

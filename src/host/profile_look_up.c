@@ -15,18 +15,10 @@ typedef struct match {
     int order;
 } match;
 
-static int same_key(const char *a, const char *b) {
-    char key_a[GRAVEL_NAME_SIZE], key_b[GRAVEL_NAME_SIZE];
-
-    gv_name_key(a, key_a);
-    gv_name_key(b, key_b);
-    return strcmp(key_a, key_b) == 0;
-}
-
 static int same_family(const gv_profile_device *a, const gv_profile_device *b) {
     char family_a[GRAVEL_NAME_SIZE], family_b[GRAVEL_NAME_SIZE];
 
-    if (a->type != b->type || !same_key(a->platform, b->platform)) {
+    if (a->type != b->type || !gv_name_same(a->platform, b->platform)) {
         return 0;
     }
     /* CPUs of one vector width run the same code, whatever they are called */
@@ -35,7 +27,7 @@ static int same_family(const gv_profile_device *a, const gv_profile_device *b) {
     }
     gv_name_family(a->name, family_a);
     gv_name_family(b->name, family_b);
-    return strcmp(family_a, family_b) == 0 && same_key(a->vendor, b->vendor);
+    return strcmp(family_a, family_b) == 0 && gv_name_same(a->vendor, b->vendor);
 }
 
 /* GRAVEL_ORIGIN_BUILT_IN: nothing in common */
@@ -47,7 +39,7 @@ static gravel_origin level_of(const gv_profile_device *device, const gv_profile_
         return GRAVEL_ORIGIN_FAMILY;
     }
     if (device->type == wanted->type) {
-        return same_key(device->vendor, wanted->vendor) ? GRAVEL_ORIGIN_VENDOR_TYPE : GRAVEL_ORIGIN_TYPE;
+        return gv_name_same(device->vendor, wanted->vendor) ? GRAVEL_ORIGIN_VENDOR_TYPE : GRAVEL_ORIGIN_TYPE;
     }
     return GRAVEL_ORIGIN_BUILT_IN;
 }
@@ -78,7 +70,7 @@ static void rank(match *m, const gv_profile_device *device, const gv_profile_dev
                  0.5 * ((entry->features == 0) != (question->variant->features == 0));
     m->rank[4] = abs(entry->source_bucket - gv_source_bucket(question->sources));
     m->rank[5] = strcmp(entry->kernel_version, question->kernel_version) != 0;
-    m->rank[6] = !same_key(entry->driver, question->limits->info.driver);
+    m->rank[6] = !gv_name_same(entry->driver, question->limits->info.driver);
 }
 
 /* Nearest first; of equals the user's, then the newest, then the first read. */

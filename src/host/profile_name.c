@@ -104,6 +104,17 @@ void gv_name_key(const char *name, char key[GRAVEL_NAME_SIZE]) {
     key[out] = '\0';
 }
 
+int gv_name_same(const char *a, const char *b) {
+    char key_a[GRAVEL_NAME_SIZE], key_b[GRAVEL_NAME_SIZE];
+
+    if (strcmp(a, b) == 0) {
+        return 1;
+    }
+    gv_name_key(a, key_a);
+    gv_name_key(b, key_b);
+    return strcmp(key_a, key_b) == 0;
+}
+
 void gv_name_family(const char *name, char family[GRAVEL_NAME_SIZE]) {
     char *s, *word;
     size_t digits;

@@ -25,24 +25,16 @@ void gv_profile_device_of(const gravel_device_info *info, gv_profile_device *dev
     device->has_fp64 = info->has_fp64 != 0;
 }
 
-static int same_name(const char *a, const char *b) {
-    char key_a[GRAVEL_NAME_SIZE], key_b[GRAVEL_NAME_SIZE];
-
-    gv_name_key(a, key_a);
-    gv_name_key(b, key_b);
-    return strcmp(key_a, key_b) == 0;
-}
-
 int gv_profile_same_device(const gv_profile_device *a, const gv_profile_device *b) {
     return a->type == b->type && a->compute_units == b->compute_units && a->simd_width_float == b->simd_width_float &&
-           a->simd_width_double == b->simd_width_double && a->has_fp64 == b->has_fp64 && same_name(a->name, b->name) &&
-           same_name(a->vendor, b->vendor) && same_name(a->platform, b->platform);
+           a->simd_width_double == b->simd_width_double && a->has_fp64 == b->has_fp64 && gv_name_same(a->name, b->name) &&
+           gv_name_same(a->vendor, b->vendor) && gv_name_same(a->platform, b->platform);
 }
 
 int gv_profile_same_entry(const gv_profile_entry *a, const gv_profile_entry *b) {
     return a->sink_bucket == b->sink_bucket && a->source_bucket == b->source_bucket && a->features == b->features &&
            strcmp(a->variant, b->variant) == 0 && strcmp(a->kernel, b->kernel) == 0 &&
-           strcmp(a->kernel_version, b->kernel_version) == 0 && same_name(a->driver, b->driver);
+           strcmp(a->kernel_version, b->kernel_version) == 0 && gv_name_same(a->driver, b->driver);
 }
 
 gv_profile_block *gv_profile_set_find(const gv_profile_set *set, const gv_profile_device *device) {

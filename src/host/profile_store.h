@@ -14,6 +14,7 @@ enum { GV_PROFILE_SCHEMA = 1, GV_PROFILE_RESULTS = 8, GV_PROFILE_ENTRIES = 4096,
  * (C) dropped, everything else one blank.  key(clean(s)) == key(s). */
 void gv_name_clean(const char *name, char clean[GRAVEL_NAME_SIZE]);
 void gv_name_key(const char *name, char key[GRAVEL_NAME_SIZE]);
+int gv_name_same(const char *a, const char *b); /* by their keys */
 /* "NVIDIA H100 80GB HBM3" -> "nvidia h", "GeForce RTX 4090" -> "geforce rtx 40": the words up to the model number and
  * of the number what stays within a generation. */
 void gv_name_family(const char *name, char family[GRAVEL_NAME_SIZE]);
@@ -99,8 +100,9 @@ void gv_profile_file_name(const gv_profile_device *device, char name[128]);
 typedef void (*gv_profile_refused_fn)(const char *message, void *user);
 /* All *.json of a folder; those refused are reported and left out.  A folder that is not there is an empty one. */
 gravel_status gv_profile_read_dir(const char *dir, gv_profile_set *set, gv_profile_refused_fn refused, void *user);
-/* The profiles built into the library. */
-gravel_status gv_profile_read_shipped(gv_profile_set *set, gv_profile_refused_fn refused, void *user);
+/* The profiles built into the library: all, or only the file named for this device. */
+gravel_status gv_profile_read_shipped(const gv_profile_device *device, gv_profile_set *set,
+                                      gv_profile_refused_fn refused, void *user);
 
 /* ---------------------------------------------------------------- look-up */
 

@@ -46,6 +46,7 @@ typedef struct gv_run {
     int task_index;
     gv_config earlier[4]; /* winners of variants before, the latest first */
     int n_earlier;
+    gv_profile_set known; /* what profiles say of this device before the run */
     int has_built_in; /* the first start point is the built-in default */
     int inherits;      /* too large a question for the time left: takes over a neighbour's winner */
     double task_end; /* spent_s at which the question's time is over */

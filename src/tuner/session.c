@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/files.h"
 #include "host/profile_store.h"
 #include "tuner/run.h"
 
@@ -154,6 +155,12 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, c
     }
 }
 
+static void warn(gv_run *run, const char *text) {
+    if (run->options->warn != NULL) {
+        run->options->warn(text, run->options->user);
+    }
+}
+
 /* ------------------------------------------------------------------ starts */
 
 typedef struct winner {
@@ -171,7 +178,56 @@ static double distance(const gv_task *a, const gv_task *b) {
     return fabs(log2((double)a->sinks / (double)b->sinks)) + 0.5 * fabs(log2((double)a->sources / (double)b->sources));
 }
 
-/* The built-in default first, then winners of this variant by nearness, then of other variants. */
+/* What profiles said before the run: tuning again begins where the last time ended.  A run that goes on has changed
+ * the profiles already, so that it reads what it wrote down beside its log when it began. */
+static gravel_status read_known(gv_run *run) {
+    const gv_tune_options *options = run->options;
+    char *path = options->log_path != NULL ? gv_format("%s.known", options->log_path) : NULL;
+    gv_profile_device device;
+    gravel_status status = GRAVEL_OK;
+
+    if (options->log_path != NULL && path == NULL) {
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the name of a file");
+    }
+    if (run->log.n > 0) {
+        /* a log without it is of a run that knew nothing */
+        status = access(path, F_OK) == 0 ? gv_profile_read_file(path, &run->known) : GRAVEL_OK;
+        free(path);
+        return status;
+    }
+    gv_profile_device_of(&run->device.limits.info, &device);
+    if (options->profile_dir != NULL) {
+        char name[128], *file;
+
+        gv_profile_file_name(&device, name);
+        file = gv_path_join(options->profile_dir, name);
+        /* one that cannot be read is moved aside when the first winner is saved */
+        if (file != NULL && access(file, F_OK) == 0 && gv_profile_read_file(file, &run->known) != GRAVEL_OK) {
+            warn(run, gravel_error_message());
+        }
+        free(file);
+    }
+    status = gv_profile_read_shipped(&device, &run->known, NULL, NULL);
+    if (status == GRAVEL_OK && path != NULL) {
+        status = gv_profile_write_file(path, &run->known);
+    }
+    free(path);
+    return status;
+}
+
+static int known_start(const gv_run *run, gv_point *start) {
+    const gv_profile_question asked = {run->space, &run->task.variant, &run->device.limits,
+                                       run->device.kernel_version, run->task.sinks, run->task.sources};
+    const gv_profile_entry *entry;
+    gravel_origin origin;
+    gv_config config;
+
+    return gv_profile_look_up(&run->known, NULL, &asked, &config, &origin, &entry) &&
+           origin == GRAVEL_ORIGIN_USER && gv_domain_point(&run->domain, &config, start) &&
+           gv_domain_find(&run->domain, start) >= 0;
+}
+
+/* The built-in default first, then what a profile knows, then winners of this variant by nearness, then of others. */
 static int make_starts(gv_run *run, const winners *found, gv_point *start, int most) {
     gv_config config;
     int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, n = 0;
@@ -181,6 +237,7 @@ static int make_starts(gv_run *run, const winners *found, gv_point *start, int m
         n = 1;
     }
     run->has_built_in = n;
+    n += known_start(run, &start[n]);
     while (n < most - 1) {
         int next = -1;
 
@@ -203,12 +260,6 @@ static int make_starts(gv_run *run, const winners *found, gv_point *start, int m
 }
 
 /* --------------------------------------------------------------------- run */
-
-static void warn(gv_run *run, const char *text) {
-    if (run->options->warn != NULL) {
-        run->options->warn(text, run->options->user);
-    }
-}
 
 static void save(gv_run *run, const gv_profile_entry *entry) {
     gv_profile_set set = GV_PROFILE_SET_INIT;
@@ -430,8 +481,10 @@ gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary) 
                      &run->worker_options);
     status = open_log(run);
     if (status == GRAVEL_OK) {
-        status = run_all(run);
+        status = options->record ? GRAVEL_OK : read_known(run);
+        status = status == GRAVEL_OK ? run_all(run) : status;
         gv_tlog_close(&run->log);
+        gv_profile_set_free(&run->known);
     }
     gv_worker_stop(&run->worker);
     gv_builders_stop(&run->builders);

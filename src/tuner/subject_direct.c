@@ -344,6 +344,12 @@ static gravel_status timed(void *user, double *device_s, double *call_s) {
     return status == GRAVEL_OK ? gravel_direct_kernel_time(t->direct, device_s) : status;
 }
 
+static gravel_status timed_row(void *user, int runs, double *device_s) {
+    const trial *t = user;
+
+    return gv_direct_row(t->direct, runs, device_s);
+}
+
 /* Another set of sinks, then the first one again: same bits. */
 static int verify_again(trial *t, uint64_t *state, gv_outcome *outcome) {
     samples got = {0, 0, {{0}}};
@@ -419,6 +425,7 @@ static void time_it(trial *t, uint64_t *state, double first_s, gv_phase_fn phase
     rule.least_s = effort->least_s;
     rule.most_s = effort->most_s;
     rule.stop_above = effort->stop_above;
+    rule.row = t->direct->limits.info.type == GRAVEL_DEVICE_CPU ? NULL : timed_row; /* a CPU's events cost nothing */
     phase("time", user);
     status = gv_timing_run(&rule, timed, t, &timing);
     if (status != GRAVEL_OK) {

@@ -7,6 +7,9 @@
 enum { TICKS = 100, MOST_REPEATS = 1000 };
 /* a candidate without hope is measured at least so long: a single disturbance must not condemn it */
 #define HOPELESS_S 0.003
+/* runs shorter than this are timed in rows that last so long: events cost up to 10 us, a wait for the end about as much */
+#define SHORT_S 100e-6
+#define ROW_S 500e-6
 
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -30,11 +33,21 @@ void gv_series_of(double *value, int n, gv_series *series) {
         series->median > 0 ? (quantile(value, n, 0.75) - quantile(value, n, 0.25)) / series->median : 0;
 }
 
-static gravel_status sample(gv_timed_fn run, void *user, int repeats, double *device_s, double *call_s) {
+/* How a sample is taken. */
+typedef struct sampler {
+    gv_timed_fn run;
+    gv_timed_row_fn row; /* NULL: events */
+    void *user;
+    int repeats; /* of the run; with a row: of that, beside one run */
+} sampler;
+
+static gravel_status sample(const sampler *s, double *device_s, double *call_s) {
+    const int repeats = s->row ? 1 : s->repeats;
+
     *device_s = *call_s = 0;
     for (int r = 0; r < repeats; r++) {
         double device = 0, call = 0;
-        gravel_status status = run(user, &device, &call);
+        gravel_status status = s->run(s->user, &device, &call);
 
         if (status != GRAVEL_OK) {
             return status;
@@ -42,33 +55,51 @@ static gravel_status sample(gv_timed_fn run, void *user, int repeats, double *de
         *device_s += device / repeats;
         *call_s += call / repeats;
     }
+    return s->row ? s->row(s->user, s->repeats, device_s) : GRAVEL_OK;
+}
+
+/* Warms up and finds out how long a run is. */
+static gravel_status prepare(const gv_timing_rule *rule, sampler *s) {
+    double first = 0, ignored;
+
+    for (int w = 0; w < rule->warm_up; w++) {
+        gravel_status status = sample(s, &first, &ignored);
+
+        if (status != GRAVEL_OK) {
+            return status;
+        }
+    }
+    if (rule->warm_up == 0) {
+        return GRAVEL_OK;
+    }
+    const double wanted = rule->row && first < SHORT_S ? ROW_S : TICKS * rule->tick_s;
+
+    s->row = first < SHORT_S ? rule->row : NULL;
+    if (first < wanted) {
+        s->repeats = first > 0 ? (int)ceil(wanted / first) : MOST_REPEATS;
+        s->repeats = s->repeats < MOST_REPEATS ? s->repeats : MOST_REPEATS;
+    }
     return GRAVEL_OK;
 }
 
 gravel_status gv_timing_run(const gv_timing_rule *rule, gv_timed_fn run, void *user, gv_timing *timing) {
-    double device[GV_TIMING_MOST], call[GV_TIMING_MOST], total = 0, spent = 0, first = 0, least = INFINITY, ignored;
-    int most = rule->most < GV_TIMING_MOST ? rule->most : GV_TIMING_MOST, n = 0, repeats = 1;
+    double device[GV_TIMING_MOST], call[GV_TIMING_MOST], total = 0, spent = 0, least = INFINITY;
+    int most = rule->most < GV_TIMING_MOST ? rule->most : GV_TIMING_MOST, n = 0;
+    sampler s = {run, NULL, user, 1};
+    gravel_status status;
 
     memset(timing, 0, sizeof *timing);
-    for (int w = 0; w < rule->warm_up; w++) {
-        gravel_status status = sample(run, user, 1, &first, &ignored);
-
-        if (status != GRAVEL_OK) {
-            return status;
-        }
-    }
-    if (rule->warm_up > 0 && first < TICKS * rule->tick_s) {
-        repeats = first > 0 ? (int)ceil(TICKS * rule->tick_s / first) : MOST_REPEATS;
-        repeats = repeats < MOST_REPEATS ? repeats : MOST_REPEATS;
+    status = prepare(rule, &s);
+    if (status != GRAVEL_OK) {
+        return status;
     }
     while (n < most && (n < rule->least || total < rule->least_s) && (n < 2 || spent < rule->most_s)) {
-        gravel_status status = sample(run, user, repeats, &device[n], &call[n]);
-
+        status = sample(&s, &device[n], &call[n]);
         if (status != GRAVEL_OK) {
             return status;
         }
-        total += device[n] * repeats;
-        spent += call[n] * repeats;
+        total += device[n] * s.repeats;
+        spent += s.row ? device[n] * s.repeats + call[n] : call[n] * s.repeats;
         n++;
         least = device[n - 1] < least ? device[n - 1] : least;
         if (n >= 2 && total >= HOPELESS_S && least > rule->stop_above) {
@@ -82,6 +113,6 @@ gravel_status gv_timing_run(const gv_timing_rule *rule, gv_timed_fn run, void *u
     gv_series_of(device, n, &timing->device);
     gv_series_of(call, n, &timing->call);
     timing->samples = n;
-    timing->runs_per_sample = repeats;
+    timing->runs_per_sample = s.repeats;
     return GRAVEL_OK;
 }
