@@ -379,7 +379,7 @@ static void test_timing_repeats_short_runs(void **state) {
 static gravel_status quiet_row(void *user, int runs, double *device_s) {
     clockwork *c = user;
 
-    assert_true(runs == 10 || runs == 25);
+    assert_true(runs == 6 || runs == 15);
     *device_s = 0.4 * c->device[0]; /* without the events' own time */
     return GRAVEL_OK;
 }

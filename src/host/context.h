@@ -17,6 +17,7 @@ typedef struct gv_device {
     int has_rsqrt14;       /* the compiler's 14-bit estimate builtin is there (tried by compiling), 16 lanes */
     int has_rsqrt12;       /* the 12-bit estimate, 8 lanes */
     char feature_options[512]; /* "-DGV_..." for every program of this device */
+    cl_uint hold_turns;        /* row.c: how long the last row had to be held back; 0: none yet */
 } gv_device;
 
 struct gv_program_table; /* program.c */

@@ -125,8 +125,7 @@ gv_pack gv_pack_vectors(const gravel_direct *d, int rank);
 
 /* direct_force.c */
 void gv_direct_drop_pair(gravel_direct *d);
-/* Runs the kernels of the last pair again, `runs` times in a row without a wait or an event between them, on the queue
- * that calls use: mean seconds of one run.  What a short kernel costs beside this is the events' own time. */
+/* Runs the kernels of the last pair again, `runs` times in a row (host/row.h): mean seconds of one run. */
 gravel_status gv_direct_row(gravel_direct *d, int runs, double *seconds);
 
 #endif

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "host/row.h"
 
 static size_t scalar_size(const gravel_direct *d)
 {
@@ -483,24 +484,23 @@ gravel_status gravel_direct_collect(gravel_direct *d, const gravel_forces *f, si
     return status;
 }
 
+static gravel_status launch_again(void *user, cl_command_queue queue)
+{
+    gravel_direct *d = user;
+    const cl_command_queue before = d->queue;
+    d->queue = queue;
+    const gravel_status status = launch(d, &d->launch);
+    d->queue = before;
+    return status;
+}
+
 gravel_status gv_direct_row(gravel_direct *d, int runs, double *seconds)
 {
-    const cl_command_queue before = d->queue;
-    struct timespec start, end;
-    gravel_status status = GRAVEL_OK;
     if (d->pair.pending || d->launch.sinks == 0)
         return gv_fail(GRAVEL_ERR_STATE, "no pair was collected whose kernels could run again");
-    cl_int code = clFinish(before);
-    d->queue = d->context->device[d->device].quick;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    for (int r = 0; r < runs && !status; ++r)
-        status = launch(d, &d->launch);
-    if (!code)
-        code = clFinish(d->queue);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    d->queue = before;
-    *seconds = ((double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec)) / runs;
-    return status || !code ? status : gv_fail_cl(code, "waiting for %s", d->limits.info.name);
+    const cl_int code = clFinish(d->queue);
+    return code ? gv_fail_cl(code, "waiting for %s", d->limits.info.name)
+                : gv_row_time(d->context, d->device, launch_again, d, runs, seconds);
 }
 
 gravel_status gravel_direct_set_timing(gravel_direct *d, int on)

@@ -7,9 +7,9 @@
 enum { TICKS = 100, MOST_REPEATS = 1000 };
 /* a candidate without hope is measured at least so long: a single disturbance must not condemn it */
 #define HOPELESS_S 0.003
-/* runs shorter than this are timed in rows that last so long: events cost up to 10 us, a wait for the end about as much */
+/* runs shorter than this by their events, which cost up to 10 us, are timed in rows that last about so long */
 #define SHORT_S 100e-6
-#define ROW_S 500e-6
+#define ROW_S 300e-6
 
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
