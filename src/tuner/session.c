@@ -215,6 +215,10 @@ static gravel_status read_known(gv_run *run) {
     return status;
 }
 
+static int add_start(const gv_run *run, const gv_config *config, gv_point *start) {
+    return gv_domain_point(&run->domain, config, start) && gv_domain_find(&run->domain, start) >= 0;
+}
+
 static int known_start(const gv_run *run, gv_point *start) {
     const gv_profile_question asked = {run->space, &run->task.variant, &run->device.limits,
                                        run->device.kernel_version, run->task.sinks, run->task.sources};
@@ -223,21 +227,22 @@ static int known_start(const gv_run *run, gv_point *start) {
     gv_config config;
 
     return gv_profile_look_up(&run->known, NULL, &asked, &config, &origin, &entry) &&
-           origin == GRAVEL_ORIGIN_USER && gv_domain_point(&run->domain, &config, start) &&
-           gv_domain_find(&run->domain, start) >= 0;
+           origin == GRAVEL_ORIGIN_USER && add_start(run, &config, start);
 }
 
-/* The built-in default first, then what a profile knows, then winners of this variant by nearness, then of others. */
+/* The built-in default first, then what a profile knows, what won in this bucket with the variant before, winners of
+ * this variant by nearness, and of others. */
 static int make_starts(gv_run *run, const winners *found, gv_point *start, int most) {
+    const int sinks = gv_sink_bucket(run->task.sinks), sources = gv_source_bucket(run->task.sources);
     gv_config config;
     int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, n = 0;
 
     run->space->built_in(&config, &run->task.variant, &run->device.limits, run->task.sinks, run->task.sources);
-    if (gv_domain_point(&run->domain, &config, &start[0]) && gv_domain_find(&run->domain, &start[0]) >= 0) {
-        n = 1;
-    }
-    run->has_built_in = n;
+    n = run->has_built_in = add_start(run, &config, &start[0]);
     n += known_start(run, &start[n]);
+    if (run->last[sinks][sources].found) {
+        n += add_start(run, &run->last[sinks][sources].config, &start[n]);
+    }
     while (n < most - 1) {
         int next = -1;
 
@@ -254,7 +259,7 @@ static int make_starts(gv_run *run, const winners *found, gv_point *start, int m
         start[n++] = found->w[next].point;
     }
     for (int k = 0; k < run->n_earlier && n < most; k++) {
-        n += gv_domain_point(&run->domain, &run->earlier[k], &start[n]) && gv_domain_find(&run->domain, &start[n]) >= 0;
+        n += add_start(run, &run->earlier[k], &start[n]);
     }
     return n;
 }
@@ -300,8 +305,9 @@ static double expected_run_s(const gv_run *run, const winners *found) {
 static void answer_one(gv_run *run, winners *found, double allotted) {
     gv_profile_entry *entry = calloc(1, sizeof *entry);
     gv_tune_result result;
-    gv_point start[6], best;
-    int n = make_starts(run, found, start, 6);
+    const int sinks = gv_sink_bucket(run->task.sinks), sources = gv_source_bucket(run->task.sources);
+    gv_point start[8], best;
+    int n = make_starts(run, found, start, 8);
 
     if (entry == NULL) {
         run->status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the entry of a profile");
@@ -318,6 +324,8 @@ static void answer_one(gv_run *run, winners *found, double allotted) {
         found->w[found->n].task = run->task;
         found->w[found->n].time_s = result.time_s;
         found->w[found->n++].point = best;
+        run->last[sinks][sources].found = 1;
+        gv_domain_config(&run->domain, &best, &run->last[sinks][sources].config);
         save(run, entry);
         if (found->n == 1) {
             memmove(&run->earlier[1], &run->earlier[0], 3 * sizeof run->earlier[0]);
