@@ -1,38 +1,5 @@
 /* The tree reference: order, cells, moments. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "cpu_ref/tree_ref.h"
-#include "sim/ic.h"
-
-enum { N = 3000 };
-
-static void close_to(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-}
-
-static gv_ref_tree *tree_of(const gv_particles *p, int n_leaf, int hilbert)
-{
-    gv_ref_tree *tree = gv_ref_tree_create(p->count, p->m, p->x, p->y, p->z, n_leaf, hilbert);
-    assert_non_null(tree);
-    return tree;
-}
-
-static gv_particles plummer(size_t n, uint64_t seed)
-{
-    gv_particles p;
-    assert_int_equal(gv_ic_plummer(n, seed, NULL, &p), GRAVEL_OK);
-    return p;
-}
+#include "ref_tree_test.h"
 
 static void check_cell(const gv_ref_tree *t, const gv_ref_cell *c)
 {

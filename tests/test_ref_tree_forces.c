@@ -1,45 +1,13 @@
 /* The tree reference: forces, opening, series and lists. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "ref_tree_test.h"
 
 #include "cpu_ref/ref.h"
-#include "cpu_ref/tree_ref.h"
-#include "sim/ic.h"
 #include "sim/ic_random.h"
-
-enum { N = 3000 };
 
 static const gv_ref_walk_options geometric = {.mac = GV_REF_GEOMETRIC, .theta = 0.5, .tau_local = 1e-5, .n_group = 16,
                                               .moments = 2, .expand = 1, .eps = 0.01};
 static const gv_ref_walk_options relative = {.mac = GV_REF_RELATIVE, .tau = 1e-4, .tau_local = 1e-5, .n_group = 16,
                                              .moments = 2, .expand = 1, .eps = 0.01};
-
-static void close_to(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-}
-
-static gv_ref_tree *tree_of(const gv_particles *p, int n_leaf, int hilbert)
-{
-    gv_ref_tree *tree = gv_ref_tree_create(p->count, p->m, p->x, p->y, p->z, n_leaf, hilbert);
-    assert_non_null(tree);
-    return tree;
-}
-
-static gv_particles plummer(size_t n, uint64_t seed)
-{
-    gv_particles p;
-    assert_int_equal(gv_ic_plummer(n, seed, NULL, &p), GRAVEL_OK);
-    return p;
-}
 
 static void walk(const gv_ref_tree *t, const gv_ref_walk_options *o, const gv_particles *p, double *f[4],
                  uint32_t *count[5])

@@ -58,3 +58,33 @@ const gv_subject *gv_subject_find(const char *kernel) {
     }
     return NULL;
 }
+
+int gv_outcome_time(const gv_effort *effort, double first_s, gv_timed_fn run, gv_timed_row_fn row, void *user,
+                    gv_timing *timing, gv_outcome *outcome) {
+    gv_timing_rule rule = GV_TIMING_RULE_INIT;
+    gravel_status status;
+
+    rule.warm_up = first_s > 0.1 ? 0 : 1;
+    rule.least = effort->least;
+    rule.most = effort->most;
+    rule.least_s = effort->least_s;
+    rule.most_s = effort->most_s;
+    rule.stop_above = effort->stop_above;
+    rule.row = row;
+    status = gv_timing_run(&rule, run, user, timing);
+    if (status != GRAVEL_OK) {
+        gv_outcome_of_status(status, outcome);
+    }
+    return status == GRAVEL_OK;
+}
+
+void gv_outcome_of_timing(const gv_timing *timing, double error, gv_outcome *outcome) {
+    outcome->status = GV_OUTCOME_OK;
+    outcome->time_s = timing->device.median;
+    outcome->time_min_s = timing->device.least;
+    outcome->spread = timing->device.spread;
+    outcome->call_s = timing->call.median;
+    outcome->samples = timing->samples;
+    outcome->stopped = timing->stopped;
+    outcome->error = error;
+}

@@ -16,7 +16,6 @@
 #include "host/direct.h"
 #include "tuner/pool.h"
 #include "tuner/subject.h"
-#include "tuner/timing.h"
 
 enum { MOST_SAMPLES = 64, FEWEST_SAMPLES = 16, CAPACITY = 64 };
 static const double softening = 0x1p-7; /* exact in every precision */
@@ -412,24 +411,13 @@ static gravel_status build(trial *t, gravel_context *context) {
     return status;
 }
 
-/* `first_s`: what the verified call took; a long one needs no other to warm up. */
 static void time_it(trial *t, uint64_t *state, double first_s, gv_phase_fn phase, void *user, gv_outcome *outcome) {
     const gv_effort *effort = &t->request->effort;
-    gv_timing_rule rule = GV_TIMING_RULE_INIT;
+    const int cpu = t->direct->limits.info.type == GRAVEL_DEVICE_CPU; /* whose events cost nothing */
     gv_timing timing;
-    gravel_status status;
 
-    rule.warm_up = first_s > 0.1 ? 0 : 1;
-    rule.least = effort->least;
-    rule.most = effort->most;
-    rule.least_s = effort->least_s;
-    rule.most_s = effort->most_s;
-    rule.stop_above = effort->stop_above;
-    rule.row = t->direct->limits.info.type == GRAVEL_DEVICE_CPU ? NULL : timed_row; /* a CPU's events cost nothing */
     phase("time", user);
-    status = gv_timing_run(&rule, timed, t, &timing);
-    if (status != GRAVEL_OK) {
-        gv_outcome_of_status(status, outcome);
+    if (!gv_outcome_time(effort, first_s, timed, cpu ? NULL : timed_row, t, &timing, outcome)) {
         return;
     }
     if (!timing.stopped && effort->most > 1) {
@@ -438,14 +426,7 @@ static void time_it(trial *t, uint64_t *state, double first_s, gv_phase_fn phase
             return;
         }
     }
-    outcome->status = GV_OUTCOME_OK;
-    outcome->time_s = timing.device.median;
-    outcome->time_min_s = timing.device.least;
-    outcome->spread = timing.device.spread;
-    outcome->call_s = timing.call.median;
-    outcome->samples = timing.samples;
-    outcome->stopped = timing.stopped;
-    outcome->error = t->error_max;
+    gv_outcome_of_timing(&timing, t->error_max, outcome);
 }
 
 static void direct_evaluate(void *state, gravel_context *context, const gv_request *request, gv_phase_fn phase,

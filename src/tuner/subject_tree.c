@@ -16,7 +16,6 @@
 #include "host/tree_plan.h"
 #include "tuner/pool.h"
 #include "tuner/subject.h"
-#include "tuner/timing.h"
 
 enum { PLANES = 4, MOST_SAMPLES = 4096, FEWEST_SAMPLES = 2048 };
 static const double softening = 0x1p-7;
@@ -339,22 +338,12 @@ static gravel_status timed(void *user, double *device_s, double *call_s) {
 
 static void time_it(trial *t, gv_phase_fn phase, void *user, gv_outcome *outcome) {
     const gv_effort *effort = &t->request->effort;
-    gv_timing_rule rule = GV_TIMING_RULE_INIT;
     gravel_tree_timings first = {.total = 0};
     gv_timing timing;
-    gravel_status status;
 
     gravel_tree_get_timings(t->tree, &first);
-    rule.warm_up = first.total > 0.1 ? 0 : 1; /* the verified call warmed up a long one */
-    rule.least = effort->least;
-    rule.most = effort->most;
-    rule.least_s = effort->least_s;
-    rule.most_s = effort->most_s;
-    rule.stop_above = effort->stop_above;
     phase("time", user);
-    status = gv_timing_run(&rule, timed, t, &timing);
-    if (status != GRAVEL_OK) {
-        gv_outcome_of_status(status, outcome);
+    if (!gv_outcome_time(effort, first.total, timed, NULL, t, &timing, outcome)) {
         return;
     }
     if (!timing.stopped && effort->most > 1) {
@@ -363,14 +352,7 @@ static void time_it(trial *t, gv_phase_fn phase, void *user, gv_outcome *outcome
             return;
         }
     }
-    outcome->status = GV_OUTCOME_OK;
-    outcome->time_s = timing.device.median;
-    outcome->time_min_s = timing.device.least;
-    outcome->spread = timing.device.spread;
-    outcome->call_s = timing.call.median;
-    outcome->samples = timing.samples;
-    outcome->stopped = timing.stopped;
-    outcome->error = t->found.p99;
+    gv_outcome_of_timing(&timing, t->found.p99, outcome);
 }
 
 /* ----------------------------------------------------------------- candidate */

@@ -3,11 +3,8 @@
  *
  *   direct_variants COMPUTE_UNITS MAX_GROUP LOCAL_MEMORY
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "host/direct_plan.h"
+#include "target.h"
 
 enum { MAX_SEEN = 64, TEXT = 1024 };
 
@@ -52,22 +49,9 @@ static int list_variant(const gv_variant *variant, const gv_limits *limits)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: direct_variants COMPUTE_UNITS MAX_GROUP LOCAL_MEMORY\n");
-        return 2;
-    }
     gv_limits limits;
-    memset(&limits, 0, sizeof limits);
-    limits.info.type = GRAVEL_DEVICE_GPU;
-    limits.info.compute_units = atoi(argv[1]);
-    limits.info.max_group = atoi(argv[2]);
-    limits.info.local_memory = (uint64_t)atoll(argv[3]);
-    limits.info.has_fp64 = 1;
-    limits.info.simd_width_float = 1;
-    limits.info.simd_width_double = 1;
-    limits.info.global_memory = (uint64_t)16 << 30;
-    limits.info.max_allocation = (uint64_t)4 << 30;
-    limits.fast_fma = 1;
+    if (!gv_target(argc, argv, &limits))
+        return 2;
     static const unsigned features[] = {0, GV_DIRECT_NEAREST, GV_DIRECT_LISTS, GV_DIRECT_NEAREST | GV_DIRECT_LISTS};
     for (int unsoftened = 0; unsoftened <= 1; unsoftened++)
         for (int order = 2; order <= 6; order += 2)

@@ -3,11 +3,8 @@
  *
  *   tree_variants COMPUTE_UNITS MAX_GROUP LOCAL_MEMORY
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "host/tree_plan.h"
+#include "target.h"
 
 enum { MAX_SEEN = 200, TEXT = 500 };
 
@@ -53,22 +50,9 @@ static int list(gravel_precision precision, const gravel_tree_options *options, 
 
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: tree_variants COMPUTE_UNITS MAX_GROUP LOCAL_MEMORY\n");
-        return 2;
-    }
     gv_limits limits;
-    memset(&limits, 0, sizeof limits);
-    limits.info.type = GRAVEL_DEVICE_GPU;
-    limits.info.compute_units = atoi(argv[1]);
-    limits.info.max_group = atoi(argv[2]);
-    limits.info.local_memory = (uint64_t)atoll(argv[3]);
-    limits.info.has_fp64 = 1;
-    limits.info.simd_width_float = 1;
-    limits.info.simd_width_double = 1;
-    limits.info.global_memory = (uint64_t)16 << 30;
-    limits.info.max_allocation = (uint64_t)4 << 30;
-    limits.fast_fma = 1;
+    if (!gv_target(argc, argv, &limits))
+        return 2;
     static const gravel_precision precisions[] = {GRAVEL_SP, GRAVEL_DS, GRAVEL_DP};
     for (size_t p = 0; p < sizeof precisions / sizeof precisions[0]; p++)
         for (int kind = 0; kind < 4; kind++) {
