@@ -8,7 +8,8 @@
 A test program is BUILD/tests/test_<module>, written with cmocka.  A gate is tests/gates/gate_<name>.py: it prints the
 same marks as cmocka ("[ RUN      ] case", then "[       OK ] case", "[  FAILED  ] case" or "[  SKIPPED ] case").  What a
 case prints before its mark is the reason of a failure or a skip.  A program that crashes, runs out of time or exits
-with an error without a failed case counts as one failure.
+with an error without a failed case counts as one failure.  As many run at once as there are cores (--jobs), those that
+mind company by themselves at the end; they are told of in one order.
 
 The programs see: GRAVEL_SOURCE_DIR, GRAVEL_BUILD_DIR, GRAVEL_PROGRAM (the built `gravel`), GRAVEL_TEST_QUICK=1 with
 --quick.  Caches, profiles and HOME are folders under BUILD/run, so that nothing of the user is read or written; TMPDIR
@@ -18,6 +19,7 @@ Exit status 0 if nothing failed and something ran.  The last line is "N passed, 
 """
 import argparse
 import atexit
+import concurrent.futures
 import json
 import os
 import re
@@ -31,6 +33,12 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MARK = re.compile(r"^\[\s*(RUN|OK|FAILED|SKIPPED|ERROR|LINE)\s*\] (.*)$")
 SHOWN_LINES = 60  # of one failed case; the log file has the rest
+ALONE = {
+    "test_measure": "rates of a device that others use are not its rates",
+    "test_tuner_run": "candidates have seconds to build and run",
+    "gate_embed": "calls scons on the build folder",
+    "gate_install": "calls scons on the build folder",
+}
 
 
 class Case:
@@ -89,22 +97,55 @@ def environment(build, quick):
     return env
 
 
+running = set()  # processes
+stopped = False  # by a signal
+
+
+def kill(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def interrupt(number, frame):
+    """Ctrl-C or a plain kill: nothing that was started is left behind, and nothing else is started."""
+    global stopped
+    stopped = True
+    for process in list(running):
+        kill(process)
+    raise KeyboardInterrupt
+
+
 def run_program(command, env, timeout):
-    """Output, exit status (negative: signal) and whether time ran out; nothing it started is left behind."""
+    """Output, exit status (negative: signal), whether time ran out, seconds; nothing it started is left behind."""
+    start = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                env=env, cwd=TOP, start_new_session=True)
+    running.add(process)
     late = False
+    if stopped:
+        kill(process)
     try:
         output, _ = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         late = True
-        os.killpg(process.pid, signal.SIGKILL)
+        kill(process)
         output, _ = process.communicate()
-    except KeyboardInterrupt:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        raise
-    return output.decode("utf-8", "replace"), process.returncode, late
+    running.discard(process)
+    return output.decode("utf-8", "replace"), process.returncode, late, time.monotonic() - start
+
+
+def run_all(chosen, env, timeout, jobs):
+    """Yields name and what run_program returns, in the order of `chosen`; those of ALONE come last."""
+    together = [(name, command) for name, command in chosen if name not in ALONE]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        begun = [(name, pool.submit(run_program, command, env, timeout)) for name, command in together]
+        for name, future in begun:
+            yield name, future.result()
+    for name, command in chosen:
+        if name in ALONE:
+            yield name, run_program(command, env, timeout)
 
 
 def judge(name, text, status, late, timeout):
@@ -180,6 +221,8 @@ def main():
     parser.add_argument("--no-gates", action="store_true", help="test programs only")
     parser.add_argument("--only-gates", action="store_true", help="gates only")
     parser.add_argument("--timeout", type=float, default=600, help="seconds per program (default 600)")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)),
+                        help="programs that run at once (default: as many as there are cores)")
     parser.add_argument("--list", action="store_true", help="name programs and gates, run nothing")
     parser.add_argument("--json", default=os.environ.get("GRAVEL_TEST_JSON"),
                         help="write the counts and every case to this file (default: $GRAVEL_TEST_JSON)")
@@ -201,10 +244,7 @@ def main():
     total = {"passed": 0, "failed": 0, "skipped": 0}
     record = []
     begin = time.monotonic()
-    for name, command in chosen:
-        start = time.monotonic()
-        text, status, late = run_program(command, env, args.timeout)
-        seconds = time.monotonic() - start
+    for name, (text, status, late, seconds) in run_all(chosen, env, args.timeout, max(args.jobs, 1)):
         with open(os.path.join(logs, name + ".log"), "w", encoding="utf-8") as log:
             log.write(text)
         cases = judge(name, text, status, late, args.timeout)
@@ -231,12 +271,9 @@ def main():
     return 0 if record and not total["failed"] else 1
 
 
-def interrupt(number, frame):
-    raise KeyboardInterrupt
-
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, interrupt)  # the same clean end as Ctrl-C
+    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGINT, interrupt)
     try:
         sys.exit(main())
     except KeyboardInterrupt:
