@@ -27,8 +27,9 @@ void gv_profile_device_of(const gravel_device_info *info, gv_profile_device *dev
 
 int gv_profile_same_device(const gv_profile_device *a, const gv_profile_device *b) {
     return a->type == b->type && a->compute_units == b->compute_units && a->simd_width_float == b->simd_width_float &&
-           a->simd_width_double == b->simd_width_double && a->has_fp64 == b->has_fp64 && gv_name_same(a->name, b->name) &&
-           gv_name_same(a->vendor, b->vendor) && gv_name_same(a->platform, b->platform);
+           a->simd_width_double == b->simd_width_double && a->has_fp64 == b->has_fp64 &&
+           gv_name_same(a->name, b->name) && gv_name_same(a->vendor, b->vendor) &&
+           gv_name_same(a->platform, b->platform);
 }
 
 int gv_profile_same_entry(const gv_profile_entry *a, const gv_profile_entry *b) {

@@ -26,8 +26,8 @@ const gv_subject *gv_subject_find(const char *kernel); /* NULL: not tunable */
 /* Writes status and message of a failed library call into the outcome. */
 void gv_outcome_of_status(gravel_status status, gv_outcome *outcome);
 
-/* Times a candidate as long as `effort` says; `first_s` is what its verified run took: a long one needs no other to warm
- * up.  0: it failed, which the outcome tells. */
+/* Times a candidate as long as `effort` says; `first_s` is what its verified run took: a long one needs no other to
+ * warm up.  0: it failed, which the outcome tells. */
 int gv_outcome_time(const gv_effort *effort, double first_s, gv_timed_fn run, gv_timed_row_fn row, void *user,
                     gv_timing *timing, gv_outcome *outcome);
 void gv_outcome_of_timing(const gv_timing *timing, double error, gv_outcome *outcome);
