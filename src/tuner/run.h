@@ -46,10 +46,6 @@ typedef struct gv_run {
     int task_index;
     gv_config earlier[4]; /* winners of variants before, the latest first */
     int n_earlier;
-    struct {
-        int found;
-        gv_config config;
-    } last[GV_SINK_BUCKETS][GV_SOURCE_BUCKETS]; /* the latest winner of each bucket, whatever its variant */
     gv_profile_set known; /* what profiles say of this device before the run */
     int has_built_in; /* the first start point is the built-in default */
     int inherits;      /* too large a question for the time left: takes over a neighbour's winner */

@@ -201,8 +201,12 @@ static gravel_status read_known(gv_run *run) {
 
         gv_profile_file_name(&device, name);
         file = gv_path_join(options->profile_dir, name);
+        if (file == NULL) {
+            free(path);
+            return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the name of a file");
+        }
         /* one that cannot be read is moved aside when the first winner is saved */
-        if (file != NULL && access(file, F_OK) == 0 && gv_profile_read_file(file, &run->known) != GRAVEL_OK) {
+        if (access(file, F_OK) == 0 && gv_profile_read_file(file, &run->known) != GRAVEL_OK) {
             warn(run, gravel_error_message());
         }
         free(file);
@@ -230,19 +234,14 @@ static int known_start(const gv_run *run, gv_point *start) {
            origin == GRAVEL_ORIGIN_USER && add_start(run, &config, start);
 }
 
-/* The built-in default first, then what a profile knows, what won in this bucket with the variant before, winners of
- * this variant by nearness, and of others. */
+/* The built-in default first, then what a profile knows, then winners of this variant by nearness, then of others. */
 static int make_starts(gv_run *run, const winners *found, gv_point *start, int most) {
-    const int sinks = gv_sink_bucket(run->task.sinks), sources = gv_source_bucket(run->task.sources);
     gv_config config;
     int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, n = 0;
 
     run->space->built_in(&config, &run->task.variant, &run->device.limits, run->task.sinks, run->task.sources);
     n = run->has_built_in = add_start(run, &config, &start[0]);
     n += known_start(run, &start[n]);
-    if (run->last[sinks][sources].found) {
-        n += add_start(run, &run->last[sinks][sources].config, &start[n]);
-    }
     while (n < most - 1) {
         int next = -1;
 
@@ -305,9 +304,8 @@ static double expected_run_s(const gv_run *run, const winners *found) {
 static void answer_one(gv_run *run, winners *found, double allotted) {
     gv_profile_entry *entry = calloc(1, sizeof *entry);
     gv_tune_result result;
-    const int sinks = gv_sink_bucket(run->task.sinks), sources = gv_source_bucket(run->task.sources);
-    gv_point start[8], best;
-    int n = make_starts(run, found, start, 8);
+    gv_point start[6], best;
+    int n = make_starts(run, found, start, 6);
 
     if (entry == NULL) {
         run->status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the entry of a profile");
@@ -324,8 +322,6 @@ static void answer_one(gv_run *run, winners *found, double allotted) {
         found->w[found->n].task = run->task;
         found->w[found->n].time_s = result.time_s;
         found->w[found->n++].point = best;
-        run->last[sinks][sources].found = 1;
-        gv_domain_config(&run->domain, &best, &run->last[sinks][sources].config);
         save(run, entry);
         if (found->n == 1) {
             memmove(&run->earlier[1], &run->earlier[0], 3 * sizeof run->earlier[0]);

@@ -16,10 +16,10 @@ from gate_oclgrind import LIMIT, OPTIONS
 from gatelib import BUILD, Failed, QUICK
 
 CASES = {
-    "group": ("sp", 260, "threads=32 n_group=32 split=1 tile=32 lanes=1 rsqrt=2"),
-    "group/split": ("ds", 440, "threads=64 n_group=16 split=4 tile=64 lanes=1 rsqrt=2 sort_threads=64 sort_items=8"),
-    "group/passes": ("sp", 260, "threads=32 n_group=64 split=1 tile=32 lanes=1 rsqrt=2 passes=2"),
-    "lanes": ("ds", 260, "threads=1 split=1 n_group=16 lanes=1 rsqrt=3 sort_threads=1 sort_items=4096 tile=16"),
+    "group": ("sp", 400, "threads=32 n_group=32 split=1 tile=32 lanes=1 rsqrt=2"),
+    "group/split": ("ds", 640, "threads=64 n_group=16 split=4 tile=64 lanes=1 rsqrt=2 sort_threads=64 sort_items=8"),
+    "group/passes": ("sp", 400, "threads=32 n_group=64 split=1 tile=32 lanes=1 rsqrt=2 passes=2"),
+    "lanes": ("ds", 400, "threads=1 split=1 n_group=16 lanes=1 rsqrt=3 sort_threads=1 sort_items=4096 tile=16"),
 }
 
 
