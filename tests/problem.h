@@ -458,6 +458,7 @@ static inline int context_open(void **state)
         print_message("%s\n", gravel_error_message());
         return -1;
     }
+    context->for_once = 1;
     *state = context;
     return 0;
 }

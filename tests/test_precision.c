@@ -88,6 +88,7 @@ static int bench_open(void **state)
         print_message("%s\n", gravel_error_message());
         return -1;
     }
+    b.context->for_once = 1;
     return 0;
 }
 

@@ -10,7 +10,10 @@ static gravel_context *context;
 static int open_context(void **state)
 {
     (void)state;
-    return gravel_context_create(&context, NULL) != GRAVEL_OK;
+    if (gravel_context_create(&context, NULL) != GRAVEL_OK)
+        return -1;
+    context->for_once = 1;
+    return 0;
 }
 
 static int close_context(void **state)

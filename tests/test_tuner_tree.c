@@ -24,6 +24,7 @@ static gravel_context *open_context(const char *kernel_dir, const char *profile_
     options.kernel_dir = kernel_dir;
     options.profile_dir = profile_dir;
     assert_ok(gravel_context_create(&context, &options));
+    context->for_once = 1;
     return context;
 }
 

@@ -16,6 +16,7 @@ typedef struct gv_device {
     int has_ptx_asm;       /* inline PTX is accepted (tried by compiling) */
     int has_rsqrt14;       /* the compiler's 14-bit estimate builtin is there (tried by compiling), 16 lanes */
     int has_rsqrt12;       /* the 12-bit estimate, 8 lanes */
+    int driver_caches;     /* the driver keeps what it compiled on disk itself */
     char feature_options[512]; /* "-DGV_..." for every program of this device */
     cl_uint hold_turns;        /* row.c: how long the last row had to be held back; 0: none yet */
 } gv_device;
@@ -31,6 +32,7 @@ struct gravel_context {
     char *kernel_dir, *cache_dir, *profile_dir; /* NULL or "": none */
     gravel_log_fn log;
     void *log_user;
+    int for_once;     /* programs are for a test or a candidate: see program.c on drivers that keep what they compile */
     int cache_warned; /* an unwritable cache directory was told */
     struct gv_program_table *programs;
     struct gv_profile_table *profiles;

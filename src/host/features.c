@@ -178,6 +178,8 @@ static void take(gv_device *device, outcome o)
 gravel_status gv_device_find_features(gravel_context *context, int device)
 {
     gv_device *d = &context->device[device];
+
+    d->driver_caches = strcmp(d->info.platform, "Portable Computing Language") == 0;
     gv_hasher hasher;
     gv_digest key;
     unsigned char *stored;

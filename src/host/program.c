@@ -8,8 +8,9 @@
 #include "host/device.h"
 #include "host/files.h"
 
-/* On PoCL a stored binary holds machine code for any group size; at the first launch of a size PoCL adds code for that
- * size, which it keeps in a cache of its own.  With both caches filled a first launch takes no longer than others. */
+/* PoCL has a cache of its own, of machine code by source and group size (driver_caches).  For a binary it compiles
+ * every kernel once more, for groups of any size, which no launch uses: a stored binary saves the next start 0.1 s a
+ * program in the compiler's front end and costs the first one as much as the compilation itself. */
 
 /* Every program is built with these; what else a kernel needs comes with its own options. */
 #define STANDARD_OPTIONS "-cl-std=CL1.2"
@@ -132,6 +133,12 @@ static unsigned char *get_binary(cl_program program, size_t *size)
     return found;
 }
 
+static int keeps_binaries(const gravel_context *context, int device)
+{
+    return context->cache_dir && context->cache_dir[0] != '\0' &&
+           !(context->for_once && context->device[device].driver_caches);
+}
+
 static cl_program from_cache(gravel_context *context, int device, const gv_digest *key, const char *options)
 {
     unsigned char *data;
@@ -172,7 +179,7 @@ static gravel_status compile(gravel_context *context, int device, const char *fi
     gv_log(context, GRAVEL_LOG_DEBUG, "compiled kernels/%s with %s%s%s", file, options, log && log[0] ? "\n" : "",
            log ? log : "");
     free(log);
-    unsigned char *binary = get_binary(*program, &size);
+    unsigned char *binary = keeps_binaries(context, device) ? get_binary(*program, &size) : NULL;
     if (binary) {
         gv_cache_store(context, "program", key, binary, size);
         free(binary);
@@ -247,7 +254,7 @@ static gravel_status get_program(gravel_context *context, int device, const char
         free(text);
         return GRAVEL_OK;
     }
-    *program = from_cache(context, device, &key, options);
+    *program = keeps_binaries(context, device) ? from_cache(context, device, &key, options) : NULL;
     if (!*program) {
         status = compile(context, device, file, text, options, &key, program);
     }

@@ -201,7 +201,7 @@ static int objective_part(gv_run *run, const gv_point *point, int n, double *sco
     if (n_building > 1) {
         gv_builders_start(&run->builders, request, n_building);
     }
-    for (i = 0; i < n && run->spent_s < run->task_end; i++) {
+    for (i = 0; i < n && (run->spent_s < run->task_end || run->evaluations < run->sure); i++) {
         const gv_outcome *failed = NULL;
         gv_outcome outcome;
 

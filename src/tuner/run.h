@@ -48,6 +48,7 @@ typedef struct gv_run {
     int n_earlier;
     gv_profile_set known; /* what profiles say of this device before the run */
     int has_built_in; /* the first start point is the built-in default */
+    int sure;         /* start points that are measured however little time there is: that one, what a profile knows */
     int inherits;      /* too large a question for the time left: takes over a neighbour's winner */
     double task_end; /* spent_s at which the question's time is over */
     double best_s;   /* of this question */

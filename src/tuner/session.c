@@ -135,7 +135,8 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, c
         int j = k == 0 ? middle : k <= middle ? k - 1 : k;
 
         for (int i = n_sinks - 1; i >= 0; i--) {
-            made->q[n] = (question){sinks[i], sources[j], j == middle ? 1.2 : 0.6};
+            /* more sources take longer to measure */
+            made->q[n] = (question){sinks[i], sources[j], j == middle ? 1.2 : j < middle ? 0.6 : 1};
             if (!fixed) {
                 shrink(&made->q[n], most);
                 /* the largest that a run has time for */
@@ -242,6 +243,7 @@ static int make_starts(gv_run *run, const winners *found, gv_point *start, int m
     run->space->built_in(&config, &run->task.variant, &run->device.limits, run->task.sinks, run->task.sources);
     n = run->has_built_in = add_start(run, &config, &start[0]);
     n += known_start(run, &start[n]);
+    run->sure = n;
     while (n < most - 1) {
         int next = -1;
 
@@ -341,7 +343,7 @@ static void answer_one(gv_run *run, winners *found, double allotted) {
 static gravel_status run_variant(gv_run *run, const gv_variant *variant, double allotted) {
     winners *found = calloc(1, sizeof *found);
     plan asked;
-    double left = 0, end = run->spent_s + allotted;
+    double left = 0, all, end = run->spent_s + allotted;
     gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits,
                                               run->options->limit, run->options->unlikely);
 
@@ -360,8 +362,11 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     for (int k = 0; k < asked.n; k++) {
         left += asked.q[k].weight;
     }
+    all = left;
     for (int k = 0; k < asked.n && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted; k++) {
-        double share = isfinite(end) ? fmax(end - run->spent_s, 0) * asked.q[k].weight / left : INFINITY;
+        /* questions that took longer leave the later ones less, but not nothing */
+        double rest = fmax(end - run->spent_s, 0.5 * allotted * left / all);
+        double share = isfinite(end) ? rest * asked.q[k].weight / left : INFINITY;
 
         left -= asked.q[k].weight;
         run->task_index++;

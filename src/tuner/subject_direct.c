@@ -1,5 +1,5 @@
-/* Direct summation as a subject: a Plummer-like pool of particles, of which the first are the sources and a stretch
- * from a random place on are the sinks.
+/* Direct summation as a subject: a Plummer-like pool of particles, of which the first are the sources and one of a few
+ * stretches anywhere are the sinks.
  *
  * A candidate must survive: outputs poisoned with NaN, canaries behind every output array, inputs uploaded again with
  * masses scaled by a random factor (a result left over from another candidate is off by that factor), sampled sinks
@@ -12,12 +12,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "cpu_ref/ref.h"
 #include "host/direct.h"
-#include "tuner/pool.h"
+#include "tuner/expected.h"
 #include "tuner/subject.h"
 
-enum { MOST_SAMPLES = 64, FEWEST_SAMPLES = 16, CAPACITY = 64 };
+enum { MOST_SAMPLES = GV_EXPECTED_MOST, FEWEST_SAMPLES = 16, CAPACITY = 64, STRETCHES = 16 };
 static const double softening = 0x1p-7; /* exact in every precision */
 static const double canary = -1.2345678901234567e+89;
 
@@ -28,19 +27,29 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+typedef struct inputs {
+    gv_pool pool;
+    gv_expected expected;
+} inputs;
+
 static void *direct_open(void) {
-    return calloc(1, sizeof(gv_pool));
+    return calloc(1, sizeof(inputs));
 }
 
 static void direct_close(void *state) {
-    if (state != NULL) {
-        gv_pool_free(state);
-        free(state);
+    inputs *in = state;
+
+    if (in != NULL) {
+        gv_pool_free(&in->pool);
+        gv_expected_free(&in->expected);
+        free(in);
     }
 }
 
 typedef struct trial {
     gv_pool *p;
+    gv_expected *expected;
+    double scale; /* of the masses */
     const gv_request *request;
     gravel_direct *direct;
     size_t sinks;
@@ -142,14 +151,14 @@ typedef struct samples {
     double error[4][MOST_SAMPLES]; /* acc, jerk, snap, pot */
 } samples;
 
-static double norm(const double *const v[3], size_t k) {
-    return sqrt(v[0][k] * v[0][k] + v[1][k] * v[1][k] + v[2][k] * v[2][k]);
+static double norm(const double v[3]) {
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
-static double difference(double *const *out, size_t i, const double *const ref[3], size_t k) {
-    double dx = out[0][i] - ref[0][k], dy = out[1][i] - ref[1][k], dz = out[2][i] - ref[2][k];
+static double difference(double *const out[3], size_t i, const double v[3]) {
+    const double d[3] = {out[0][i] - v[0], out[1][i] - v[1], out[2][i] - v[2]};
 
-    return sqrt(dx * dx + dy * dy + dz * dz);
+    return norm(d);
 }
 
 /* Rounding of positions (units in the last place of 10 over the distance) moves a distance and may move a source across
@@ -166,54 +175,39 @@ static int neighbours_agree(const trial *t, size_t i, double distance, uint32_t 
     return (task->variant.features & GV_DIRECT_LISTS) == 0 || labs(more) <= 1 + (long)count / 1000;
 }
 
-/* Compares up to `most` of the sinks just computed with the reference. */
-static gravel_status compare(trial *t, size_t from, uint64_t *state, int most, samples *got) {
+/* Compares up to `most` of the sinks just computed with the reference: the ends of the stretch always, the others
+ * anywhere in it, in one stretch always the same. */
+static gravel_status compare(trial *t, size_t from, int most, samples *got) {
     gv_pool *p = t->p;
     const gv_task *task = &t->request->task;
-    size_t at[MOST_SAMPLES];
-    double sink[9][MOST_SAMPLES], ref[GV_POOL_PLANES][MOST_SAMPLES], scale[MOST_SAMPLES], distance[MOST_SAMPLES];
-    uint32_t count[MOST_SAMPLES];
-    int32_t id[MOST_SAMPLES];
     const int room = MOST_SAMPLES - got->n, wanted = most < room ? most : room;
     const int n = t->sinks < (size_t)wanted ? (int)t->sinks : wanted;
-    const gv_ref_particles sinks = {(size_t)n, NULL, id, sink[0], sink[1], sink[2], sink[3], sink[4], sink[5],
-                                    sink[6], sink[7], sink[8]};
-    const gv_ref_particles sources = {task->sources, p->scaled, p->id, p->x[0], p->x[1], p->x[2], p->v[0],
-                                      p->v[1], p->v[2], p->a[0], p->a[1], p->a[2]};
-    gv_ref_forces out;
+    size_t sink[MOST_SAMPLES] = {0};
+    gv_expected_sink expected[MOST_SAMPLES];
+    uint64_t state = from;
+    gravel_status status;
 
     for (int k = 0; k < n; k++) {
-        /* ends of the array always, the others anywhere */
-        at[k] = k == 0 ? t->sinks - 1 : k == 1 || t->sinks <= (size_t)n ? (size_t)k - 1 : gv_draw(state) % t->sinks;
-        id[k] = p->id[from + at[k]];
-        for (int d = 0; d < 3; d++) {
-            sink[d][k] = p->x[d][from + at[k]];
-            sink[3 + d][k] = p->v[d][from + at[k]];
-            sink[6 + d][k] = p->a[d][from + at[k]];
-        }
+        sink[k] = k == 0 ? t->sinks - 1 : k == 1 || t->sinks <= (size_t)n ? (size_t)k - 1 : gv_draw(&state) % t->sinks;
+        sink[k] += from;
     }
-    memset(&out, 0, sizeof out);
-    out.ax = ref[0], out.ay = ref[1], out.az = ref[2], out.pot = ref[3];
-    out.jx = ref[4], out.jy = ref[5], out.jz = ref[6];
-    out.sx = ref[7], out.sy = ref[8], out.sz = ref[9];
-    out.acc_scale = scale;
-    out.nearest_distance = distance;
-    out.neighbour_count = count;
-    if (gv_ref_direct(GV_REF_DOUBLE, task->variant.order, &sinks, &sources, softening, p->radius, 0, &out) != 0) {
-        return gv_fail(GRAVEL_ERR_INTERNAL, "the reference refuses the tuner's inputs");
-    }
-    for (int k = 0; k < n; k++, got->n++) {
-        const double *const acc[3] = {ref[0], ref[1], ref[2]}, *const jerk[3] = {ref[4], ref[5], ref[6]};
-        const double *const snap[3] = {ref[7], ref[8], ref[9]};
+    status = gv_expected_get(t->expected, p, task->variant.order, task->sources, softening, sink, n, expected);
+    for (int k = 0; k < n && status == GRAVEL_OK; k++, got->n++) {
+        const gv_expected_sink *e = &expected[k];
+        const size_t i = sink[k] - from;
+        double is[GV_POOL_PLANES]; /* what it is with the masses of this candidate */
 
-        got->bad_neighbours += !neighbours_agree(t, at[k], distance[k], count[k]);
+        for (int c = 0; c < GV_POOL_PLANES; c++) {
+            is[c] = t->scale * e->plane[c];
+        }
+        got->bad_neighbours += !neighbours_agree(t, i, e->distance, e->count);
         /* near the centre the field cancels; what rounding leaves scales with the sum of the terms, not with it */
-        got->error[0][got->n] = difference(p->out, at[k], acc, k) / fmax(norm(acc, k), 0.05 * scale[k]);
-        got->error[1][got->n] = t->planes > 4 ? difference(p->out + 4, at[k], jerk, k) / norm(jerk, k) : 0;
-        got->error[2][got->n] = t->planes > 7 ? difference(p->out + 7, at[k], snap, k) / norm(snap, k) : 0;
-        got->error[3][got->n] = fabs(p->out[3][at[k]] - ref[3][k]) / fabs(ref[3][k]);
+        got->error[0][got->n] = difference(p->out, i, is) / fmax(norm(is), 0.05 * t->scale * e->acc_scale);
+        got->error[1][got->n] = t->planes > 4 ? difference(p->out + 4, i, is + 4) / norm(is + 4) : 0;
+        got->error[2][got->n] = t->planes > 7 ? difference(p->out + 7, i, is + 7) / norm(is + 7) : 0;
+        got->error[3][got->n] = fabs(p->out[3][i] - is[3]) / fabs(is[3]);
     }
-    return GRAVEL_OK;
+    return status;
 }
 
 /* The house's ceilings (DESIGN: mean and largest relative error at N = 16384) with room: 3 for a sample's median
@@ -266,7 +260,7 @@ static void wrong(gv_outcome *outcome, double error, const char *why) {
 }
 
 /* 1 if the results now in out[] pass. */
-static int check_set(trial *t, size_t from, uint64_t *state, samples *got, gv_outcome *outcome) {
+static int check_set(trial *t, size_t from, samples *got, gv_outcome *outcome) {
     char text[128];
     size_t where = 0;
     const char *why = check_all(t, &where);
@@ -277,7 +271,7 @@ static int check_set(trial *t, size_t from, uint64_t *state, samples *got, gv_ou
         wrong(outcome, 0, text);
         return 0;
     }
-    status = compare(t, from, state, samples_per_set(&t->request->task), got);
+    status = compare(t, from, samples_per_set(&t->request->task), got);
     if (status != GRAVEL_OK) {
         gv_outcome_of_status(status, outcome);
         return 0;
@@ -285,14 +279,16 @@ static int check_set(trial *t, size_t from, uint64_t *state, samples *got, gv_ou
     return 1;
 }
 
-/* Sinks that are sources, as far as there are so many; with `anywhere` every fourth set may hold others as well. */
-static size_t any_stretch(const trial *t, uint64_t *state, int anywhere) {
+/* Where the k-th stretch of sinks begins.  Sinks are sources as far as there are so many; of every four stretches the
+ * last may hold others as well. */
+static size_t stretch(const trial *t, uint64_t k) {
     size_t n = t->request->task.sources;
+    uint64_t state = k % STRETCHES;
 
-    if (n < t->sinks || (anywhere && gv_draw(state) % 4 == 0)) {
+    if (n < t->sinks || k % 4 == 3) {
         n = (n > t->sinks ? n : t->sinks) + GV_POOL_SPARE;
     }
-    return gv_draw(state) % (n - t->sinks + 1);
+    return gv_draw(&state) % (n - t->sinks + 1);
 }
 
 /* Enough sets for FEWEST_SAMPLES samples, two at least. */
@@ -300,17 +296,17 @@ static int verify(trial *t, uint64_t *state, gv_outcome *outcome) {
     samples got = {0, 0, {{0}}};
     double worst = 0;
     const char *why;
-    int sets = 0;
+    uint64_t first = gv_draw(state);
 
-    for (; got.n < FEWEST_SAMPLES || sets < 2; sets++) {
-        size_t from = any_stretch(t, state, sets > 0);
+    for (int sets = 0; got.n < FEWEST_SAMPLES || sets < 2; sets++) {
+        size_t from = stretch(t, first + (uint64_t)sets);
         gravel_status status = call(t, from, 1);
 
         if (status != GRAVEL_OK) {
             gv_outcome_of_status(status, outcome);
             return 0;
         }
-        if (!check_set(t, from, state, &got, outcome)) {
+        if (!check_set(t, from, &got, outcome)) {
             return 0;
         }
         if (sets == 0) {
@@ -356,7 +352,7 @@ static int verify_again(trial *t, uint64_t *state, gv_outcome *outcome) {
     const char *why = NULL;
 
     for (int set = 0; set < 2; set++) {
-        size_t from = set == 0 ? any_stretch(t, state, 1) : t->from;
+        size_t from = set == 0 ? stretch(t, gv_draw(state)) : t->from;
         gravel_status status = call(t, from, 1);
 
         if (status != GRAVEL_OK) {
@@ -364,7 +360,7 @@ static int verify_again(trial *t, uint64_t *state, gv_outcome *outcome) {
             return 0;
         }
         if (set == 0 && t->sinks >= FEWEST_SAMPLES) {
-            if (!check_set(t, from, state, &got, outcome)) {
+            if (!check_set(t, from, &got, outcome)) {
                 return 0;
             }
             why = judge(t, &got, &worst);
@@ -431,10 +427,11 @@ static void time_it(trial *t, uint64_t *state, double first_s, gv_phase_fn phase
 
 static void direct_evaluate(void *state, gravel_context *context, const gv_request *request, gv_phase_fn phase,
                             void *user, gv_outcome *outcome) {
-    trial t = {state, request, NULL, request->task.sinks, 4 + 3 * (request->task.variant.order / 2 - 1), 0, 0};
+    inputs *in = state;
     uint64_t seed = request->seed;
+    trial t = {.p = &in->pool, .expected = &in->expected, .scale = 0.5 + 1.5 * gv_uniform(&seed), .request = request,
+               .sinks = request->task.sinks, .planes = 4 + 3 * (request->task.variant.order / 2 - 1)};
     gravel_status status = GRAVEL_OK;
-    double scale = 0.5 + 1.5 * gv_uniform(&seed);
 
     memset(outcome, 0, sizeof *outcome);
     if (!request->build_only) {
@@ -444,7 +441,7 @@ static void direct_evaluate(void *state, gravel_context *context, const gv_reque
             status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu particles", need);
         }
         for (size_t k = 0; status == GRAVEL_OK && k < request->task.sources; k++) {
-            t.p->scaled[k] = t.p->mass[k] * scale;
+            t.p->scaled[k] = t.p->mass[k] * t.scale;
         }
     }
     phase("build", user);

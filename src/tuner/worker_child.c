@@ -115,6 +115,7 @@ int gv_worker_main(const char *device, int no_fp64) {
         say("\n");
         return 1;
     }
+    context->for_once = 1;
     say("ready\n");
     while (getline(&line, &room, stdin) > 0) {
         if (!serve(context, line, &subject, &state)) {

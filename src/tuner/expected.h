@@ -1,0 +1,33 @@
+/* What the reference says of the tuner's particles, remembered: a candidate takes microseconds to run, the reference
+ * tens of milliseconds to follow, and the particles stay where they are while a question is asked.  Candidates differ
+ * by the factor of their masses, by which all forces scale. */
+#ifndef GV_EXPECTED_H
+#define GV_EXPECTED_H
+
+#include "host/status.h"
+#include "tuner/pool.h"
+
+enum { GV_EXPECTED_MOST = 64 }; /* sinks asked for at once */
+
+typedef struct gv_expected_sink {
+    size_t sink;                   /* index in the pool */
+    double plane[GV_POOL_PLANES];  /* acc, pot, jerk, snap */
+    double acc_scale;              /* sum of |acc| over the pairs */
+    double distance;               /* to the nearest source */
+    uint32_t count;                /* sources within the pool's radius */
+} gv_expected_sink;
+
+typedef struct gv_expected {
+    int order;
+    size_t sources;
+    double eps;
+    size_t n, room;
+    gv_expected_sink *known;
+} gv_expected;
+
+/* For n sinks of the pool, by its first `sources` particles with their unscaled masses: got[k] belongs to sink[k]. */
+gravel_status gv_expected_get(gv_expected *expected, const gv_pool *pool, int order, size_t sources, double eps,
+                              const size_t *sink, int n, gv_expected_sink *got);
+void gv_expected_free(gv_expected *expected);
+
+#endif
