@@ -7,7 +7,7 @@
 
 #include "tuner/search.h"
 
-enum { TREES = 32, MAX_DEPTH = 12, LEAF = 2, BATCH = 8, POOL = 4096, FIRST = 12, NODES = 2048 };
+enum { TREES = 32, MAX_DEPTH = 12, LEAF = 2, BATCH = 8, POOL = 4096, FIRST = 12, NODES = 2048, WORDS = POOL / 64 };
 
 typedef struct node {
     short dimension, cut; /* left: at <= cut; dimension -1: a leaf */
@@ -19,6 +19,7 @@ typedef struct forest {
     node *tree[TREES];
     int n_nodes[TREES];
     /* training data and the sample of one tree */
+    gv_point *point;
     double *target;
     uint32_t *sample;
 } forest;
@@ -28,43 +29,63 @@ typedef struct proposal {
     double merit;   /* less is better */
 } proposal;
 
+/* The points that the model is asked about in one batch, and sets of them as bits: a tree is walked once for all. */
+typedef struct crowd {
+    proposal of[POOL];
+    size_t n, words;
+    uint64_t upto[GV_MAX_TUNABLES][GV_MAX_VALUES][WORDS]; /* those with at most this value of a tunable */
+    double sum[POOL], square[POOL];                       /* of the trees' predictions */
+} crowd;
+
 static const gv_point *known_point(const gv_search *search, uint32_t k) {
     return &search->domain->point[search->known[k]];
 }
 
-/* Where to cut the sample so that the sum of squared deviations falls most; 0: nowhere. */
-static int best_cut(gv_search *search, const forest *f, const uint32_t *sample, int n, short *dimension, short *cut) {
+/* Where to cut the sample so that the sum of squared deviations falls most; 0: nowhere.  *all: sum of its targets. */
+static int best_cut(gv_search *search, const forest *f, const uint32_t *sample, int n, double *all, short *dimension,
+                    short *cut) {
     const gv_domain *domain = search->domain;
-    double best = -INFINITY;
+    struct {
+        double sum, count;
+    } of[GV_MAX_TUNABLES][GV_MAX_VALUES];
+    size_t seen[GV_MAX_TUNABLES], n_seen = 0;
+    double best = -INFINITY, sum = 0;
 
+    /* every tree sees two thirds of the tunables at each node, so that the trees differ */
     for (int d = 0; d < domain->n; d++) {
-        double sum[GV_MAX_VALUES] = {0}, left = 0, all = 0;
-        int count[GV_MAX_VALUES] = {0}, m = 0;
-
-        /* every tree sees two thirds of the tunables at each node, so that the trees differ */
-        if (domain->n_values[d] < 2 || gv_search_below(search, 3) == 0) {
-            continue;
+        if (domain->n_values[d] >= 2 && gv_search_random(search) % 3 != 0) {
+            memset(of[n_seen], 0, (size_t)domain->n_values[d] * sizeof of[0][0]);
+            seen[n_seen++] = (size_t)d;
         }
-        for (int i = 0; i < n; i++) {
-            int v = known_point(search, sample[i])->at[d];
+    }
+    for (int i = 0; i < n; i++) {
+        const unsigned char *at = f->point[sample[i]].at;
+        const double target = f->target[sample[i]];
 
-            sum[v] += f->target[sample[i]];
-            all += f->target[sample[i]];
-            count[v]++;
+        sum += target;
+        for (size_t s = 0; s < n_seen; s++) {
+            of[s][at[seen[s]]].sum += target;
+            of[s][at[seen[s]]].count += 1;
         }
-        for (int v = 0; v + 1 < domain->n_values[d]; v++) {
+    }
+    *all = sum;
+    for (size_t s = 0; s < n_seen; s++) {
+        double left = 0, m = 0;
+
+        for (int v = 0; v + 1 < domain->n_values[seen[s]]; v++) {
             double gain;
 
-            left += sum[v];
-            m += count[v];
-            if (m < LEAF || n - m < LEAF) {
+            left += of[s][v].sum;
+            m += of[s][v].count;
+            /* no point has this value: the cut before is as good */
+            if (of[s][v].count == 0 || m < LEAF || n - m < LEAF) {
                 continue;
             }
             /* sum of squares explained: left^2/m + right^2/(n - m) */
-            gain = left * left / m + (all - left) * (all - left) / (n - m);
+            gain = left * left / m + (sum - left) * (sum - left) / (n - m);
             if (gain > best) {
                 best = gain;
-                *dimension = (short)d;
+                *dimension = (short)seen[s];
                 *cut = (short)v;
             }
         }
@@ -77,23 +98,25 @@ static int grow(gv_search *search, forest *f, int t, uint32_t *sample, int n, in
     node *made = &f->tree[t][at];
     double sum = 0;
 
-    for (int i = 0; i < n; i++) {
-        sum += f->target[sample[i]];
-    }
     made->dimension = -1;
-    made->value = (float)(sum / n);
-    if (n < 2 * LEAF || depth == MAX_DEPTH || f->n_nodes[t] + 2 > NODES ||
-        !best_cut(search, f, sample, n, &made->dimension, &made->cut)) {
+    if (n < 2 * LEAF || depth == MAX_DEPTH || f->n_nodes[t] + 2 > NODES) {
+        for (int i = 0; i < n; i++) {
+            sum += f->target[sample[i]];
+        }
+    } else if (!best_cut(search, f, sample, n, &sum, &made->dimension, &made->cut)) {
         made->dimension = -1;
+    }
+    made->value = (float)(sum / n);
+    if (made->dimension < 0) {
         return at;
     }
     for (int i = 0; i < n; i++) {
-        if (known_point(search, sample[i])->at[made->dimension] <= made->cut) {
-            uint32_t old = sample[m];
+        const uint32_t goes_left = f->point[sample[i]].at[made->dimension] <= made->cut;
+        const uint32_t change = (sample[i] ^ sample[m]) & -goes_left; /* a branch would be guessed wrong */
 
-            sample[m++] = sample[i];
-            sample[i] = old;
-        }
+        sample[i] ^= change;
+        sample[m] ^= change;
+        m += (int)goes_left;
     }
     made->left = grow(search, f, t, sample, m, depth + 1);
     made->right = grow(search, f, t, sample + m, n - m, depth + 1);
@@ -106,6 +129,7 @@ static void fit(gv_search *search, forest *f) {
     int n = (int)search->n_known;
 
     for (int k = 0; k < n; k++) {
+        f->point[k] = *known_point(search, (uint32_t)k);
         f->target[k] = isfinite(search->score[k]) ? log(search->score[k]) : NAN;
         worst = f->target[k] > worst ? f->target[k] : worst;
     }
@@ -123,29 +147,79 @@ static void fit(gv_search *search, forest *f) {
     }
 }
 
-static double optimistic(const forest *f, const gv_point *point) {
-    double sum = 0, square = 0, mean;
+/* Adds what tree `t` says, from node `at` on, to the points of the set `here`. */
+static void ask(const forest *f, int t, int at, const uint64_t *here, crowd *c) {
+    const node *asked = &f->tree[t][at];
+    uint64_t left[WORDS], right[WORDS], any_left = 0, any_right = 0;
 
-    for (int t = 0; t < TREES; t++) {
-        const node *at = f->tree[t];
+    if (asked->dimension < 0) {
+        const double value = asked->value, square = value * value;
 
-        while (at->dimension >= 0) {
-            at = &f->tree[t][point->at[at->dimension] <= at->cut ? at->left : at->right];
+        for (size_t w = 0; w < c->words; w++) {
+            for (uint64_t bits = here[w]; bits != 0; bits &= bits - 1) {
+                const size_t i = 64 * w + (size_t)__builtin_ctzll(bits);
+
+                c->sum[i] += value;
+                c->square[i] += square;
+            }
         }
-        sum += at->value;
-        square += (double)at->value * at->value;
+        return;
     }
-    mean = sum / TREES;
-    return mean - sqrt(fmax(square / TREES - mean * mean, 0));
+    for (size_t w = 0; w < c->words; w++) {
+        left[w] = here[w] & c->upto[asked->dimension][asked->cut][w];
+        right[w] = here[w] & ~c->upto[asked->dimension][asked->cut][w];
+        any_left |= left[w];
+        any_right |= right[w];
+    }
+    if (any_left != 0) {
+        ask(f, t, asked->left, left, c);
+    }
+    if (any_right != 0) {
+        ask(f, t, asked->right, right, c);
+    }
+}
+
+/* The merit of each: mean of the trees minus their spread. */
+static void judge(const gv_domain *domain, const forest *f, crowd *c) {
+    uint64_t all[WORDS] = {0};
+
+    c->words = (c->n + 63) / 64;
+    for (int d = 0; d < domain->n; d++) {
+        memset(c->upto[d], 0, (size_t)domain->n_values[d] * sizeof c->upto[d][0]);
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        const gv_point *point = &domain->point[c->of[i].point];
+        const uint64_t bit = (uint64_t)1 << i % 64;
+
+        all[i / 64] |= bit;
+        for (int d = 0; d < domain->n; d++) {
+            c->upto[d][point->at[d]][i / 64] |= bit;
+        }
+        c->sum[i] = c->square[i] = 0;
+    }
+    for (int d = 0; d < domain->n; d++) {
+        for (int v = 1; v < domain->n_values[d]; v++) {
+            for (size_t w = 0; w < c->words; w++) {
+                c->upto[d][v][w] |= c->upto[d][v - 1][w];
+            }
+        }
+    }
+    for (int t = 0; t < TREES; t++) {
+        ask(f, t, 0, all, c);
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        const double mean = c->sum[i] / TREES;
+
+        c->of[i].merit = mean - sqrt(fmax(c->square[i] / TREES - mean * mean, 0));
+    }
 }
 
 static int is_unknown(const gv_search *search, long i) {
     return i >= 0 && search->known_at[i] == 0;
 }
 
-/* Candidates for the model: every unknown point of a small space, else random ones and the neighbourhood of the
-
- * best. */
+/* Candidates for the model: every unknown point of a small space,
+ * else random ones and the neighbourhood of the best. */
 static size_t pool(gv_search *search, proposal *into) {
     const gv_domain *domain = search->domain;
     const gv_point *best = known_point(search, (uint32_t)search->best);
@@ -187,25 +261,33 @@ static size_t pool(gv_search *search, proposal *into) {
     return n;
 }
 
-static int by_merit(const void *a, const void *b) {
-    const proposal *x = a, *y = b;
-
-    return x->merit != y->merit ? (x->merit < y->merit ? -1 : 1) : (x->point > y->point) - (x->point < y->point);
+static int is_better(const proposal *a, const proposal *b) {
+    return a->merit != b->merit ? a->merit < b->merit : a->point < b->point;
 }
 
-static int propose(gv_search *search, const forest *f, proposal *into, gv_point *batch) {
-    size_t n = pool(search, into);
-    const gv_point *other = gv_search_any_unknown(search);
+static int propose(gv_search *search, const forest *f, crowd *c, gv_point *batch) {
+    const gv_point *other;
+    proposal top[BATCH - 1];
     int m = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        into[i].merit = optimistic(f, &search->domain->point[into[i].point]);
-    }
-    qsort(into, n, sizeof *into, by_merit);
-    for (size_t i = 0; i < n && m < BATCH - 1; i++) {
-        if (i == 0 || into[i].point != into[i - 1].point) {
-            batch[m++] = search->domain->point[into[i].point];
+    c->n = pool(search, c->of);
+    other = gv_search_any_unknown(search);
+    judge(search->domain, f, c);
+    for (size_t i = 0; i < c->n; i++) {
+        int at = m;
+
+        while (at > 0 && is_better(&c->of[i], &top[at - 1])) {
+            at--;
         }
+        if (at == BATCH - 1 || (at > 0 && top[at - 1].point == c->of[i].point)) {
+            continue; /* not among the best, or drawn twice */
+        }
+        m += m < BATCH - 1;
+        memmove(&top[at + 1], &top[at], (size_t)(m - 1 - at) * sizeof *top);
+        top[at] = c->of[i];
+    }
+    for (int k = 0; k < m; k++) {
+        batch[k] = search->domain->point[top[k].point];
     }
     if (other != NULL) {
         batch[m++] = *other;
@@ -234,7 +316,7 @@ static int walk_along_axes(gv_search *search) {
     return 1;
 }
 
-static void learn(gv_search *search, forest *f, proposal *into) {
+static void learn(gv_search *search, forest *f, crowd *c) {
     gv_point batch[FIRST];
     double score[FIRST];
     int n = search->budget / 8 < FIRST ? (int)(search->budget / 8) : FIRST;
@@ -247,26 +329,27 @@ static void learn(gv_search *search, forest *f, proposal *into) {
     }
     do {
         fit(search, f);
-        n = propose(search, f, into, batch);
+        n = propose(search, f, c, batch);
     } while (n > 0 && gv_search_try(search, batch, n, score));
 }
 
 void gv_strategy_forest(gv_search *search) {
     size_t n = search->budget > 0 ? search->budget : 1;
-    forest f = {{NULL}, {0}, malloc(n * sizeof *f.target), malloc(n * sizeof *f.sample)};
-    proposal *into = malloc(POOL * sizeof *into);
+    forest f = {{NULL}, {0}, malloc(n * sizeof *f.point), malloc(n * sizeof *f.target), malloc(n * sizeof *f.sample)};
+    crowd *c = malloc(sizeof *c);
     node *nodes = malloc(sizeof *nodes * TREES * NODES);
 
-    if (f.target != NULL && f.sample != NULL && into != NULL && nodes != NULL) {
+    if (f.point != NULL && f.target != NULL && f.sample != NULL && c != NULL && nodes != NULL) {
         for (int t = 0; t < TREES; t++) {
             f.tree[t] = nodes + (size_t)t * NODES;
         }
-        learn(search, &f, into);
+        learn(search, &f, c);
     } else {
         search->over = 1;
     }
     free(nodes);
-    free(into);
+    free(c);
     free(f.sample);
     free(f.target);
+    free(f.point);
 }
