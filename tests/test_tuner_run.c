@@ -336,6 +336,49 @@ static void test_killed_run_resumes(void **state) {
     free(folder);
 }
 
+/* A question whose time is over before it begins still looks at the default and at what the profile says. */
+static void test_known_is_measured_without_time(void **state) {
+    char *folder, *profiles, *log_path;
+    gv_profile_set before = GV_PROFILE_SET_INIT;
+    gv_tune_options options;
+    gv_tune_summary summary;
+    gv_tlog log;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    folder = make_folder();
+    profiles = gv_path_join(folder, "profiles");
+    log_path = gv_path_join(folder, "log.jsonl");
+    assert_ok(tune_before(profiles));
+    assert_ok(gv_profile_read_dir(profiles, &before, NULL, NULL));
+    assert_int_equal(before.block[0].n_entries, 2);
+    fill_options(&options, log_path, profiles, 0);
+    options.budget = 0;
+    options.budget_s = 0.2; /* the second question has 7 ms of them; a candidate of the fake worker takes 10 */
+    assert_ok(gv_tune(&options, &summary));
+    assert_int_equal(summary.tasks_done, 2);
+    assert_ok(gv_tlog_read(log_path, &log));
+    for (int e = 0; e < 2; e++) {
+        const gv_profile_entry *entry = &before.block[0].entry[e];
+        int measured = 0;
+
+        for (size_t i = 0; i < log.n; i++) {
+            measured |= log.record[i].task.sinks == entry->sinks && strcmp(log.record[i].stage, "search") == 0 &&
+                        strcmp(log.record[i].configuration, entry->result[0].configuration) == 0;
+        }
+        if (!measured) {
+            fail_msg("%zu sinks: %s is in the profile and was not measured", entry->sinks,
+                     entry->result[0].configuration);
+        }
+    }
+    gv_tlog_close(&log);
+    gv_profile_set_free(&before);
+    remove_folder(folder);
+    free(log_path);
+    free(profiles);
+    free(folder);
+}
+
 /* Without sizes named there is a question for every bucket, each in its bucket, for cheap and for costly variants. */
 static void test_every_bucket_is_asked(void **state) {
     char *folder, *profiles;
@@ -376,6 +419,7 @@ static void test_every_bucket_is_asked(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_killed_run_resumes),
+        cmocka_unit_test(test_known_is_measured_without_time),
         cmocka_unit_test(test_every_bucket_is_asked),
         cmocka_unit_test(test_sabotage_is_caught),
         cmocka_unit_test(test_interrupt_keeps_what_was_found),

@@ -273,9 +273,8 @@ static void run_search(gv_run *run, gv_search *search) {
     double end = run->task_end, score;
 
     if (run->inherits) {
-        /* one look at what the neighbour found, however short the time is */
         run->task_end = INFINITY;
-        gv_search_try(search, &search->start[search->n_starts > 1 && run->has_built_in], 1, &score);
+        gv_search_try(search, &run->inherited, 1, &score);
         run->task_end = end;
         return;
     }

@@ -47,11 +47,12 @@ typedef struct gv_run {
     gv_config earlier[4]; /* winners of variants before, the latest first */
     int n_earlier;
     gv_profile_set known; /* what profiles say of this device before the run */
-    int has_built_in; /* the first start point is the built-in default */
-    int sure;         /* start points that are measured however little time there is: that one, what a profile knows */
-    int inherits;      /* too large a question for the time left: takes over a neighbour's winner */
-    double task_end; /* spent_s at which the question's time is over */
-    double best_s;   /* of this question */
+    int has_built_in;     /* the first start point is the built-in default */
+    int sure;             /* start points measured however little time there is: the default, what a profile knows */
+    int inherits;         /* too large a question for the time left: one look at what was found before */
+    gv_point inherited;   /* that: by a profile, else by a neighbour, else the default */
+    double task_end;      /* spent_s at which the question's time is over */
+    double best_s;        /* of this question */
     char best[GV_PROFILE_TEXT];
     int evaluations, failures[GV_OUTCOME_COUNT];
     gv_outcome *seen; /* of its search, in the order of evaluation; as many as the domain has points */

@@ -262,6 +262,7 @@ static int make_starts(gv_run *run, const winners *found, gv_point *start, int m
     for (int k = 0; k < run->n_earlier && n < most; k++) {
         n += add_start(run, &run->earlier[k], &start[n]);
     }
+    run->inherited = start[n > 1 && run->has_built_in];
     return n;
 }
 
@@ -306,7 +307,7 @@ static double expected_run_s(const gv_run *run, const winners *found) {
 static void answer_one(gv_run *run, winners *found, double allotted) {
     gv_profile_entry *entry = calloc(1, sizeof *entry);
     gv_tune_result result;
-    gv_point start[6], best;
+    gv_point start[6] = {{{0}}}, best;
     int n = make_starts(run, found, start, 6);
 
     if (entry == NULL) {
