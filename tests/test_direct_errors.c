@@ -301,6 +301,7 @@ static void without_fp64(void **state)
     SKIP_WITHOUT_DEVICE();
     options.no_fp64 = 1;
     assert_ok(gravel_context_create(&context, &options));
+    context->for_once = 1;
     assert_int_equal(gravel_context_device(context, 0)->has_fp64, 0);
     assert_null(strstr(context->device[0].feature_options, "FP64"));
     o.precision = GRAVEL_DP;
