@@ -102,9 +102,11 @@ def compile_one(job):
 
 def helper_options(options):
     """Options of the other kernels of a variant, as src/host/direct.c sets them: {file: options}."""
-    kept = [o for o in options.split() if re.match(r"-DGV_(ORDER|PRECISION|NEAREST)=", o)]
-    common = " ".join(kept + ["-DGV_LANES=1", "-DGV_REDUCE_THREADS=64"])
-    return {"direct/reduce.cl": common, "direct/sources.cl": common, "direct/lists.cl": "-DGV_LIST_THREADS=64"}
+    sources, nearest = [" ".join(re.findall(r"-DGV_(?:%s)=\S+" % names, options)) for names in
+                        ("ORDER|PRECISION", "NEAREST")]
+    sources += " -DGV_LANES=1"
+    return {"direct/reduce.cl": "%s %s -DGV_REDUCE_THREADS=64" % (sources, nearest), "direct/sources.cl": sources,
+            "direct/lists.cl": "-DGV_LIST_THREADS=64"}
 
 
 def jobs_of(target, build, quick):
