@@ -46,7 +46,7 @@ static char *entry_path(const gravel_context *context, const char *kind, const g
     return gv_format("%s/%s-%s", context->cache_dir, kind, hex);
 }
 
-static int has_folder(const gravel_context *context)
+int gv_cache_has_folder(const gravel_context *context)
 {
     return context->cache_dir && context->cache_dir[0] != '\0';
 }
@@ -58,7 +58,7 @@ int gv_cache_load(gravel_context *context, const char *kind, const gv_digest *ke
     size_t all;
     int found = 0;
 
-    if (!has_folder(context) || !(path = entry_path(context, kind, key))) {
+    if (!gv_cache_has_folder(context) || !(path = entry_path(context, kind, key))) {
         return 0;
     }
     if (access(path, F_OK) == 0 && gv_file_read(path, LARGEST_ENTRY, &text, &all) == GRAVEL_OK) {
@@ -88,7 +88,7 @@ void gv_cache_store(gravel_context *context, const char *kind, const gv_digest *
     unsigned char *entry;
     char *path;
 
-    if (!has_folder(context) || size == 0 || size > LARGEST_ENTRY - GV_CACHE_HEADER) {
+    if (!gv_cache_has_folder(context) || size == 0 || size > LARGEST_ENTRY - GV_CACHE_HEADER) {
         return;
     }
     path = entry_path(context, kind, key);

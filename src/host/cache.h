@@ -11,6 +11,8 @@ enum { GV_CACHE_HEADER = 96 }; /* bytes before the data of an entry */
 /* The folder may hold this many bytes before the oldest entries go. */
 #define GV_CACHE_LIMIT ((uint64_t)256 << 20)
 
+int gv_cache_has_folder(const gravel_context *context); /* 0: nothing is found, nothing kept */
+
 /* The data stored as <cache_dir>/<kind>-<key in hex>; 1 if found, then malloc'd with a zero byte behind.  `key` is the
  * digest of everything that the data depends on. */
 int gv_cache_load(gravel_context *context, const char *kind, const gv_digest *key, unsigned char **data, size_t *size);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/cache.h"
 #include "host/device.h"
 #include "host/files.h"
 
@@ -48,7 +49,7 @@ static int find_file(gravel_context *context, int device, char **path, char key[
     gv_hasher hasher;
     gv_digest digest;
 
-    if (!context->cache_dir || context->cache_dir[0] == '\0' ||
+    if (!gv_cache_has_folder(context) ||
         gv_program_version(context, "measure/rates.cl", rates) != GRAVEL_OK ||
         gv_program_version(context, "measure/copy.cl", copy) != GRAVEL_OK) {
         return 0;

@@ -178,8 +178,6 @@ static void take(gv_device *device, outcome o)
 gravel_status gv_device_find_features(gravel_context *context, int device)
 {
     gv_device *d = &context->device[device];
-
-    d->driver_caches = strcmp(d->info.platform, "Portable Computing Language") == 0;
     gv_hasher hasher;
     gv_digest key;
     unsigned char *stored;
@@ -187,6 +185,7 @@ gravel_status gv_device_find_features(gravel_context *context, int device)
     size_t size;
     char *text;
 
+    d->driver_caches = strcmp(d->info.platform, "Portable Computing Language") == 0;
     /* always the embedded text: a folder of kernels that are being worked on has no say in what the device can do */
     gravel_status status = gv_source_flatten(NULL, "lib/features.cl", &text);
     if (status != GRAVEL_OK) {

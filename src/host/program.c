@@ -135,8 +135,7 @@ static unsigned char *get_binary(cl_program program, size_t *size)
 
 static int keeps_binaries(const gravel_context *context, int device)
 {
-    return context->cache_dir && context->cache_dir[0] != '\0' &&
-           !(context->for_once && context->device[device].driver_caches);
+    return gv_cache_has_folder(context) && !(context->for_once && context->device[device].driver_caches);
 }
 
 static cl_program from_cache(gravel_context *context, int device, const gv_digest *key, const char *options)

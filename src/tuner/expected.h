@@ -1,6 +1,7 @@
 /* What the reference says of the tuner's particles, remembered: a candidate takes microseconds to run, the reference
  * tens of milliseconds to follow, and the particles stay where they are while a question is asked.  Candidates differ
- * by the factor of their masses, by which all forces scale. */
+ * by the factor of their masses, by which all forces scale: but for rounding of the masses, 1e-16 of a force, where the
+ * strictest ceiling is 1e-14. */
 #ifndef GV_EXPECTED_H
 #define GV_EXPECTED_H
 

@@ -6,7 +6,7 @@ GPUs run: here without shuffles, so every exchange between work-items goes throu
 The shape of one work-item runs with one lane here and with vectors on PoCL (test_tree): Oclgrind 21.10 extends a vector
 of one-bit values with zeros to 255, not to 1, and so sees list indices that no device has.
 Each of a sort's 256 digits is a row of 256 work-items that sum one or two numbers, most of what there is to simulate:
-one shape sorts by 8 bits, the others by 4.
+one shape sorts two tiles by 8 bits, the others one or two by 4.
 """
 import os
 import subprocess
@@ -18,7 +18,7 @@ from gate_oclgrind import LIMIT, OPTIONS
 from gatelib import BUILD, Failed, QUICK
 
 CASES = {
-    "group": ("sp", 400, "threads=32 n_group=32 split=1 tile=32 lanes=1 rsqrt=2"),
+    "group": ("sp", 400, "threads=32 n_group=32 split=1 tile=32 lanes=1 rsqrt=2 sort_threads=64 sort_items=4"),
     "group/split": ("ds", 640, "threads=64 n_group=16 split=4 tile=64 lanes=1 rsqrt=2 sort_threads=64 sort_items=8 "
                     "sort_bits=4"),
     "group/passes": ("sp", 400, "threads=32 n_group=64 split=1 tile=32 lanes=1 rsqrt=2 passes=2 sort_bits=4"),
