@@ -329,11 +329,11 @@ static int run(const void *values, const gv_operands *operands) {
     memset(&summary, 0, sizeof summary);
     status = tune(o, &t, &summary, &log_path);
     clear_line(&s);
-    gv_table_print(&s.table, stdout);
-    gv_table_free(&s.table);
     if (summary.n_tasks > 0) {
+        gv_table_print(&s.table, stdout);
         print_summary(o, &summary, log_path);
     }
+    gv_table_free(&s.table);
     free(log_path);
     if (status != GRAVEL_OK) {
         return gv_cli_fail("gravel tune", status);
