@@ -35,8 +35,18 @@ def shared_library(env, name):
     return os.path.realpath(path) if os.path.basename(os.path.realpath(path)) == name else path
 
 
-def use_hdf5(env):
-    if subprocess.call(["pkg-config", "--exists", "hdf5"], stderr=subprocess.DEVNULL) != 0:
-        return False
-    env.ParseConfig("pkg-config --cflags --libs hdf5")
-    return True
+def hdf5(env):
+    """What the compiler and the linker need for HDF5 (the serial library); {} where there is none.  pkg-config knows where
+    Debian puts it; without pkg-config its folders are looked at."""
+    try:
+        found = env.Clone(CPPPATH=[], LIBPATH=[], LIBS=[])
+        if subprocess.call(["pkg-config", "--exists", "hdf5"], stderr=subprocess.DEVNULL) == 0:
+            found.ParseConfig("pkg-config --cflags --libs hdf5")
+            return {"CPPPATH": found["CPPPATH"], "LIBPATH": found["LIBPATH"], "LIBS": found["LIBS"],
+                    "CPPDEFINES": ["GV_HAVE_HDF5=1"]}
+    except FileNotFoundError:
+        pass
+    library = _ask_compiler(env, "libhdf5_serial.so")
+    if library and os.path.exists("/usr/include/hdf5/serial/hdf5.h"):
+        return {"CPPPATH": ["/usr/include/hdf5/serial"], "LIBS": ["hdf5_serial"], "CPPDEFINES": ["GV_HAVE_HDF5=1"]}
+    return {}

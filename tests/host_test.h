@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka wants the four above first */
+/* cmocka needs the four above first */
 #include <cmocka.h>
 
 #include <dirent.h>
@@ -17,22 +17,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/context.h"
-#include "host/files.h"
+#include "host/base/files.h"
+#include "host/device/context.h"
 
-#define assert_ok(call)                                                                                  \
-    do {                                                                                                 \
-        gravel_status assert_ok_status = (call);                                                         \
-        if (assert_ok_status != GRAVEL_OK) {                                                             \
-            fail_msg("%s: %s: %s", #call, gravel_status_name(assert_ok_status), gravel_error_message()); \
-        }                                                                                                \
+#define assert_ok(call)                                                                                                \
+    do {                                                                                                               \
+        gravel_status assert_ok_status = (call);                                                                       \
+        if (assert_ok_status != GRAVEL_OK) {                                                                           \
+            fail_msg("%s: %s: %s", #call, gravel_status_name(assert_ok_status), gravel_error_message());               \
+        }                                                                                                              \
     } while (0)
 
-#define assert_contains(text, part)                         \
-    do {                                                    \
-        if (!strstr((text), (part))) {                      \
-            fail_msg("'%s' is not in: %s", (part), (text)); \
-        }                                                   \
+#define assert_contains(text, part)                                                                                    \
+    do {                                                                                                               \
+        if (!strstr((text), (part))) {                                                                                 \
+            fail_msg("'%s' is not in: %s", (part), (text));                                                            \
+        }                                                                                                              \
     } while (0)
 
 /* What measure/copy.cl, the smallest kernel file, needs */
@@ -56,20 +56,17 @@ static inline void remove_folder(const char *path)
     struct stat about;
 
     while (dir && (next = readdir(dir)) != NULL) {
-        if (strcmp(next->d_name, ".") == 0 || strcmp(next->d_name, "..") == 0) {
+        if (strcmp(next->d_name, ".") == 0 || strcmp(next->d_name, "..") == 0)
             continue;
-        }
         char *inner = gv_path_join(path, next->d_name);
-        if (lstat(inner, &about) == 0 && S_ISDIR(about.st_mode)) {
+        if (lstat(inner, &about) == 0 && S_ISDIR(about.st_mode))
             remove_folder(inner);
-        } else {
+        else
             unlink(inner);
-        }
         free(inner);
     }
-    if (dir) {
+    if (dir)
         closedir(dir);
-    }
     rmdir(path);
 }
 
@@ -97,9 +94,8 @@ static inline int count_files(const char *folder, const char *start, char **last
             n++;
         }
     }
-    if (dir) {
+    if (dir)
         closedir(dir);
-    }
     return n;
 }
 
@@ -119,7 +115,7 @@ static inline void log_into(gravel_log_level level, const char *message, void *u
     log->warnings += level == GRAVEL_LOG_WARNING;
 }
 
-/* Without any device a test of devices has nothing to say. */
+/* Without any device a test of devices is skipped. */
 static inline int no_device(void)
 {
     gravel_device_info *list;
@@ -133,11 +129,11 @@ static inline int no_device(void)
     return 1;
 }
 
-#define SKIP_WITHOUT_DEVICE() \
-    do {                      \
-        if (no_device()) {    \
-            skip();           \
-        }                     \
+#define SKIP_WITHOUT_DEVICE()                                                                                          \
+    do {                                                                                                               \
+        if (no_device()) {                                                                                             \
+            skip();                                                                                                    \
+        }                                                                                                              \
     } while (0)
 
 #endif

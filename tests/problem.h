@@ -8,7 +8,8 @@
 #include <math.h>
 
 #include "cpu_ref/ref.h"
-#include "host/direct.h"
+#include "host/direct/direct.h"
+#include "host/direct/object.h"
 
 /* -------------------------------------------------------------------- bodies */
 
@@ -39,7 +40,7 @@ static inline bodies bodies_empty(size_t n)
     assert_non_null(b.id);
     b.m = b.block;
     b.t = b.block + room;
-    for (size_t k = 0; k < 18; ++k)
+    for (size_t k = 0; k < 18; k++)
         b.d[k / 3][k % 3] = b.block + (2 + k) * room;
     return b;
 }
@@ -48,11 +49,11 @@ static inline bodies bodies_empty(size_t n)
 static inline bodies bodies_new(size_t n, uint64_t seed)
 {
     bodies b = bodies_empty(n);
-    for (size_t i = 0; i < n; ++i) {
+    for (size_t i = 0; i < n; i++) {
         b.m[i] = (1.0 + 0.818 * random_unit(&seed)) / (double)n;
         b.t[i] = 0.1 * random_unit(&seed);
         b.id[i] = (int32_t)i;
-        for (int k = 0; k < 18; ++k)
+        for (int k = 0; k < 18; k++)
             b.d[k / 3][k % 3][i] = random_unit(&seed);
     }
     return b;
@@ -65,14 +66,21 @@ static inline void bodies_free(bodies *b)
     memset(b, 0, sizeof *b);
 }
 
-/* bodies first ... first + count - 1 as the reference takes them; times and higher derivatives have no say in
- * forces */
+/* bodies first ... first + count - 1 as the reference takes them; times and higher derivatives do not enter forces */
 static inline gv_ref_particles view_of(const bodies *b, size_t first, size_t count)
 {
-    return (gv_ref_particles){.n = count, .m = b->m + first, .id = b->id + first,
-                              .x = b->d[0][0] + first, .y = b->d[0][1] + first, .z = b->d[0][2] + first,
-                              .vx = b->d[1][0] + first, .vy = b->d[1][1] + first, .vz = b->d[1][2] + first,
-                              .ax = b->d[2][0] + first, .ay = b->d[2][1] + first, .az = b->d[2][2] + first};
+    return (gv_ref_particles){.n = count,
+                              .m = b->m + first,
+                              .id = b->id + first,
+                              .x = b->d[0][0] + first,
+                              .y = b->d[0][1] + first,
+                              .z = b->d[0][2] + first,
+                              .vx = b->d[1][0] + first,
+                              .vy = b->d[1][1] + first,
+                              .vz = b->d[1][2] + first,
+                              .ax = b->d[2][0] + first,
+                              .ay = b->d[2][1] + first,
+                              .az = b->d[2][2] + first};
 }
 
 static inline gravel_vec vec_of(const bodies *b, int k, size_t first)
@@ -82,15 +90,26 @@ static inline gravel_vec vec_of(const bodies *b, int k, size_t first)
 
 static inline gravel_sources sources_of(const bodies *b, size_t first, size_t count)
 {
-    return (gravel_sources){.count = count, .mass = b->m + first, .id = b->id + first, .pos = vec_of(b, 0, first),
-                            .vel = vec_of(b, 1, first), .acc = vec_of(b, 2, first), .jerk = vec_of(b, 3, first),
-                            .snap = vec_of(b, 4, first), .crackle = vec_of(b, 5, first), .time = b->t + first};
+    return (gravel_sources){.count = count,
+                            .mass = b->m + first,
+                            .id = b->id + first,
+                            .pos = vec_of(b, 0, first),
+                            .vel = vec_of(b, 1, first),
+                            .acc = vec_of(b, 2, first),
+                            .jerk = vec_of(b, 3, first),
+                            .snap = vec_of(b, 4, first),
+                            .crackle = vec_of(b, 5, first),
+                            .time = b->t + first};
 }
 
 static inline gravel_sinks sinks_of(const bodies *b, size_t first, size_t count, const double *radius)
 {
-    return (gravel_sinks){.count = count, .id = b->id + first, .pos = vec_of(b, 0, first), .vel = vec_of(b, 1, first),
-                          .acc = vec_of(b, 2, first), .radius = radius};
+    return (gravel_sinks){.count = count,
+                          .id = b->id + first,
+                          .pos = vec_of(b, 0, first),
+                          .vel = vec_of(b, 1, first),
+                          .acc = vec_of(b, 2, first),
+                          .radius = radius};
 }
 
 /* ------------------------------------------------------------------- results */
@@ -122,14 +141,14 @@ static inline results results_new(size_t n, size_t capacity)
     r.list = malloc(lists * sizeof *r.list);
     r.list_id = malloc(lists * sizeof *r.list_id);
     assert_true(r.block && r.nearest_id && r.nearest && r.count && r.list && r.list_id);
-    for (size_t k = 0; k < 11 * room; ++k)
+    for (size_t k = 0; k < 11 * room; k++)
         r.block[k] = NAN;
     memset(r.nearest_id, 0x77, room * sizeof *r.nearest_id);
     memset(r.nearest, 0x77, room * sizeof *r.nearest);
     memset(r.count, 0x77, room * sizeof *r.count);
     memset(r.list, 0x77, lists * sizeof *r.list);
     memset(r.list_id, 0x77, lists * sizeof *r.list_id);
-    for (int c = 0; c < R_COMPONENTS; ++c)
+    for (int c = 0; c < R_COMPONENTS; c++)
         r.v[c] = r.block + (size_t)c * room;
     r.distance = r.block + R_COMPONENTS * room;
     r.overflow = 0x7777;
@@ -147,14 +166,32 @@ static inline void results_free(results *r)
     memset(r, 0, sizeof *r);
 }
 
-static inline gravel_forces forces_into(const results *r)
+/* What the calls of `d` compute. */
+static inline gravel_forces forces_into(const gravel_direct *d, const results *r)
 {
     gravel_forces f = {.acc = GRAVEL_VEC_OUT_SOA(r->v[R_AX], r->v[R_AY], r->v[R_AZ]),
                        .jerk = GRAVEL_VEC_OUT_SOA(r->v[R_JX], r->v[R_JY], r->v[R_JZ]),
                        .snap = GRAVEL_VEC_OUT_SOA(r->v[R_SX], r->v[R_SY], r->v[R_SZ]),
-                       .pot = r->v[R_POT], .nearest_id = r->nearest_id, .nearest_address = r->nearest,
-                       .nearest_distance = r->distance, .neighbour_count = r->count, .neighbour_id = r->list_id,
+                       .pot = r->v[R_POT],
+                       .nearest_id = r->nearest_id,
+                       .nearest_address = r->nearest,
+                       .nearest_distance = r->distance,
+                       .neighbour_count = r->count,
+                       .neighbour_id = r->list_id,
                        .neighbour_address = r->list};
+    if (d->options.order < 4)
+        f.jerk = (gravel_vec_out){NULL, NULL, NULL, 0};
+    if (d->options.order < 6)
+        f.snap = (gravel_vec_out){NULL, NULL, NULL, 0};
+    if (!d->options.nearest) {
+        f.nearest_id = NULL;
+        f.nearest_address = NULL;
+        f.nearest_distance = NULL;
+    }
+    if (d->options.neighbour_capacity == 0) {
+        f.neighbour_count = f.neighbour_address = NULL;
+        f.neighbour_id = NULL;
+    }
     return f;
 }
 
@@ -193,7 +230,7 @@ static inline void direct_write(gravel_direct *d, const bodies *b, size_t first,
 static inline results direct_run(gravel_direct *d, const gravel_sinks *sinks, double eps, size_t capacity)
 {
     results r = results_new(sinks->count, capacity);
-    const gravel_forces f = forces_into(&r);
+    const gravel_forces f = forces_into(d, &r);
     assert_ok(gravel_direct_submit(d, sinks, eps));
     assert_ok(gravel_direct_collect(d, &f, &r.overflow));
     return r;
@@ -204,10 +241,20 @@ static inline results reference_run(int order, const gv_ref_particles *sinks, co
                                     double eps, const double *radius, size_t capacity)
 {
     results r = results_new(sinks->n, capacity);
-    const gv_ref_forces out = {.ax = r.v[R_AX], .ay = r.v[R_AY], .az = r.v[R_AZ], .pot = r.v[R_POT], .jx = r.v[R_JX],
-                               .jy = r.v[R_JY], .jz = r.v[R_JZ], .sx = r.v[R_SX], .sy = r.v[R_SY], .sz = r.v[R_SZ],
-                               .nearest_id = r.nearest_id, .nearest_address = r.nearest,
-                               .nearest_distance = r.distance, .neighbour_count = radius ? r.count : NULL,
+    const gv_ref_forces out = {.ax = r.v[R_AX],
+                               .ay = r.v[R_AY],
+                               .az = r.v[R_AZ],
+                               .pot = r.v[R_POT],
+                               .jx = r.v[R_JX],
+                               .jy = r.v[R_JY],
+                               .jz = r.v[R_JZ],
+                               .sx = r.v[R_SX],
+                               .sy = r.v[R_SY],
+                               .sz = r.v[R_SZ],
+                               .nearest_id = r.nearest_id,
+                               .nearest_address = r.nearest,
+                               .nearest_distance = r.distance,
+                               .neighbour_count = radius ? r.count : NULL,
                                .neighbour_address = radius ? r.list : NULL};
     assert_int_equal(gv_ref_direct(GV_REF_LONG_DOUBLE, order, sinks, sources, eps, radius, capacity, &out), 0);
     return r;
@@ -229,7 +276,7 @@ static inline double length3(const double *x, const double *y, const double *z, 
 static inline double distance3(const double *const a[3], size_t i, const double *const b[3], size_t j)
 {
     double sum = 0;
-    for (int c = 0; c < 3; ++c)
+    for (int c = 0; c < 3; c++)
         sum += (b[c][j] - a[c][i]) * (b[c][j] - a[c][i]);
     return sqrt(sum);
 }
@@ -256,7 +303,7 @@ static inline void error_bounds(gravel_precision p, const gv_ref_particles *a, s
     const double *const aa[3] = {a->ax, a->ay, a->az}, *const ba[3] = {b->ax, b->ay, b->az};
     const double ux = p == GRAVEL_SP ? u : p == GRAVEL_DS ? u * u : 0, uv = p == GRAVEL_DP ? 0 : u;
     memset(bound, 0, 4 * sizeof *bound);
-    for (size_t j = 0; j < b->n; ++j) {
+    for (size_t j = 0; j < b->n; j++) {
         const double d = distance3(ax, i, bx, j), s = sqrt(d * d + eps * eps), m = fabs(b->m[j]);
         if (a->id[i] == b->id[j] && a->id[i] != -1)
             continue;
@@ -285,17 +332,17 @@ static inline void assert_forces(const results *got, const results *want, int or
                                  const char *what)
 {
     static const char *const name[R_COMPONENTS] = {"ax", "ay", "az", "pot", "jx", "jy", "jz", "sx", "sy", "sz"};
-    for (size_t i = 0; i < sinks->n; ++i) {
+    for (size_t i = 0; i < sinks->n; i++) {
         double bound[4];
         error_bounds(p, sinks, i, sources, eps, bound);
-        for (int c = 0; c < components_of(order); ++c) {
+        for (int c = 0; c < components_of(order); c++) {
             const double error = fabs(got->v[c][i] - want->v[c][i]), allowed = bound[quantity_of(c)];
             if (!(error <= allowed))
                 fail_msg(
                     "%s: sink %zu of %zu x %zu sources: %s is %.17g, the reference %.17g: error %.3g, at most %.3g",
                     what, i, sinks->n, sources->n, name[c], got->v[c][i], want->v[c][i], error, allowed);
         }
-        for (int c = components_of(order); c < R_COMPONENTS; ++c)
+        for (int c = components_of(order); c < R_COMPONENTS; c++)
             if (!isnan(got->v[c][i]))
                 fail_msg("%s: sink %zu: %s was written by order %d", what, i, name[c], order);
     }
@@ -304,7 +351,7 @@ static inline void assert_forces(const results *got, const results *want, int or
 static inline void assert_same_bits(const results *a, const results *b, int order)
 {
     assert_int_equal(a->n, b->n);
-    for (int c = 0; c < components_of(order); ++c)
+    for (int c = 0; c < components_of(order); c++)
         assert_memory_equal(a->v[c], b->v[c], a->n * sizeof(double));
 }
 
@@ -322,13 +369,13 @@ static inline copy copy_of(gravel_direct *d, size_t first, size_t n)
     c.block = malloc(10 * n * sizeof(double));
     c.id = malloc(n * sizeof *c.id);
     assert_true(c.block && c.id);
-    for (size_t k = 0; k < 10 * n; ++k)
+    for (size_t k = 0; k < 10 * n; k++)
         c.block[k] = NAN;
     c.m = c.block + 9 * n;
-    for (size_t k = 0; k < 9; ++k)
+    for (size_t k = 0; k < 9; k++)
         c.d[k / 3][k % 3] = c.block + k * n;
     gravel_vec_out out[3];
-    for (int k = 0; k < 3; ++k)
+    for (int k = 0; k < 3; k++)
         out[k] = GRAVEL_VEC_OUT_SOA(c.d[k][0], c.d[k][1], c.d[k][2]);
     assert_ok(gravel_direct_read_sources(d, first, n, c.m, c.id, out[0], out[1], out[2]));
     return c;
@@ -340,17 +387,17 @@ static inline void copy_free(copy *c)
     free(c->id);
 }
 
-/* Stored values differ from those written by their rounding: pairs of floats to 2^-48, floats to 2^-24 (masses by two
+/* Stored values differ from those written by their rounding: two-floats to 2^-48, floats to 2^-24 (masses by two
  * more, from their unit). */
 static inline void assert_stored(const copy *c, const bodies *b, size_t first, size_t n, int order, gravel_precision p)
 {
     const double u = unit_of(p), ux = p == GRAVEL_DS ? u * u : p == GRAVEL_DP ? 0 : u, uv = p == GRAVEL_DP ? 0 : u;
-    for (size_t i = 0; i < n; ++i) {
+    for (size_t i = 0; i < n; i++) {
         const size_t at = first + i;
         if (!(fabs(c->m[i] - b->m[at]) <= 3 * u * fabs(b->m[at])) || c->id[i] != b->id[at])
             fail_msg("source %zu: mass %.17g (%.17g), id %d (%d)", at, c->m[i], b->m[at], c->id[i], b->id[at]);
-        for (int k = 0; k < 3; ++k)
-            for (int a = 0; a < 3; ++a) {
+        for (int k = 0; k < 3; k++)
+            for (int a = 0; a < 3; a++) {
                 const double got = c->d[k][a][i], want = b->d[k][a][at], allowed = (k == 0 ? ux : uv) * fabs(want);
                 if (k < order / 2 ? !(fabs(got - want) <= allowed) : !isnan(got))
                     fail_msg("source %zu: derivative %d: %.17g, written %.17g", at, k, got, want);
@@ -358,17 +405,17 @@ static inline void assert_stored(const copy *c, const bodies *b, size_t first, s
     }
 }
 
-/* Entries of an address list, the later wins; `entry` holds the values as they are scattered, `b` what must result.
- * */
+/* Entries of an address list, the later wins; `entry` holds the values as they are scattered, `b` what must
+ * result. */
 static inline void scatter(gravel_direct *d, bodies *b, const bodies *entry, const uint32_t *address, size_t n)
 {
     const gravel_sources s = sources_of(entry, 0, n);
     assert_ok(gravel_direct_scatter_sources(d, address, &s));
-    for (size_t k = 0; k < n; ++k) {
+    for (size_t k = 0; k < n; k++) {
         b->m[address[k]] = entry->m[k];
         b->t[address[k]] = entry->t[k];
         b->id[address[k]] = entry->id[k];
-        for (int c = 0; c < 18; ++c)
+        for (int c = 0; c < 18; c++)
             b->d[c / 3][c % 3][address[k]] = entry->d[c / 3][c % 3][k];
     }
 }
@@ -397,7 +444,7 @@ static inline int is_itself(const gv_ref_particles *a, size_t i, const gv_ref_pa
 static inline void assert_nearest(const results *got, const results *want, gravel_precision p,
                                   const gv_ref_particles *sinks, const gv_ref_particles *sources, const char *what)
 {
-    for (size_t i = 0; i < sinks->n; ++i) {
+    for (size_t i = 0; i < sinks->n; i++) {
         const uint32_t at = got->nearest[i];
         if (want->nearest[i] == GRAVEL_NONE) {
             if (at != GRAVEL_NONE || got->nearest_id[i] != -1 || !isinf(got->distance[i]))
@@ -418,12 +465,12 @@ static inline void assert_lists(const results *got, gravel_precision p, const gv
                                 const gv_ref_particles *sources, const double *radius, const char *what)
 {
     size_t over = 0;
-    for (size_t i = 0; i < sinks->n; ++i) {
+    for (size_t i = 0; i < sinks->n; i++) {
         const uint32_t *list = got->list + i * got->capacity;
         const size_t count = got->count[i], listed = count < got->capacity ? count : got->capacity;
         size_t at = 0, sure = 0, possible = 0;
         over += count > got->capacity;
-        for (size_t j = 0; j < sources->n; ++j) {
+        for (size_t j = 0; j < sources->n; j++) {
             const double d = pair_distance(sinks, i, sources, j), slack = distance_slack(p, sinks, i, sources, j, d);
             const int self = is_itself(sinks, i, sources, j);
             const int in = at < listed && list[at] == j;
@@ -477,13 +524,13 @@ static inline int context_close(void **state)
 
 #define CONTEXT_WITH_DP_OR_SKIP(name)                                                                                  \
     CONTEXT_OR_SKIP(name)                                                                                              \
-    if (!gravel_context_device(name, 0)->has_fp64) {                                                                   \
+    if (!gravel_context_get_device(name, 0)->has_fp64) {                                                               \
         skip();                                                                                                        \
     }
 
 static inline int has_precision(const gravel_context *context, gravel_precision p)
 {
-    return p != GRAVEL_DP || gravel_context_device(context, 0)->has_fp64;
+    return p != GRAVEL_DP || gravel_context_get_device(context, 0)->has_fp64;
 }
 
 #endif

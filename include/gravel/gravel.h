@@ -4,11 +4,15 @@
  *  - Every function that can fail returns a gravel_status (0 = GRAVEL_OK).  The sentence that says why, with the
  *    compiler's log, the sizes or the device where they matter, is gravel_error_message() of the calling thread.
  *  - The library never prints and never ends the process.
- *  - Objects are opaque, made by *_create and released by *_release (NULL is allowed there).
+ *  - Objects are opaque, made by *_create and released by *_release (NULL is allowed there).  All that was made from a
+ *    context is released before it.  An object may be released while calls that use it are under way; others that were
+ *    given it (a tree its sources, an integrator its bodies) are not used after that, only released.
+ *  - After a refused call (ERR_ARGUMENT, ERR_INPUT, ERR_STATE) its object is ready for the next one.
  *  - Option structs are initialised with their *_INIT macro, so that new members get their defaults.
  *  - Vectors are structure-of-arrays views with a stride: three pointers, `stride` doubles apart from one particle to
  *    the next.  stride 1 is x[], y[], z[]; an array x[n][3] is GRAVEL_VEC_AOS(x) with stride 3.
- *  - One context serves one thread at a time; two contexts in two threads do not meet.
+ *  - A context may be used from several threads.  An object made from it (bodies, direct, tree, ticket) serves one
+ *    thread at a time.
  *
  * Units are the caller's: G = 1.  acc = sum m dr / s^3, pot = -sum m / s, s^2 = dr^2 + eps^2, dr = x_j - x_i.
  *
@@ -34,10 +38,17 @@ extern "C" {
 #define GRAVEL_API
 #endif
 
+/* a value of a struct, in C and in C++ */
+#ifdef __cplusplus
+#define GRAVEL_VALUE(type) type
+#else
+#define GRAVEL_VALUE(type) (type)
+#endif
+
 #define GRAVEL_VERSION_MAJOR 0
-#define GRAVEL_VERSION_MINOR 1
+#define GRAVEL_VERSION_MINOR 2
 #define GRAVEL_VERSION_PATCH 0
-#define GRAVEL_VERSION "0.1.0"
+#define GRAVEL_VERSION "0.2.0"
 
 /* ---------------------------------------------------------------- status */
 
@@ -49,7 +60,7 @@ extern "C" {
     X(3, ERR_MEMORY, "the host is out of memory")                                                                      \
     X(4, ERR_DEVICE_MEMORY, "the device has not enough memory")                                                        \
     X(5, ERR_NO_PLATFORM, "there is no OpenCL platform on this machine")                                               \
-    X(6, ERR_NO_DEVICE, "no OpenCL device fits what was asked for")                                                    \
+    X(6, ERR_NO_DEVICE, "no OpenCL device fits the selection")                                                         \
     X(7, ERR_UNSUPPORTED, "the device cannot do this")                                                                 \
     X(8, ERR_BUILD, "a kernel does not compile on this device")                                                        \
     X(9, ERR_LAUNCH, "a kernel cannot run on this device with this configuration")                                     \
@@ -91,12 +102,12 @@ typedef struct gravel_device_info {
     char driver[GRAVEL_NAME_SIZE];
     char opencl[GRAVEL_NAME_SIZE]; /* "OpenCL 3.0 ..." */
     int compute_units;
-    int max_group;           /* largest work-group */
-    int clock_mhz;           /* as the driver says; 0 = unknown */
-    int has_fp64;            /* 1 if double works in kernels */
+    int max_group; /* largest work-group */
+    int clock_mhz; /* as reported by the driver; 0 = unknown */
+    int has_fp64;  /* 1 if double works in kernels */
     int has_subgroups;
-    int host_memory;         /* 1 if the device shares the host's memory */
-    int simd_width_float;    /* lanes one work-item drives: 16 on an AVX-512 CPU, 1 on GPUs */
+    int host_memory;      /* 1 if the device shares the host's memory */
+    int simd_width_float; /* lanes one work-item drives: 16 on an AVX-512 CPU, 1 on GPUs */
     int simd_width_double;
     uint64_t global_memory;  /* bytes */
     uint64_t max_allocation; /* bytes */
@@ -116,6 +127,7 @@ typedef void (*gravel_log_fn)(gravel_log_level level, const char *message, void 
 typedef struct gravel_context gravel_context;
 
 typedef struct gravel_context_options {
+    uint32_t size; /* of this struct, as in all option structs: set by the INIT macro or the init function */
     /* Which device or devices: an index ("1"), part of a name ("H200"), a type ("gpu", "cpu"), or several of these
      * joined by commas (devices of one platform).  "cpu:4" is a sub-device of 4 compute units.  NULL: the environment
      * variable GRAVEL_DEVICE, else the best device (GPU before accelerator before CPU). */
@@ -127,19 +139,27 @@ typedef struct gravel_context_options {
     gravel_log_fn log;       /* NULL: nothing is logged */
     void *log_user;
 } gravel_context_options;
-#define GRAVEL_CONTEXT_OPTIONS_INIT {NULL, NULL, NULL, NULL, 0, NULL, NULL}
+#define GRAVEL_CONTEXT_OPTIONS_INIT                                                                                    \
+    {                                                                                                                  \
+        sizeof(gravel_context_options), NULL, NULL, NULL, NULL, 0, NULL, NULL                                          \
+    }
 
+GRAVEL_API void gravel_context_options_init(gravel_context_options *options);
 GRAVEL_API gravel_status gravel_context_create(gravel_context **context, const gravel_context_options *options);
 GRAVEL_API void gravel_context_release(gravel_context *context);
-GRAVEL_API int gravel_context_device_count(const gravel_context *context);
-GRAVEL_API const gravel_device_info *gravel_context_device(const gravel_context *context, int device);
+GRAVEL_API int gravel_context_get_device_count(const gravel_context *context);
+GRAVEL_API const gravel_device_info *gravel_context_get_device(const gravel_context *context, int device);
+
+/* Whether work from now on is timed on the device; off at first, since it makes short calls slower (by some 15 us on
+ * GPUs).  Waits for what is under way. */
+GRAVEL_API gravel_status gravel_context_set_timing(gravel_context *context, int device, int on);
 
 /* What a device was measured to do; rates are per second over the whole device. */
 typedef struct gravel_device_facts {
-    double fma_sp, fma_dp;     /* lane FMA instructions (two flops each); dp 0 without fp64 */
-    double rsqrt_sp;           /* fast reciprocal square roots */
-    double copy_bytes;         /* bytes read + written */
-    double launch_s;           /* one empty kernel, enqueue to finished */
+    double fma_sp, fma_dp; /* lane FMA instructions (two flops each); dp 0 without fp64 */
+    double rsqrt_sp;       /* fast reciprocal square roots */
+    double copy_bytes;     /* bytes read + written */
+    double launch_s;       /* one empty kernel, enqueue to finished */
 } gravel_device_facts;
 
 /* Measures in about a second.  With `stored` != 0 an earlier result of this device and driver in the cache directory is
@@ -153,26 +173,26 @@ typedef struct gravel_vec {
     const double *x, *y, *z;
     size_t stride; /* doubles from one particle to the next; 0 counts as 1 */
 } gravel_vec;
-#define GRAVEL_VEC_SOA(px, py, pz) ((gravel_vec){(px), (py), (pz), 1})
-#define GRAVEL_VEC_AOS(p) ((gravel_vec){&(p)[0][0], &(p)[0][1], &(p)[0][2], 3})
+#define GRAVEL_VEC_SOA(px, py, pz) (GRAVEL_VALUE(gravel_vec){(px), (py), (pz), 1})
+#define GRAVEL_VEC_AOS(p) (GRAVEL_VALUE(gravel_vec){&(p)[0][0], &(p)[0][1], &(p)[0][2], 3})
 
 typedef struct gravel_vec_out {
     double *x, *y, *z;
     size_t stride;
 } gravel_vec_out;
-#define GRAVEL_VEC_OUT_SOA(px, py, pz) ((gravel_vec_out){(px), (py), (pz), 1})
-#define GRAVEL_VEC_OUT_AOS(p) ((gravel_vec_out){&(p)[0][0], &(p)[0][1], &(p)[0][2], 3})
+#define GRAVEL_VEC_OUT_SOA(px, py, pz) (GRAVEL_VALUE(gravel_vec_out){(px), (py), (pz), 1})
+#define GRAVEL_VEC_OUT_AOS(p) (GRAVEL_VALUE(gravel_vec_out){&(p)[0][0], &(p)[0][1], &(p)[0][2], 3})
 
-/* Particles that pull.  Members that are NULL count as zero; `id` NULL gives every source its address as id. */
+/* Sources.  Members that are NULL count as zero; `id` NULL gives every source its address as id. */
 typedef struct gravel_sources {
     size_t count;
     const double *mass;
     const int32_t *id;
     gravel_vec pos, vel, acc, jerk, snap, crackle; /* full derivatives: no 1/2, 1/6 */
-    const double *time;                            /* of these values; used by prediction */
+    const double *time;                            /* of these values, for the prediction */
 } gravel_sources;
 
-/* Particles that feel.  `id` NULL: matches no source, nothing is excluded.  id -1 matches nothing either. */
+/* Sinks.  `id` NULL: matches no source, nothing is excluded.  id -1 matches nothing either. */
 typedef struct gravel_sinks {
     size_t count;
     const int32_t *id;
@@ -193,6 +213,19 @@ typedef struct gravel_forces {
 } gravel_forces;
 #define GRAVEL_NONE UINT32_MAX
 
+/* --------------------------------------------------------------- tickets */
+
+/* A call that was submitted.  Calls are worked on in the order they were submitted; tickets are waited for, collected
+ * and released in any order, from the thread that uses the object they came from. */
+typedef struct gravel_ticket gravel_ticket;
+GRAVEL_API gravel_status gravel_ticket_get_ready(gravel_ticket *ticket, int *ready); /* does not wait */
+GRAVEL_API gravel_status gravel_ticket_wait(gravel_ticket *ticket);
+/* Waits and writes the results; what was not computed by the call is ERR_ARGUMENT and nothing is written.  `overflow`
+ * (may be NULL) counts sinks with more neighbours than the capacity. */
+GRAVEL_API gravel_status gravel_ticket_collect(gravel_ticket *ticket, const gravel_forces *forces, size_t *overflow);
+/* Results that were not collected are dropped; where they go to the host, this waits for them.  NULL is allowed. */
+GRAVEL_API void gravel_ticket_release(gravel_ticket *ticket);
+
 /* ------------------------------------------------------ direct summation */
 
 typedef enum gravel_precision { GRAVEL_SP, GRAVEL_DS, GRAVEL_DP } gravel_precision;
@@ -201,8 +234,9 @@ GRAVEL_API const char *gravel_precision_name(gravel_precision precision); /* "sp
 typedef struct gravel_direct gravel_direct;
 
 typedef struct gravel_direct_options {
+    uint32_t size;
     int order;                  /* 2: acc, pot; 4: + jerk; 6: + snap */
-    gravel_precision precision; /* sp: float; ds: positions and sums as float pairs; dp: double */
+    gravel_precision precision; /* sp: float; ds: positions and sums as two-floats; dp: double */
     int nearest;                /* 1: find the nearest neighbour of each sink */
     int neighbour_capacity;     /* > 0: neighbour lists of at most this many entries */
     int prediction;             /* 1: sources carry time and derivatives and are predicted by gravel_direct_set_time */
@@ -210,17 +244,21 @@ typedef struct gravel_direct_options {
     /* Tunables as "name=value name=value"; those not named come from the profile or the built-in default. NULL: none */
     const char *configuration;
 } gravel_direct_options;
-#define GRAVEL_DIRECT_OPTIONS_INIT {2, GRAVEL_SP, 0, 0, 0, 0, NULL}
+#define GRAVEL_DIRECT_OPTIONS_INIT                                                                                     \
+    {                                                                                                                  \
+        sizeof(gravel_direct_options), 2, GRAVEL_SP, 0, 0, 0, 0, NULL                                                  \
+    }
 
+GRAVEL_API void gravel_direct_options_init(gravel_direct_options *options);
 GRAVEL_API gravel_status gravel_direct_create(gravel_direct **direct, gravel_context *context,
                                               const gravel_direct_options *options);
 GRAVEL_API void gravel_direct_release(gravel_direct *direct);
 
-/* Sources live on the device until they are replaced.  `write` fills addresses first ... first+count-1; `scatter`
+/* Sources stay on the device until they are replaced.  `write` fills addresses first ... first+count-1; `scatter`
  * fills the given addresses in any order (of two entries with one address the later wins).  Both return as soon as
- * the data is copied; a pair already submitted does not see it.  NaN and infinity are refused (ERR_INPUT, which
- * particle); of a refused call nothing has changed except, above 65536 entries, what came in earlier blocks of as
- * many. Below the highest address written, what was never written is a massless source at the origin with id -1. */
+ * the data is copied; a call already submitted does not see it.  NaN and infinity are ERR_INPUT (which particle); such
+ * a call changes nothing except that above 65536 entries earlier blocks of 65536 are stored.  An address below the
+ * highest one written that was itself never written is a massless source at the origin with id -1. */
 GRAVEL_API gravel_status gravel_direct_write_sources(gravel_direct *direct, size_t first,
                                                      const gravel_sources *sources);
 GRAVEL_API gravel_status gravel_direct_scatter_sources(gravel_direct *direct, const uint32_t *address,
@@ -234,30 +272,33 @@ GRAVEL_API gravel_status gravel_direct_read_sources(gravel_direct *direct, size_
                                                     int32_t *id, gravel_vec_out pos, gravel_vec_out vel,
                                                     gravel_vec_out acc);
 
-/* Starts the forces on the sinks and returns; the sinks are copied.  A pair that was not collected is dropped. */
+/* Starts the forces on the sinks and returns; the sinks are copied.  A call that was not collected is dropped.  For
+ * views of bodies, and several calls in flight: direct.h. */
 GRAVEL_API gravel_status gravel_direct_submit(gravel_direct *direct, const gravel_sinks *sinks, double eps);
-/* Waits and writes the results.  `overflow` (may be NULL) counts sinks with more neighbours than the capacity. */
+/* Waits and writes the results; what the options do not compute is ERR_ARGUMENT and nothing is written.
+ * `overflow` (may be NULL) counts sinks with more neighbours than the capacity. */
 GRAVEL_API gravel_status gravel_direct_collect(gravel_direct *direct, const gravel_forces *forces, size_t *overflow);
-/* Whether pairs submitted from now on are timed on the device; off at first, since it makes short calls slower (by
- * some 15 us on GPUs). */
+/* Whether calls from now on are timed on the device (gravel_context_set_timing); off at first, since it makes short
+ * calls slower (by some 15 us on GPUs). */
 GRAVEL_API gravel_status gravel_direct_set_timing(gravel_direct *direct, int on);
-/* Device time of the last collected pair, which must have been timed: prediction, force and reduction kernels. */
-GRAVEL_API gravel_status gravel_direct_kernel_time(gravel_direct *direct, double *seconds);
+/* Device time of the last call collected, which must have been timed: prediction, force and reduction kernels. */
+GRAVEL_API gravel_status gravel_direct_get_kernel_time(gravel_direct *direct, double *seconds);
 
 typedef enum gravel_origin {
-    GRAVEL_ORIGIN_CALLER,        /* named in the options */
-    GRAVEL_ORIGIN_USER,          /* the user's profile of this device */
-    GRAVEL_ORIGIN_SHIPPED,       /* a shipped profile of this device */
-    GRAVEL_ORIGIN_FAMILY,        /* of a device of the same family, nearest in compute units */
+    GRAVEL_ORIGIN_CALLER,  /* named in the options */
+    GRAVEL_ORIGIN_USER,    /* the user's profile of this device */
+    GRAVEL_ORIGIN_SHIPPED, /* a shipped profile of this device */
+    GRAVEL_ORIGIN_FAMILY,  /* of a device of the same family, nearest in compute units */
     GRAVEL_ORIGIN_VENDOR_TYPE,
     GRAVEL_ORIGIN_TYPE,
     GRAVEL_ORIGIN_BUILT_IN
 } gravel_origin;
 GRAVEL_API const char *gravel_origin_name(gravel_origin origin);
 
-/* The configuration that a submit of this many sinks would use ("threads=128 ..."), and where it is from. */
-GRAVEL_API gravel_status gravel_direct_configuration(gravel_direct *direct, size_t sinks, char *text, size_t size,
-                                                     gravel_origin *origin);
+/* The configuration that a call of the options with this many sinks would use ("threads=128 ..."), and where it is
+ * from; for as many sources as are written, or as the last call had. */
+GRAVEL_API gravel_status gravel_direct_get_configuration(gravel_direct *direct, size_t sinks, char *text, size_t size,
+                                                         gravel_origin *origin);
 
 #ifdef __cplusplus
 }

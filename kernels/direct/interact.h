@@ -13,14 +13,30 @@
  * The nearest neighbour and the neighbour list add two (unsoftened distance, one comparison) where nothing is found.
  *
  * GV_ORDER     2, 4 or 6
- * GV_SOFTENED  1: eps^2 is large enough that s^2 never vanishes.  0: eps is zero; pairs at s^2 <= GV_TOO_CLOSE count as
- *              one place and contribute nothing.
+ * GV_SOFTEN    whose softening counts (direct/layout.h): eps^2 is one number, of the sink, of the source, or of both
+ * GV_SOFTENED  1: there is softening.  0: eps is zero.
+ * Where it is zero, or may be for some pair, pairs at s^2 <= GV_TOO_CLOSE count as one place and contribute nothing.
  */
 #if GV_ORDER != 2 && GV_ORDER != 4 && GV_ORDER != 6
 #error "GV_ORDER must be 2 (acc, pot), 4 (and jerk) or 6 (and snap)"
 #endif
 #ifndef GV_SOFTENED
 #error "GV_SOFTENED must be 1 (eps > 0) or 0 (eps = 0)"
+#endif
+
+#define GV_MAY_VANISH (!GV_SOFTENED || GV_SOFTEN != GV_SOFTEN_EPS) /* s^2 of two bodies at one place */
+
+/* eps^2 of a pair; `eps2` is that of the call */
+#if GV_SOFTEN == GV_SOFTEN_SINKS
+#define GV_EPS2(i, j, eps2) ((i).eps2)
+#elif GV_SOFTEN == GV_SOFTEN_SOURCES
+#define GV_EPS2(i, j, eps2) ((gv_real)((j).eps2))
+#elif GV_SOFTEN == GV_SOFTEN_SUM
+#define GV_EPS2(i, j, eps2) ((i).eps2 + (j).eps2)
+#elif GV_SOFTEN == GV_SOFTEN_MAX
+#define GV_EPS2(i, j, eps2) (fmax((i).eps2, (gv_real)((j).eps2)))
+#else
+#define GV_EPS2(i, j, eps2) ((gv_real)(eps2))
 #endif
 
 /* 1/s^3 must stay finite: (3e12)^3 < 3.4e38 in sp and ds, (1e100)^3 in dp */
@@ -32,7 +48,7 @@
 
 /* components of a result, in the order of the planes of results */
 enum { GV_AX, GV_AY, GV_AZ, GV_POT, GV_JX, GV_JY, GV_JZ, GV_SX, GV_SY, GV_SZ };
-#define GV_COMPONENTS (GV_ORDER == 2 ? 4 : GV_ORDER == 4 ? 7 : 10)
+#define GV_COMPONENTS GV_DIRECT_COMPONENTS(GV_ORDER)
 
 typedef struct gv_sink {
     gv_real x, y, z;
@@ -45,7 +61,39 @@ typedef struct gv_sink {
 #if GV_ORDER >= 6
     gv_real ax, ay, az;
 #endif
+#if GV_SOFTEN_OF_SINKS(GV_SOFTEN)
+    gv_real eps2;
+#endif
 } gv_sink;
+
+/* From the planes of the sinks (direct/layout.h); p: the entry in the first plane. */
+static inline gv_sink gv_load_sink(global const gv_scalar *p, uint stride)
+{
+    gv_sink sink;
+    sink.x = gv_load(p);
+    sink.y = gv_load(p + stride);
+    sink.z = gv_load(p + 2 * stride);
+#if GV_PRECISION == GV_DS
+    sink.lx = gv_load(p + 3 * stride);
+    sink.ly = gv_load(p + 4 * stride);
+    sink.lz = gv_load(p + 5 * stride);
+#endif
+#if GV_ORDER >= 4
+    global const gv_scalar *v = p + GV_SINK_VELOCITY(GV_PRECISION == GV_DS) * stride;
+    sink.vx = gv_load(v);
+    sink.vy = gv_load(v + stride);
+    sink.vz = gv_load(v + 2 * stride);
+#endif
+#if GV_ORDER >= 6
+    sink.ax = gv_load(v + 3 * stride);
+    sink.ay = gv_load(v + 4 * stride);
+    sink.az = gv_load(v + 5 * stride);
+#endif
+#if GV_SOFTEN_OF_SINKS(GV_SOFTEN)
+    sink.eps2 = gv_load(p + GV_SINK_SOFTENING(GV_ORDER, GV_PRECISION == GV_DS, GV_LISTS) * stride);
+#endif
+    return sink;
+}
 
 typedef struct gv_source {
     gv_scalar4 pos; /* w: mass */
@@ -57,6 +105,9 @@ typedef struct gv_source {
 #endif
 #if GV_ORDER >= 6
     gv_scalar4 acc;
+#endif
+#if GV_SOFTEN_OF_SOURCES(GV_SOFTEN)
+    gv_scalar eps2;
 #endif
 } gv_source;
 
@@ -78,7 +129,7 @@ static inline gv_separation gv_separate(const gv_sink i, const gv_source j, gv_s
     d.z += j.lo.z - i.lz;
 #endif
 #if GV_SOFTENED && !GV_SEARCH
-    d.r2 = gv_fma(d.x, d.x, (gv_real)(eps2));
+    d.r2 = gv_fma(d.x, d.x, GV_EPS2(i, j, eps2));
 #else
     d.r2 = d.x * d.x;
 #endif
@@ -91,14 +142,14 @@ static inline void gv_interact(gv_real *sum, const gv_sink i, const gv_source j,
                                gv_scalar eps2)
 {
 #if GV_SOFTENED && GV_SEARCH
-    gv_real s2 = d.r2 + eps2;
+    gv_real s2 = d.r2 + GV_EPS2(i, j, eps2);
 #else
     gv_real s2 = d.r2;
 #endif
-#if GV_SOFTENED
-    gv_real rinv = gv_rsqrt(s2);
-#else
+#if GV_MAY_VANISH
     gv_real rinv = gv_select(s2 > GV_TOO_CLOSE, gv_rsqrt(s2), (gv_real)(0));
+#else
+    gv_real rinv = gv_rsqrt(s2);
 #endif
     gv_real rinv2 = rinv * rinv;
     gv_real mrinv = mass * rinv;

@@ -9,16 +9,16 @@
 #endif
 #define GV_TILE (GV_THREADS * GV_ITEMS)
 
-/* `at` (may be NULL): element k looks at flag[at[k]] */
-static inline uint gv_flagged(__global const uchar *flag, __global const uint *at, uint k, uint n)
+/* `at` (may be NULL): element k has the flag flag[at[k]] */
+static inline uint gv_flagged(global const uchar *flag, global const uint *at, uint k, uint n)
 {
     return k < n && flag[at ? at[k] : k] ? 1u : 0u;
 }
 
-__kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
-void gv_compact_count(__global const uchar *flag, __global const uint *at, uint n, __global uint *count)
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_compact_count(global const uchar *flag, global const uint *at, uint n, global uint *count)
 {
-    __local uint scratch[GV_SCAN_WORDS];
+    local uint scratch[GV_SCAN_WORDS];
     uint first = get_group_id(0) * GV_TILE + get_local_id(0) * GV_ITEMS, sum = 0, all;
     for (uint k = 0; k < GV_ITEMS; k++)
         sum += gv_flagged(flag, at, first + k, n);
@@ -27,11 +27,10 @@ void gv_compact_count(__global const uchar *flag, __global const uint *at, uint 
         count[get_group_id(0)] = all;
 }
 
-__kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
-void gv_compact_write(__global const uchar *flag, __global const uint *at, uint n, __global const uint *before,
-                      __global uint *out)
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_compact_write(global const uchar *flag, global const uint *at, uint n, global const uint *before, global uint *out)
 {
-    __local uint scratch[GV_SCAN_WORDS];
+    local uint scratch[GV_SCAN_WORDS];
     uint first = get_group_id(0) * GV_TILE + get_local_id(0) * GV_ITEMS, sum = 0, all;
     for (uint k = 0; k < GV_ITEMS; k++)
         sum += gv_flagged(flag, at, first + k, n);

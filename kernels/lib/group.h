@@ -1,7 +1,7 @@
 /* Sums over the work-items of one work-group, in a fixed order.
  *
  *   GV_THREADS   work-items per group, a power of two; 1 = the serial shape for devices where barriers are slow: a
- *                work-item is then a whole group and loops over what others share out
+ *                work-item is then a whole group and does the work of all in a loop
  *   GV_PTX_ASM   shuffles are reached through inline assembly (32 work-items share a warp); else local memory is used
  *
  * `scratch` is local memory of GV_SCAN_WORDS uints (or ulongs for the 64-bit scan). */
@@ -39,11 +39,39 @@ static inline uint gv_lane_up(uint value, uint by)
     return inside ? got : 0u;
 }
 
+static inline void gv_warp_sync(void)
+{
+    __asm volatile("bar.warp.sync 0xffffffff;" : : : "memory");
+}
+
+/* the lanes of the warp whose `digit`, below 256, is the same, as bits */
+static inline uint gv_warp_peers(uint digit)
+{
+    uint peers = 0xffffffffu;
+    for (uint bit = 1; bit < 256; bit <<= 1) {
+        uint same;
+        __asm volatile("{ .reg .pred p; .reg .b32 t; and.b32 t, %1, %2; setp.ne.u32 p, t, 0; "
+                       "vote.sync.ballot.b32 %0, p, 0xffffffff; @!p not.b32 %0, %0; }"
+                       : "=r"(same)
+                       : "r"(digit), "r"(bit));
+        peers &= same;
+    }
+    return peers;
+}
+
 /* inclusive sum over the lanes of a warp */
 static inline uint gv_warp_scan(uint value)
 {
     for (uint by = 1; by < 32; by <<= 1)
         value += gv_lane_up(value, by);
+    return value;
+}
+
+/* the same for 64-bit words */
+static inline ulong gv_warp_scan64(ulong value)
+{
+    for (uint by = 1; by < 32; by <<= 1)
+        value += (ulong)gv_lane_up((uint)(value >> 32), by) << 32 | gv_lane_up((uint)value, by);
     return value;
 }
 
@@ -57,7 +85,7 @@ static inline uint gv_warp_last(uint value)
 
 /* Exclusive sum of `value` over the work-items before this one; *total is the sum over all.  Every work-item of the
  * group must come here. */
-static inline uint gv_group_scan(uint value, __local uint *scratch, uint *total)
+static inline uint gv_group_scan(uint value, local uint *scratch, uint *total)
 {
 #if GV_THREADS == 1
     *total = value;
@@ -100,11 +128,25 @@ static inline uint gv_group_scan(uint value, __local uint *scratch, uint *total)
 #endif
 }
 
-/* The same for 64-bit words, which carry several small counters; always through local memory. */
-static inline ulong gv_group_scan64(ulong value, __local ulong *scratch)
+/* The same for 64-bit words, which carry several small counters; scratch[GV_THREADS - 1] is the sum over all, to be
+ * read before the next barrier. */
+static inline ulong gv_group_scan64(ulong value, local ulong *scratch)
 {
 #if GV_THREADS == 1
     return 0;
+#elif GV_SHUFFLES
+    uint lane = get_local_id(0) & 31, warp = get_local_id(0) >> 5;
+    ulong sum = gv_warp_scan64(value), before = 0;
+    if (lane == 31)
+        scratch[warp] = sum;
+    gv_group_sync();
+    for (uint w = 0; w < GV_THREADS / 32; w++)
+        before += w < warp ? scratch[w] : 0ul;
+    gv_group_sync();
+    if (get_local_id(0) == GV_THREADS - 1)
+        scratch[GV_THREADS - 1] = before + sum;
+    gv_group_sync();
+    return before + sum - value;
 #else
     uint me = get_local_id(0);
     scratch[me] = value;

@@ -37,22 +37,22 @@ static inline gv_scalar gv_lane_sum(gv_real v)
     } while (0)
 #define GV_SWAP1(a, b)                                                                                                 \
     do {                                                                                                               \
-        gv_real lo_ = (gv_real)(a.s0, b.s0, a.s2, b.s2, a.s4, b.s4, a.s6, b.s6, a.s8, b.s8, a.sa, b.sa, a.sc, b.sc,    \
-                                a.se, b.se);                                                                           \
-        gv_real hi_ = (gv_real)(a.s1, b.s1, a.s3, b.s3, a.s5, b.s5, a.s7, b.s7, a.s9, b.s9, a.sb, b.sb, a.sd, b.sd,    \
-                                a.sf, b.sf);                                                                           \
+        gv_real lo_ =                                                                                                  \
+            (gv_real)(a.s0, b.s0, a.s2, b.s2, a.s4, b.s4, a.s6, b.s6, a.s8, b.s8, a.sa, b.sa, a.sc, b.sc, a.se, b.se); \
+        gv_real hi_ =                                                                                                  \
+            (gv_real)(a.s1, b.s1, a.s3, b.s3, a.s5, b.s5, a.s7, b.s7, a.s9, b.s9, a.sb, b.sb, a.sd, b.sd, a.sf, b.sf); \
         a = lo_, b = hi_;                                                                                              \
     } while (0)
 #endif
 
 /* field[j] lane k = at[record * which[k] + j], j = 0 ... 7: one record of eight scalars per lane.  Records are
  * `record` vectors of four apart. */
-static inline void gv_load_records(__global const gv_scalar4 *at, uint record, const uint *which, gv_real *field)
+static inline void gv_load_records(global const gv_scalar4 *at, uint record, const uint *which, gv_real *field)
 {
 #if GV_LANES == 16
     gv_real r[8];
     for (int k = 0; k < 8; k++) {
-        __global const gv_scalar4 *a = at + (size_t)record * which[k], *b = at + (size_t)record * which[k + 8];
+        global const gv_scalar4 *a = at + (size_t)record * which[k], *b = at + (size_t)record * which[k + 8];
         r[k] = (gv_real)(a[0], a[1], b[0], b[1]);
     }
     for (int k = 0; k < 4; k++)

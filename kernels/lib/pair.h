@@ -1,4 +1,4 @@
-/* Float pairs: a number as an unevaluated sum hi + lo, |lo| at most half a unit in the last place of hi.  Needs
+/* Two-floats: a number as an unevaluated sum hi + lo, |lo| at most half a unit in the last place of hi.  Needs
  * lib/real.h, whose FP_CONTRACT OFF keeps these sums and products as they are written. */
 typedef struct gv_pair {
     gv_scalar hi, lo;
@@ -30,7 +30,7 @@ static inline gv_pair gv_two_product(gv_scalar a, gv_scalar b)
     return r;
 }
 
-/* x + v dt + more, with x, v and dt pairs and `more` small */
+/* x + v dt + more, with x, v and dt two-floats and `more` small */
 static inline gv_pair gv_pair_advance(gv_scalar x, gv_scalar x_low, gv_scalar v, gv_scalar v_low, gv_pair dt,
                                       gv_scalar more)
 {

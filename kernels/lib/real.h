@@ -1,17 +1,18 @@
 /* Real types of the kernels, chosen by two macros.
  *
  *   GV_PRECISION  0 sp: float
- *                 1 ds: positions and sums as pairs of floats, interactions in float
+ *                 1 ds: positions and sums as two-floats (hi + lo), interactions in float
  *                 2 dp: double
  *   GV_LANES      sinks that one work-item holds in one vector: 1 on GPUs, the SIMD width on CPUs
  *
  * Three roles:
  *   storage       gv_scalar, gv_scalar4: what buffers hold (ds adds a second buffer with the low words)
  *   interaction   gv_real: GV_LANES scalars; gv_mask, gv_int: the masks and integers of as many lanes
- *   accumulation  gv_wide: float pairs in sp and ds, double in dp
+ *   accumulation gv_wide: two-floats in sp and ds, double in dp
  *
  * This folder is the only place that names machine types of reals.  Device features come from the host as macros:
- * GV_HAVE_FP64, GV_FAST_FMA, GV_PTX_ASM, GV_RSQRT14, GV_RSQRT12 (1 where the device has them, else not defined).
+ * GV_HAVE_FP64, GV_FAST_FMA, GV_PTX_ASM, GV_RSQRT14, GV_RSQRT12, GV_ROUGH_NATIVE (1 where it is so, else not
+ * defined).
  */
 #ifndef GV_PRECISION
 #error "GV_PRECISION must be 0 (sp), 1 (ds) or 2 (dp)"
@@ -20,7 +21,7 @@
 #error "GV_LANES must be 1, 2, 4, 8 or 16: sinks per vector"
 #endif
 
-/* a + b * c stays as written: float pairs live from the rounding errors of single operations */
+/* a + b * c stays as written: two-float arithmetic relies on the rounding error of each single operation */
 #pragma OPENCL FP_CONTRACT OFF
 
 #define GV_SP 0
@@ -95,7 +96,7 @@ static inline int gv_lowest(gv_int v)
     int lanes[GV_LANES];
     GV_PASTE(vstore, GV_LANES)(v, 0, lanes);
     int low = lanes[0];
-    for (int k = 1; k < GV_LANES; ++k)
+    for (int k = 1; k < GV_LANES; k++)
         low = min(low, lanes[k]);
     return low;
 #endif
@@ -106,8 +107,8 @@ static inline int gv_highest(gv_int v)
 }
 
 /* ------------------------------------------------------------- wide sums
- * gv_wide carries sums.  In sp and ds it is an unevaluated pair hi + lo: Knuth's two-sum catches the rounding error of
- * every addition exactly, whatever the magnitudes. */
+ * gv_wide carries sums.  In sp and ds it is a two-float, the unevaluated sum hi + lo: Knuth's two-sum catches the
+ * rounding error of every addition exactly, whatever the magnitudes. */
 #if GV_PRECISION == GV_DP
 typedef gv_real gv_wide;
 #define GV_WIDE_WORDS 1

@@ -7,8 +7,8 @@
 #include "lib/real.h"
 #include "lib/group.h"
 
-__kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
-void gv_reduce_bounds(__global const gv_scalar4 *in, uint n, int paired, __global gv_scalar4 *out)
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_reduce_bounds(global const gv_scalar4 *in, uint n, int paired, global gv_scalar4 *out)
 {
     gv_scalar4 lo = (gv_scalar4)(GV_R(3e38)), hi = (gv_scalar4)(GV_R(-3e38));
     for (uint k = get_global_id(0); k < n; k += get_global_size(0)) {
@@ -16,7 +16,7 @@ void gv_reduce_bounds(__global const gv_scalar4 *in, uint n, int paired, __globa
         hi = fmax(hi, in[paired ? 2 * k + 1 : k]);
     }
 #if GV_THREADS > 1
-    __local gv_scalar4 part[2][GV_THREADS];
+    local gv_scalar4 part[2][GV_THREADS];
     uint me = get_local_id(0);
     for (uint by = GV_THREADS / 2; by > 0; by >>= 1) {
         part[0][me] = lo;

@@ -2,7 +2,8 @@
  *
  *   0 exact     the built-in rsqrt
  *   1 native    sp, ds: native_rsqrt;  dp: a hardware or float estimate, one third-order step
- *   2 refined   sp, ds: native_rsqrt and one Newton step;  dp: as 1 with one Newton step more
+ *   2 refined   sp, ds: native_rsqrt and one Newton step, or where it is a rough estimate (GV_ROUGH_NATIVE, more than
+ *               1.4e-4 off) one third-order step;  dp: as 1 with one Newton step more
  *   3 bits      a seed from the exponent bits, then steps: no special instruction at all
  *   4 estimate  the 14-bit (or 12-bit) estimate of the CPU and one step
  *
@@ -65,12 +66,17 @@ static inline gv_real gv_rsqrt_native(gv_real x)
 #else
 #define gv_rsqrt_native(x) native_rsqrt(x)
 #endif
+#ifdef GV_ROUGH_NATIVE
+#define gv_rsqrt_step_native gv_rsqrt_step3
+#else
+#define gv_rsqrt_step_native gv_rsqrt_step2
+#endif
 static inline gv_real gv_rsqrt(gv_real x)
 {
 #if GV_RSQRT == 1
     return gv_rsqrt_native(x);
 #else
-    return gv_rsqrt_step2(x, gv_rsqrt_native(x));
+    return gv_rsqrt_step_native(x, gv_rsqrt_native(x));
 #endif
 }
 #else

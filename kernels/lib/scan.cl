@@ -16,12 +16,12 @@
 #endif
 #define GV_TILE (GV_THREADS * GV_ITEMS)
 
-__kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
-void gv_scan_rows(__global uint *table, uint length, __global uint *total)
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void gv_scan_rows(global uint *table, uint length,
+                                                                                 global uint *total)
 {
-    __local uint scratch[GV_SCAN_WORDS];
+    local uint scratch[GV_SCAN_WORDS];
     uint row = get_group_id(0), me = get_local_id(0);
-    __global uint *data = table + (size_t)row * length;
+    global uint *data = table + (size_t)row * length;
     uint carry = 0;
 #if GV_THREADS == 1
     (void)scratch;
@@ -52,10 +52,10 @@ void gv_scan_rows(__global uint *table, uint length, __global uint *total)
 #endif
 }
 
-__kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
-void gv_scan_parts(__global const uint *in, uint n, __global uint *part)
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void gv_scan_parts(global const uint *in, uint n,
+                                                                                  global uint *part)
 {
-    __local uint scratch[GV_SCAN_WORDS];
+    local uint scratch[GV_SCAN_WORDS];
     uint first = get_group_id(0) * GV_TILE + get_local_id(0) * GV_ITEMS, sum = 0, all;
     for (uint k = 0; k < GV_ITEMS; k++)
         sum += first + k < n ? in[first + k] : 0u;
@@ -65,10 +65,10 @@ void gv_scan_parts(__global const uint *in, uint n, __global uint *part)
 }
 
 /* `in` and `out` may be the same */
-__kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
-void gv_scan_apply(__global const uint *in, uint n, __global const uint *part, __global uint *out)
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_scan_apply(global const uint *in, uint n, global const uint *part, global uint *out)
 {
-    __local uint scratch[GV_SCAN_WORDS];
+    local uint scratch[GV_SCAN_WORDS];
     uint first = get_group_id(0) * GV_TILE + get_local_id(0) * GV_ITEMS, value[GV_ITEMS], sum = 0, all;
     for (uint k = 0; k < GV_ITEMS; k++) {
         value[k] = first + k < n ? in[first + k] : 0u;

@@ -3,7 +3,7 @@
  *   gv_scan_rows     (scan.cl) each digit's row becomes the offsets of the tiles; total[digit]
  *   gv_sort_scatter  each tile is ordered by the digit in local memory, then written run by run
  *
- *   GV_THREADS   work-items per group; 1: a work-item counts and scatters its tile alone, as CPUs like it
+ *   GV_THREADS   work-items per group; 1: a work-item counts and scatters its tile alone: the shape for CPUs
  *   GV_ITEMS     keys per work-item; a tile is GV_THREADS * GV_ITEMS keys (at most 32768 unless GV_THREADS = 1)
  *   GV_BITS      bits of a digit: 4 or 8; with GV_THREADS = 1 up to 12
  *   GV_KEY_BITS  32 or 64
@@ -31,12 +31,12 @@ typedef uint gv_key;
 #define GV_DIGITS (1 << GV_BITS)
 #define gv_digit(key, shift) ((uint)((key) >> (shift)) & (GV_DIGITS - 1))
 
-__kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
-void gv_sort_count(__global const gv_key *key, uint n, uint shift, __global uint *table)
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void gv_sort_count(global const gv_key *key, uint n,
+                                                                                  uint shift, global uint *table)
 {
     uint me = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0);
     uint start = tile * GV_TILE, end = min(start + GV_TILE, n);
-    __local uint count[GV_DIGITS];
+    local uint count[GV_DIGITS];
     for (uint d = me; d < GV_DIGITS; d += GV_THREADS)
         count[d] = 0;
     gv_group_sync();
@@ -52,14 +52,13 @@ void gv_sort_count(__global const gv_key *key, uint n, uint shift, __global uint
 }
 
 #if GV_THREADS == 1
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void gv_sort_scatter(__global const gv_key *key, __global const uint *value, uint n, uint shift,
-                     __global const uint *table, __global const uint *total, __global gv_key *key_out,
-                     __global uint *value_out)
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gv_sort_scatter(global const gv_key *key, global const uint *value, uint n, uint shift, global const uint *table,
+                global const uint *total, global gv_key *key_out, global uint *value_out)
 {
     uint tile = get_group_id(0), tiles = get_num_groups(0), before = 0;
     uint start = tile * GV_TILE, end = min(start + GV_TILE, n);
-    __local uint slot[GV_DIGITS];
+    local uint slot[GV_DIGITS];
     for (uint d = 0; d < GV_DIGITS; d++) {
         slot[d] = before + table[(size_t)d * tiles + tile];
         before += total[d];
@@ -77,15 +76,14 @@ void gv_sort_scatter(__global const gv_key *key, __global const uint *value, uin
  * the exclusive sum over [digit][work-item] gives every key its place. */
 #define GV_COUNTERS (16 * GV_THREADS)
 
-__kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
-void gv_sort_scatter(__global const gv_key *key, __global const uint *value, uint n, uint shift,
-                     __global const uint *table, __global const uint *total, __global gv_key *key_out,
-                     __global uint *value_out)
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_sort_scatter(global const gv_key *key, global const uint *value, uint n, uint shift, global const uint *table,
+                global const uint *total, global gv_key *key_out, global uint *value_out)
 {
-    __local gv_key tile_key[GV_TILE];
-    __local uint tile_value[GV_TILE];
-    __local ushort counter[GV_COUNTERS];
-    __local uint base[GV_DIGITS], scratch[GV_SCAN_WORDS];
+    local gv_key tile_key[GV_TILE];
+    local uint tile_value[GV_TILE];
+    local ushort counter[GV_COUNTERS];
+    local uint base[GV_DIGITS], scratch[GV_SCAN_WORDS];
     uint me = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0), all;
     uint start = tile * GV_TILE, here = min((uint)GV_TILE, n - start);
     gv_key a[GV_ITEMS];

@@ -1,4 +1,4 @@
-/* Arithmetic rates: the most that a device's pipes do, which benchmarks set their kernels against.
+/* Arithmetic rates: the peak of a device's pipes, which benchmarks compare kernels with.
  *
  *   gv_rate_fma    c = c * a + b         tends to b / (1 - a): no overflow, no denormal numbers
  *   gv_rate_rsqrt  c = c^(-1/2)          tends to 1
@@ -20,8 +20,7 @@
 
 #define GV_EACH_8(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define GV_EACH_12(X) GV_EACH_8(X) X(8) X(9) X(10) X(11)
-#define GV_EACH_24(X)                                                                                                  \
-    GV_EACH_12(X) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
+#define GV_EACH_24(X) GV_EACH_12(X) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
 #if GV_CHAINS == 8
 #define GV_EACH GV_EACH_8
 #elif GV_CHAINS == 12
@@ -42,8 +41,14 @@
 #error "GV_STEPS must be 16 or 32: steps per chain in a loop turn"
 #endif
 
+/* all steps of a loop turn, as one statement */
+#define GV_TURN(operation)                                                                                             \
+    do {                                                                                                               \
+        GV_TIMES(GV_EACH(operation))                                                                                   \
+    } while (0)
+
 /* start values differ, else a compiler may run one chain for all */
-#define GV_START(k) gv_real c##k = (gv_real)(start + (gv_scalar)(k) * step);
+#define GV_START(k) gv_real c##k = (gv_real)(start + (gv_scalar)(k)*step);
 #define GV_ADD(k) sum += c##k;
 
 #define GV_FMA(k) c##k = gv_fma(c##k, va, vb);
@@ -53,9 +58,8 @@ gv_rate_fma(global gv_scalar *out, gv_scalar start, gv_scalar step, gv_scalar a,
 {
     gv_real va = (gv_real)(a), vb = (gv_real)(b), sum = (gv_real)(0);
     GV_EACH(GV_START)
-    for (uint turn = 0; turn < turns; turn++) {
-        GV_TIMES(GV_EACH(GV_FMA))
-    }
+    for (uint turn = 0; turn < turns; turn++)
+        GV_TURN(GV_FMA);
     GV_EACH(GV_ADD)
     gv_store(sum, out + get_global_id(0) * GV_LANES);
 }
@@ -76,9 +80,8 @@ gv_rate_rsqrt(global gv_scalar *out, gv_scalar start, gv_scalar step, uint turns
 {
     gv_real sum = (gv_real)(0);
     GV_EACH(GV_START)
-    for (uint turn = 0; turn < turns; turn++) {
-        GV_TIMES(GV_EACH(GV_RSQRT_STEP))
-    }
+    for (uint turn = 0; turn < turns; turn++)
+        GV_TURN(GV_RSQRT_STEP);
     GV_EACH(GV_ADD)
     gv_store(sum, out + get_global_id(0) * GV_LANES);
 }

@@ -30,11 +30,11 @@ static inline int gv_agree(ulong a, ulong b)
     return differ ? ((int)clz(differ) - 1) / 3 : 21;
 }
 
-__kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
-void gv_tree_heads(__global const ulong *key, uint n, __global uchar2 *head, __global uint *table)
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_tree_heads(global const ulong *key, uint n, global uchar2 *head, global uint *table)
 {
-    __local char window[GV_TILE + GV_N_LEAF]; /* agree(k, k + GV_N_LEAF) for k = start - GV_N_LEAF ... */
-    __local uint count[GV_LEVELS];
+    local char window[GV_TILE + GV_N_LEAF]; /* agree(k, k + GV_N_LEAF) for k = start - GV_N_LEAF ... */
+    local uint count[GV_LEVELS];
     uint me = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0), start = tile * GV_TILE;
     for (uint l = me; l < GV_LEVELS; l += GV_THREADS)
         count[l] = 0;
@@ -64,7 +64,10 @@ void gv_tree_heads(__global const ulong *key, uint n, __global uchar2 *head, __g
         table[l * tiles + tile] = count[l];
 }
 
-static inline uint gv_leaf_bodies(__global const uchar2 *head, uint i, uint n)
+/* link[cell] = {first child or first body, GV_LEAF | bodies or 0; GV_FIRSTBORN}
+ * climb[cell] (may be NULL) = {parent, 0}: what gv_tree_climb (moments.cl) counts with */
+#if GV_THREADS == 1
+static inline uint gv_leaf_bodies(global const uchar2 *head, uint i, uint n)
 {
     uint end = i + 1;
     while (end < n && head[end].x > head[end].y)
@@ -72,61 +75,116 @@ static inline uint gv_leaf_bodies(__global const uchar2 *head, uint i, uint n)
     return end - i;
 }
 
-/* link[cell] = {first child or first body, GV_LEAF | bodies or 0; GV_FIRSTBORN} */
-__kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1)))
-void gv_tree_emit(__global const uchar2 *head, uint n, __global const uint *table, __global const uint *level_total,
-                  uint capacity, __global uint2 *link)
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gv_tree_emit(global const uchar2 *head, uint n,
+                                                                        global const uint *table,
+                                                                        global const uint *level_total, uint capacity,
+                                                                        global uint2 *link, global uint2 *climb)
 {
-    uint me = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0), start = tile * GV_TILE;
-    __local uint slot[GV_LEVELS]; /* first cell of this tile at each level */
-    for (uint l = me; l < GV_LEVELS; l += GV_THREADS)
+    uint tile = get_group_id(0), tiles = get_num_groups(0), start = tile * GV_TILE, end = min(start + GV_TILE, n);
+    local uint slot[GV_LEVELS]; /* first cell of this tile at each level */
+    for (uint l = 0; l < GV_LEVELS; l++)
         slot[l] = gv_level_first(level_total, l) + table[l * tiles + tile];
-    gv_group_sync();
-#if GV_THREADS == 1
-    uint end = min(start + GV_TILE, n);
     for (uint i = start; i < end; i++) {
         uint first = head[i].x, last = head[i].y;
         for (uint l = first; l <= last; l++) {
             uint cell = slot[l]++;
             uint born = l > first ? GV_FIRSTBORN : 0u;
-            if (cell < capacity)
-                link[cell] = l < last ? (uint2)(slot[l + 1], born)
-                                      : (uint2)(i, born | GV_LEAF | gv_leaf_bodies(head, i, n));
+            if (cell >= capacity)
+                continue;
+            link[cell] =
+                l < last ? (uint2)(slot[l + 1], born) : (uint2)(i, born | GV_LEAF | gv_leaf_bodies(head, i, n));
+            if (climb)
+                climb[cell] = (uint2)(l ? slot[l - 1] - 1 : GV_NO_BODY, 0);
         }
     }
+}
 #else
+
+/* Bodies of the leaf that starts at body k of the tile: up to the next body that starts a cell.  Beyond GV_N_LEAF
+ * bodies (level 21 only) the tile's flags may end. */
+static inline uint gv_leaf_bodies(local const uchar *starts, uint k, global const uchar2 *head, uint i, uint n)
+{
+    uint count = 1;
+    while (count <= GV_N_LEAF && !starts[k + count])
+        count++;
+    if (count > GV_N_LEAF)
+        while (i + count < n && head[i + count].x > head[i + count].y)
+            count++;
+    return count;
+}
+
+/* cells of the levels 5 word ... 5 word + 4 that a body starts, 12 bits a level */
+#define GV_WORDS ((GV_LEVELS + 4) / 5)
+static inline ulong gv_level_counts(uint from, uint to, uint word)
+{
+    ulong counts = 0;
+#pragma unroll
+    for (uint l = 0; l < 5; l++)
+        counts |= from <= 5 * word + l && 5 * word + l <= to ? 1ul << (12 * l) : 0ul;
+    return counts;
+}
+
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_tree_emit(global const uchar2 *head, uint n, global const uint *table, global const uint *level_total, uint capacity,
+             global uint2 *link, global uint2 *climb)
+{
+    uint me = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0), start = tile * GV_TILE;
+    local uint slot[GV_LEVELS]; /* first cell of this tile at each level */
+    local uchar starts[GV_TILE + GV_N_LEAF + 1];
+    local ulong scratch[GV_THREADS];
+    for (uint l = me; l < GV_LEVELS; l += GV_THREADS)
+        slot[l] = gv_level_first(level_total, l) + table[l * tiles + tile];
+    for (uint k = me; k <= GV_TILE + GV_N_LEAF; k += GV_THREADS) {
+        uchar2 h = start + k < n ? head[start + k] : (uchar2)(0, 0);
+        starts[k] = h.x <= h.y; /* a position beyond the end counts as the start of a cell, so it ends a leaf */
+    }
+    gv_group_sync();
     /* 12-bit counters of five levels share a word of the sum over work-items */
-    __local ulong scratch[GV_THREADS];
-    uint from[GV_ITEMS], to[GV_ITEMS], parent[GV_ITEMS];
+    uint from[GV_ITEMS], to[GV_ITEMS];
+    ulong before[GV_WORDS];
+#pragma unroll
     for (uint k = 0; k < GV_ITEMS; k++) {
         uint i = start + me * GV_ITEMS + k;
         uchar2 h = i < n ? head[i] : (uchar2)(255, 0);
         from[k] = h.x;
         to[k] = h.y;
-        parent[k] = GV_NO_BODY;
     }
-    for (uint word = 0; word < GV_LEVELS; word += 5) {
-        ulong mine = 0;
-        for (uint l = word; l < word + 5; l++)
-            for (uint k = 0; k < GV_ITEMS; k++)
-                mine += from[k] <= l && l <= to[k] ? 1ul << (12 * (l - word)) : 0ul;
-        ulong before = gv_group_scan64(mine, scratch);
-        gv_group_sync();
-        for (uint l = word; l < word + 5 && l < GV_LEVELS; l++) {
-            uint cell = slot[l] + ((uint)(before >> (12 * (l - word))) & 4095u);
-            for (uint k = 0; k < GV_ITEMS; k++) {
-                if (from[k] > l || l > to[k])
-                    continue;
-                uint i = start + me * GV_ITEMS + k, born = l > from[k] ? GV_FIRSTBORN : 0u;
-                if (parent[k] < capacity)
-                    link[parent[k]].x = cell;
-                if (cell < capacity)
-                    link[cell] = l < to[k] ? (uint2)(0, born)
-                                           : (uint2)(i, born | GV_LEAF | gv_leaf_bodies(head, i, n));
-                parent[k] = l < to[k] ? cell : GV_NO_BODY;
-                cell++;
+#pragma unroll
+    for (uint word = 0; word < GV_WORDS; word++) {
+        before[word] = 0;
+#pragma unroll
+        for (uint k = 0; k < GV_ITEMS; k++)
+            before[word] += gv_level_counts(from[k], to[k], word);
+        before[word] = gv_group_scan64(before[word], scratch);
+    }
+#pragma unroll
+    for (uint k = 0; k < GV_ITEMS; k++) {
+        uint i = start + me * GV_ITEMS + k, above = GV_NO_BODY; /* the cell of the level before that holds the body */
+        if (from[k] > to[k])
+            continue;
+        uint leaf = gv_leaf_bodies(starts, me * GV_ITEMS + k, head, i, n);
+        for (uint l = from[k] ? from[k] - 1 : 0; l <= to[k]; l++) {
+            uint cell = slot[l];
+#pragma unroll
+            for (uint word = 0; word < GV_WORDS; word++)
+                cell += l / 5 == word ? (uint)(before[word] >> 12 * (l % 5)) & 4095u : 0u;
+#pragma unroll
+            for (uint j = 0; j < k; j++)
+                cell += from[j] <= l && l <= to[j];
+            if (l < from[k]) {
+                above = cell - 1;
+                continue;
             }
+            uint born = l > from[k] ? GV_FIRSTBORN : 0u;
+            if (born && above < capacity)
+                link[above].x = cell;
+            if (cell < capacity) {
+                link[cell] = l < to[k] ? (uint2)(0, born) : (uint2)(i, born | GV_LEAF | leaf);
+                if (climb)
+                    climb[cell] = (uint2)(above, 0);
+            }
+            above = cell;
         }
     }
-#endif
 }
+#endif

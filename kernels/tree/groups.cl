@@ -1,5 +1,5 @@
-/* Groups of sinks: runs of GV_N_GROUP sinks in key order.  One work-item makes one group: the tight box of its sinks,
- * an estimate of their acceleration, and what the opening tests of the walk need from it.
+/* Groups of sinks: runs of `size` sinks in key order.  A work-group makes one group: the tight box of its sinks, an
+ * estimate of their acceleration, and the factors of the walk's opening tests that follow from it.
  *
  * The estimate is a monopole walk for the centre of the box that accepts a cell at R > bmax: within 5 % of the least
  * acceleration of the group's sinks for half of the groups of a Plummer sphere, within 30 % for all but a few.  With it
@@ -7,98 +7,143 @@
  *   far   = radius^4 / (tau_local a) it enters the local expansion if m radius^4 / R^6 < tau_local a
  * with R from the centre of the group's box, d from the nearest point of the box.
  *
- * A run that happens to cross from one end of the system to another has a box with thousands of bodies inside, and a
- * work-group would be busy with it long after all others are done.  Such a wide group (GV_WIDE times as many bodies as
- * sinks within a fifth of its radius from its box) is walked sink by sink instead, by groups of their own:
- *   gv_tree_groups  all groups; wide[g] says which are wide
- *   (compaction)    list of the wide groups
+ * A run that happens to cross from one end of the system to another, or a run of few active bodies, has a box with
+ * thousands of bodies inside, and its work-group would be busy with them long after all others are done.  Such a
+ * sparse group (more than `most` bodies within a fifth of its radius from its box) is split: each of its sinks becomes
+ * a group of its own.
+ *   gv_tree_groups  all groups; wide[g] is 1 for sparse ones
+ *   (compaction)    list of the sparse groups
  *   gv_tree_split   as many of them as there is room for: the first sink keeps the place of the group, the others get
  *                   places behind the last group; places that are left over become groups of no sinks
  *
- * Sinks are points[list[k]], list NULL: points[k].  `last` (may be NULL) holds accelerations of an earlier step, in the
- * order that `index` gives; then the least of them replaces the estimate.
+ *   GV_THREADS  work-items that make one group together
+ *   GV_MAC      0: geometric criterion, open = 1
+ * `last` (may be NULL) holds the accelerations of the sinks; then the least of them replaces the estimate.
  */
 #include "tree/cell.h"
+#include "lib/group.h"
 
-#if !defined(GV_N_GROUP) || !defined(GV_MAC)
-#error "GV_N_GROUP (sinks per group) and GV_MAC must be set"
+#ifndef GV_MAC
+#error "GV_MAC must be 0 (geometric) or 1 (relative)"
 #endif
-#define GV_STACK (7 * GV_LEVELS + 8)
-#define GV_WIDE 32
+#define GV_STACK 512
 
 static inline gv_scalar gv_length(gv_scalar x, gv_scalar y, gv_scalar z)
 {
     return sqrt(x * x + y * y + z * z);
 }
 
-/* an estimate of the acceleration at the centre of a box, and the bodies in it and close by */
-typedef struct gv_surrounding {
-    gv_scalar a, bodies;
-} gv_surrounding;
-
-static inline gv_surrounding gv_look_around(__global const gv_scalar4 *cell, gv_scalar4 at, gv_scalar4 half_side,
-                                            gv_scalar margin2, gv_scalar eps2)
-{
-    uint stack[GV_STACK], top = 1;
-    gv_scalar ax = 0, ay = 0, az = 0;
-    gv_surrounding found;
-    found.bodies = 0;
-    stack[0] = 0;
-    while (top > 0) {
-        uint c = stack[--top];
-        gv_scalar4 z = cell[GV_CELL * c], w = cell[GV_CELL * c + 1];
-        gv_scalar dx = z.x - at.x, dy = z.y - at.y, dz = z.z - at.z;
-        gv_scalar r2 = dx * dx + dy * dy + dz * dz, bmax2 = w.y * GV_R(0.64);
-        uint info = gv_held(w.w);
-        if (info & GV_LEAF || r2 > bmax2) {
-            gv_scalar4 out = fmax(fabs(z - at) - half_side, (gv_scalar4)(0));
-            if (out.x * out.x + out.y * out.y + out.z * out.z <= margin2)
-                found.bodies += info & GV_LEAF ? (gv_scalar)(info & GV_COUNT) : cell[GV_CELL * c + 3].w;
-            /* a leaf that is too near acts from its own extent at least */
-            r2 += eps2 + (info & GV_LEAF ? bmax2 : 0);
-            if (r2 > 0) {
-                gv_scalar y = rsqrt(r2);
-                gv_scalar k = z.w * y * y * y;
-                ax += k * dx;
-                ay += k * dy;
-                az += k * dz;
-            }
-        } else {
-            uint first = gv_held(w.z);
-            for (uint k = 0; k < info; k++)
-                stack[top++] = first + k;
-        }
+/* The sum, the least and the greatest of the work-items' values, returned to all of them; `scratch`: GV_THREADS
+ * places. */
+#define GV_JOIN(name, join)                                                                                            \
+    static inline gv_scalar4 name(gv_scalar4 value, local gv_scalar4 *scratch)                                         \
+    {                                                                                                                  \
+        uint me = get_local_id(0);                                                                                     \
+        scratch[me] = value;                                                                                           \
+        gv_group_sync();                                                                                               \
+        for (uint by = GV_THREADS / 2; by > 0; by >>= 1) {                                                             \
+            gv_scalar4 a = scratch[me], b = scratch[me < by ? me + by : me];                                           \
+            if (me < by)                                                                                               \
+                scratch[me] = join;                                                                                    \
+            gv_group_sync();                                                                                           \
+        }                                                                                                              \
+        value = scratch[0];                                                                                            \
+        gv_group_sync();                                                                                               \
+        return value;                                                                                                  \
     }
-    found.a = gv_length(ax, ay, az);
-    return found;
+GV_JOIN(gv_join_sum, a + b)
+GV_JOIN(gv_join_least, fmin(a, b))
+GV_JOIN(gv_join_most, fmax(a, b))
+
+/* What one cell adds to the estimate: acceleration in xyz, in w the bodies in the box and close by.  Returns the number
+ * of its children if it is opened instead, the first of them in *first. */
+static inline uint gv_look_at(global const gv_scalar4 *cell, gv_scalar4 at, gv_scalar4 half_side, gv_scalar margin2,
+                              gv_scalar eps2, gv_scalar4 *sum, uint *first)
+{
+    gv_scalar4 z = cell[0], w = cell[1];
+    gv_scalar dx = z.x - at.x, dy = z.y - at.y, dz = z.z - at.z;
+    gv_scalar r2 = dx * dx + dy * dy + dz * dz, bmax2 = w.y * GV_R(0.64);
+    uint info = gv_held(w.w);
+    if (!(info & GV_LEAF) && r2 <= bmax2) {
+        *first = gv_held(w.z);
+        return info;
+    }
+    gv_scalar4 out = fmax(fabs(z - at) - half_side, (gv_scalar4)(0));
+    if (out.x * out.x + out.y * out.y + out.z * out.z <= margin2)
+        sum->w += info & GV_LEAF ? (gv_scalar)(info & GV_COUNT) : cell[3].w;
+    /* the distance to a near leaf counts as its own extent at least */
+    r2 += eps2 + (info & GV_LEAF ? bmax2 : 0);
+    if (r2 > 0) {
+        gv_scalar y = rsqrt(r2);
+        gv_scalar k = z.w * y * y * y;
+        sum->x += k * dx;
+        sum->y += k * dy;
+        sum->z += k * dz;
+    }
+    return 0;
 }
 
-/* Makes the group of `count` sinks from `first` on; returns the bodies in its box and close by. */
-static inline gv_scalar gv_make_group(__global const gv_scalar4 *points, __global const uint *list, uint first,
-                                      uint count, __global const gv_scalar4 *cell, __global const gv_scalar4 *last,
-                                      __global const uint *index, gv_scalar eps2, gv_scalar tau, gv_scalar tau_local,
-                                      __global gv_scalar4 *group)
+/* The estimate for a box: acceleration at its centre in xyz, bodies in it and close by in w. */
+static inline gv_scalar4 gv_look_around(global const gv_scalar4 *cell, gv_scalar4 at, gv_scalar4 half_side,
+                                        gv_scalar margin2, gv_scalar eps2, local uint *stack, local uint *scan)
 {
-    gv_scalar4 lo = points[list ? list[first] : first], hi = lo;
-    for (uint k = 1; k < count; k++) {
-        gv_scalar4 p = points[list ? list[first + k] : first + k];
+    uint me = get_local_id(0), top = 1;
+    gv_scalar4 sum = (gv_scalar4)(0);
+    if (me == 0)
+        stack[0] = 0;
+    gv_group_sync();
+    while (top > 0) {
+        uint take = gv_take_count(top, GV_THREADS, GV_STACK), first = 0, children = 0, all;
+        if (me < take)
+            children =
+                gv_look_at(cell + GV_CELL * (size_t)stack[top - take + me], at, half_side, margin2, eps2, &sum, &first);
+        uint before = gv_group_scan(children, scan, &all);
+        gv_group_sync();
+        top -= take;
+        for (uint k = 0; k < children; k++)
+            stack[top + before + k] = first + k;
+        top += all;
+        gv_group_sync();
+    }
+    return sum;
+}
+
+/* local memory of the work-group */
+typedef struct gv_room {
+    local gv_scalar4 *scratch;
+    local uint *stack, *scan;
+} gv_room;
+#define GV_ROOM                                                                                                        \
+    local gv_scalar4 scratch[GV_THREADS];                                                                              \
+    local uint stack[GV_STACK], scan[GV_SCAN_WORDS];                                                                   \
+    const gv_room room = {scratch, stack, scan};
+
+/* Makes the group of `count` sinks from `first` on; returns the bodies in its box and close by. */
+static inline gv_scalar gv_make_group(global const gv_scalar4 *points, uint first, uint count,
+                                      global const gv_scalar4 *cell, global const gv_scalar *last, gv_scalar eps2,
+                                      gv_scalar tau, gv_scalar tau_local, const gv_room *room, global gv_scalar4 *group)
+{
+    uint me = get_local_id(0);
+    gv_scalar4 lo = points[first], hi = lo, furthest = (gv_scalar4)(0), least = (gv_scalar4)(GV_R(3e38));
+    for (uint k = me; k < count; k += GV_THREADS) {
+        gv_scalar4 p = points[first + k];
         lo = fmin(lo, p);
         hi = fmax(hi, p);
+        least.x = last ? fmin(least.x, last[first + k]) : least.x;
     }
+    lo = gv_join_least(lo, room->scratch);
+    hi = gv_join_most(hi, room->scratch);
     gv_scalar4 centre = GV_R(0.5) * (lo + hi);
     gv_scalar4 half_side = fmax(hi - centre, centre - lo);
-    gv_scalar radius2 = 0, least = GV_R(3e38);
-    for (uint k = 0; k < count; k++) {
-        uint s = list ? list[first + k] : first + k;
-        gv_scalar4 d = points[s] - centre;
-        radius2 = fmax(radius2, d.x * d.x + d.y * d.y + d.z * d.z);
-        if (last) {
-            gv_scalar4 f = last[GV_RESULT * index[s]];
-            least = fmin(least, gv_length(f.x, f.y, f.z));
-        }
+    for (uint k = me; k < count; k += GV_THREADS) {
+        gv_scalar4 d = points[first + k] - centre;
+        furthest.x = fmax(furthest.x, d.x * d.x + d.y * d.y + d.z * d.z);
     }
-    gv_surrounding around = gv_look_around(cell, centre, half_side, GV_R(0.04) * radius2, eps2);
-    gv_scalar a = fmax(last ? least : around.a, GV_R(1e-25));
+    gv_scalar radius2 = gv_join_most(furthest, room->scratch).x;
+    gv_scalar4 around = gv_join_sum(
+        gv_look_around(cell, centre, half_side, GV_R(0.04) * radius2, eps2, room->stack, room->scan), room->scratch);
+    least = gv_join_least(least, room->scratch);
+    gv_scalar a = fmax(last ? least.x : gv_length(around.x, around.y, around.z), GV_R(1e-25));
 
     /* a power of 2: turning units is exact */
     gv_scalar scale = ldexp(GV_R(1.0), ilogb(fmax(sqrt(radius2), GV_R(1e-6))) + 1);
@@ -106,52 +151,63 @@ static inline gv_scalar gv_make_group(__global const gv_scalar4 *points, __globa
     gv_scalar far = radius2 * radius2 / (tau_local * a);
     /* R below a thousandth of the unit would overflow the expansion */
     gv_scalar reach = fmax(radius2 / GV_R(0.36), scale * scale * GV_R(1e-6));
-    group[0] = (gv_scalar4)(centre.xyz, scale);
-    group[1] = (gv_scalar4)(half_side.xyz, open);
-    group[2] = (gv_scalar4)(far, reach, gv_hold(first), gv_hold(count));
-    return around.bodies;
+    if (me == 0) {
+        group[0] = (gv_scalar4)(centre.xyz, scale);
+        group[1] = (gv_scalar4)(half_side.xyz, open);
+        group[2] = (gv_scalar4)(far, reach, gv_hold(first), gv_hold(count));
+    }
+    return around.w;
 }
 
 /* `wide` may be NULL */
-__kernel void gv_tree_groups(__global const gv_scalar4 *points, __global const uint *list, uint n_sinks,
-                             __global const gv_scalar4 *cell, __global const gv_scalar4 *last,
-                             __global const uint *index, gv_scalar eps2, gv_scalar tau, gv_scalar tau_local,
-                             __global gv_scalar4 *group, __global uchar *wide)
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_tree_groups(global const gv_scalar4 *points, uint n_sinks, uint size, global const gv_scalar4 *cell,
+               global const gv_scalar *last, gv_scalar eps2, gv_scalar tau, gv_scalar tau_local,
+               global gv_scalar4 *group, uint most, global uchar *wide)
 {
-    uint g = get_global_id(0), first = g * GV_N_GROUP;
-    if (first >= n_sinks)
-        return;
-    uint count = min((uint)GV_N_GROUP, n_sinks - first);
-    gv_scalar bodies = gv_make_group(points, list, first, count, cell, last, index, eps2, tau, tau_local,
-                                     group + GV_GROUP_WORDS * g);
-    if (wide)
-        wide[g] = count > 1 && bodies > (gv_scalar)(GV_WIDE * GV_N_GROUP);
+    GV_ROOM
+    uint g = get_group_id(0), first = g * size, count = min(size, n_sinks - first);
+    gv_scalar bodies = gv_make_group(points, first, count, cell, last, eps2, tau, tau_local, &room,
+                                     group + GV_GROUP_VECTORS * (size_t)g);
+    if (wide && get_local_id(0) == 0)
+        wide[g] = count > 1 && bodies > (gv_scalar)(most);
 }
 
-/* which[0 ... *found-1]: the wide groups; there is room for `room` of them */
-__kernel void gv_tree_split(__global const gv_scalar4 *points, __global const uint *list, uint n_sinks,
-                            __global const gv_scalar4 *cell, __global const gv_scalar4 *last,
-                            __global const uint *index, gv_scalar eps2, gv_scalar tau, gv_scalar tau_local,
-                            __global gv_scalar4 *group, __global const uint *which, __global const uint *found,
-                            uint room)
+/* which[0 ... *found-1]: the sparse groups; the launch has `size` work-groups for each of those that are split */
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_tree_split(global const gv_scalar4 *points, uint n_sinks, uint size, global const gv_scalar4 *cell,
+              global const gv_scalar *last, gv_scalar eps2, gv_scalar tau, gv_scalar tau_local,
+              global gv_scalar4 *group, global const uint *which, global const uint *found)
 {
-    uint w = get_global_id(0) / GV_N_GROUP, j = get_global_id(0) % GV_N_GROUP;
-    uint n_groups = (n_sinks + GV_N_GROUP - 1) / GV_N_GROUP;
-    if (w >= room)
-        return;
-    uint place = n_groups + w * (GV_N_GROUP - 1) + j - 1;
+    GV_ROOM
+    uint w = get_group_id(0) / size, j = get_group_id(0) % size, n_groups = (n_sinks + size - 1) / size;
+    uint place = n_groups + w * (size - 1) + j - 1;
     if (w < *found) {
-        uint first = which[w] * GV_N_GROUP + j;
-        if (j == 0)
-            place = which[w];
-        if (first < n_sinks) {
-            gv_make_group(points, list, first, 1, cell, last, index, eps2, tau, tau_local,
-                          group + GV_GROUP_WORDS * place);
+        uint first = which[w] * size + j;
+        place = j == 0 ? which[w] : place;
+        if (first < min((which[w] + 1) * size, n_sinks)) {
+            gv_make_group(points, first, 1, cell, last, eps2, tau, tau_local, &room,
+                          group + GV_GROUP_VECTORS * (size_t)place);
             return;
         }
     }
-    if (w >= *found && j == 0)
+    if ((w >= *found && j == 0) || get_local_id(0) > 0)
         return;
-    for (uint k = 0; k < GV_GROUP_WORDS; k++)
-        group[GV_GROUP_WORDS * place + k] = (gv_scalar4)(0, 0, gv_hold(0), gv_hold(0));
+    for (uint k = 0; k < GV_GROUP_VECTORS; k++)
+        group[GV_GROUP_VECTORS * (size_t)place + k] = (gv_scalar4)(0, 0, gv_hold(0), gv_hold(0));
+}
+
+/* Groups that were made in one frame, in that of another tree: lengths times `scale`, then places plus `shift`; squared
+ * lengths, accelerations of the criterion by the factors of `turn` = (open, far, reach). */
+kernel void gv_tree_turn_groups(global const gv_scalar4 *group, uint n, gv_scalar scale, gv_scalar4 shift,
+                                gv_scalar4 turn, global gv_scalar4 *to)
+{
+    uint g = get_global_id(0);
+    if (g >= n)
+        return;
+    gv_scalar4 g0 = group[GV_GROUP_VECTORS * (size_t)g], g1 = group[GV_GROUP_VECTORS * (size_t)g + 1];
+    gv_scalar4 g2 = group[GV_GROUP_VECTORS * (size_t)g + 2];
+    to[GV_GROUP_VECTORS * (size_t)g] = (gv_scalar4)(g0.xyz * scale + shift.xyz, g0.w * scale);
+    to[GV_GROUP_VECTORS * (size_t)g + 1] = (gv_scalar4)(g1.xyz * scale, g1.w * turn.x);
+    to[GV_GROUP_VECTORS * (size_t)g + 2] = (gv_scalar4)(g2.x * turn.y, g2.y * turn.z, g2.z, g2.w);
 }

@@ -1,8 +1,9 @@
-/* The interactions of the tree walk, for gv_real of any lanes: lanes are sinks in gv_pair_force and gv_cell_force, and
+/* The interactions of the tree walk, for gv_real of any lanes: lanes are sinks in gv_pair_add and gv_cell_force, and
  * cells in gv_cell_expand.
  *
- * With r the vector from source to sink, s^2 = r^2 + eps^2 and g_0 = 1/s, g_{k+1} = -(2k+1) g_k / s^2, the k-th
- * derivatives of 1/s are sums of g_j r...r delta...  A cell has mass m and half second moments Q about its centre:
+ * With r the vector from source to sink and g_k those of the interaction shape (shape/shape.h; Plummer's: g_0 = 1/s,
+ * g_{k+1} = -(2k+1) g_k / s^2), the k-th derivatives of g_0 are sums of g_j r...r delta...  A cell has mass m and half
+ * second moments Q about its centre:
  *   S = m g_0 + g_2 q + g_1 t      q = r.Q r,  t = trace Q,  pot = -S,  acc = grad S
  *   acc = (m g_1 + g_3 q + g_2 t) r + 2 g_2 Q r
  *
@@ -19,7 +20,9 @@
  *
  * Slots: pair 14, cell on a sink 40, cell into an expansion 125 (once for all sinks of the group).
  */
+#include "tree/layout.h"
 #include "lib/rsqrt.h"
+#include "shape/shape.h"
 
 #ifndef GV_UNSOFTENED
 #error "GV_UNSOFTENED must be 0 or 1"
@@ -27,20 +30,28 @@
 #ifndef GV_MOMENTS
 #error "GV_MOMENTS must be 1 (mass) or 2 (mass and quadrupole)"
 #endif
-#ifndef GV_SPLINE
-#error "GV_SPLINE must be 0 (Plummer softening) or 1 (cubic spline)"
-#endif
-#define GV_LOCAL_TERMS 46
 
-/* `soft` is eps^2, or for the spline its support squared, h^2: cells act only from beyond h, where they are
-
- * Newton's. */
-#if GV_SPLINE && !GV_UNSOFTENED
-#define GV_SUPPORT 1
-#define gv_cell_soft(soft) ((gv_scalar)0)
+/* The softening of a pair, squared: that of all (GV_SOFTEN 0), of the sink (1), of the source (2), their sum (3) or the
+ * larger one (4).  With 1 to 4 `eps2` is a floor that keeps 1/s^3 finite. */
+#ifndef GV_SOFTEN
+#error "GV_SOFTEN must be 0 (eps), 1 (sinks), 2 (sources), 3 (sum) or 4 (max)"
+#elif GV_SOFTEN == 0
+#define gv_soften(eps2, sink, source) ((gv_real)(eps2))
+#elif GV_SOFTEN == 1
+#define gv_soften(eps2, sink, source) fmax((gv_real)(sink), (gv_real)(eps2))
+#elif GV_SOFTEN == 2
+#define gv_soften(eps2, sink, source) fmax((gv_real)(source), (gv_real)(eps2))
+#elif GV_SOFTEN == 3
+#define gv_soften(eps2, sink, source) fmax((gv_real)(sink) + (gv_real)(source), (gv_real)(eps2))
 #else
-#define GV_SUPPORT 0
-#define gv_cell_soft(soft) (soft)
+#define gv_soften(eps2, sink, source) fmax(fmax((gv_real)(sink), (gv_real)(source)), (gv_real)(eps2))
+#endif
+
+/* 1: sinks have softenings of their own */
+#if GV_SOFTEN == 1 || GV_SOFTEN > 2
+#define GV_SOFTS_SINKS 1
+#else
+#define GV_SOFTS_SINKS 0
 #endif
 
 typedef struct gv_force {
@@ -86,56 +97,27 @@ static inline gv_force gv_total_split(const gv_total *t, gv_force *high)
 }
 #endif
 
-#if GV_SUPPORT
-/* Cubic spline of support h, u = r / h (the potential's kernel of Monaghan & Lattanzio's spline):
- *   u < 1/2   1/s^3 -> (32/3 + u^2 (32 u - 192/5)) / h^3      1/s -> (14/5 - u^2 (16/3 + u^2 (32/5 u - 48/5))) / h
- *   u < 1     1/s^3 -> (64/3 - 48 u + 192/5 u^2 - 32/3 u^3 - 1/15 u^-3) / h^3
- *             1/s   -> (16/5 - 1/15 u^-1 - u^2 (32/3 + u (-16 + u (48/5 - 32/15 u)))) / h */
-static inline void gv_pair_add(gv_force *f, gv_real dx, gv_real dy, gv_real dz, gv_real m, gv_scalar soft)
-{
-    gv_real r2 = gv_fma(dz, dz, gv_fma(dy, dy, dx * dx));
-    gv_real y = gv_rsqrt(fmax(r2, (gv_real)GV_R(1e-30)));
-    gv_scalar per_h = rsqrt(soft);
-    gv_real u = r2 * y * per_h, u2 = u * u, per_u = y / per_h;
-    gv_real k_in = gv_fma(u2, gv_fma((gv_real)GV_R(32.0), u, (gv_real)GV_R(-38.4)), (gv_real)GV_R(10.666666666666667));
-    gv_real w_in = GV_R(2.8) - u2 * (GV_R(5.3333333333333333) + u2 * (GV_R(6.4) * u - GV_R(9.6)));
-    gv_real k_out = GV_R(21.333333333333333) - GV_R(48.0) * u + u2 * (GV_R(38.4) - GV_R(10.666666666666667) * u) -
-                    GV_R(0.066666666666666667) * per_u * per_u * per_u;
-    gv_real w_out = GV_R(3.2) - GV_R(0.066666666666666667) * per_u -
-                    u2 * (GV_R(10.666666666666667) +
-                          u * (GV_R(-16.0) + u * (GV_R(9.6) - GV_R(2.1333333333333333) * u)));
-    gv_mask inner = u < (gv_real)GV_R(0.5), beyond = u >= (gv_real)GV_R(1.0);
-    gv_real k = gv_select(inner, k_in, k_out) * (per_h * per_h * per_h), w = gv_select(inner, w_in, w_out) * per_h;
-    k = m * gv_select(beyond, y * y * y, k);
-    f->x = gv_fma(k, dx, f->x);
-    f->y = gv_fma(k, dy, f->y);
-    f->z = gv_fma(k, dz, f->z);
-    f->pot -= m * gv_select(beyond, y, w);
-}
-#else
 /* one source of mass m at distance (dx, dy, dz) = source - sink */
-static inline void gv_pair_add(gv_force *f, gv_real dx, gv_real dy, gv_real dz, gv_real m, gv_scalar eps2)
+static inline void gv_pair_add(gv_force *f, gv_real dx, gv_real dy, gv_real dz, gv_real m, gv_real soft, gv_scalar eps2)
 {
-    gv_real r2 = gv_fma(dz, dz, gv_fma(dy, dy, gv_fma(dx, dx, (gv_real)(eps2))));
-    gv_real y = gv_rsqrt(r2);
-    gv_real my = m * y;
-#if GV_UNSOFTENED
-    /* coincident bodies: eps2 is then only a floor that keeps 1/s^3 finite */
-    my = gv_select(r2 <= (gv_real)(eps2), (gv_real)(0), my);
+    gv_real g0, minus_g1, s2 = gv_fma(dz, dz, gv_fma(dy, dy, gv_fma(dx, dx, gv_shape_start(soft))));
+#if GV_UNSOFTENED || GV_SOFTEN > 0
+    /* coincident bodies without softening: eps2 is only a floor that keeps 1/s^3 finite */
+    m = gv_select((s2 <= (gv_real)(eps2)) & (soft <= (gv_real)(eps2)), (gv_real)(0), m);
 #endif
-    gv_real k = my * (y * y);
+    gv_shape_pair(s2, soft, &g0, &minus_g1);
+    gv_real k = m * minus_g1;
     f->x = gv_fma(k, dx, f->x);
     f->y = gv_fma(k, dy, f->y);
     f->z = gv_fma(k, dz, f->z);
-    f->pot -= my;
+    f->pot = gv_fma(-m, g0, f->pot);
 }
-#endif
 
 /* the same where a source may be the sink itself: `other` is the mask of lanes where it is not */
-static inline void gv_pair_add_other(gv_force *f, gv_real dx, gv_real dy, gv_real dz, gv_real m, gv_scalar eps2,
-                                     gv_mask other)
+static inline void gv_pair_add_other(gv_force *f, gv_real dx, gv_real dy, gv_real dz, gv_real m, gv_real soft,
+                                     gv_scalar eps2, gv_mask other)
 {
-    gv_pair_add(f, dx, dy, dz, gv_select(other, (gv_real)(m), (gv_real)(0)), eps2);
+    gv_pair_add(f, dx, dy, dz, gv_select(other, (gv_real)(m), (gv_real)(0)), soft, eps2);
 }
 
 /* a cell's moments, one value per lane or the same in all */
@@ -143,25 +125,22 @@ typedef struct gv_moments {
     gv_real x, y, z, m, xx, xy, xz, yy, yz, zz;
 } gv_moments;
 
-static inline void gv_cell_force(gv_force *f, gv_real rx, gv_real ry, gv_real rz, gv_moments c, gv_scalar eps2)
+static inline void gv_cell_force(gv_force *f, gv_real rx, gv_real ry, gv_real rz, gv_moments c, gv_real soft)
 {
-    gv_real r2 = gv_fma(rz, rz, gv_fma(ry, ry, gv_fma(rx, rx, (gv_real)(eps2))));
-    gv_real y = gv_rsqrt(r2);
-    gv_real y2 = y * y;
+    gv_shape g = gv_shape_series(gv_fma(rz, rz, gv_fma(ry, ry, gv_fma(rx, rx, gv_shape_start(soft)))));
     gv_real qx = gv_fma(c.xx, rx, gv_fma(c.xy, ry, c.xz * rz));
     gv_real qy = gv_fma(c.xy, rx, gv_fma(c.yy, ry, c.yz * rz));
     gv_real qz = gv_fma(c.xz, rx, gv_fma(c.yz, ry, c.zz * rz));
-    gv_real q = gv_fma(qx, rx, gv_fma(qy, ry, qz * rz)) * y2;
+    gv_real q = gv_fma(qx, rx, gv_fma(qy, ry, qz * rz));
     gv_real t = c.xx + c.yy + c.zz;
-    /* in units of y^3: g_1 = -1, g_2 = 3 y^2, g_3 y^-2 = -15 y^2 */
-    gv_real y3 = y * y2;
-    gv_real g2 = GV_R(3.0) * y2;
-    gv_real a1 = gv_fma(g2, gv_fma((gv_real)GV_R(-5.0), q, t), -c.m) * y3;
-    gv_real u = GV_R(2.0) * (g2 * y3);
+    /* A1 = g_1 (m + k_2 (t + k_3 q)),  S = g_0 (m + k_1 (t + k_2 q)) */
+    gv_real g1 = g.g0 * g.k1;
+    gv_real a1 = gv_fma(g.k2, gv_fma(g.k3, q, t), c.m) * g1;
+    gv_real u = GV_R(2.0) * (g.k2 * g1);
     f->x = gv_fma(a1, rx, gv_fma(u, qx, f->x));
     f->y = gv_fma(a1, ry, gv_fma(u, qy, f->y));
     f->z = gv_fma(a1, rz, gv_fma(u, qz, f->z));
-    f->pot = gv_fma(-y, gv_fma(y2, gv_fma((gv_real)GV_R(3.0), q, -t), c.m), f->pot);
+    f->pot = gv_fma(-g.g0, gv_fma(g.k1, gv_fma(g.k2, q, t), c.m), f->pot);
 }
 
 typedef struct gv_local {
@@ -201,12 +180,10 @@ static inline void gv_local_take(gv_local *l)
 #endif
 
 /* (rx, ry, rz) = centre of the expansion - cell, all in the group's unit of length */
-static inline void gv_cell_expand(gv_local *l, gv_real rx, gv_real ry, gv_real rz, gv_moments c, gv_scalar eps2)
+static inline void gv_cell_expand(gv_local *l, gv_real rx, gv_real ry, gv_real rz, gv_moments c, gv_real soft)
 {
-    gv_real r2 = gv_fma(rz, rz, gv_fma(ry, ry, gv_fma(rx, rx, (gv_real)(eps2))));
-    gv_real y = gv_rsqrt(r2);
-    gv_real y2 = y * y;
-    gv_real g1 = -y * y2, g2 = GV_R(-3.0) * (g1 * y2), g3 = GV_R(-5.0) * (g2 * y2), g4 = GV_R(-7.0) * (g3 * y2);
+    gv_shape g = gv_shape_series(gv_fma(rz, rz, gv_fma(ry, ry, gv_fma(rx, rx, gv_shape_start(soft)))));
+    gv_real g1 = g.g0 * g.k1, g2 = g.k2 * g1, g3 = g.k3 * g2, g4 = g.k4 * g3;
     gv_real qx = gv_fma(c.xx, rx, gv_fma(c.xy, ry, c.xz * rz));
     gv_real qy = gv_fma(c.xy, rx, gv_fma(c.yy, ry, c.yz * rz));
     gv_real qz = gv_fma(c.xz, rx, gv_fma(c.yz, ry, c.zz * rz));
@@ -217,7 +194,7 @@ static inline void gv_cell_expand(gv_local *l, gv_real rx, gv_real ry, gv_real r
     gv_real a2 = gv_fma(g4, q, gv_fma(g3, t, mg2));
     gv_real u = GV_R(2.0) * g2, w = GV_R(2.0) * g3;
 
-    l->s += gv_fma(c.m, y, gv_fma(g2, q, g1 * t));
+    l->s += gv_fma(c.m, g.g0, gv_fma(g2, q, g1 * t));
     l->trace += a1;
     l->e += mg2;
     l->v[0] = gv_fma(a1, rx, gv_fma(u, qx, l->v[0]));
@@ -277,8 +254,17 @@ static inline void gv_cell_expand(gv_local *l, gv_real rx, gv_real ry, gv_real r
 }
 
 /* Terms of an expansion in one array, in the order of gv_local's members. */
-enum { GV_L_S = 0, GV_L_V = 1, GV_L_F = 4, GV_L_TRACE = 10, GV_L_C = 11, GV_L_W = 21, GV_L_D = 24, GV_L_H = 39,
-       GV_L_E = 45 };
+enum {
+    GV_L_S = 0,
+    GV_L_V = 1,
+    GV_L_F = 4,
+    GV_L_TRACE = 10,
+    GV_L_C = 11,
+    GV_L_W = 21,
+    GV_L_D = 24,
+    GV_L_H = 39,
+    GV_L_E = 45
+};
 
 static inline void gv_local_unpack(const gv_local *l, gv_real *term)
 {
@@ -299,7 +285,7 @@ static inline void gv_local_unpack(const gv_local *l, gv_real *term)
         term[GV_L_D + k] = l->d[k];
 }
 
-/* What the leading terms add to the force itself: in ds they are pairs, and are added as such elsewhere. */
+/* What the leading terms add to the force itself: in ds they are two-floats, and are added as such elsewhere. */
 #if GV_PRECISION == GV_DS
 #define GV_LEADING(term) ((gv_scalar)0)
 #else
@@ -307,7 +293,7 @@ static inline void gv_local_unpack(const gv_local *l, gv_real *term)
 #endif
 
 #if GV_PRECISION == GV_DS
-/* The leading terms s, v as pairs, in units of the expansion (powers of 2: products with them are exact). */
+/* The leading terms s, v as two-floats, in units of the expansion (powers of 2: products with them are exact). */
 static inline void gv_total_lead(gv_total *t, const gv_scalar *high, const gv_scalar *low, gv_scalar inverse_scale)
 {
     gv_scalar per2 = inverse_scale * inverse_scale;
@@ -375,8 +361,7 @@ static inline void gv_total_lead(gv_total *t, const gv_scalar *high, const gv_sc
         force.z += per2_ * (GV_LEADING(T(GV_L_V + 2)) + p2_[2] + p3_[2] + p4_[2]);                                     \
         force.pot -=                                                                                                   \
             inverse_scale *                                                                                            \
-            (GV_LEADING(T(GV_L_S)) +                                                                                   \
-             yx * (T(GV_L_V) + GV_R(0.5) * p2_[0] + GV_THIRD * p3_[0] + GV_R(0.25) * p4_[0]) +                         \
+            (GV_LEADING(T(GV_L_S)) + yx * (T(GV_L_V) + GV_R(0.5) * p2_[0] + GV_THIRD * p3_[0] + GV_R(0.25) * p4_[0]) + \
              yy * (T(GV_L_V + 1) + GV_R(0.5) * p2_[1] + GV_THIRD * p3_[1] + GV_R(0.25) * p4_[1]) +                     \
              yz * (T(GV_L_V + 2) + GV_R(0.5) * p2_[2] + GV_THIRD * p3_[2] + GV_R(0.25) * p4_[2]));                     \
     } while (0)

@@ -1,83 +1,45 @@
 /* Space-filling keys.  21 bits of each coordinate within the bounding cube, interleaved to 63 bits, most significant
  * digit first: a cell of level l is all bodies whose keys agree in their first l octal digits.
  *
- *   GV_CURVE   1 Hilbert: neighbours along the key are neighbours in space, so that runs of bodies have tight boxes;
- *              0 Morton: cheaper, the same cells
- *   GV_LANES   bodies per work-item
- *
- * The Hilbert index is found with Skilling's transform (AIP Conf. Proc. 707, 381, 2004) without branches.
+ *   GV_CURVE    lib/curve.h
+ *   GV_LANES    bodies per work-item, in one vector
+ *   GV_THREADS  1: each work-item for itself.  Else, with GV_LANES 1, work-groups of so many share the table of the
+ *               Hilbert curve (lib/turns.h) and take bodies in turns: the same keys
  */
 #include "tree/cell.h"
+#include "lib/curve.h"
+#include "lib/group.h"
 
-#ifndef GV_CURVE
-#error "GV_CURVE must be 0 (Morton) or 1 (Hilbert)"
+#if GV_THREADS > 1
+#include "lib/turns.h"
+#if GV_LANES > 1
+#error "work-items that share the table of the curve take one body each: GV_LANES must be 1"
+#endif
+#if GV_CURVE == 0
+#define gv_turned_key(x, y, z, two) gv_curve_key(x, y, z)
 #endif
 
-#if GV_LANES == 1
-typedef ulong gv_code;
-#define gv_to_code(u) ((ulong)(u))
-#define gv_to_uint(x) convert_uint_rtz(x)
-#else
-typedef GV_PASTE(ulong, GV_LANES) gv_code;
-#define gv_to_code(u) GV_PASTE(convert_ulong, GV_LANES)(u)
-#define gv_to_uint(x) GV_PASTE(GV_PASTE(convert_uint, GV_LANES), _rtz)(x)
-#endif
-
-/* bit k to bit 3 k, for 21 bits */
-static inline gv_code gv_spread(gv_uint v)
+/* bounds: lo, hi of the bodies */
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void gv_tree_keys(global const gv_scalar4 *body, uint n,
+                                                                                 global const gv_scalar4 *bounds,
+                                                                                 global ulong *key, global uint *index)
 {
-    gv_code c = gv_to_code(v);
-    c = (c | (c << 32)) & (gv_code)(0x1f00000000fffful);
-    c = (c | (c << 16)) & (gv_code)(0x1f0000ff0000fful);
-    c = (c | (c << 8)) & (gv_code)(0x100f00f00f00f00ful);
-    c = (c | (c << 4)) & (gv_code)(0x10c30c30c30c30c3ul);
-    c = (c | (c << 2)) & (gv_code)(0x1249249249249249ul);
-    return c;
-}
-
-static inline gv_code gv_curve_key(gv_uint x, gv_uint y, gv_uint z)
-{
-#if GV_CURVE == 1
-    for (uint bit = 20; bit > 0; bit--) {
-        gv_uint low = (gv_uint)((1u << bit) - 1);
-        gv_uint set, swap;
-        /* where the bit is set the low bits of x are inverted, else those of x and the coordinate are exchanged */
-        set = (gv_uint)(0) - ((x >> (gv_uint)(bit)) & (gv_uint)(1));
-        x ^= set & low;
-        set = (gv_uint)(0) - ((y >> (gv_uint)(bit)) & (gv_uint)(1));
-        swap = (x ^ y) & low & ~set;
-        x ^= swap | (set & low);
-        y ^= swap;
-        set = (gv_uint)(0) - ((z >> (gv_uint)(bit)) & (gv_uint)(1));
-        swap = (x ^ z) & low & ~set;
-        x ^= swap | (set & low);
-        z ^= swap;
+    local ushort two[GV_TURN_WORDS];
+    gv_scalar4 lo = bounds[0], side = bounds[1] - bounds[0];
+    gv_scalar longest = fmax(fmax(side.x, side.y), side.z);
+    gv_scalar per_cell = longest > 0 ? GV_R(2097151.5) / longest : 0;
+    if (GV_CURVE == 1)
+        gv_fill_turns(two);
+    for (uint k = get_global_id(0); k < n; k += get_global_size(0)) {
+        gv_scalar4 p = body[k];
+        key[k] = gv_turned_key(gv_lattice(p.x, lo.x, per_cell), gv_lattice(p.y, lo.y, per_cell),
+                               gv_lattice(p.z, lo.z, per_cell), two);
+        index[k] = k;
     }
-    y ^= x;
-    z ^= y;
-    /* a prefix parity of z, excluding the bit itself */
-    gv_uint t = z >> (gv_uint)(1);
-    t ^= t >> (gv_uint)(1);
-    t ^= t >> (gv_uint)(2);
-    t ^= t >> (gv_uint)(4);
-    t ^= t >> (gv_uint)(8);
-    t ^= t >> (gv_uint)(16);
-    x ^= t;
-    y ^= t;
-    z ^= t;
-#endif
-    return (gv_spread(x) << (gv_code)(2)) | (gv_spread(y) << (gv_code)(1)) | gv_spread(z);
 }
-
-/* bounds: lo, hi of the bodies; the cube is a little larger than the longest side, so that hi falls inside */
-static inline gv_uint gv_lattice(gv_real x, gv_scalar lo, gv_scalar per_cell)
-{
-    gv_real at = (x - lo) * per_cell;
-    return gv_to_uint(fmin(fmax(at, (gv_real)(0)), (gv_real)GV_R(2097151.0)));
-}
-
-__kernel void gv_tree_keys(__global const gv_scalar4 *body, uint n, __global const gv_scalar4 *bounds,
-                           __global ulong *key, __global uint *index)
+#else
+kernel void gv_tree_keys(global const gv_scalar4 *body, uint n, global const gv_scalar4 *bounds, global ulong *key,
+                         global uint *index)
 {
     gv_scalar4 lo = bounds[0], side = bounds[1] - bounds[0];
     gv_scalar longest = fmax(fmax(side.x, side.y), side.z);
@@ -110,12 +72,4 @@ __kernel void gv_tree_keys(__global const gv_scalar4 *body, uint n, __global con
     }
 #endif
 }
-
-/* bodies in key order */
-__kernel void gv_tree_gather(__global const gv_scalar4 *body, __global const uint *index, uint n,
-                             __global gv_scalar4 *sorted)
-{
-    uint k = get_global_id(0);
-    if (k < n)
-        sorted[k] = body[index[k]];
-}
+#endif

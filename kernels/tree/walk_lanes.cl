@@ -10,17 +10,14 @@
  */
 #include "tree/cell.h"
 #include "lib/lanes.h"
-#include "tree/interact.h"
 #include "lib/pair.h"
+#include "tree/interact.h"
+#include "tree/walk.h"
 
 #if GV_N_GROUP % GV_LANES
 #error "GV_N_GROUP must be a multiple of GV_LANES"
 #endif
 #define GV_VECTORS (GV_N_GROUP / GV_LANES)
-#define GV_RESERVE (7 * GV_LEVELS + 16)
-#if GV_STACK < 2 * GV_RESERVE
-#error "GV_STACK must be at least 340"
-#endif
 #define GV_LIST (GV_TILE + GV_LANES)
 /* masks are 0 or -1 here whatever the lanes */
 #if GV_LANES == 1
@@ -43,35 +40,82 @@ typedef struct gv_sinks {
     gv_real x[GV_VECTORS], y[GV_VECTORS], z[GV_VECTORS];
     gv_uint self[GV_VECTORS];
     gv_force f[GV_VECTORS];
+#if GV_SOFTEN
+    gv_real soft[GV_VECTORS];
+#endif
 #if GV_PRECISION == GV_DS
     gv_real x_low[GV_VECTORS], y_low[GV_VECTORS], z_low[GV_VECTORS];
     gv_total total[GV_VECTORS];
 #endif
 } gv_sinks;
 
-/* piece[k] = {first body, bodies} */
-static inline void gv_eval_leaves(gv_sinks *sinks, __global const gv_scalar4 *body, __global const gv_scalar4 *low,
-                                  const uint *first, const uint *count, uint n, uint2 own, gv_scalar eps2)
+/* The stack of cells and the lists.  Without branches: a cell is written behind the end of every list, and only the
+ * length of the list it belongs to grows, so each list needs one spare entry. */
+typedef struct gv_lists {
+    uint stack[GV_STACK + 8], near[GV_LIST], far[2 * GV_LANES], leaf[GV_LIST], leaf_count[GV_LIST];
+    uint top, n_near, n_far, n_leaf;
+} gv_lists;
+
+/* ------------------------------------------------------------------- load */
+
+static inline void gv_take_sinks(gv_sinks *sinks, const gv_group *g, global const gv_scalar4 *points,
+                                 global const gv_scalar4 *points_low, global const gv_scalar *point_soft,
+                                 global const uint *self, int own)
+{
+    for (int v = 0; v < GV_VECTORS; v++) {
+        gv_scalar x[GV_LANES], y[GV_LANES], z[GV_LANES], soft[GV_LANES];
+        uint who[GV_LANES];
+        for (uint l = 0; l < GV_LANES; l++) {
+            uint k = g->first + min(v * GV_LANES + l, g->count - 1);
+            gv_scalar4 p = points[k];
+            x[l] = p.x, y[l] = p.y, z[l] = p.z;
+            who[l] = own == GV_OWN_NONE ? GV_NO_BODY : self ? self[k] : k;
+            soft[l] = GV_SOFTS_SINKS ? point_soft[k] : 0;
+        }
+        sinks->x[v] = gv_load(x), sinks->y[v] = gv_load(y), sinks->z[v] = gv_load(z);
+        sinks->self[v] = gv_load(who);
+        gv_force_clear(&sinks->f[v]);
+#if GV_SOFTEN
+        sinks->soft[v] = gv_load(soft);
+#else
+        (void)soft;
+#endif
+#if GV_PRECISION == GV_DS
+        for (uint l = 0; l < GV_LANES; l++) {
+            gv_scalar4 p = points_low[g->first + min(v * GV_LANES + l, g->count - 1)];
+            x[l] = p.x, y[l] = p.y, z[l] = p.z;
+        }
+        sinks->x_low[v] = gv_load(x), sinks->y_low[v] = gv_load(y), sinks->z_low[v] = gv_load(z);
+        gv_total_clear(&sinks->total[v]);
+#endif
+    }
+}
+
+/* --------------------------------------------------------------- evaluate */
+
+/* the leaves of the list onto all sinks */
+static inline void gv_eval_leaves(gv_sinks *sinks, const gv_sources *sources, const gv_lists *lists, uint2 own)
 {
     for (int v = 0; v < GV_VECTORS; v++) {
         gv_real x = sinks->x[v], y = sinks->y[v], z = sinks->z[v];
         gv_force f = sinks->f[v];
-        for (uint k = 0; k < n; k++) {
-            uint start = first[k], end = start + count[k];
+        for (uint k = 0; k < lists->n_leaf; k++) {
+            uint start = lists->leaf[k], end = start + lists->leaf_count[k];
             int meets = end > own.x && start < own.x + own.y;
-#define GV_EACH(add)                                                                                                   \
+#define GV_EACH(add, ...)                                                                                              \
     for (uint j = start; j < end; j++) {                                                                               \
-        gv_scalar4 b = body[j];                                                                                        \
+        gv_scalar4 b = sources->body[j];                                                                               \
+        global const gv_scalar4 *low = sources->body_low;                                                              \
         gv_real dx = gv_apart(b.x, low[j].x, x, sinks->x_low[v]), dy = gv_apart(b.y, low[j].y, y, sinks->y_low[v]);    \
         gv_real dz = gv_apart(b.z, low[j].z, z, sinks->z_low[v]);                                                      \
-        add;                                                                                                           \
+        add(&f, dx, dy, dz, (gv_real)(b.w), gv_soften(sources->eps2, sinks->soft[v], sources->body_soft[j]),           \
+            __VA_ARGS__);                                                                                              \
+        (void)low;                                                                                                     \
     }
-            if (meets) {
-                GV_EACH(gv_pair_add_other(&f, dx, dy, dz, (gv_real)(b.w), eps2,
-                                          gv_widen((gv_uint)(j) != sinks->self[v])))
-            } else {
-                GV_EACH(gv_pair_add(&f, dx, dy, dz, (gv_real)(b.w), eps2))
-            }
+            if (meets)
+                GV_EACH(gv_pair_add_other, sources->eps2, gv_widen((gv_uint)(j) != sinks->self[v]))
+            else
+                GV_EACH(gv_pair_add, sources->eps2)
 #if GV_PRECISION == GV_DS
             gv_total_take(&sinks->total[v], &f);
 #endif
@@ -80,13 +124,13 @@ static inline void gv_eval_leaves(gv_sinks *sinks, __global const gv_scalar4 *bo
     }
 }
 
-static inline void gv_eval_cells(gv_sinks *sinks, __global const gv_scalar4 *cell, const uint *from, uint n,
-                                 gv_scalar eps2)
+/* the near cells of the list onto all sinks */
+static inline void gv_eval_cells(gv_sinks *sinks, const gv_sources *sources, const gv_lists *lists)
 {
     for (int v = 0; v < GV_VECTORS; v++) {
         gv_force f = sinks->f[v];
-        for (uint k = 0; k < n; k++) {
-            __global const gv_scalar4 *at = cell + GV_CELL * (size_t)from[k];
+        for (uint k = 0; k < lists->n_near; k++) {
+            global const gv_scalar4 *at = sources->cell + GV_CELL * (size_t)lists->near[k];
             gv_scalar4 z = at[0];
             gv_moments c;
             c.m = z.w;
@@ -98,7 +142,8 @@ static inline void gv_eval_cells(gv_sinks *sinks, __global const gv_scalar4 *cel
 #endif
             gv_cell_force(&f, gv_apart(sinks->x[v], sinks->x_low[v], z.x, at[4].x),
                           gv_apart(sinks->y[v], sinks->y_low[v], z.y, at[4].y),
-                          gv_apart(sinks->z[v], sinks->z_low[v], z.z, at[4].z), c, gv_cell_soft(eps2));
+                          gv_apart(sinks->z[v], sinks->z_low[v], z.z, at[4].z), c,
+                          gv_soften(sources->eps2, sinks->soft[v], sources->cell_soft[lists->near[k]]));
 #if GV_PRECISION == GV_DS
             if (k % 16 == 15)
                 gv_total_take(&sinks->total[v], &f);
@@ -111,19 +156,20 @@ static inline void gv_eval_cells(gv_sinks *sinks, __global const gv_scalar4 *cel
     }
 }
 
-static inline void gv_eval_far(gv_local *sum, __global const gv_scalar4 *cell, const uint *from, gv_scalar4 centre,
-                               gv_scalar inverse_scale, gv_scalar eps2, uint n)
+/* cells from[0 ... n-1], n <= GV_LANES, into the group's expansion */
+static inline void gv_eval_far(gv_local *sum, const gv_group *g, const gv_sources *sources, const uint *from, uint n)
 {
     gv_real a[8], b[8];
     uint which[GV_LANES];
-    gv_scalar keep[GV_LANES];
+    gv_scalar keep[GV_LANES], soft[GV_LANES], per1 = g->inverse_scale;
     for (uint k = 0; k < GV_LANES; k++) {
         which[k] = from[k < n ? k : 0];
         keep[k] = k < n ? 1 : 0;
+        soft[k] = GV_SOFTEN < 2 ? 0 : sources->cell_soft[which[k]];
     }
-    gv_load_records(cell, GV_CELL, which, a);
-    gv_load_records(cell + 2, GV_CELL, which, b);
-    gv_real here = gv_load(keep), per2 = here * (inverse_scale * inverse_scale);
+    gv_load_records(sources->cell, GV_CELL, which, a);
+    gv_load_records(sources->cell + 2, GV_CELL, which, b);
+    gv_real here = gv_load(keep), per2 = here * (per1 * per1);
     gv_moments c;
     c.m = a[3] * here;
 #if GV_MOMENTS == 1
@@ -134,18 +180,109 @@ static inline void gv_eval_far(gv_local *sum, __global const gv_scalar4 *cell, c
 #if GV_PRECISION == GV_DS
     gv_scalar low[3][GV_LANES];
     for (uint k = 0; k < GV_LANES; k++) {
-        gv_scalar4 z_low = cell[GV_CELL * (size_t)which[k] + 4];
+        gv_scalar4 z_low = sources->cell[GV_CELL * (size_t)which[k] + 4];
         low[0][k] = z_low.x, low[1][k] = z_low.y, low[2][k] = z_low.z;
     }
 #endif
-    gv_cell_expand(sum, gv_apart(centre.x, (gv_real)(0), a[0], gv_load(low[0])) * inverse_scale,
-                   gv_apart(centre.y, (gv_real)(0), a[1], gv_load(low[1])) * inverse_scale,
-                   gv_apart(centre.z, (gv_real)(0), a[2], gv_load(low[2])) * inverse_scale, c,
-                   gv_cell_soft(eps2) * inverse_scale * inverse_scale);
+    gv_cell_expand(sum, gv_apart(g->centre.x, (gv_real)(0), a[0], gv_load(low[0])) * per1,
+                   gv_apart(g->centre.y, (gv_real)(0), a[1], gv_load(low[1])) * per1,
+                   gv_apart(g->centre.z, (gv_real)(0), a[2], gv_load(low[2])) * per1, c,
+                   gv_soften(sources->eps2, g->soft, gv_load(soft)) * (per1 * per1));
 #if GV_PRECISION == GV_DS
     gv_local_take(sum);
 #endif
 }
+
+/* Full lists, and what is left of them when the stack is empty. */
+static inline void gv_eval_lists(gv_sinks *sinks, gv_local *local_sum, const gv_group *g, const gv_sources *sources,
+                                 gv_lists *lists, uint4 *did)
+{
+    uint least = lists->top > 0 ? GV_TILE : 1, least_far = lists->top > 0 ? GV_LANES : 1;
+    while (lists->n_far >= least_far) {
+        uint n = min((uint)GV_LANES, lists->n_far);
+        lists->n_far -= n;
+        did->x += n;
+        gv_eval_far(local_sum, g, sources, lists->far + lists->n_far, n);
+    }
+    if (lists->n_leaf >= least) {
+        gv_eval_leaves(sinks, sources, lists, g->own);
+        lists->n_leaf = 0;
+    }
+    if (lists->n_near >= least) {
+        gv_eval_cells(sinks, sources, lists);
+        did->y += lists->n_near;
+        lists->n_near = 0;
+    }
+}
+
+/* ------------------------------------------------------------------- walk */
+
+/* What a group does with GV_LANES cells: masks, 0 or -1 a lane. */
+typedef struct gv_verdict {
+    gv_int is_far, is_near, open, is_leaf;
+    gv_uint first, count;
+} gv_verdict;
+
+static inline gv_verdict gv_test_cells(const gv_group *g, const gv_sources *sources, const uint *which)
+{
+    gv_verdict v;
+    gv_real w[8];
+    gv_load_records(sources->cell, GV_CELL, which, w);
+    gv_real rx = fabs(w[0] - g->centre.x), ry = fabs(w[1] - g->centre.y), rz = fabs(w[2] - g->centre.z);
+    gv_real dx = fmax(rx - g->half_side.x, (gv_real)(0)), dy = fmax(ry - g->half_side.y, (gv_real)(0));
+    gv_real dz = fmax(rz - g->half_side.z, (gv_real)(0));
+    gv_real r2 = gv_fma(rx, rx, gv_fma(ry, ry, rz * rz)), d2 = gv_fma(dx, dx, gv_fma(dy, dy, dz * dz));
+    gv_int accept = GV_MASK(gv_narrow((d2 > w[4] * g->open) & (d2 > w[5])));
+#if GV_SHAPE_GUARD
+    gv_scalar soft[GV_LANES];
+    for (uint k = 0; k < GV_LANES; k++)
+        soft[k] = GV_SOFTEN < 2 ? 0 : sources->cell_soft[which[k]];
+    gv_real outside = gv_shape_guard(gv_soften(sources->eps2, g->soft, gv_load(soft))) + GV_R(0.8) * sqrt(w[5]);
+    accept &= GV_MASK(gv_narrow(d2 > outside * outside));
+#endif
+    v.is_far = accept & GV_MASK(gv_narrow((r2 > g->reach) & (r2 * r2 * r2 > g->far * w[3])));
+    gv_uint info = GV_HELD(w[7]);
+    v.first = GV_HELD(w[6]);
+    v.is_leaf = GV_MASK((info & (gv_uint)(GV_LEAF)) != (gv_uint)(0));
+    v.count = info & (gv_uint)(GV_COUNT);
+    /* one or two bodies are cheaper than their cell */
+    v.is_near = accept & ~v.is_far & ~(v.is_leaf & GV_MASK(v.count <= (gv_uint)(2)));
+    v.open = ~(v.is_far | v.is_near);
+    return v;
+}
+
+/* One step: GV_LANES cells from the top of the stack; children and lists get what comes of them. */
+static inline void gv_walk_step(const gv_group *g, const gv_sources *sources, gv_lists *lists, uint4 *did)
+{
+    uint which[GV_LANES], take = gv_take_count(lists->top, GV_LANES, GV_STACK);
+    lists->top -= take;
+    for (uint k = 0; k < GV_LANES; k++)
+        which[k] = lists->stack[lists->top + (k < take ? k : 0)];
+    gv_verdict v = gv_test_cells(g, sources, which);
+    uint add_far[GV_LANES], add_near[GV_LANES], add_leaf[GV_LANES], add_cells[GV_LANES], first[GV_LANES];
+    uint count[GV_LANES];
+    GV_STORE_UINT(GV_AS_UINT(v.is_far & (gv_int)(1)), 0, add_far);
+    GV_STORE_UINT(GV_AS_UINT(v.is_near & (gv_int)(1)), 0, add_near);
+    GV_STORE_UINT(GV_AS_UINT(v.open & v.is_leaf & (gv_int)(1)), 0, add_leaf);
+    GV_STORE_UINT(GV_AS_UINT(v.open & ~v.is_leaf) & v.count, 0, add_cells);
+    GV_STORE_UINT(v.first, 0, first);
+    GV_STORE_UINT(v.count, 0, count);
+    for (uint k = 0; k < take; k++) {
+        lists->far[lists->n_far] = which[k];
+        lists->n_far += add_far[k];
+        lists->near[lists->n_near] = which[k];
+        lists->n_near += add_near[k];
+        lists->leaf[lists->n_leaf] = first[k];
+        lists->leaf_count[lists->n_leaf] = count[k];
+        lists->n_leaf += add_leaf[k];
+        did->z += add_leaf[k] * count[k];
+        vstore8((uint8)(first[k]) + (uint8)(0, 1, 2, 3, 4, 5, 6, 7), 0, lists->stack + lists->top);
+        lists->top += add_cells[k];
+    }
+    did->w += take;
+}
+
+/* ------------------------------------------------------------------- join */
 
 #if GV_PRECISION == GV_DS
 /* the leading terms of the expansion, summed over lanes */
@@ -167,163 +304,93 @@ static inline void gv_lead_sum(const gv_local *l, gv_scalar *high, gv_scalar *lo
 }
 #endif
 
+/* the sums of the expansion over lanes: the terms, and in ds the leading ones as two-floats */
+static inline void gv_join_local(const gv_local *local_sum, gv_scalar *term, gv_scalar *lead, gv_scalar *lead_low)
+{
+    gv_real lanes[GV_LOCAL_TERMS];
+    gv_local_unpack(local_sum, lanes);
+    for (int k = 0; k < GV_LOCAL_TERMS; k++)
+        term[k] = gv_lane_sum(lanes[k]);
+#if GV_PRECISION == GV_DS
+    gv_lead_sum(local_sum, lead, lead_low);
+    for (int k = 0; k < 4; k++)
+        term[k] = lead[k];
+#else
+    (void)lead, (void)lead_low;
+#endif
+}
+
+/* ------------------------------------------------------------------ store */
+
 /* results of vector v; `part` 1: their low words */
-static inline void gv_put(const gv_force *f, uint first_sink, uint v, uint n_sinks, __global const uint *list,
-                          __global const uint *index, uint part, __global gv_scalar4 *out)
+static inline void gv_put(const gv_force *f, const gv_group *g, uint v, global const uint *index, uint part,
+                          global gv_scalar4 *out)
 {
     gv_scalar x[GV_LANES], y[GV_LANES], z[GV_LANES], pot[GV_LANES];
     gv_store(f->x, x);
     gv_store(f->y, y);
     gv_store(f->z, z);
     gv_store(f->pot, pot);
-    for (uint l = 0; l < GV_LANES && v * GV_LANES + l < n_sinks; l++) {
-        uint k = first_sink + v * GV_LANES + l, at = list ? list[k] : k;
-        out[GV_RESULT * (index ? index[at] : at) + part] = (gv_scalar4)(x[l], y[l], z[l], pot[l]);
+    for (uint l = 0; l < GV_LANES && v * GV_LANES + l < g->count; l++) {
+        uint k = g->first + v * GV_LANES + l;
+        out[GV_RESULT * (size_t)(index ? index[k] : k) + part] = (gv_scalar4)(x[l], y[l], z[l], pot[l]);
+    }
+}
+
+/* The expansion is added to the forces of all sinks. */
+static inline void gv_put_results(gv_sinks *sinks, const gv_group *g, const gv_scalar *term, const gv_scalar *lead,
+                                  const gv_scalar *lead_low, global const uint *index, global gv_scalar4 *out)
+{
+    gv_scalar per1 = g->inverse_scale;
+    for (int v = 0; v < GV_VECTORS; v++) {
+        gv_real yx = gv_apart(sinks->x[v], sinks->x_low[v], g->centre.x, (gv_real)(0)) * per1;
+        gv_real yy = gv_apart(sinks->y[v], sinks->y_low[v], g->centre.y, (gv_real)(0)) * per1;
+        gv_real yz = gv_apart(sinks->z[v], sinks->z_low[v], g->centre.z, (gv_real)(0)) * per1;
+#define gv_term(k) term[k]
+        GV_LOCAL_FORCE(sinks->f[v], gv_term, yx, yy, yz, per1);
+#if GV_PRECISION == GV_DS
+        gv_total_take(&sinks->total[v], &sinks->f[v]);
+        gv_total_lead(&sinks->total[v], lead, lead_low, per1);
+        gv_force low = gv_total_split(&sinks->total[v], &sinks->f[v]);
+        gv_put(&low, g, v, index, 1, out);
+#endif
+        gv_put(&sinks->f[v], g, v, index, 0, out);
     }
 }
 
 /* arguments and results as gv_tree_walk of walk_group.cl */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void gv_tree_walk(__global const gv_scalar4 *cell, __global const gv_scalar4 *body,
-                  __global const gv_scalar4 *body_low, __global const gv_scalar4 *points,
-                  __global const gv_scalar4 *points_low, __global const uint *list, __global const uint *index, int own,
-                  __global const gv_scalar4 *group, gv_scalar eps2, __global gv_scalar4 *out, __global uint4 *counts)
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gv_tree_walk(global const gv_scalar4 *cell, global const gv_scalar4 *body, global const gv_scalar4 *body_low,
+             global const gv_scalar4 *points, global const gv_scalar4 *points_low, global const uint *self, int own,
+             global const uint *index, global const gv_scalar4 *group, gv_scalar eps2, global gv_scalar4 *out,
+             global uint4 *counts, global const gv_scalar *point_soft, global const gv_scalar *body_soft,
+             global const gv_scalar *cell_soft)
 {
-    uint stack[GV_STACK + 8], near[GV_LIST], far[2 * GV_LANES], leaf[GV_LIST], leaf_count[GV_LIST];
-    uint g = get_group_id(0), top = 1, n_near = 0, n_far = 0, n_leaf = 0;
+    const gv_sources sources = {cell, body, body_low, body_soft, cell_soft, eps2};
+    size_t at = get_group_id(0);
+    gv_scalar term[GV_LOCAL_TERMS], lead[4], lead_low[4];
     uint4 did = (uint4)(0);
-    gv_scalar4 g0 = group[GV_GROUP_WORDS * g], g1 = group[GV_GROUP_WORDS * g + 1], g2 = group[GV_GROUP_WORDS * g + 2];
-    gv_scalar inverse_scale = GV_R(1.0) / g0.w;
-    uint first_sink = gv_held(g2.z), n_sinks = gv_held(g2.w);
-
+    gv_lists lists;
     gv_sinks sinks;
-    for (int v = 0; v < GV_VECTORS; v++) {
-        gv_scalar x[GV_LANES], y[GV_LANES], z[GV_LANES];
-        uint self[GV_LANES];
-        for (uint l = 0; l < GV_LANES; l++) {
-            uint k = min(v * GV_LANES + l, n_sinks - 1);
-            uint at = list ? list[first_sink + k] : first_sink + k;
-            gv_scalar4 p = points[at];
-            x[l] = p.x, y[l] = p.y, z[l] = p.z;
-            self[l] = own ? at : GV_NO_BODY;
-        }
-        sinks.x[v] = gv_load(x), sinks.y[v] = gv_load(y), sinks.z[v] = gv_load(z);
-        sinks.self[v] = gv_load(self);
-        gv_force_clear(&sinks.f[v]);
-#if GV_PRECISION == GV_DS
-        for (uint l = 0; l < GV_LANES; l++) {
-            uint k = first_sink + min(v * GV_LANES + l, n_sinks - 1);
-            gv_scalar4 p = points_low[list ? list[k] : k];
-            x[l] = p.x, y[l] = p.y, z[l] = p.z;
-        }
-        sinks.x_low[v] = gv_load(x), sinks.y_low[v] = gv_load(y), sinks.z_low[v] = gv_load(z);
-        gv_total_clear(&sinks.total[v]);
-#endif
-    }
-    uint2 own_range = (uint2)(0, 0); /* first, how many */
-    if (own) {
-        own_range.x = list ? list[first_sink] : first_sink;
-        own_range.y = (list ? list[first_sink + n_sinks - 1] : first_sink + n_sinks - 1) - own_range.x + 1;
-    }
     gv_local local_sum;
+
+    gv_group g = gv_read_group(group + GV_GROUP_VECTORS * at, self, own);
+    counts[2 * at + 1] = (uint4)(g.first, g.count, 0, 0);
+    if (g.count == 0) {
+        counts[2 * at] = did;
+        return;
+    }
+    gv_soften_group(&g, point_soft);
+    gv_take_sinks(&sinks, &g, points, points_low, point_soft, self, own);
     gv_local_clear(&local_sum);
-    stack[0] = 0;
-
-    while (top > 0) {
-        uint take = min((uint)GV_LANES, top);
-        if (top + 7 * take > GV_STACK - GV_RESERVE)
-            take = top + 7 < GV_STACK - GV_RESERVE ? (GV_STACK - GV_RESERVE - top) / 7 : 1u;
-        uint which[GV_LANES];
-        top -= take;
-        for (uint k = 0; k < GV_LANES; k++)
-            which[k] = stack[top + (k < take ? k : 0)];
-        gv_real w[8];
-        gv_load_records(cell, GV_CELL, which, w);
-        gv_real rx = fabs(w[0] - g0.x), ry = fabs(w[1] - g0.y), rz = fabs(w[2] - g0.z);
-        gv_real dx = fmax(rx - g1.x, (gv_real)(0)), dy = fmax(ry - g1.y, (gv_real)(0));
-        gv_real dz = fmax(rz - g1.z, (gv_real)(0));
-        gv_real r2 = gv_fma(rx, rx, gv_fma(ry, ry, rz * rz)), d2 = gv_fma(dx, dx, gv_fma(dy, dy, dz * dz));
-        gv_int accept = GV_MASK(gv_narrow((d2 > w[4] * g1.w) & (d2 > w[5])));
-#if GV_SUPPORT
-        gv_real outside = sqrt(eps2) + GV_R(0.8) * sqrt(w[5]); /* no body of the cell within h */
-        accept &= GV_MASK(gv_narrow(d2 > outside * outside));
-#endif
-        gv_int is_far = accept & GV_MASK(gv_narrow((r2 > g2.y) & (r2 * r2 * r2 > g2.x * w[3])));
-        gv_uint first_of = GV_HELD(w[6]), info_of = GV_HELD(w[7]);
-        gv_int is_leaf = GV_MASK((info_of & (gv_uint)(GV_LEAF)) != (gv_uint)(0));
-        gv_uint count_of = info_of & (gv_uint)(GV_COUNT);
-        /* one or two bodies are cheaper than their cell */
-        gv_int is_near = accept & ~is_far & ~(is_leaf & GV_MASK(count_of <= (gv_uint)(2)));
-        gv_int open = ~(is_far | is_near);
-        uint add_far[GV_LANES], add_near[GV_LANES], add_leaf[GV_LANES], add_cells[GV_LANES], first[GV_LANES];
-        uint count[GV_LANES];
-        GV_STORE_UINT(GV_AS_UINT(is_far & (gv_int)(1)), 0, add_far);
-        GV_STORE_UINT(GV_AS_UINT(is_near & (gv_int)(1)), 0, add_near);
-        GV_STORE_UINT(GV_AS_UINT(open & is_leaf & (gv_int)(1)), 0, add_leaf);
-        GV_STORE_UINT(GV_AS_UINT(open & ~is_leaf) & count_of, 0, add_cells);
-        GV_STORE_UINT(first_of, 0, first);
-        GV_STORE_UINT(count_of, 0, count);
-        /* without branches: what does not belong to a list is overwritten by the next */
-        for (uint k = 0; k < take; k++) {
-            far[n_far] = which[k];
-            n_far += add_far[k];
-            near[n_near] = which[k];
-            n_near += add_near[k];
-            leaf[n_leaf] = first[k];
-            leaf_count[n_leaf] = count[k];
-            n_leaf += add_leaf[k];
-            did.z += add_leaf[k] * count[k];
-            vstore8((uint8)(first[k]) + (uint8)(0, 1, 2, 3, 4, 5, 6, 7), 0, stack + top);
-            top += add_cells[k];
-        }
-        did.w += take;
-        if (n_far >= GV_LANES) {
-            n_far -= GV_LANES;
-            did.x += GV_LANES;
-            gv_eval_far(&local_sum, cell, far + n_far, g0, inverse_scale, eps2, GV_LANES);
-        }
-        if (n_near >= GV_TILE) {
-            gv_eval_cells(&sinks, cell, near, n_near, eps2);
-            did.y += n_near;
-            n_near = 0;
-        }
-        if (n_leaf >= GV_TILE) {
-            gv_eval_leaves(&sinks, body, body_low, leaf, leaf_count, n_leaf, own_range, eps2);
-            n_leaf = 0;
-        }
+    lists.stack[0] = 0;
+    lists.top = 1;
+    lists.n_near = lists.n_far = lists.n_leaf = 0;
+    while (lists.top > 0) {
+        gv_walk_step(&g, &sources, &lists, &did);
+        gv_eval_lists(&sinks, &local_sum, &g, &sources, &lists, &did);
     }
-    gv_eval_leaves(&sinks, body, body_low, leaf, leaf_count, n_leaf, own_range, eps2);
-    gv_eval_cells(&sinks, cell, near, n_near, eps2);
-    if (n_far > 0)
-        gv_eval_far(&local_sum, cell, far, g0, inverse_scale, eps2, n_far);
-    did.y += n_near;
-    did.x += n_far;
-
-    gv_real lanes[GV_LOCAL_TERMS];
-    gv_scalar term[GV_LOCAL_TERMS];
-    gv_local_unpack(&local_sum, lanes);
-    for (int k = 0; k < GV_LOCAL_TERMS; k++)
-        term[k] = gv_lane_sum(lanes[k]);
-#if GV_PRECISION == GV_DS
-    gv_scalar lead[4], lead_low[4];
-    gv_lead_sum(&local_sum, lead, lead_low);
-    for (int k = 0; k < 4; k++)
-        term[k] = lead[k];
-#endif
-    for (int v = 0; v < GV_VECTORS; v++) {
-        gv_real yx = gv_apart(sinks.x[v], sinks.x_low[v], g0.x, (gv_real)(0)) * inverse_scale;
-        gv_real yy = gv_apart(sinks.y[v], sinks.y_low[v], g0.y, (gv_real)(0)) * inverse_scale;
-        gv_real yz = gv_apart(sinks.z[v], sinks.z_low[v], g0.z, (gv_real)(0)) * inverse_scale;
-#define gv_term(k) term[k]
-        GV_LOCAL_FORCE(sinks.f[v], gv_term, yx, yy, yz, inverse_scale);
-#if GV_PRECISION == GV_DS
-        gv_total_take(&sinks.total[v], &sinks.f[v]);
-        gv_total_lead(&sinks.total[v], lead, lead_low, inverse_scale);
-        gv_force low = gv_total_split(&sinks.total[v], &sinks.f[v]);
-        gv_put(&low, first_sink, v, n_sinks, list, index, 1, out);
-#endif
-        gv_put(&sinks.f[v], first_sink, v, n_sinks, list, index, 0, out);
-    }
-    counts[2 * g] = did;
-    counts[2 * g + 1] = (uint4)(first_sink, n_sinks, 0, 0);
+    counts[2 * at] = did;
+    gv_join_local(&local_sum, term, lead, lead_low);
+    gv_put_results(&sinks, &g, term, lead, lead_low, index, out);
 }

@@ -15,7 +15,7 @@ typedef struct gv_bench_setting {
     gv_timing_rule rule;
 } gv_bench_setting;
 
-/* What does not depend on the variant: the active sinks and the truth for some of them. */
+/* What does not depend on the variant: the active sinks and the reference forces of some of them. */
 typedef struct gv_bench_case {
     const gv_particles *sources;
     gv_particles sinks;
@@ -36,7 +36,7 @@ typedef struct gv_bench_result {
     gv_errors errors;
 } gv_bench_result;
 
-/* `order`: the highest that the truth is wanted for. */
+/* `order`: the highest that reference forces are needed for. */
 gravel_status gv_bench_case_create(gv_bench_case *c, const gv_bench_setting *setting, const gv_particles *sources,
                                    size_t active, int order);
 void gv_bench_case_free(gv_bench_case *c);

@@ -5,17 +5,20 @@
 #include <string.h>
 
 #include "cli/compute.h"
+#include "host/base/clock.h"
 
 const char *const gv_tree_stage_name[GV_TREE_STAGES] = {"keys", "sort", "build", "moments", "groups", "walk", "total"};
 
-double gv_tree_bin(int k) {
+double gv_tree_bin(int k)
+{
     return pow(10, (double)k / GV_TREE_PER_DECADE - GV_TREE_DECADES);
 }
 
 /* ------------------------------------------------------------- exact forces */
 
 /* The sample in slices of about a second, so that progress shows and Ctrl-C works. */
-static size_t slice_of(const gv_tree_setting *setting, size_t sources, size_t count) {
+static size_t slice_of(const gv_tree_setting *setting, size_t sources, size_t count)
+{
     const double pairs = setting->device.type == GRAVEL_DEVICE_CPU ? 4e8 : 2e11;
     const size_t slice = (size_t)(pairs / (double)sources) & ~(size_t)255;
 
@@ -23,15 +26,15 @@ static size_t slice_of(const gv_tree_setting *setting, size_t sources, size_t co
 }
 
 static gravel_status exact_slice(const gv_tree_setting *setting, gravel_direct *direct, const gv_particles *sinks,
-                                 const gv_particles *sources, gv_force_set *out) {
+                                 const gv_particles *sources, gv_force_set *out)
+{
     const gravel_sinks view = gv_sinks_view(sinks, 0, sinks->count, NULL);
 
-    if (direct != NULL) {
+    if (direct != NULL)
         return gv_direct_call(direct, &view, setting->eps, out, NULL);
-    }
     const gv_ref_particles i = {.n = sinks->count, .id = sinks->id, .x = sinks->x, .y = sinks->y, .z = sinks->z};
-    const gv_ref_particles j = {.n = sources->count, .m = sources->m, .id = sources->id, .x = sources->x,
-                                .y = sources->y, .z = sources->z};
+    const gv_ref_particles j = {
+        .n = sources->count, .m = sources->m, .id = sources->id, .x = sources->x, .y = sources->y, .z = sources->z};
     const gv_ref_forces f = {.ax = out->ax, .ay = out->ay, .az = out->az, .pot = out->pot};
     return gv_ref_direct(GV_REF_DOUBLE, 2, &i, &j, setting->eps, NULL, 0, &f) == 0
                ? GRAVEL_OK
@@ -39,7 +42,8 @@ static gravel_status exact_slice(const gv_tree_setting *setting, gravel_direct *
 }
 
 static gravel_status exact_run(const gv_tree_setting *setting, gravel_direct *direct, const gv_particles *bodies,
-                               gv_exact *exact) {
+                               gv_exact *exact)
+{
     const size_t slice = slice_of(setting, bodies->count, exact->count);
     gv_force_set out;
     gv_progress progress;
@@ -69,10 +73,11 @@ static gravel_status exact_run(const gv_tree_setting *setting, gravel_direct *di
     return status;
 }
 
-gravel_status gv_exact_create(const gv_tree_setting *setting, const gv_particles *bodies, gv_exact *exact) {
+gravel_status gv_exact_create(const gv_tree_setting *setting, const gv_particles *bodies, gv_exact *exact)
+{
     const size_t usual = bodies->count <= GV_TREE_ERROR_ALL ? bodies->count : GV_TREE_ERROR_SAMPLE;
     const size_t most = setting->sample > 0 ? setting->sample : usual;
-    const double start = gv_cli_now();
+    const double start = gv_now();
     gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
     gravel_direct *direct = NULL;
     gravel_status status = GRAVEL_OK;
@@ -82,9 +87,8 @@ gravel_status gv_exact_create(const gv_tree_setting *setting, const gv_particles
     exact->by = setting->device.has_fp64 ? "direct dp" : "reference";
     for (int k = 0; k < 3; k++) {
         exact->a[k] = malloc(exact->count * sizeof *exact->a[k]);
-        if (exact->a[k] == NULL) {
+        if (exact->a[k] == NULL)
             status = gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-        }
     }
     options.precision = GRAVEL_DP;
     if (status == GRAVEL_OK && setting->device.has_fp64) {
@@ -97,14 +101,14 @@ gravel_status gv_exact_create(const gv_tree_setting *setting, const gv_particles
     }
     status = status == GRAVEL_OK ? exact_run(setting, direct, bodies, exact) : status;
     gravel_direct_release(direct);
-    exact->seconds = gv_cli_now() - start;
-    if (status != GRAVEL_OK) {
+    exact->seconds = gv_now() - start;
+    if (status != GRAVEL_OK)
         gv_exact_free(exact);
-    }
     return status;
 }
 
-void gv_exact_free(gv_exact *exact) {
+void gv_exact_free(gv_exact *exact)
+{
     for (int k = 0; k < 3; k++) {
         free(exact->a[k]);
         exact->a[k] = NULL;
@@ -113,28 +117,22 @@ void gv_exact_free(gv_exact *exact) {
 
 /* ------------------------------------------------------------------ errors */
 
-static int ascending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void summarise(const double *error, size_t n, gv_tree_result *result) {
+static void summarise(const double *error, size_t n, gv_tree_result *result)
+{
     static const double quantile[GV_TREE_QUANTILES] = {0.5, 0.9, 0.99, 0.999, 1};
     size_t at = 0;
 
-    for (int q = 0; q < GV_TREE_QUANTILES; q++) {
+    for (int q = 0; q < GV_TREE_QUANTILES; q++)
         result->error[q] = error[(size_t)(quantile[q] * (double)(n - 1))];
-    }
     for (int k = 0; k < GV_TREE_BINS; k++) {
-        while (at < n && error[at] <= gv_tree_bin(k)) {
+        while (at < n && error[at] <= gv_tree_bin(k))
             at++;
-        }
         result->above[k] = (double)(n - at) / (double)n;
     }
 }
 
-static gravel_status find_errors(gravel_tree *tree, const gv_exact *exact, gv_tree_result *result) {
+static gravel_status find_errors(gravel_tree *tree, const gv_exact *exact, gv_tree_result *result)
+{
     const size_t n = result->n;
     double *acc = malloc(3 * n * sizeof *acc), *error = malloc(exact->count * sizeof *error);
     gravel_status status = acc && error ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
@@ -155,7 +153,7 @@ static gravel_status find_errors(gravel_tree *tree, const gv_exact *exact, gv_tr
         error[k] = error[k] < 1e300 ? error[k] : INFINITY; /* NaN is as wrong as can be */
     }
     if (status == GRAVEL_OK) {
-        qsort(error, exact->count, sizeof *error, ascending);
+        qsort(error, exact->count, sizeof *error, gv_ascending);
         summarise(error, exact->count, result);
         result->error_sinks = exact->count;
         result->error_by = exact->by;
@@ -176,39 +174,37 @@ typedef struct timed_tree {
     double (*stage)[MOST_RUNS];
 } timed_tree;
 
-static gravel_status tree_run(void *user, double *device_s, double *call_s) {
+static gravel_status tree_run(void *user, double *device_s, double *call_s)
+{
     timed_tree *run = user;
     gravel_tree_timings t;
-    const double start = gv_cli_now();
+    const double start = gv_now();
     gravel_status status;
 
-    if (gv_signals_pending()) {
+    if (gv_signals_pending())
         return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
-    }
     status = gravel_tree_build(run->tree);
     status = status == GRAVEL_OK ? gravel_tree_compute(run->tree, run->eps) : status;
     status = status == GRAVEL_OK ? gravel_tree_get_timings(run->tree, &t) : status;
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return status;
-    }
     const double value[GV_TREE_STAGES] = {t.keys, t.sort, t.build, t.moments, t.groups, t.walk, t.total};
-    *call_s = gv_cli_now() - start;
+    *call_s = gv_now() - start;
     *device_s = t.total;
-    for (int s = 0; s < GV_TREE_STAGES; s++) {
+    for (int s = 0; s < GV_TREE_STAGES; s++)
         run->stage[s][run->runs % MOST_RUNS] = value[s];
-    }
     run->runs++;
     return GRAVEL_OK;
 }
 
-static gravel_status time_tree(const gv_tree_setting *setting, gravel_tree *tree, gv_tree_result *result) {
+static gravel_status time_tree(const gv_tree_setting *setting, gravel_tree *tree, gv_tree_result *result)
+{
     timed_tree run = {tree, setting->eps, 0, malloc(GV_TREE_STAGES * sizeof *run.stage)};
     gravel_status status = run.stage != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
     gv_timing timing;
 
-    if (status == GRAVEL_OK) {
+    if (status == GRAVEL_OK)
         status = gv_timing_run(&setting->rule, tree_run, &run, &timing);
-    }
     if (status == GRAVEL_OK) {
         const int first = setting->rule.warm_up, kept = (run.runs < MOST_RUNS ? run.runs : MOST_RUNS) - first;
 
@@ -228,7 +224,8 @@ static gravel_status time_tree(const gv_tree_setting *setting, gravel_tree *tree
 }
 
 gravel_status gv_bench_tree(const gv_tree_setting *setting, const gv_particles *bodies, double theta,
-                            const gv_exact *exact, gv_tree_result *result) {
+                            const gv_exact *exact, gv_tree_result *result)
+{
     const gravel_sources view = {
         .count = bodies->count, .mass = bodies->m, .pos = GRAVEL_VEC_SOA(bodies->x, bodies->y, bodies->z)};
     gravel_tree_options options = setting->options;
@@ -238,20 +235,20 @@ gravel_status gv_bench_tree(const gv_tree_setting *setting, const gv_particles *
     memset(result, 0, sizeof *result);
     result->n = bodies->count;
     result->theta = options.theta = theta;
-    for (int q = 0; q < GV_TREE_QUANTILES; q++) {
+    for (int q = 0; q < GV_TREE_QUANTILES; q++)
         result->error[q] = NAN;
-    }
-    status = gravel_tree_create(&tree, setting->context, &options);
+    status = gravel_context_set_timing(setting->context, 0, 1);
+    status = status == GRAVEL_OK ? gravel_tree_create(&tree, setting->context, &options) : status;
     status = status == GRAVEL_OK ? gravel_tree_write(tree, &view) : status;
     status = status == GRAVEL_OK ? time_tree(setting, tree, result) : status;
     status = status == GRAVEL_OK ? gravel_tree_get_counts(tree, &result->counts) : status;
     if (status == GRAVEL_OK) {
-        status = gravel_tree_configuration(tree, result->configuration, sizeof result->configuration, &result->origin);
-        result->memory = (double)gravel_tree_memory(tree) / (double)bodies->count;
+        status =
+            gravel_tree_get_configuration(tree, result->configuration, sizeof result->configuration, &result->origin);
+        result->memory = (double)gravel_tree_get_memory(tree) / (double)bodies->count;
     }
-    if (status == GRAVEL_OK && exact != NULL) {
+    if (status == GRAVEL_OK && exact != NULL)
         status = find_errors(tree, exact, result);
-    }
     gravel_tree_release(tree);
     return status;
 }
@@ -265,22 +262,23 @@ typedef struct timed_pairs {
     double eps;
 } timed_pairs;
 
-static gravel_status pairs_run(void *user, double *device_s, double *call_s) {
+static gravel_status pairs_run(void *user, double *device_s, double *call_s)
+{
     timed_pairs *run = user;
-    const double start = gv_cli_now();
+    const double start = gv_now();
     gravel_status status;
 
-    if (gv_signals_pending()) {
+    if (gv_signals_pending())
         return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
-    }
     status = gravel_direct_submit(run->direct, &run->sinks, run->eps);
     status = status == GRAVEL_OK ? gravel_direct_collect(run->direct, &run->forces, NULL) : status;
-    *call_s = gv_cli_now() - start;
-    return status == GRAVEL_OK ? gravel_direct_kernel_time(run->direct, device_s) : status;
+    *call_s = gv_now() - start;
+    return status == GRAVEL_OK ? gravel_direct_get_kernel_time(run->direct, device_s) : status;
 }
 
 gravel_status gv_bench_pairs(const gv_tree_setting *setting, const gv_particles *bodies, gravel_precision precision,
-                             double *seconds) {
+                             double *seconds)
+{
     gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
     const gravel_sources sources = {.count = bodies->count,
                                     .mass = bodies->m,
@@ -292,9 +290,8 @@ gravel_status gv_bench_pairs(const gv_tree_setting *setting, const gv_particles 
     gv_timing timing;
     gravel_status status = gv_force_set_create(&out, bodies->count, 2, 0, 0);
 
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return status;
-    }
     options.precision = precision;
     status = gravel_direct_create(&run.direct, setting->context, &options);
     status = status == GRAVEL_OK ? gravel_direct_write_sources(run.direct, 0, &sources) : status;
@@ -312,7 +309,8 @@ gravel_status gv_bench_pairs(const gv_tree_setting *setting, const gv_particles 
 /* ---------------------------------------------------------------- crossover */
 
 /* N at which the ratio direct / tree passes 1, in logarithms; NAN: it does not. */
-static double crossing(const gv_crossover *c, const double *direct_s) {
+static double crossing(const gv_crossover *c, const double *direct_s)
+{
     for (int k = 1; k < c->n_points; k++) {
         const double a = log(direct_s[k - 1] / c->tree_s[k - 1]), b = log(direct_s[k] / c->tree_s[k]);
 
@@ -325,7 +323,8 @@ static double crossing(const gv_crossover *c, const double *direct_s) {
 }
 
 gravel_status gv_bench_crossover(const gv_tree_setting *setting, gv_bodies_fn make, void *user,
-                                 const gv_size_list *sizes, gv_crossover *crossover) {
+                                 const gv_size_list *sizes, gv_crossover *crossover)
+{
     gravel_status status = GRAVEL_OK;
 
     memset(crossover, 0, sizeof *crossover);
@@ -336,27 +335,23 @@ gravel_status gv_bench_crossover(const gv_tree_setting *setting, gv_bodies_fn ma
         gv_particles bodies;
 
         status = make(user, sizes->value[i], &bodies);
-        if (status != GRAVEL_OK) {
+        if (status != GRAVEL_OK)
             break;
-        }
         crossover->n[k] = bodies.count;
         crossover->dp_s[k] = NAN;
         status = gv_bench_tree(setting, &bodies, setting->options.theta, NULL, &tree);
-        if (status == GRAVEL_OK && setting->device.has_fp64) {
+        if (status == GRAVEL_OK && setting->device.has_fp64)
             status = gv_bench_pairs(setting, &bodies, GRAVEL_DP, &crossover->dp_s[k]);
-        }
-        if (status == GRAVEL_OK) {
+        if (status == GRAVEL_OK)
             status = gv_bench_pairs(setting, &bodies, GRAVEL_SP, &crossover->sp_s[k]);
-        }
         gv_particles_free(&bodies);
         if (status == GRAVEL_OK) {
             crossover->tree_s[k] = tree.stage[GV_TREE_TOTAL];
             memcpy(crossover->configuration, tree.configuration, sizeof tree.configuration);
             crossover->n_points++;
             /* what is slower from here on stays slower */
-            if (crossover->sp_s[k] > 4 * crossover->tree_s[k] && k >= 3) {
+            if (crossover->sp_s[k] > 4 * crossover->tree_s[k] && k >= 3)
                 break;
-            }
         }
     }
     crossover->n_dp = crossing(crossover, crossover->dp_s);

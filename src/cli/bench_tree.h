@@ -9,12 +9,12 @@
 #include "tuner/timing.h"
 
 enum {
-    GV_TREE_STAGES = 7,        /* keys ... walk, total */
+    GV_TREE_STAGES = 7, /* keys ... walk, total */
     GV_TREE_TOTAL = 6,
-    GV_TREE_QUANTILES = 5,     /* 50, 90, 99, 99.9 %, largest */
+    GV_TREE_QUANTILES = 5,      /* 50, 90, 99, 99.9 %, largest */
     GV_TREE_ERROR_ALL = 131072, /* up to so many bodies the errors of all are found */
     GV_TREE_ERROR_SAMPLE = 16384,
-    GV_TREE_DECADES = 9,       /* the distribution: from 1e-9 to 1 */
+    GV_TREE_DECADES = 9, /* the distribution: from 1e-9 to 1 */
     GV_TREE_PER_DECADE = 10,
     GV_TREE_BINS = GV_TREE_DECADES * GV_TREE_PER_DECADE + 1
 };
@@ -26,7 +26,7 @@ typedef struct gv_tree_setting {
     gravel_tree_options options; /* theta is set for each case */
     gv_timing_rule rule;
     double eps;
-    size_t sample; /* bodies whose errors are found; 0: as many as the house says */
+    size_t sample; /* bodies whose errors are found; 0: the default */
 } gv_tree_setting;
 
 /* Exact accelerations of bodies 0, step, 2 step ... */
@@ -48,10 +48,10 @@ typedef struct gv_tree_result {
     int samples;
     double sp2_pairs_per_s; /* of the direct kernel, measured beside it */
     gravel_tree_counts counts;
-    double memory;          /* bytes a body */
+    double memory; /* bytes a body */
     char configuration[384];
     gravel_origin origin;
-    size_t error_sinks; /* 0: errors were not asked for */
+    size_t error_sinks; /* 0: errors were not requested */
     const char *error_by;
     double error[GV_TREE_QUANTILES];
     double above[GV_TREE_BINS]; /* part of the bodies with an error above gv_tree_bin(k) */

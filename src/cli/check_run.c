@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/profile/profile.h"
 #include "sim/ic.h"
+#include "host/base/clock.h"
 
 /* ------------------------------------------------------------------- truth */
 
@@ -18,19 +20,18 @@ typedef struct gv_check_truth {
     double *radius; /* of all sinks, for the lists */
 } gv_check_truth;
 
-enum { LIST_CAPACITY = 12, SEED = 11 };
+/* FEW sinks of FEW_OF bodies: the longest loops there are, which some runtimes end early */
+enum { LIST_CAPACITY = 12, SEED = 11, FEW = 64, FEW_OF = 131072 };
 
 /* Radii from nothing to more neighbours than a list holds. */
 static gravel_status set_radii(gv_check_truth *t)
 {
     t->radius = malloc(t->n * sizeof *t->radius);
-    if (t->radius == NULL) {
+    if (t->radius == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    }
     const double typical = cbrt(10.0 / (double)t->n); /* about ten sources within, near the middle */
-    for (size_t i = 0; i < t->n; i++) {
+    for (size_t i = 0; i < t->n; i++)
         t->radius[i] = typical * (double)(i % 5) / 2;
-    }
     return GRAVEL_OK;
 }
 
@@ -42,9 +43,8 @@ static gravel_status set_accelerations(gv_particles *p)
     double **const acc[3] = {&p->ax, &p->ay, &p->az};
     for (int c = 0; c < 3; c++) {
         *acc[c] = malloc(bytes);
-        if (*acc[c] == NULL) {
+        if (*acc[c] == NULL)
             return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-        }
         for (size_t i = 0; i < p->count; i++) { /* of a Plummer sphere with a = 3 pi / 16 */
             const double r2 = p->x[i] * p->x[i] + p->y[i] * p->y[i] + p->z[i] * p->z[i], s2 = r2 + 0.347;
             (*acc[c])[i] = (float)(-(*position[c])[i] / (s2 * sqrt(s2)));
@@ -59,20 +59,17 @@ static gravel_status make_truth(gv_check_truth *t, size_t n, double eps, size_t 
     t->n = n;
     t->eps = eps;
     gravel_status status = gv_ic_plummer(n, SEED, NULL, &t->all);
-    if (status == GRAVEL_OK) {
+    if (status == GRAVEL_OK)
         status = set_accelerations(&t->all);
-    }
     if (status == GRAVEL_OK) {
         const size_t count = n < at_most ? n : at_most;
         t->step = n / count;
         status = gv_particles_pick(&t->picked, &t->all, 0, t->step, count);
     }
-    if (status == GRAVEL_OK) {
+    if (status == GRAVEL_OK)
         status = gv_force_set_create(&t->forces, t->picked.count, 6, 0, 0);
-    }
-    if (status == GRAVEL_OK) {
+    if (status == GRAVEL_OK)
         status = gv_reference_forces(&t->picked, &t->all, eps, NULL, &t->forces);
-    }
     return status == GRAVEL_OK ? set_radii(t) : status;
 }
 
@@ -86,11 +83,13 @@ static gravel_status get_truth(gv_check *check, size_t n, double eps, const gv_c
         }
     }
     gv_check_truth *grown = realloc(check->truth, ((size_t)check->truths + 1) * sizeof *grown);
-    if (grown == NULL) {
+    if (grown == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    }
     check->truth = grown;
-    const size_t at_most = check->level == GV_CHECK_FULL ? 16384 : check->level == GV_CHECK_NORMAL ? 4096 : 1024;
+    const size_t at_most = n == FEW_OF                       ? FEW
+                           : check->level == GV_CHECK_FULL   ? 16384
+                           : check->level == GV_CHECK_NORMAL ? 4096
+                                                             : 1024;
     *truth = &grown[check->truths++];
     return make_truth(&grown[check->truths - 1], n, eps, at_most);
 }
@@ -102,11 +101,15 @@ static void keep_picked(gv_force_set *set, const gv_check_truth *t)
 {
     double *const column[10] = {set->ax, set->ay, set->az, set->pot, set->jx,
                                 set->jy, set->jz, set->sx, set->sy,  set->sz};
-    for (int k = 0; k < 10 && column[k] != NULL; k++) {
-        for (size_t i = 0; i < t->picked.count; i++) {
+    for (int k = 0; k < 10 && column[k] != NULL; k++)
+        for (size_t i = 0; i < t->picked.count; i++)
             column[k][i] = column[k][i * t->step];
-        }
-    }
+}
+
+static gravel_sinks sinks_of(const gv_check_truth *t, const gv_check_run *run)
+{
+    return run->sinks < t->n ? gv_sinks_view(&t->picked, 0, run->sinks, NULL)
+                             : gv_sinks_view(&t->all, 0, t->n, run->neighbours ? t->radius : NULL);
 }
 
 static gravel_status run_device(gv_check *check, const gv_variant *variant, const gv_check_truth *t, gv_check_run *run,
@@ -124,24 +127,25 @@ static gravel_status run_device(gv_check *check, const gv_variant *variant, cons
         const gravel_sources sources = gv_sources_view(&t->all);
         status = gravel_direct_write_sources(direct, 0, &sources);
     }
-    if (status == GRAVEL_OK) {
+    const int timed = !gv_limits_of(check->context, 0).wrong_timers;
+    if (status == GRAVEL_OK && timed)
         status = gravel_direct_set_timing(direct, 1);
-    }
+    if (status == GRAVEL_OK)
+        status = gravel_direct_get_configuration(direct, run->sinks, run->configuration, sizeof run->configuration,
+                                                 &run->origin);
     if (status == GRAVEL_OK) {
-        status = gravel_direct_configuration(direct, t->n, run->configuration, sizeof run->configuration, &run->origin);
-    }
-    if (status == GRAVEL_OK) {
-        const gravel_sinks sinks = gv_sinks_view(&t->all, 0, t->n, run->neighbours ? t->radius : NULL);
+        const gravel_sinks sinks = sinks_of(t, run);
         status = gv_direct_call(direct, &sinks, t->eps, set, NULL);
-        if (status == GRAVEL_OK && t->n == GV_CHECK_N) { /* a second time: the first one met cold caches */
-            const double start = gv_cli_now();
+        if (status == GRAVEL_OK && t->n == GV_CHECK_N) { /* a second time: caches were cold in the first */
+            const double start = gv_now();
             status = gv_direct_call(direct, &sinks, t->eps, set, NULL);
-            run->call_s = gv_cli_now() - start;
+            run->call_s = gv_now() - start;
         }
     }
-    if (status == GRAVEL_OK) {
-        status = gravel_direct_kernel_time(direct, &run->kernel_s);
-    }
+    if (status == GRAVEL_OK && timed)
+        status = gravel_direct_get_kernel_time(direct, &run->kernel_s);
+    else if (status == GRAVEL_OK)
+        run->kernel_s = run->call_s;
     gravel_direct_release(direct);
     return status;
 }
@@ -170,31 +174,28 @@ static gravel_status check_one(gv_check *check, gv_check_variant *of, size_t n, 
 {
     const gv_check_truth *t = NULL;
     gv_force_set set = {0};
-    if (gv_signals_pending()) {
+    if (gv_signals_pending())
         return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
-    }
     gv_check_run *grown = realloc(of->run, ((size_t)of->runs + 1) * sizeof *grown);
-    if (grown == NULL) {
+    if (grown == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    }
     of->run = grown;
     gv_check_run *run = &grown[of->runs];
     memset(run, 0, sizeof *run);
     run->n = n;
+    run->sinks = n == FEW_OF ? FEW : n;
     run->eps = eps;
     run->neighbours = neighbours;
     gravel_status status = get_truth(check, n, eps, &t);
-    if (status == GRAVEL_OK) {
-        status = gv_force_set_create(&set, n, of->variant.order, neighbours, neighbours ? LIST_CAPACITY : 0);
-    }
-    if (status != GRAVEL_OK) {
+    if (status == GRAVEL_OK)
+        status = gv_force_set_create(&set, run->sinks, of->variant.order, neighbours, neighbours ? LIST_CAPACITY : 0);
+    if (status != GRAVEL_OK)
         return status;
-    }
     of->runs++;
     run->status = run_device(check, &of->variant, t, run, configuration, &set);
     if (run->status != GRAVEL_OK) {
         run->verdict = GV_FAIL;
-        snprintf(run->message, sizeof run->message, "%s", gravel_error_message());
+        gv_check_shorten(gravel_error_message(), run->message, sizeof run->message);
         if (run->configuration[0] == '\0' && configuration != NULL) {
             snprintf(run->configuration, sizeof run->configuration, "%s", configuration);
             run->origin = GRAVEL_ORIGIN_CALLER;
@@ -205,15 +206,16 @@ static gravel_status check_one(gv_check *check, gv_check_variant *of, size_t n, 
                                                             sizeof run->message) != NULL;
         gv_force_set truth = t->forces; /* a view of the lower order */
         truth.order = of->variant.order;
-        keep_picked(&set, t);
+        if (run->sinks == t->n)
+            keep_picked(&set, t);
         gv_errors_set(&run->errors, &set, &truth);
-        if (wrong) {
+        if (wrong)
             run->verdict = GV_FAIL;
-        } else {
+        else
             judge_errors(run, &of->variant);
-        }
     }
     gv_force_set_free(&set);
+    gv_waiting_step(GV_WAITING_STEPS);
     return GRAVEL_OK;
 }
 
@@ -231,7 +233,7 @@ static int may_try(const gv_check *check, const gv_config *config, const gv_vari
 {
     /* FULL and NORMAL: whatever can run; QUICK: what tuning would try, as that compiles faster */
     return (check->level >= GV_CHECK_NORMAL ? gv_space_can_run : gv_space_check)(&gv_direct_space, config, variant,
-                                                                                limits) == NULL;
+                                                                                 limits) == NULL;
 }
 
 /* Configurations that differ from `base` in one tunable: how many, or with `wanted` below that the one of this
@@ -245,9 +247,8 @@ static unsigned single_change(const gv_check *check, const gv_variant *variant, 
         for (int v = 0; v < space->tunable[t].n_values; v++) {
             *config = *base;
             config->value[t] = space->tunable[t].values[v];
-            if (config->value[t] != base->value[t] && may_try(check, config, variant, limits) && seen++ == wanted) {
+            if (config->value[t] != base->value[t] && may_try(check, config, variant, limits) && seen++ == wanted)
                 return seen;
-            }
         }
     }
     return seen;
@@ -262,9 +263,8 @@ static int mixed_change(const gv_check *check, const gv_variant *variant, const 
             const unsigned pick = scramble(scramble(seed) + attempt * 17 + (unsigned)t);
             config->value[t] = space->tunable[t].values[pick % (unsigned)space->tunable[t].n_values];
         }
-        if (may_try(check, config, variant, limits)) {
+        if (may_try(check, config, variant, limits))
             return 1;
-        }
     }
     return 0;
 }
@@ -294,13 +294,37 @@ static gravel_status check_others(gv_check *check, gv_check_variant *of, int fir
     char text[256];
     gravel_status status = GRAVEL_OK;
     for (int k = first; k < first + count && status == GRAVEL_OK; k++) {
-        if (!other_configuration(check, &of->variant, (unsigned)k, salt, text, sizeof text)) {
+        if (!other_configuration(check, &of->variant, (unsigned)k, salt, text, sizeof text))
             break;
-        }
         const size_t n = sizes[k % 5];
         status = check_one(check, of, n, k % 2 ? 0.0 : 1e-2, k % 4 == 1, text);
-        if (status == GRAVEL_OK && check->level == GV_CHECK_FULL) {
+        if (status == GRAVEL_OK && check->level == GV_CHECK_FULL)
             status = check_one(check, of, n, k % 2 ? 1e-2 : 0.0, k % 4 == 2, text);
+    }
+    return status;
+}
+
+/* The configurations that calls of other numbers of sinks and sources would use, each once. */
+static gravel_status check_buckets(gv_check *check, gv_check_variant *of)
+{
+    static const size_t sinks[GV_SINK_BUCKETS] = {1, 4, 32, 128, 512, 4096, 65536};
+    static const size_t sources[GV_SOURCE_BUCKETS] = {4096, 65536, 1048576}, sizes[] = {257, 130, 1009};
+    gravel_status status = GRAVEL_OK;
+    char text[256];
+    for (int s = check->level < GV_CHECK_NORMAL; s < GV_SOURCE_BUCKETS - (check->level < GV_CHECK_NORMAL); s++) {
+        for (int k = 0; k < GV_SINK_BUCKETS && status == GRAVEL_OK; k++) {
+            gravel_origin origin;
+            gv_config config;
+            int known = 0;
+            status = gv_profile_choose(check->context, 0, &gv_direct_space, &of->variant, sinks[k], sources[s], &config,
+                                       &origin);
+            if (status != GRAVEL_OK) /* which is shown by the runs of all sinks */
+                return GRAVEL_OK;
+            gv_space_format(&gv_direct_space, &config, text, sizeof text);
+            for (int r = 0; r < of->runs; r++)
+                known = known || strcmp(of->run[r].configuration, text) == 0;
+            if (!known)
+                status = check_one(check, of, sizes[k % 3], k % 2 ? 0.0 : 1e-2, 0, text);
         }
     }
     return status;
@@ -317,32 +341,34 @@ static gravel_status check_sizes(gv_check *check, gv_check_variant *of)
     gravel_status status = GRAVEL_OK;
     for (size_t i = 0; i < count && status == GRAVEL_OK; i++) {
         status = check_one(check, of, sizes[i], i % 2 ? 0.0 : 1e-2, 0, NULL);
-        if (status == GRAVEL_OK && check->level == GV_CHECK_FULL) {
+        if (status == GRAVEL_OK && check->level == GV_CHECK_FULL)
             status = check_one(check, of, sizes[i], i % 2 ? 1e-2 : 0.0, 1, NULL);
-        }
     }
     return status;
 }
 
 static gravel_status check_variant(gv_check *check, gv_check_variant *of, unsigned salt)
 {
-    gravel_status status = check_one(check, of, GV_CHECK_N, 1e-2, 0, NULL);
-    if (status == GRAVEL_OK) {
-        status = check_one(check, of, GV_CHECK_N, 0.0, 0, NULL);
-    }
-    if (status == GRAVEL_OK) {
-        status = check_one(check, of, 1009, 0.0, 1, NULL);
-    }
-    if (status == GRAVEL_OK && check->level >= GV_CHECK_QUICK) {
+    const int tiny = check->level == GV_CHECK_TINY;
+    gravel_status status = check_one(check, of, gv_check_n(check), 1e-2, 0, NULL);
+    if (status == GRAVEL_OK)
+        status = check_one(check, of, gv_check_n(check), 0.0, 0, NULL);
+    if (status == GRAVEL_OK)
+        status = check_one(check, of, tiny ? 65 : 1009, 0.0, 1, NULL);
+    if (status == GRAVEL_OK && tiny)
+        status = check_one(check, of, 1, 1e-2, 0, NULL);
+    if (status == GRAVEL_OK && check->level >= GV_CHECK_QUICK)
+        status = check_one(check, of, FEW_OF, 1e-2, 0, NULL);
+    if (status == GRAVEL_OK && check->level >= GV_CHECK_QUICK)
+        status = check_buckets(check, of);
+    if (status == GRAVEL_OK && check->level >= GV_CHECK_QUICK)
         status = check_sizes(check, of);
-    }
     if (status == GRAVEL_OK && check->level == GV_CHECK_QUICK) {
         status = check_others(check, of, 0, 1, salt);
     } else if (status == GRAVEL_OK && check->level == GV_CHECK_NORMAL) {
         status = check_others(check, of, 0, 4, salt);
-        if (status == GRAVEL_OK) {
+        if (status == GRAVEL_OK)
             status = check_others(check, of, 1000, 2, salt); /* beyond the single changes: mixed ones */
-        }
     } else if (status == GRAVEL_OK && check->level == GV_CHECK_FULL) {
         status = check_others(check, of, 0, 60, salt);
     }
@@ -358,33 +384,46 @@ static void sum_up(gv_check *check, gv_check_variant *of)
         check->runs_failed += run->verdict == GV_FAIL;
         for (int q = 0; q < gv_quantity_count(of->variant.order); q++) {
             of->max[q] = fmax(of->max[q], run->errors.max[q]);
-            if (run->errors.count >= GV_MEAN_FROM) {
+            if (run->errors.count >= GV_MEAN_FROM)
                 of->mean[q] = fmax(of->mean[q], run->errors.mean[q]);
-            }
         }
     }
-    if (of->runs > 0 && of->run[0].kernel_s > 0) {
-        of->pairs_per_s = (double)GV_CHECK_N * GV_CHECK_N / of->run[0].kernel_s;
-    }
+    if (of->runs > 0 && of->run[0].kernel_s > 0)
+        of->pairs_per_s = (double)of->run[0].n * (double)of->run[0].n / of->run[0].kernel_s;
     check->runs_total += of->runs;
     check->verdict = of->verdict > check->verdict ? of->verdict : check->verdict;
 }
 
+size_t gv_check_n(const gv_check *check)
+{
+    return check->level == GV_CHECK_TINY ? GV_CHECK_TINY_N : GV_CHECK_N;
+}
+
 gravel_status gv_check_all(gv_check *check)
 {
-    gv_progress progress;
+    /* per variant: large runs, sizes, other configurations (check_variant), those of buckets at most */
+    static const int runs[] = {[GV_CHECK_TINY] = 4,
+                               [GV_CHECK_DEMO] = 3,
+                               [GV_CHECK_QUICK] = 7 + GV_SINK_BUCKETS,
+                               [GV_CHECK_NORMAL] = 25 + GV_SINK_BUCKETS * GV_SOURCE_BUCKETS,
+                               [GV_CHECK_FULL] = 154 + GV_SINK_BUCKETS * GV_SOURCE_BUCKETS};
     gravel_status status = GRAVEL_OK;
-    gv_progress_start(&progress, "check");
+    gv_waiting_start("checking (kernels are compiled once per device): run", runs[check->level] * check->variants,
+                     GV_WAITING_STEPS);
     check->verdict = GV_PASS;
-    check->device = *gravel_context_device(check->context, 0);
+    check->device = *gravel_context_get_device(check->context, 0);
     for (int v = 0; v < check->variants && status == GRAVEL_OK; v++) {
         status = check_variant(check, &check->of[v], (unsigned)v);
-        gv_progress_show(&progress, v + 1, check->variants);
+        check->of[v].complete = status == GRAVEL_OK;
     }
-    gv_progress_clear(&progress);
-    for (int v = 0; v < check->variants; v++) {
+    if (status == GRAVEL_OK && check->level != GV_CHECK_DEMO)
+        status = gv_check_others(check);
+    gv_waiting_stop();
+    check->stopped = status != GRAVEL_OK;
+    for (int v = 0; v < check->variants; v++)
         sum_up(check, &check->of[v]);
-    }
+    for (int k = 0; k < check->others; k++)
+        check->verdict = check->other[k].verdict > check->verdict ? check->other[k].verdict : check->verdict;
     return status;
 }
 

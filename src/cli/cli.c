@@ -2,24 +2,13 @@
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "sim/out_file.h"
-
-void gv_say(const char *command, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    fprintf(stderr, "%s: ", command);
-    vfprintf(stderr, format, list);
-    fputc('\n', stderr);
-    va_end(list);
-}
 
 int gv_cli_exit_code(gravel_status status)
 {
@@ -48,14 +37,22 @@ int gv_cli_fail(const char *command, gravel_status status)
     return gv_cli_exit_code(status);
 }
 
+int gv_cli_fail_writing(const char *command, gravel_status status)
+{
+    const int code = gv_cli_fail(command, status);
+
+    return status == GRAVEL_ERR_FILE ? GV_EXIT_FAILURE : code;
+}
+
 static void print_log(gravel_log_level level, const char *message, void *user)
 {
     const int *verbose = user;
-    if (level == GRAVEL_LOG_WARNING) {
-        fprintf(stderr, "gravel: warning: %s\n", message);
-    } else if (*verbose) {
-        fprintf(stderr, "gravel: %s\n", message);
-    }
+    if (strncmp(message, "compiled kernels/", 17) == 0)
+        gv_waiting_step(GV_WAITING_COMPILER);
+    if (level == GRAVEL_LOG_WARNING)
+        gv_say("gravel", "warning: %s", message);
+    else if (*verbose)
+        gv_say("gravel", "%s", message);
 }
 
 gravel_status gv_cli_context(gravel_context **context, const char *device, int no_fp64, int verbose)
@@ -69,65 +66,31 @@ gravel_status gv_cli_context(gravel_context **context, const char *device, int n
     return gravel_context_create(context, &options);
 }
 
-/* ------------------------------------------------------------- interrupt */
-
-static volatile sig_atomic_t signal_came;
-
-static void mark_signal(int number)
-{
-    signal_came = number;
-}
-
-void gv_signals_catch(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = mark_signal;
-    sigemptyset(&action.sa_mask);
-    action.sa_flags = (int)SA_RESETHAND; /* the second one has its usual effect */
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
-int gv_signals_pending(void)
-{
-    return signal_came != 0;
-}
-
 /* -------------------------------------------------------------- progress */
-
-double gv_cli_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void gv_progress_start(gv_progress *progress, const char *what)
 {
     progress->what = what;
-    progress->start = progress->last = gv_cli_now();
+    progress->start = progress->last = gv_now();
     progress->shown = 0;
 }
 
 static void format_duration(double seconds, char *text, size_t size)
 {
-    if (seconds < 100) {
+    if (seconds < 100)
         snprintf(text, size, "%.0f s", ceil(seconds));
-    } else if (seconds < 6000) {
+    else if (seconds < 6000)
         snprintf(text, size, "%.0f min", ceil(seconds / 60));
-    } else {
+    else
         snprintf(text, size, "%.1f h", seconds / 3600);
-    }
 }
 
 void gv_progress_show(gv_progress *progress, double done, double total)
 {
-    const double now = gv_cli_now(), spent = now - progress->start;
+    const double now = gv_now(), spent = now - progress->start;
     char left[32];
-    if (spent < 2 || now - progress->last < 0.2 || !isatty(STDERR_FILENO) || !(done > 0) || done >= total) {
+    if (spent < 2 || now - progress->last < 0.2 || !isatty(STDERR_FILENO) || !(done > 0) || done >= total)
         return;
-    }
     format_duration(spent * (total - done) / done, left, sizeof left);
     fprintf(stderr, "\r\033[K%s: %.0f %%, about %s left", progress->what, 100 * done / total, left);
     fflush(stderr);
@@ -148,11 +111,10 @@ void gv_progress_clear(gv_progress *progress)
 
 void gv_json_number(cJSON *object, const char *name, double value)
 {
-    if (isfinite(value)) {
+    if (isfinite(value))
         cJSON_AddNumberToObject(object, name, value);
-    } else {
+    else
         cJSON_AddNullToObject(object, name);
-    }
 }
 
 void gv_json_stamp(cJSON *object)
@@ -160,11 +122,20 @@ void gv_json_stamp(cJSON *object)
     char text[32] = "";
     const time_t now = time(NULL);
     struct tm utc;
-    if (gmtime_r(&now, &utc) != NULL) {
+    if (gmtime_r(&now, &utc) != NULL)
         strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    }
     cJSON_AddStringToObject(object, "gravel", gravel_version());
     cJSON_AddStringToObject(object, "date", text);
+}
+
+void gv_json_put(const char *text, FILE *stream)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
+        if (*c == 0x7f || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0))
+            fprintf(stream, "\\u%04x", *c == 0x7f ? *c : *++c);
+        else
+            fputc(*c, stream);
+    fputc('\n', stream);
 }
 
 gravel_status gv_json_write(cJSON *root, const char *path)
@@ -175,8 +146,7 @@ gravel_status gv_json_write(cJSON *root, const char *path)
     if (text == NULL) {
         status = gv_fail(GRAVEL_ERR_MEMORY, "out of memory while writing JSON");
     } else if ((status = gv_out_open(&file, path != NULL ? path : "-")) == GRAVEL_OK) {
-        fputs(text, file.stream);
-        fputc('\n', file.stream);
+        gv_json_put(text, file.stream);
         status = gv_out_commit(&file);
     }
     cJSON_free(text);
@@ -187,8 +157,7 @@ gravel_status gv_json_write(cJSON *root, const char *path)
 gravel_status gv_cli_flush(void)
 {
     errno = 0;
-    if (fflush(stdout) != 0 || ferror(stdout)) {
+    if (fflush(stdout) != 0 || ferror(stdout))
         return gv_fail(GRAVEL_ERR_FILE, "cannot write to standard output: %s", strerror(errno ? errno : EIO));
-    }
     return GRAVEL_OK;
 }

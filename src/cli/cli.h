@@ -6,42 +6,48 @@
 #include <stdio.h>
 
 #include "cli/options.h"
+#include "cli/say.h"
+#include "cli/signals.h"
+#include "cli/waiting.h"
 #include "gravel/gravel.h"
-#include "host/status.h"
+#include "host/base/status.h"
 
 /* ------------------------------------------------------------- messages */
 
-/* "gravel force: ..." on stderr */
-void gv_say(const char *command, const char *format, ...) GV_PRINTF(2, 3);
-/* The same for the thread's gravel_error_message(); returns the exit code that belongs to the status. */
+/* Prints the thread's gravel_error_message(); returns the exit code that belongs to the status. */
 int gv_cli_fail(const char *command, gravel_status status);
+/* The same for what fails while something is written: a place that cannot be written to is a failure, not a misuse. */
+int gv_cli_fail_writing(const char *command, gravel_status status);
 /* GV_EXIT_USAGE for what the user can correct (arguments, input, device), else GV_EXIT_FAILURE. */
 int gv_cli_exit_code(gravel_status status);
 
 /* ------------------------------------------------------ common options */
 
 #define GV_OPT_DEVICE(type)                                                                                            \
-    {.name = "device", .letter = 'd', .kind = GV_OPT_TEXT, .offset = offsetof(type, device), .value = "D",             \
-     .help = "index, part of a name, or type (gpu, cpu) as in\n'gravel devices'; cpu:4 takes 4 cores",                 \
-     .environment = "GRAVEL_DEVICE"}
+    {                                                                                                                  \
+        .name = "device", .letter = 'd', .kind = GV_OPT_TEXT, .offset = offsetof(type, device), .value = "D",          \
+        .help = "index, part of a name, or type (gpu, cpu) as in\n'gravel devices'; cpu:4 takes 4 cores",              \
+        .environment = "GRAVEL_DEVICE"                                                                                 \
+    }
 #define GV_OPT_VERBOSE(type)                                                                                           \
-    {.name = "verbose", .letter = 'v', .kind = GV_OPT_FLAG, .offset = offsetof(type, verbose),                         \
-     .help = "say what is compiled, cached and chosen"}
+    {                                                                                                                  \
+        .name = "verbose", .letter = 'v', .kind = GV_OPT_FLAG, .offset = offsetof(type, verbose),                      \
+        .help = "log what is compiled, cached and chosen"                                                              \
+    }
 #define GV_OPT_JSON(type)                                                                                              \
-    {.name = "json", .kind = GV_OPT_FLAG, .offset = offsetof(type, json),                                              \
-     .help = "JSON on standard output, not a table"}
+    {                                                                                                                  \
+        .name = "json", .kind = GV_OPT_FLAG, .offset = offsetof(type, json),                                           \
+        .help = "JSON on standard output, not a table"                                                                 \
+    }
 #define GV_OPT_NO_FP64(type)                                                                                           \
-    {.name = "no-fp64", .kind = GV_OPT_FLAG, .offset = offsetof(type, no_fp64),                                        \
-     .help = "behave as if the device had no double precision"}
+    {                                                                                                                  \
+        .name = "no-fp64", .kind = GV_OPT_FLAG, .offset = offsetof(type, no_fp64),                                     \
+        .help = "behave as if the device had no double precision"                                                      \
+    }
 
 /* device NULL: the best one.  The log (what is compiled, which profile) goes to stderr with `verbose`; warnings
  * always. */
 gravel_status gv_cli_context(gravel_context **context, const char *device, int no_fp64, int verbose);
-
-/* ------------------------------------------------------------ interrupt */
-
-void gv_signals_catch(void);  /* from here on Ctrl-C and SIGTERM only set a mark; a second Ctrl-C ends at once */
-int gv_signals_pending(void); /* 1 after one came */
 
 /* ------------------------------------------------------------- progress */
 
@@ -52,7 +58,6 @@ typedef struct gv_progress {
     int shown;
 } gv_progress;
 
-double gv_cli_now(void); /* seconds, monotonic */
 void gv_progress_start(gv_progress *progress, const char *what);
 void gv_progress_show(gv_progress *progress, double done, double total); /* in any unit; estimate by proportion */
 void gv_progress_clear(gv_progress *progress);
@@ -77,6 +82,9 @@ void gv_table_free(gv_table *table);
 
 /* Writes and frees `root`: to stdout for path NULL or "-", else to the file (whole or not at all). */
 gravel_status gv_json_write(cJSON *root, const char *path);
+/* The printed text of an object and a line end.  DEL and the C1 controls (two bytes each) are escaped: JSON allows them
+ * as they are, but a terminal obeys them. */
+void gv_json_put(const char *text, FILE *stream);
 /* Adds a number, or null where it is not finite (JSON has neither NaN nor infinity). */
 void gv_json_number(cJSON *object, const char *name, double value);
 void gv_json_stamp(cJSON *object); /* gravel version and date (UTC) */
@@ -86,6 +94,6 @@ gravel_status gv_cli_flush(void);
 
 extern const gv_command gv_cmd_tune, gv_cmd_profiles[], gv_cmd_plot[];
 extern const gv_command gv_cmd_devices, gv_cmd_ic[], gv_cmd_check, gv_cmd_force, gv_cmd_bench_direct, gv_cmd_demo;
-extern const gv_command gv_cmd_bench_tree;
+extern const gv_command gv_cmd_bench_tree, gv_cmd_bench_step, gv_cmd_bench_transfer, gv_cmd_info, gv_cmd_convert;
 
 #endif

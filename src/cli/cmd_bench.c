@@ -1,4 +1,4 @@
-/* gravel bench: speed, told in the unit that has a limit: instruction slots per pair. */
+/* gravel bench: speed in the unit that has a known lower limit: instruction slots per pair. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,22 +52,20 @@ static int choose_variants(bench_run *run)
 static int highest_order(const bench_run *run)
 {
     int order = 2;
-    for (int v = 0; v < run->variants; v++) {
+    for (int v = 0; v < run->variants; v++)
         order = run->variant[v].order > order ? run->variant[v].order : order;
-    }
     return order;
 }
 
-/* The accelerations that order 6 needs; their exact values do not matter here, only that they look like such. */
+/* The accelerations that order 6 needs; their exact values do not matter here, only their size. */
 static gravel_status add_accelerations(gv_particles *p)
 {
     const size_t bytes = p->count * sizeof *p->ax;
     p->ax = malloc(bytes);
     p->ay = malloc(bytes);
     p->az = malloc(bytes);
-    if (p->ax == NULL || p->ay == NULL || p->az == NULL) {
+    if (p->ax == NULL || p->ay == NULL || p->az == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    }
     for (size_t i = 0; i < p->count; i++) { /* of a Plummer sphere, a = 3 pi / 16 */
         const double r2 = p->x[i] * p->x[i] + p->y[i] * p->y[i] + p->z[i] * p->z[i], s2 = r2 + 0.347;
         const double factor = -1 / (s2 * sqrt(s2));
@@ -123,9 +121,8 @@ static cJSON *result_json(const bench_run *run, const gv_bench_result *r)
 static cJSON *all_json(const bench_run *run)
 {
     cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < run->results; i++) {
+    for (size_t i = 0; i < run->results; i++)
         cJSON_AddItemToArray(list, result_json(run, &run->result[i]));
-    }
     return list;
 }
 
@@ -133,24 +130,28 @@ static cJSON *all_json(const bench_run *run)
 static const char *format_time(double seconds, char text[16])
 {
     const double unit = seconds < 1e-3 ? 1e-6 : seconds < 1 ? 1e-3 : 1;
-    snprintf(text, 16, "%.*f %s", seconds / unit < 10 ? 2 : seconds / unit < 100 ? 1 : 0, seconds / unit,
-             unit == 1 ? "s" : unit == 1e-3 ? "ms" : "us");
+    snprintf(text, 16, "%.*f %s",
+             seconds / unit < 10    ? 2
+             : seconds / unit < 100 ? 1
+                                    : 0,
+             seconds / unit,
+             unit == 1      ? "s"
+             : unit == 1e-3 ? "ms"
+                            : "us");
     return text;
 }
 
 static void print_table(const bench_run *run)
 {
     gv_table table;
-    printf("%s, driver %s\n", run->device.name, run->device.driver);
+    gv_print("%s, driver %s\n", run->device.name, run->device.driver);
     printf("measured peak: %.4g G lane-FMA/s sp", 1e-9 * run->setting.facts.fma_sp);
-    if (run->setting.facts.fma_dp > 0) {
+    if (run->setting.facts.fma_dp > 0)
         printf(", %.4g G lane-FMA/s dp", 1e-9 * run->setting.facts.fma_dp);
-    }
     printf("\neps %g%s", run->setting.eps, run->setting.nearest ? ", nearest neighbour" : "");
-    if (run->setting.neighbours > 0) {
+    if (run->setting.neighbours > 0)
         printf(", lists of at most %d", run->setting.neighbours);
-    }
-    printf("%s\n\n", run->setting.predict ? ", sources predicted in every call" : "");
+    gv_print("%s\n\n", run->setting.predict ? ", sources predicted in every call" : "");
     gv_table_start(&table,
                    "variant|sources|sinks|kernel|kernel min|call|with upload|G pairs/s|slots/pair|smallest|ratio|"
                    "err acc max|origin");
@@ -179,9 +180,8 @@ static gravel_status run_cases(bench_run *run, const gv_particles *sources, cons
     int made = 0;
     for (; made < active->n && status == GRAVEL_OK; made++) {
         status = gv_bench_case_create(&cases[made], &run->setting, sources, active->value[made], highest_order(run));
-        if (status != GRAVEL_OK) {
+        if (status != GRAVEL_OK)
             break;
-        }
     }
     gv_progress progress;
     gv_progress_start(&progress, "bench");
@@ -193,9 +193,8 @@ static gravel_status run_cases(bench_run *run, const gv_particles *sources, cons
         }
     }
     gv_progress_clear(&progress);
-    while (made > 0) {
+    while (made > 0)
         gv_bench_case_free(&cases[--made]);
-    }
     return status;
 }
 
@@ -207,21 +206,16 @@ static gravel_status run_one_size(bench_run *run, size_t n)
         active.n = 1;
         active.value[0] = n;
     }
-    for (int a = 0; a < active.n; a++) {
-        if (active.value[a] > n) {
+    for (int a = 0; a < active.n; a++)
+        if (active.value[a] > n)
             return gv_fail(GRAVEL_ERR_ARGUMENT, "--active: %zu sinks of %zu particles", active.value[a], n);
-        }
-    }
     gravel_status status = gv_ic_plummer(n, run->opts->seed, NULL, &sources);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return status;
-    }
-    if (highest_order(run) == 6 || run->opts->predict) {
+    if (highest_order(run) == 6 || run->opts->predict)
         status = add_accelerations(&sources);
-    }
-    if (status == GRAVEL_OK) {
+    if (status == GRAVEL_OK)
         status = run_cases(run, &sources, &active);
-    }
     gv_particles_free(&sources);
     return status;
 }
@@ -242,10 +236,9 @@ static gravel_status prepare(bench_run *run)
         run->setting.rule.most_s = 10;
     }
     gravel_status status = gv_cli_context(&run->setting.context, opts->device, opts->no_fp64, opts->verbose);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return status;
-    }
-    run->device = *gravel_context_device(run->setting.context, 0);
+    run->device = *gravel_context_get_device(run->setting.context, 0);
     return GRAVEL_OK;
 }
 
@@ -253,14 +246,12 @@ static int write_results(const bench_run *run)
 {
     const bench_options *opts = run->opts;
     gravel_status status = GRAVEL_OK;
-    if (opts->out != NULL) {
+    if (opts->out != NULL)
         status = gv_json_write(all_json(run), opts->out);
-    }
-    if (status == GRAVEL_OK && opts->json) {
+    if (status == GRAVEL_OK && opts->json)
         status = gv_json_write(all_json(run), NULL);
-    } else if (status == GRAVEL_OK && (opts->out == NULL || strcmp(opts->out, "-") != 0)) {
+    else if (status == GRAVEL_OK && (opts->out == NULL || strcmp(opts->out, "-") != 0))
         print_table(run);
-    }
     return status == GRAVEL_OK ? GV_EXIT_OK : (gv_cli_fail(BENCH, status), GV_EXIT_FAILURE);
 }
 
@@ -270,11 +261,10 @@ static int run(const void *values, const gv_operands *operands)
     bench_run run = {.opts = opts};
     gv_size_list sizes = opts->n;
     (void)operands;
-    gv_signals_catch();
+    gv_signals_catch(0.7, "gravel bench: stopped\n");
     gravel_status status = prepare(&run);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return gv_cli_fail(BENCH, status);
-    }
     int code = choose_variants(&run);
     if (sizes.n == 0) {
         sizes.n = 1;
@@ -287,9 +277,8 @@ static int run(const void *values, const gv_operands *operands)
     }
     if (code == GV_EXIT_OK) {
         status = gravel_context_measure(run.setting.context, 0, 0, &run.setting.facts);
-        for (int i = 0; i < sizes.n && status == GRAVEL_OK; i++) {
+        for (int i = 0; i < sizes.n && status == GRAVEL_OK; i++)
             status = run_one_size(&run, sizes.value[i]);
-        }
         if (status == GRAVEL_ERR_CANCELLED) {
             gv_say(BENCH, "stopped; %zu results are complete", run.results);
             code = GV_EXIT_INTERRUPTED;
@@ -305,31 +294,83 @@ static int run(const void *values, const gv_operands *operands)
 }
 
 static const gv_opt opts_table[] = {
-    {.name = "order", .kind = GV_OPT_CHOICES, .offset = offsetof(bench_options, orders), .value = "2|4|6",
-     .help = "which orders, as 2,4", .fallback = "all"},
-    {.name = "precision", .letter = 'p', .kind = GV_OPT_CHOICES, .offset = offsetof(bench_options, precisions),
-     .value = "sp|ds|dp", .help = "which precisions, as sp,ds", .fallback = "all"},
-    {.name = "variant", .kind = GV_OPT_TEXT, .offset = offsetof(bench_options, variant), .value = "LIST",
+    {.name = "order",
+     .kind = GV_OPT_CHOICES,
+     .offset = offsetof(bench_options, orders),
+     .value = "2|4|6",
+     .help = "which orders, as 2,4",
+     .fallback = "all"},
+    {.name = "precision",
+     .letter = 'p',
+     .kind = GV_OPT_CHOICES,
+     .offset = offsetof(bench_options, precisions),
+     .value = "sp|ds|dp",
+     .help = "which precisions, as sp,ds",
+     .fallback = "all"},
+    {.name = "variant",
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(bench_options, variant),
+     .value = "LIST",
      .help = "variants by name, as sp2,ds4, not orders x precisions"},
-    {.name = "n", .letter = 'n', .kind = GV_OPT_SIZES, .offset = offsetof(bench_options, n), .value = "LIST",
-     .help = "how many sources (default 16384 on CPUs, else 131072)", .low = 1, .high = INFINITY},
-    {.name = "active", .letter = 'a', .kind = GV_OPT_SIZES, .offset = offsetof(bench_options, active), .value = "LIST",
-     .help = "how many of them are sinks (default: all)", .low = 1, .high = INFINITY},
-    {.name = "eps", .letter = 'e', .kind = GV_OPT_REAL, .offset = offsetof(bench_options, eps), .value = "E",
-     .help = "Plummer softening length", .fallback = "0.01", .low = 0, .high = INFINITY},
-    {.name = "nearest", .kind = GV_OPT_FLAG, .offset = offsetof(bench_options, nearest),
+    {.name = "n",
+     .letter = 'n',
+     .kind = GV_OPT_SIZES,
+     .offset = offsetof(bench_options, n),
+     .value = "LIST",
+     .help = "how many sources (default 16384 on CPUs, else 131072)",
+     .low = 1,
+     .high = INFINITY},
+    {.name = "active",
+     .letter = 'a',
+     .kind = GV_OPT_SIZES,
+     .offset = offsetof(bench_options, active),
+     .value = "LIST",
+     .help = "how many of them are sinks (default: all)",
+     .low = 1,
+     .high = INFINITY},
+    {.name = "eps",
+     .letter = 'e',
+     .kind = GV_OPT_REAL,
+     .offset = offsetof(bench_options, eps),
+     .value = "E",
+     .help = "Plummer softening length",
+     .fallback = "0.01",
+     .low = 0,
+     .high = INFINITY},
+    {.name = "nearest",
+     .kind = GV_OPT_FLAG,
+     .offset = offsetof(bench_options, nearest),
      .help = "find nearest neighbours too"},
-    {.name = "neighbours", .kind = GV_OPT_INT, .offset = offsetof(bench_options, neighbours), .value = "K",
-     .help = "make neighbour lists of at most K too; the radius gives\nabout K/2 of them", .fallback = "0", .low = 0,
+    {.name = "neighbours",
+     .kind = GV_OPT_INT,
+     .offset = offsetof(bench_options, neighbours),
+     .value = "K",
+     .help = "make neighbour lists of at most K too; the radius gives\nabout K/2 of them",
+     .fallback = "0",
+     .low = 0,
      .high = 65536},
-    {.name = "predict", .kind = GV_OPT_FLAG, .offset = offsetof(bench_options, predict),
+    {.name = "predict",
+     .kind = GV_OPT_FLAG,
+     .offset = offsetof(bench_options, predict),
      .help = "predict all sources in every call, as block time-steps do"},
-    {.name = "configuration", .kind = GV_OPT_TEXT, .offset = offsetof(bench_options, configuration), .value = "TEXT",
+    {.name = "configuration",
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(bench_options, configuration),
+     .value = "TEXT",
      .help = "tunables as \"threads=128 split=2\", not the tuned ones"},
     {.name = "quick", .kind = GV_OPT_FLAG, .offset = offsetof(bench_options, quick), .help = "fewer repetitions"},
-    {.name = "seed", .letter = 's', .kind = GV_OPT_SEED, .offset = offsetof(bench_options, seed), .value = "S",
-     .help = "of the particles", .fallback = "1"},
-    {.name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = offsetof(bench_options, out), .value = "FILE",
+    {.name = "seed",
+     .letter = 's',
+     .kind = GV_OPT_SEED,
+     .offset = offsetof(bench_options, seed),
+     .value = "S",
+     .help = "of the particles",
+     .fallback = "1"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(bench_options, out),
+     .value = "FILE",
      .help = "write the JSON to this file, beside the table"},
     GV_OPT_JSON(bench_options),
     GV_OPT_DEVICE(bench_options),
@@ -347,8 +388,8 @@ const gv_command gv_cmd_bench_direct = {
              "measured in the same run, x time / pairs, beside the fewest that the formula needs.",
     .opts = opts_table,
     .examples = "gravel bench direct\n"
-                "gravel bench direct --variant ds4 -n 131072 --active 1,16,256,1024,128k --nearest\n"
-                "gravel bench direct -n 1M -o bench/results/my_gpu.json\n",
+                "gravel bench direct --variant ds4 -n 131072 --active 1,16,256,1024,128Ki --nearest\n"
+                "gravel bench direct -n 1Mi -o bench/results/my_gpu.json\n",
     .size = sizeof(bench_options),
     .run = run,
 };

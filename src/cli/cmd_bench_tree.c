@@ -7,7 +7,7 @@
 #include "sim/ic.h"
 
 #define BENCH "gravel bench tree"
-#define FLOPS_BODY 23.0    /* a body on a sink, a cell on a sink: as the papers count them */
+#define FLOPS_BODY 23.0 /* a body on a sink, a cell on a sink: as the papers count them */
 #define FLOPS_CELL 65.0
 #define FLOPS_EXPAND 250.0 /* a cell into the expansion of a group, once for all its sinks */
 
@@ -36,7 +36,8 @@ typedef struct tree_bench {
 
 /* -------------------------------------------------------------------- runs */
 
-static gravel_status make_model(void *user, size_t n, gv_particles *p) {
+static gravel_status make_model(void *user, size_t n, gv_particles *p)
+{
     const tree_options *opts = user;
 
     switch (opts->model) {
@@ -50,35 +51,33 @@ static gravel_status make_model(void *user, size_t n, gv_particles *p) {
 }
 
 /* Speed of our own direct kernel in this minute, so that trees can be compared on machines whose speed changes. */
-static gravel_status measure_pairs(tree_bench *bench, double *pairs_per_s) {
+static gravel_status measure_pairs(tree_bench *bench, double *pairs_per_s)
+{
     const size_t n = bench->setting.device.type == GRAVEL_DEVICE_CPU ? 32768 : 262144;
     gravel_status status = GRAVEL_OK;
     double seconds;
 
-    if (bench->pairs.count == 0) {
+    if (bench->pairs.count == 0)
         status = gv_ic_plummer(n, bench->opts->seed, NULL, &bench->pairs);
-    }
     status = status == GRAVEL_OK ? gv_bench_pairs(&bench->setting, &bench->pairs, GRAVEL_SP, &seconds) : status;
     *pairs_per_s = status == GRAVEL_OK ? (double)n * (double)n / seconds : 0;
     return status;
 }
 
-static gravel_status run_size(tree_bench *bench, size_t n) {
+static gravel_status run_size(tree_bench *bench, size_t n)
+{
     tree_options opts = *bench->opts;
     const int errors = !opts.no_errors && !opts.spline;
     gv_exact exact = {.count = 0};
     gv_particles p;
     gravel_status status = make_model(&opts, n, &p);
 
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return status;
-    }
-    if (errors) {
+    if (errors)
         status = gv_exact_create(&bench->setting, &p, &exact);
-    }
-    if (status == GRAVEL_OK && opts.verbose && errors) {
+    if (status == GRAVEL_OK && opts.verbose && errors)
         gv_say(BENCH, "%zu bodies: %zu exact forces (%s) in %.1f s", n, exact.count, exact.by, exact.seconds);
-    }
     for (int t = 0; t < bench->n_theta && status == GRAVEL_OK; t++) {
         gv_tree_result *r = &bench->result[bench->n_results];
 
@@ -91,16 +90,15 @@ static gravel_status run_size(tree_bench *bench, size_t n) {
     return status;
 }
 
-static gravel_status run_crossover(tree_bench *bench) {
+static gravel_status run_crossover(tree_bench *bench)
+{
     tree_options opts = *bench->opts;
     gv_size_list sizes = opts.n;
     gravel_status status = GRAVEL_OK;
 
-    if (sizes.n == 0) {
-        for (size_t n = 512; n <= 262144; n *= 2) {
+    if (sizes.n == 0)
+        for (size_t n = 512; n <= 262144; n *= 2)
             sizes.value[sizes.n++] = n;
-        }
-    }
     for (int t = 0; t < bench->n_theta && status == GRAVEL_OK; t++) {
         bench->setting.options.theta = bench->theta[t];
         status = gv_bench_crossover(&bench->setting, make_model, &opts, &sizes, &bench->crossover[t]);
@@ -111,14 +109,16 @@ static gravel_status run_crossover(tree_bench *bench) {
 
 /* ------------------------------------------------------------------ output */
 
-static double flops(const gv_tree_result *r) {
+static double flops(const gv_tree_result *r)
+{
     const double sinks_per_group = (double)r->n / (double)r->counts.groups;
 
     return (double)r->n * (r->counts.bodies * FLOPS_BODY + r->counts.near_cells * FLOPS_CELL +
                            r->counts.far_cells * FLOPS_EXPAND / sinks_per_group);
 }
 
-static cJSON *common_json(const tree_bench *bench, double theta, const char *configuration) {
+static cJSON *common_json(const tree_bench *bench, double theta, const char *configuration)
+{
     const gv_tree_setting *s = &bench->setting;
     cJSON *item = cJSON_CreateObject();
 
@@ -135,17 +135,16 @@ static cJSON *common_json(const tree_bench *bench, double theta, const char *con
     return item;
 }
 
-static void put_errors(cJSON *item, const tree_bench *bench, const gv_tree_result *r) {
+static void put_errors(cJSON *item, const tree_bench *bench, const gv_tree_result *r)
+{
     static const char *const name[GV_TREE_QUANTILES] = {"err_acc_p50", "err_acc_p90", "err_acc_p99", "err_acc_p999",
                                                         "err_acc_max"};
 
-    for (int q = 0; q < GV_TREE_QUANTILES; q++) {
+    for (int q = 0; q < GV_TREE_QUANTILES; q++)
         gv_json_number(item, name[q], r->error[q]);
-    }
     cJSON_AddNumberToObject(item, "err_sinks", (double)r->error_sinks);
-    if (r->error_sinks > 0) {
+    if (r->error_sinks > 0)
         cJSON_AddStringToObject(item, "err_against", r->error_by);
-    }
     if (r->error_sinks > 0 && bench->opts->distribution) {
         cJSON *rows = cJSON_AddArrayToObject(item, "err_acc_above");
 
@@ -156,7 +155,8 @@ static void put_errors(cJSON *item, const tree_bench *bench, const gv_tree_resul
     }
 }
 
-static cJSON *result_json(const tree_bench *bench, const gv_tree_result *r) {
+static cJSON *result_json(const tree_bench *bench, const gv_tree_result *r)
+{
     cJSON *item = common_json(bench, r->theta, r->configuration);
     const double total = r->stage[GV_TREE_TOTAL];
     char name[32];
@@ -187,7 +187,8 @@ static cJSON *result_json(const tree_bench *bench, const gv_tree_result *r) {
     return item;
 }
 
-static cJSON *crossover_json(const tree_bench *bench, const gv_crossover *c) {
+static cJSON *crossover_json(const tree_bench *bench, const gv_crossover *c)
+{
     cJSON *item = common_json(bench, c->theta, c->configuration), *points;
 
     gv_json_number(item, "crossover_n", c->n_dp);
@@ -206,7 +207,8 @@ static cJSON *crossover_json(const tree_bench *bench, const gv_crossover *c) {
     return item;
 }
 
-static cJSON *all_json(const tree_bench *bench) {
+static cJSON *all_json(const tree_bench *bench)
+{
     cJSON *list = cJSON_CreateArray();
 
     for (int i = 0; i < bench->n_results; i++) {
@@ -216,16 +218,18 @@ static cJSON *all_json(const tree_bench *bench) {
     return list;
 }
 
-static void print_head(const tree_bench *bench, const char *configuration, const char *origin) {
+static void print_head(const tree_bench *bench, const char *configuration, const char *origin)
+{
     const gv_tree_setting *s = &bench->setting;
 
-    printf("%s, driver %s; %s, eps %g, criterion %s, moments %d, %s\n", s->device.name, s->device.driver,
-           model_name[bench->opts->model], s->eps, gravel_tree_mac_name(s->options.mac), s->options.moments,
-           gravel_precision_name(s->options.precision));
-    printf("%s%s\n\n", configuration, origin);
+    gv_print("%s, driver %s; %s, eps %g, criterion %s, moments %d, %s\n", s->device.name, s->device.driver,
+             model_name[bench->opts->model], s->eps, gravel_tree_mac_name(s->options.mac), s->options.moments,
+             gravel_precision_name(s->options.precision));
+    gv_print("%s%s\n\n", configuration, origin);
 }
 
-static void print_distribution(const tree_bench *bench) {
+static void print_distribution(const tree_bench *bench)
+{
     gv_table table;
 
     printf("\npart of the bodies with an error above\n");
@@ -241,7 +245,8 @@ static void print_distribution(const tree_bench *bench) {
     gv_table_free(&table);
 }
 
-static void print_table(const tree_bench *bench) {
+static void print_table(const tree_bench *bench)
+{
     char origin[64];
     gv_table table;
 
@@ -267,21 +272,20 @@ static void print_table(const tree_bench *bench) {
     printf("\nstages: medians of device times, ms; G sp2 pairs: pairs that direct summation in sp does in the total "
            "time;\nfar: cells into the group's expansion, near: cells on the sink, bodies: bodies on the sink, per "
            "sink;\nerrors: |a - a_direct| / |a_direct|.\n");
-    if (bench->opts->distribution && bench->result[0].error_sinks > 0) {
+    if (bench->opts->distribution && bench->result[0].error_sinks > 0)
         print_distribution(bench);
-    }
 }
 
-static void print_crossover(const tree_bench *bench) {
+static void print_crossover(const tree_bench *bench)
+{
     print_head(bench, bench->crossover[0].configuration, "");
     for (int i = 0; i < bench->n_results; i++) {
         const gv_crossover *c = &bench->crossover[i];
         gv_table table;
 
         gv_table_start(&table, "n|tree ms|direct dp2 ms|direct sp2 ms");
-        for (int k = 0; k < c->n_points; k++) {
+        for (int k = 0; k < c->n_points; k++)
             gv_table_row(&table, "%zu|%.3f|%.3f|%.3f", c->n[k], 1e3 * c->tree_s[k], 1e3 * c->dp_s[k], 1e3 * c->sp_s[k]);
-        }
         gv_table_print(&table, stdout);
         gv_table_free(&table);
         printf("theta %g: the tree is faster than direct dp2 from N = %.3g on, than direct sp2 from N = %.3g on\n\n",
@@ -289,24 +293,24 @@ static void print_crossover(const tree_bench *bench) {
     }
 }
 
-static int write_results(const tree_bench *bench) {
+static int write_results(const tree_bench *bench)
+{
     const tree_options *opts = bench->opts;
     gravel_status status = GRAVEL_OK;
 
-    if (opts->out != NULL) {
+    if (opts->out != NULL)
         status = gv_json_write(all_json(bench), opts->out);
-    }
-    if (status == GRAVEL_OK && opts->json) {
+    if (status == GRAVEL_OK && opts->json)
         status = gv_json_write(all_json(bench), NULL);
-    } else if (status == GRAVEL_OK && (opts->out == NULL || strcmp(opts->out, "-") != 0)) {
+    else if (status == GRAVEL_OK && (opts->out == NULL || strcmp(opts->out, "-") != 0))
         (opts->crossover ? print_crossover : print_table)(bench);
-    }
-    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail(BENCH, status);
+    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail_writing(BENCH, status);
 }
 
 /* ----------------------------------------------------------------- command */
 
-static int parse_theta(tree_bench *bench) {
+static int parse_theta(tree_bench *bench)
+{
     const char *at = bench->opts->theta;
 
     while (bench->n_theta < GV_MAX_LIST) {
@@ -318,16 +322,16 @@ static int parse_theta(tree_bench *bench) {
             return GV_EXIT_USAGE;
         }
         bench->theta[bench->n_theta++] = theta;
-        if (*end == '\0') {
+        if (*end == '\0')
             return GV_EXIT_OK;
-        }
         at = end + 1;
     }
     gv_say(BENCH, "--theta: at most %d values", GV_MAX_LIST);
     return GV_EXIT_USAGE;
 }
 
-static gravel_status prepare(tree_bench *bench) {
+static gravel_status prepare(tree_bench *bench)
+{
     const tree_options *opts = bench->opts;
     const gravel_tree_options standard = GRAVEL_TREE_OPTIONS_INIT;
     const gv_timing_rule rule = GV_TIMING_RULE_INIT;
@@ -349,16 +353,15 @@ static gravel_status prepare(tree_bench *bench) {
         s->rule.most_s = INFINITY;
     }
     status = gravel_tree_mac_parse(opts->mac, &s->options.mac);
-    if (status == GRAVEL_OK) {
+    if (status == GRAVEL_OK)
         status = gv_cli_context(&s->context, opts->device, opts->no_fp64, opts->verbose);
-    }
-    if (status == GRAVEL_OK) {
-        s->device = *gravel_context_device(s->context, 0);
-    }
+    if (status == GRAVEL_OK)
+        s->device = *gravel_context_get_device(s->context, 0);
     return status;
 }
 
-static gravel_status run_sizes(tree_bench *bench) {
+static gravel_status run_sizes(tree_bench *bench)
+{
     gv_size_list sizes = bench->opts->n;
     gravel_status status = GRAVEL_OK;
 
@@ -366,32 +369,29 @@ static gravel_status run_sizes(tree_bench *bench) {
         sizes.n = 1;
         sizes.value[0] = bench->setting.device.type == GRAVEL_DEVICE_CPU ? 131072 : 1048576;
     }
-    for (int i = 0; i < sizes.n && status == GRAVEL_OK; i++) {
+    for (int i = 0; i < sizes.n && status == GRAVEL_OK; i++)
         status = run_size(bench, sizes.value[i]);
-    }
     return status;
 }
 
-static int run(const void *values, const gv_operands *operands) {
+static int run(const void *values, const gv_operands *operands)
+{
     const tree_options *opts = values;
     tree_bench bench = {.opts = opts, .pairs = GV_PARTICLES_INIT};
     gravel_status status;
     (void)operands;
-    gv_signals_catch();
+    gv_signals_catch(0.7, "gravel bench: stopped\n");
     int code = parse_theta(&bench);
 
-    if (code != GV_EXIT_OK) {
+    if (code != GV_EXIT_OK)
         return code;
-    }
     status = prepare(&bench);
     bench.result = calloc((size_t)GV_MAX_LIST * (size_t)bench.n_theta, sizeof *bench.result);
     bench.crossover = calloc((size_t)bench.n_theta, sizeof *bench.crossover);
-    if (status == GRAVEL_OK && (bench.result == NULL || bench.crossover == NULL)) {
+    if (status == GRAVEL_OK && (bench.result == NULL || bench.crossover == NULL))
         status = gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    }
-    if (status == GRAVEL_OK) {
+    if (status == GRAVEL_OK)
         status = opts->crossover ? run_crossover(&bench) : run_sizes(&bench);
-    }
     if (status == GRAVEL_ERR_CANCELLED) {
         gv_say(BENCH, "stopped; %d results are complete", bench.n_results);
         code = GV_EXIT_INTERRUPTED;
@@ -415,7 +415,7 @@ static const gv_opt opts_table[] = {
      .kind = GV_OPT_SIZES,
      .offset = offsetof(tree_options, n),
      .value = "LIST",
-     .help = "how many bodies (default 128k on CPUs, else 1M)",
+     .help = "how many bodies (default 128Ki on CPUs, else 1Mi)",
      .low = 1,
      .high = INFINITY},
     {.name = "theta",
@@ -474,7 +474,7 @@ static const gv_opt opts_table[] = {
      .kind = GV_OPT_INT,
      .offset = offsetof(tree_options, repeats),
      .value = "K",
-     .help = "forces timed, not as many as the timing rule wants",
+     .help = "forces timed; without it by the timing rule",
      .low = 1,
      .high = GV_TIMING_MOST},
     {.name = "no-errors",
@@ -485,7 +485,7 @@ static const gv_opt opts_table[] = {
      .kind = GV_OPT_SIZE,
      .offset = offsetof(tree_options, sample),
      .value = "K",
-     .help = "bodies whose errors are found (default: all up to 128k,\n16k of more)",
+     .help = "bodies whose errors are found (default: all up to 128Ki,\n16Ki of more)",
      .fallback = "0",
      .low = 0,
      .high = INFINITY},
@@ -526,8 +526,8 @@ const gv_command gv_cmd_bench_tree = {
              "moments, groups, walk), interactions per body, errors against direct summation in dp (of all bodies up\n"
              "to 131072, else of 16384), and the pairs that the direct kernel does in that time, measured beside it.",
     .opts = opts_table,
-    .examples = "gravel bench tree -n 1M --theta 0.3,0.5,0.75\n"
-                "gravel bench tree -n 128k,1M,4M --no-errors\n"
+    .examples = "gravel bench tree -n 1Mi --theta 0.3,0.5,0.75\n"
+                "gravel bench tree -n 128Ki,1Mi,4Mi --no-errors\n"
                 "gravel bench tree --model galaxy --mac geometric --json\n"
                 "gravel bench tree --crossover -o crossover.json\n",
     .size = sizeof(tree_options),

@@ -7,10 +7,10 @@
 
 typedef struct check_options {
     const char *device, *variant;
-    int quick, full, json, no_fp64, verbose;
+    int tiny, quick, full, json, no_fp64, verbose;
 } check_options;
 
-static const char *const level_name[] = {"demo", "quick", "normal", "full"};
+static const char *const level_name[] = {"tiny", "demo", "quick", "normal", "full"};
 
 /* ---------------------------------------------------------------------- JSON */
 
@@ -18,6 +18,7 @@ static cJSON *run_json(const gv_check_run *run, int order)
 {
     cJSON *item = cJSON_CreateObject();
     cJSON_AddNumberToObject(item, "n", (double)run->n);
+    cJSON_AddNumberToObject(item, "sinks", (double)run->sinks);
     cJSON_AddNumberToObject(item, "eps", run->eps);
     cJSON_AddBoolToObject(item, "neighbours", run->neighbours);
     cJSON_AddStringToObject(item, "configuration", run->configuration);
@@ -32,9 +33,8 @@ static cJSON *run_json(const gv_check_run *run, int order)
     }
     gv_json_number(item, "kernel_s", run->kernel_s);
     cJSON_AddStringToObject(item, "verdict", gv_verdict_name[run->verdict]);
-    if (run->message[0] != '\0') {
+    if (run->message[0] != '\0')
         cJSON_AddStringToObject(item, "message", run->message);
-    }
     return item;
 }
 
@@ -57,9 +57,26 @@ static cJSON *variant_json(const gv_check_variant *of)
         gv_json_number(error, "max_ceiling", ceiling.max);
     }
     cJSON *runs = cJSON_AddArrayToObject(item, "runs");
-    for (int r = 0; r < of->runs; r++) {
+    for (int r = 0; r < of->runs; r++)
         cJSON_AddItemToArray(runs, run_json(&of->run[r], of->variant.order));
+    return item;
+}
+
+static cJSON *other_json(const gv_check_other *other)
+{
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddStringToObject(item, "name", other->name);
+    cJSON_AddStringToObject(item, "verdict", gv_verdict_name[other->verdict]);
+    if (other->configuration[0] != '\0')
+        cJSON_AddStringToObject(item, "configuration", other->configuration);
+    if (other->max_ceiling > 0) {
+        gv_json_number(item, "mean", other->mean);
+        gv_json_number(item, "mean_ceiling", other->mean_ceiling);
+        gv_json_number(item, "max", other->max);
+        gv_json_number(item, "max_ceiling", other->max_ceiling);
     }
+    if (other->message[0] != '\0')
+        cJSON_AddStringToObject(item, "message", other->message);
     return item;
 }
 
@@ -76,13 +93,21 @@ static cJSON *check_json(const gv_check *check)
     cJSON_AddNumberToObject(root, "runs", check->runs_total);
     cJSON_AddNumberToObject(root, "runs_failed", check->runs_failed);
     cJSON *list = cJSON_AddArrayToObject(root, "variants");
-    for (int v = 0; v < check->variants; v++) {
+    for (int v = 0; v < check->variants; v++)
         cJSON_AddItemToArray(list, variant_json(&check->of[v]));
-    }
+    list = cJSON_AddArrayToObject(root, "others");
+    for (int k = 0; k < check->others; k++)
+        cJSON_AddItemToArray(list, other_json(&check->other[k]));
     return root;
 }
 
 /* --------------------------------------------------------------------- table */
+
+/* What stopped before its end has no verdict, unless it failed already. */
+static const char *verdict_of(int complete, gv_verdict verdict)
+{
+    return complete || verdict == GV_FAIL ? gv_verdict_name[verdict] : "-";
+}
 
 static void print_errors(const gv_check *check)
 {
@@ -95,11 +120,24 @@ static void print_errors(const gv_check *check)
             char tail[64] = "||";
             if (q == 0) {
                 snprintf(tail, sizeof tail, "%.4g|%d|%s", 1e-9 * of->pairs_per_s, of->runs,
-                         gv_verdict_name[of->verdict]);
+                         verdict_of(of->complete, of->verdict));
+            }
+            if (of->runs == 0) {
+                gv_table_row(&table, "%s|%s|-|%.0e|-|%.0e|%s", q == 0 ? of->variant.name : "", gv_quantity_name[q],
+                             ceiling.mean, ceiling.max, q == 0 ? "-|-|-" : "||");
+                continue;
             }
             gv_table_row(&table, "%s|%s|%.1e|%.0e|%.1e|%.0e|%s", q == 0 ? of->variant.name : "", gv_quantity_name[q],
                          of->mean[q], ceiling.mean, of->max[q], ceiling.max, tail);
         }
+    }
+    for (int k = 0; k < check->others; k++) {
+        const gv_check_other *o = &check->other[k];
+        if (o->max_ceiling > 0)
+            gv_table_row(&table, "%s|%s|%.1e|%.0e|%.1e|%.0e|||%s", o->name, o->of, o->mean, o->mean_ceiling, o->max,
+                         o->max_ceiling, gv_verdict_name[o->verdict]);
+        else
+            gv_table_row(&table, "%s|%s|||||||%s", o->name, o->of, gv_verdict_name[o->verdict]);
     }
     gv_table_print(&table, stdout);
     gv_table_free(&table);
@@ -108,12 +146,12 @@ static void print_errors(const gv_check *check)
 static void print_configurations(const gv_check *check)
 {
     gv_table table;
-    gv_table_start(&table, "variant|origin|configuration for 16384 sinks");
+    gv_table_start(&table, "variant|origin|configuration for all sinks");
     for (int v = 0; v < check->variants; v++) {
         const gv_check_variant *of = &check->of[v];
         if (of->runs > 0) {
             gv_table_row(&table, "%s|%s|%s", of->variant.name, gravel_origin_name(of->run[0].origin),
-                         of->run[0].configuration);
+                         of->run[0].configuration[0] ? of->run[0].configuration : "(none was built)");
         }
     }
     gv_table_print(&table, stdout);
@@ -126,28 +164,47 @@ static void print_failures(const gv_check *check)
         for (int r = 0; r < check->of[v].runs; r++) {
             const gv_check_run *run = &check->of[v].run[r];
             if (run->verdict != GV_PASS) {
-                printf("%s: %s, N = %zu, eps = %g%s\n    %s\n    %.*s\n", gv_verdict_name[run->verdict],
-                       check->of[v].variant.name, run->n, run->eps, run->neighbours ? ", nearest and lists" : "",
-                       run->configuration, (int)strcspn(run->message, "\n"), run->message);
+                gv_print("%s: %s, N = %zu, %zu sinks, eps = %g%s\n    %s\n    %s\n", gv_verdict_name[run->verdict],
+                         check->of[v].variant.name, run->n, run->sinks, run->eps,
+                         run->neighbours ? ", nearest and lists" : "",
+                         run->configuration[0] ? run->configuration : "(no configuration: nothing was built)",
+                         run->message);
             }
         }
     }
 }
 
+static void print_others(const gv_check *check)
+{
+    for (int k = 0; k < check->others; k++) {
+        const gv_check_other *o = &check->other[k];
+        if (o->verdict != GV_PASS)
+            gv_print("%s: %s\n    %s%s%s\n", gv_verdict_name[o->verdict], o->name, o->configuration,
+                     o->configuration[0] ? "\n    " : "", o->message);
+    }
+}
+
 static void print_check(const gv_check *check)
 {
-    printf("%s, driver %s: %s check\n\n", check->device.name, check->device.driver, level_name[check->level]);
+    gv_print("%s, driver %s: %s check\n\n", check->device.name, check->device.driver, level_name[check->level]);
     print_errors(check);
-    if (!check->device.has_fp64) {
+    if (!check->device.has_fp64)
         printf("(no dp: the device has no double precision)\n");
-    }
-    printf("\nRelative errors against long double over Plummer spheres of 1 to 16384 bodies, softening 0.01 and 0,\n"
+    printf("\nRelative errors against long double over Plummer spheres of 1 to %d bodies, softening 0.01 and 0,\n"
            "nearest neighbours and neighbour lists included. PASS: every error at most its ceiling; MARGINAL: at\n"
-           "most twice that; FAIL: above, or wrong neighbours, or a kernel that does not run.\n\n");
+           "most twice that; FAIL: above, or wrong neighbours, or a kernel that does not run.\n\n",
+           check->level == GV_CHECK_TINY    ? GV_CHECK_TINY_N
+           : check->level >= GV_CHECK_QUICK ? 131072
+                                            : GV_CHECK_N);
     print_configurations(check);
     printf("\n");
     print_failures(check);
-    printf("%s: %d runs, %d failed\n", gv_verdict_name[check->verdict], check->runs_total, check->runs_failed);
+    print_others(check);
+    if (check->stopped && check->verdict != GV_FAIL)
+        printf("stopped, no verdict: %d runs, %d failed\n", check->runs_total, check->runs_failed);
+    else
+        printf("%s: %d runs, %d failed%s\n", gv_verdict_name[check->verdict], check->runs_total, check->runs_failed,
+               check->stopped ? ", stopped before the end" : "");
 }
 
 static int run_check(const void *values, const gv_operands *operands)
@@ -157,30 +214,32 @@ static int run_check(const void *values, const gv_operands *operands)
     gv_variant variant[GV_VARIANTS];
     (void)operands;
     memset(&check, 0, sizeof check);
-    if (opts->quick && opts->full) {
-        gv_say(CHECK, "--quick or --full, not both");
+    if (opts->tiny + opts->quick + opts->full > 1) {
+        gv_say(CHECK, "one of --tiny, --quick, --full, not both");
         return GV_EXIT_USAGE;
     }
-    check.level = opts->quick ? GV_CHECK_QUICK : opts->full ? GV_CHECK_FULL : GV_CHECK_NORMAL;
-    gv_signals_catch();
+    check.level = opts->tiny    ? GV_CHECK_TINY
+                  : opts->quick ? GV_CHECK_QUICK
+                  : opts->full  ? GV_CHECK_FULL
+                                : GV_CHECK_NORMAL;
+    gv_signals_catch(0.7, CHECK ": stopped, no verdict\n");
     gravel_status status = gv_cli_context(&check.context, opts->device, opts->no_fp64, opts->verbose);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return gv_cli_fail(CHECK, status);
-    }
-    int code = gv_variants_choose(CHECK, opts->variant, gravel_context_device(check.context, 0), variant,
-                                  &check.variants);
+    int code =
+        gv_variants_choose(CHECK, opts->variant, gravel_context_get_device(check.context, 0), variant, &check.variants);
     if (code == GV_EXIT_OK) {
-        for (int v = 0; v < check.variants; v++) {
+        for (int v = 0; v < check.variants; v++)
             check.of[v].variant = variant[v];
-        }
         status = gv_check_all(&check);
-        code = status == GRAVEL_OK ? check.verdict == GV_FAIL ? GV_EXIT_FAILURE : GV_EXIT_OK
-                                   : gv_cli_fail(CHECK, status);
+        code =
+            status == GRAVEL_OK ? check.verdict == GV_FAIL ? GV_EXIT_FAILURE : GV_EXIT_OK : gv_cli_fail(CHECK, status);
         if (status == GRAVEL_OK && opts->json) {
             status = gv_json_write(check_json(&check), NULL);
             code = status == GRAVEL_OK ? code : (gv_cli_fail(CHECK, status), GV_EXIT_FAILURE);
         } else if (status == GRAVEL_OK || status == GRAVEL_ERR_CANCELLED) {
             print_check(&check);
+            fflush(stdout); /* releasing a device may take longer than a stopped program has */
         }
     }
     gv_check_free(&check);
@@ -189,11 +248,23 @@ static int run_check(const void *values, const gv_operands *operands)
 }
 
 static const gv_opt opts_table[] = {
-    {.name = "quick", .letter = 'q', .kind = GV_OPT_FLAG, .offset = offsetof(check_options, quick),
-     .help = "few sizes and configurations: about a minute on a CPU"},
-    {.name = "full", .kind = GV_OPT_FLAG, .offset = offsetof(check_options, full),
+    {.name = "tiny",
+     .kind = GV_OPT_FLAG,
+     .offset = offsetof(check_options, tiny),
+     .help = "hundreds of bodies only: for simulated devices"},
+    {.name = "quick",
+     .letter = 'q',
+     .kind = GV_OPT_FLAG,
+     .offset = offsetof(check_options, quick),
+     .help = "few sizes, and the configurations that calls use: some\nminutes on a CPU, where compiling takes longest"},
+    {.name = "full",
+     .kind = GV_OPT_FLAG,
+     .offset = offsetof(check_options, full),
      .help = "every value of every tunable, all sinks compared: long,\nsince it compiles some hundred kernels"},
-    {.name = "variant", .kind = GV_OPT_TEXT, .offset = offsetof(check_options, variant), .value = "LIST",
+    {.name = "variant",
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(check_options, variant),
+     .value = "LIST",
      .help = "only these, as sp2,ds4 (default: all nine)"},
     GV_OPT_JSON(check_options),
     GV_OPT_DEVICE(check_options),
@@ -205,10 +276,10 @@ static const gv_opt opts_table[] = {
 const gv_command gv_cmd_check = {
     .name = "check",
     .summary = "check every kernel of a device against the reference",
-    .synopsis = "[--quick|--full] [--device D] [--variant LIST] [--json]",
+    .synopsis = "[--tiny|--quick|--full] [--device D] [--variant LIST] [--json]",
     .about = "Runs every variant (order 2, 4, 6 in sp, ds, dp) in the configuration that calls use and in others,\n"
-             "for even and odd numbers of bodies, with and without softening, and compares with long double. Exit\n"
-             "status 1 if anything FAILs.",
+             "for even and odd numbers of bodies, with and without softening, then the tree, the sort and the\n"
+             "timers, and compares with long double. Exit status 1 if anything FAILs.",
     .opts = opts_table,
     .examples = "gravel check --quick\n"
                 "gravel check --device gpu --json > check.json\n"

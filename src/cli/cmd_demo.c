@@ -1,8 +1,13 @@
 /* gravel demo: what this machine can do, in a minute. */
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/check_run.h"
+#include "host/base/files.h"
 #include "sim/ic.h"
+#include "host/base/clock.h"
 
 #define DEMO "gravel demo"
 
@@ -16,15 +21,14 @@ static gravel_status show_devices(const gravel_device_info *used)
     gravel_device_info *list = NULL;
     int count = 0;
     const gravel_status status = gravel_device_list(&list, &count);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return status;
-    }
     printf("OpenCL devices of this machine:\n");
     for (int i = 0; i < count; i++) {
-        printf("  %d: %s (%s), %d compute units, %s double precision\n", list[i].index, list[i].name, list[i].platform,
-               list[i].compute_units, list[i].has_fp64 ? "has" : "no");
+        gv_print("  %d: %s (%s), %d compute units, %s double precision\n", list[i].index, list[i].name,
+                 list[i].platform, list[i].compute_units, list[i].has_fp64 ? "has" : "no");
     }
-    printf("The demo runs on %s.\n\n", used->name);
+    gv_print("The demo runs on %s.\n\n", used->name);
     gravel_device_list_free(list);
     return GRAVEL_OK;
 }
@@ -35,16 +39,15 @@ static gravel_status time_reference(double *pairs_per_s)
     gv_particles all, some;
     gv_force_set set;
     gravel_status status = gv_ic_plummer(GV_CHECK_N, 1, NULL, &all);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return status;
-    }
     status = gv_particles_pick(&some, &all, 0, 16, GV_CHECK_N / 16);
     if (status == GRAVEL_OK) {
         status = gv_force_set_create(&set, some.count, 2, 0, 0);
         if (status == GRAVEL_OK) {
-            const double start = gv_cli_now();
+            const double start = gv_now();
             status = gv_reference_forces(&some, &all, 1e-2, NULL, &set);
-            *pairs_per_s = (double)some.count * (double)all.count / (gv_cli_now() - start);
+            *pairs_per_s = (double)some.count * (double)all.count / (gv_now() - start);
             gv_force_set_free(&set);
         }
         gv_particles_free(&some);
@@ -75,7 +78,7 @@ static void show_forces(const gv_check *check, double reference)
                  1e-9 * reference);
     gv_table_print(&table, stdout);
     gv_table_free(&table);
-    printf("\nsp: float; ds: positions and sums as pairs of floats; dp: double. The reference is plain C in long\n"
+    printf("\nsp: float; ds: positions and sums as two-floats; dp: double. The reference is plain C in long\n"
            "double on the CPU; the errors are relative to it. checks: with and without softening, neighbours too.\n\n");
 }
 
@@ -85,36 +88,83 @@ static void show_failures(const gv_check *check)
         for (int r = 0; r < check->of[v].runs; r++) {
             const gv_check_run *run = &check->of[v].run[r];
             if (run->verdict == GV_FAIL) {
-                printf("FAIL: %s, N = %zu, eps = %g: %.*s\n", check->of[v].variant.name, run->n, run->eps,
-                       (int)strcspn(run->message, "\n"), run->message);
+                gv_print("FAIL: %s, N = %zu, eps = %g: %.*s\n", check->of[v].variant.name, run->n, run->eps,
+                         (int)strcspn(run->message, "\n"), run->message);
             }
         }
     }
 }
 
-static void next_line(const char *device, const char *command, int takes_device, const char *what)
+/* The shell's quotes where it would take a word apart. */
+static void quote_word(const char *word, char *text, size_t size)
 {
-    char text[160];
-    snprintf(text, sizeof text, "%s%s%s", command, device != NULL && takes_device ? " --device " : "",
-             device != NULL && takes_device ? device : "");
-    printf("  %-54s %s\n", text, what);
+    size_t n = 0;
+
+    if (word[0] != '\0' &&
+        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") == strlen(word)) {
+        snprintf(text, size, "%s", word);
+        return;
+    }
+    n += (size_t)snprintf(text, size, "'");
+    for (; *word != '\0' && n + 6 < size; word++)
+        n += (size_t)snprintf(text + n, size - n, *word == '\'' ? "'\\''" : "%c", *word);
+    snprintf(text + n, size - n, "'");
+}
+
+/* Whether the first `gravel` of PATH is this file. */
+static int first_in_path(const char *own)
+{
+    struct stat here, there;
+    const char *path = getenv("PATH");
+
+    for (const char *p = path != NULL ? path : ""; *p != '\0' && stat(own, &here) == 0;) {
+        const size_t n = strcspn(p, ":");
+        char *file = gv_format("%.*s/gravel", (int)n, p);
+        const int found = file != NULL && access(file, X_OK) == 0 && stat(file, &there) == 0;
+
+        free(file);
+        if (found)
+            return here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+        p += n + (p[n] == ':');
+    }
+    return 0;
+}
+
+/* What to type for this program, so that the lines below work when they are pasted. */
+static void own_name(char *text, size_t size)
+{
+    char own[4096] = "";
+    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+
+    quote_word(n > 0 && !first_in_path(own) ? own : "gravel", text, size);
 }
 
 static void show_next(const gv_check *check, const char *device)
 {
+    static const struct {
+        const char *what, *command;
+        int takes_device;
+    } line[] = {
+        {"make a star cluster", "ic plummer -n 16384 -o plummer.txt", 0},
+        {"its forces, as text", "force plummer.txt -o forces.txt --order 4", 1},
+        {"check every kernel more thoroughly", "check", 1},
+        {"speed against the device's own limits", "bench direct", 1},
+        {"all commands", "--help", 0},
+        {"find the best configuration of this device", "tune --quick", 1},
+    };
+    char program[4200], named[512] = "", word[256];
     int tuned = 1;
-    for (int v = 0; v < check->variants; v++) {
+
+    own_name(program, sizeof program);
+    if (device != NULL) {
+        quote_word(device, word, sizeof word);
+        snprintf(named, sizeof named, " --device %s", word);
+    }
+    for (int v = 0; v < check->variants; v++)
         tuned = tuned && check->of[v].runs > 0 && check->of[v].run[0].origin <= GRAVEL_ORIGIN_SHIPPED;
-    }
-    printf("Next:\n");
-    next_line(device, "gravel ic plummer -n 16384 -o plummer.txt", 0, "make a star cluster");
-    next_line(device, "gravel force -i plummer.txt -o forces.txt --order 4", 1, "its forces, as text");
-    next_line(device, "gravel check", 1, "check every kernel more thoroughly");
-    next_line(device, "gravel bench direct", 1, "speed against the device's own limits");
-    if (!tuned) {
-        next_line(device, "gravel tune --quick", 1, "find the best configuration of this device");
-    }
-    next_line(device, "gravel --help", 0, "all commands");
+    gv_print("Next:\n");
+    for (int k = 0; k < 6 - tuned; k++)
+        gv_print("  %s:\n      %s %s%s\n", line[k].what, program, line[k].command, line[k].takes_device ? named : "");
 }
 
 static int run_demo(const void *values, const gv_operands *operands)
@@ -126,25 +176,22 @@ static int run_demo(const void *values, const gv_operands *operands)
     (void)operands;
     memset(&check, 0, sizeof check);
     check.level = GV_CHECK_DEMO;
-    gv_signals_catch();
+    gv_signals_catch(0.7, DEMO ": stopped\n");
     gravel_status status = gv_cli_context(&check.context, opts->device, opts->no_fp64, opts->verbose);
-    if (status == GRAVEL_OK) {
-        status = show_devices(gravel_context_device(check.context, 0));
-    }
+    if (status == GRAVEL_OK)
+        status = show_devices(gravel_context_get_device(check.context, 0));
     if (status == GRAVEL_OK) {
         gv_variant variant[GV_VARIANTS];
-        code = gv_variants_choose(DEMO, NULL, gravel_context_device(check.context, 0), variant, &check.variants);
-        for (int v = 0; v < check.variants; v++) {
+        code = gv_variants_choose(DEMO, NULL, gravel_context_get_device(check.context, 0), variant, &check.variants);
+        for (int v = 0; v < check.variants; v++)
             check.of[v].variant = variant[v];
-        }
         printf("Compiling and checking %d kernel variants; the first time this takes up to a minute.\n\n",
                check.variants);
         fflush(stdout);
         status = gv_check_all(&check);
     }
-    if (status == GRAVEL_OK) {
+    if (status == GRAVEL_OK)
         status = time_reference(&reference);
-    }
     if (status == GRAVEL_OK) {
         show_forces(&check, reference);
         show_failures(&check);

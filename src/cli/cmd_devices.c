@@ -10,7 +10,7 @@ static const char *type_name(gravel_device_type type)
     return type == GRAVEL_DEVICE_GPU ? "gpu" : type == GRAVEL_DEVICE_CPU ? "cpu" : "accelerator";
 }
 
-/* Measured rates of one device; what cannot be measured stays zero and is said on stderr. */
+/* Measured rates of one device; what cannot be measured stays zero and is reported on stderr. */
 static void measure_device(const gravel_device_info *info, int verbose, gravel_device_facts *facts)
 {
     gravel_context *context = NULL;
@@ -75,9 +75,8 @@ static int run(const void *values, const gv_operands *operands)
     int count = 0;
     (void)operands;
     gravel_status status = gravel_device_list(&list, &count);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return gv_cli_fail("gravel devices", status);
-    }
     cJSON *json = opts->json ? cJSON_CreateArray() : NULL;
     gv_table table;
     gv_table_start(&table, opts->measure ? "index|type|name|compute units|GiB|fp64|OpenCL|driver|GFLOP/s sp|GFLOP/s dp|"
@@ -85,20 +84,17 @@ static int run(const void *values, const gv_operands *operands)
                                          : "index|type|name|compute units|GiB|fp64|OpenCL|driver");
     for (int i = 0; i < count; i++) {
         gravel_device_facts facts;
-        if (opts->measure) {
+        if (opts->measure)
             measure_device(&list[i], opts->verbose, &facts);
-        }
-        if (opts->json) {
+        if (opts->json)
             add_json(json, &list[i], opts->measure ? &facts : NULL);
-        } else {
+        else
             add_row(&table, &list[i], opts->measure ? &facts : NULL);
-        }
     }
-    if (opts->json) {
+    if (opts->json)
         status = gv_json_write(json, NULL);
-    } else {
+    else
         gv_table_print(&table, stdout);
-    }
     gv_table_free(&table);
     gravel_device_list_free(list);
     return status == GRAVEL_OK ? GV_EXIT_OK : (gv_cli_fail("gravel devices", status), GV_EXIT_FAILURE);
@@ -106,7 +102,10 @@ static int run(const void *values, const gv_operands *operands)
 
 static const gv_opt opts_table[] = {
     GV_OPT_JSON(devices_options),
-    {.name = "measure", .letter = 'm', .kind = GV_OPT_FLAG, .offset = offsetof(devices_options, measure),
+    {.name = "measure",
+     .letter = 'm',
+     .kind = GV_OPT_FLAG,
+     .offset = offsetof(devices_options, measure),
      .help = "measure each device's arithmetic, memory and launch rates\n(about a second per device)"},
     GV_OPT_VERBOSE(devices_options),
     {.name = NULL},

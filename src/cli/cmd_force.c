@@ -1,21 +1,37 @@
-/* gravel force: forces on the particles of a text file. */
+/* gravel force: forces on the particles of a file. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/force_run.h"
-#include "sim/particle_text.h"
+#include "cli/particle_file.h"
+#include "host/base/clock.h"
+
+/* An option that is not given gets the library's default. */
+static void fill_tree(gv_force_options *opts)
+{
+    const gravel_tree_options init = GRAVEL_TREE_OPTIONS_INIT;
+    if (opts->theta < 0)
+        opts->theta = init.theta;
+    if (opts->mac < 0)
+        opts->mac = (int)init.mac;
+    if (opts->moments < 0)
+        opts->moments = init.moments - 1;
+    if (opts->softening < 0)
+        opts->softening = (int)init.softening;
+    if (opts->capacity == 0)
+        opts->capacity = 256;
+}
 
 static int report_reading(const gv_force_options *opts, gravel_status status)
 {
     const int code = gv_cli_fail(GV_FORCE, status);
-    if (status == GRAVEL_ERR_FILE && strcmp(opts->in, "-") != 0) {
+    if (status == GRAVEL_ERR_FILE && strcmp(opts->in, "-") != 0)
         gv_say(GV_FORCE, "'gravel ic plummer -n 1000 -o %s' would make such a file", opts->in);
-    }
     return code;
 }
 
-/* What the options ask of the particles. */
+/* What the options require of the particles. */
 static int check_input(gv_force_job *job)
 {
     const gv_force_options *opts = job->opts;
@@ -45,14 +61,13 @@ static int compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Ids decide what a particle does not feel; a file with careless ids gives forces that nobody meant. */
+/* Particles of one id do not act on each other, so repeated or missing ids give wrong forces. */
 static void warn_about_ids(const gv_particles *p)
 {
     int32_t *id = malloc(p->count * sizeof *id);
     size_t repeated = 0, minus_one = 0;
-    if (id == NULL) {
+    if (id == NULL)
         return;
-    }
     memcpy(id, p->id, p->count * sizeof *id);
     qsort(id, p->count, sizeof *id, compare_ids);
     for (size_t i = 0; i < p->count; i++) {
@@ -60,12 +75,13 @@ static void warn_about_ids(const gv_particles *p)
         repeated += id[i] != -1 && i > 0 && id[i] == id[i - 1];
     }
     free(id);
-    if (repeated > 0) {
-        gv_say(GV_FORCE, "warning: %zu ids occur more than once; particles of one id do not feel each other", repeated);
-    }
+    if (repeated > 0)
+        gv_say(GV_FORCE,
+               "warning: %zu particle%s of an id that came before; particles of one id do not attract each other",
+               repeated, repeated == 1 ? " is" : "s are");
     if (minus_one > 0) {
-        gv_say(GV_FORCE, "warning: %zu particles have the id -1, which matches nothing: they feel themselves",
-               minus_one);
+        gv_say(GV_FORCE, "warning: %zu particle%s the id -1, which matches nothing: %s", minus_one,
+               minus_one == 1 ? " has" : "s have", minus_one == 1 ? "it acts on itself" : "they act on themselves");
     }
 }
 
@@ -78,6 +94,22 @@ static int same_file(const char *a, const char *b)
     return same;
 }
 
+/* The file may be named with -i or without. */
+static int choose_input(gv_force_options *opts, const gv_operands *operands)
+{
+    if (operands->n > 0 && opts->in != NULL) {
+        gv_say(GV_FORCE, "-i %s and %s: one file of particles, not two", opts->in, operands->value[0]);
+        return GV_EXIT_USAGE;
+    }
+    if (operands->n > 0)
+        opts->in = operands->value[0];
+    if (opts->in != NULL)
+        return GV_EXIT_OK;
+    gv_say(GV_FORCE, "a file of particles is missing: 'gravel force FILE', or - for standard input; 'gravel force "
+                     "--help' tells more");
+    return GV_EXIT_USAGE;
+}
+
 static int check_options(const gv_force_options *opts)
 {
     if (same_file(opts->in, opts->out)) {
@@ -86,6 +118,14 @@ static int check_options(const gv_force_options *opts)
     }
     if (opts->report != NULL && strcmp(opts->out, "-") == 0 && strcmp(opts->report, "-") == 0) {
         gv_say(GV_FORCE, "forces and report cannot both go to standard output");
+        return GV_EXIT_USAGE;
+    }
+    if (gv_snapshot_is_hdf5_name(opts->out) && !gv_snapshot_has_hdf5()) {
+        gv_say(GV_FORCE, "-o: this gravel was built without HDF5; install libhdf5-dev and build again, or write text");
+        return GV_EXIT_USAGE;
+    }
+    if (gv_snapshot_is_hdf5_name(opts->out) && (opts->nearest || opts->radius >= 0)) {
+        gv_say(GV_FORCE, "-o: neighbours are written as text only, and %s would be HDF5", opts->out);
         return GV_EXIT_USAGE;
     }
     if (opts->method == GV_METHOD_REFERENCE && opts->configuration != NULL) {
@@ -97,19 +137,33 @@ static int check_options(const gv_force_options *opts)
                opts->order != 0 ? "order 4 and 6" : "neighbours");
         return GV_EXIT_USAGE;
     }
-    if (opts->method != GV_METHOD_TREE && opts->softening != GRAVEL_PLUMMER) {
-        gv_say(GV_FORCE, "--softening spline is for --method tree");
+    const char *tree_only = opts->theta >= 0       ? "--theta"
+                            : opts->mac >= 0       ? "--mac"
+                            : opts->moments >= 0   ? "--moments"
+                            : opts->softening >= 0 ? "--softening"
+                                                   : NULL;
+    if (opts->method != GV_METHOD_TREE && tree_only != NULL) {
+        gv_say(GV_FORCE, "%s is for --method tree; --method %s sums all pairs", tree_only,
+               opts->method == GV_METHOD_DIRECT ? "direct (the default)" : "reference");
+        return GV_EXIT_USAGE;
+    }
+    if (opts->radius < 0 && opts->capacity > 0) {
+        gv_say(GV_FORCE, "--neighbours-capacity is for --neighbours-within");
         return GV_EXIT_USAGE;
     }
     return GV_EXIT_OK;
 }
 
-/* Both files are opened before the work begins, so that a place that cannot be written costs no time. */
+/* Both files are opened before the work begins, so that a place that cannot be written costs no time.  HDF5 opens its
+ * own once more at the end. */
 static int compute_and_write(gv_force_job *job)
 {
     gv_out_file out, report;
     const gv_force_options *opts = job->opts;
+    const int hdf5 = gv_snapshot_is_hdf5_name(opts->out);
     gravel_status status = gv_out_open(&out, opts->out);
+    if (hdf5 && status == GRAVEL_OK)
+        gv_out_abort(&out);
     if (status != GRAVEL_OK) {
         gv_cli_fail(GV_FORCE, status);
         return GV_EXIT_FAILURE;
@@ -119,48 +173,52 @@ static int compute_and_write(gv_force_job *job)
         gv_cli_fail(GV_FORCE, status);
         return GV_EXIT_FAILURE;
     }
-    status = gv_force_compute(job, out.stream);
-    int code = status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_exit_code(status);
-    if (status == GRAVEL_OK && (status = gv_out_commit(&out)) != GRAVEL_OK) {
-        code = GV_EXIT_FAILURE;
-    }
-    if (status == GRAVEL_OK && opts->report != NULL) {
-        if ((status = gv_force_report(job, report.stream)) == GRAVEL_OK) {
-            status = gv_out_commit(&report);
-        }
-        code = status == GRAVEL_OK ? GV_EXIT_OK : GV_EXIT_FAILURE;
-    }
-    if (status != GRAVEL_OK) {
-        gv_cli_fail(GV_FORCE, status);
-        gv_out_abort(&out);
-        if (opts->report != NULL) {
-            gv_out_abort(&report);
-        }
-    }
+    status = gv_force_compute(job, out.stream); /* NULL with HDF5 */
+    int code = status == GRAVEL_OK ? GV_EXIT_FAILURE : gv_cli_exit_code(status);
+    /* both are on the disk before either takes its place: no new forces beside an old report */
+    if (status == GRAVEL_OK && !hdf5)
+        status = gv_out_finish(&out);
+    if (status == GRAVEL_OK && opts->report != NULL)
+        status = gv_force_report(job, report.stream);
+    if (status == GRAVEL_OK && opts->report != NULL)
+        status = gv_out_finish(&report);
+    if (status == GRAVEL_OK)
+        status = hdf5 ? gv_force_write_hdf5(job) : gv_out_commit(&out);
+    gv_force_set_free(&job->all);
+    if (status == GRAVEL_OK && opts->report != NULL)
+        status = gv_out_commit(&report);
+    if (status == GRAVEL_OK)
+        return GV_EXIT_OK;
+    gv_cli_fail(GV_FORCE, status);
+    gv_out_abort(&out);
+    if (opts->report != NULL)
+        gv_out_abort(&report);
     return code;
 }
 
 static int run(const void *values, const gv_operands *operands)
 {
     gv_force_job job;
-    (void)operands;
+    gv_force_options opts = *(const gv_force_options *)values;
     memset(&job, 0, sizeof job);
-    job.opts = values;
-    job.order = 2 * (job.opts->order + 1);
-    job.precision = job.opts->precision >= 0               ? (gravel_precision)job.opts->precision
-                    : job.opts->method == GV_METHOD_TREE ? GRAVEL_SP
-                                                           : GRAVEL_DS;
-    job.start = gv_cli_now();
-    int code = check_options(job.opts);
-    if (code != GV_EXIT_OK) {
+    int code = choose_input(&opts, operands);
+    if (code != GV_EXIT_OK || (code = check_options(&opts)) != GV_EXIT_OK)
         return code;
-    }
-    gv_signals_catch();
-    const gravel_status status = gv_particles_read_text(&job.particles, job.opts->in);
-    if (status != GRAVEL_OK) {
+    fill_tree(&opts);
+    job.opts = &opts;
+    job.order = 2 * (job.opts->order + 1);
+    job.precision = job.opts->precision >= 0             ? (gravel_precision)job.opts->precision
+                    : job.opts->method == GV_METHOD_TREE ? GRAVEL_SP
+                                                         : GRAVEL_DS;
+    job.start = gv_now();
+    gv_signals_catch(0.7, GV_FORCE ": stopped; nothing was written, an earlier file is kept\n");
+    gv_read_options reading = GV_READ_OPTIONS_INIT;
+    reading.text_units = gv_cli_units(job.opts->units);
+    const gravel_status status = gv_snapshot_read(&job.particles, job.opts->in, &reading);
+    if (status != GRAVEL_OK)
         return report_reading(job.opts, status);
-    }
-    job.read_s = gv_cli_now() - job.start;
+    gv_particles_scale_masses(&job.particles, gv_units_gravity(&job.particles.units));
+    job.read_s = gv_now() - job.start;
     code = check_input(&job);
     if (code == GV_EXIT_OK) {
         warn_about_ids(&job.particles);
@@ -171,46 +229,112 @@ static int run(const void *values, const gv_operands *operands)
 }
 
 static const gv_opt opts_table[] = {
-    {.name = "input", .letter = 'i', .kind = GV_OPT_TEXT, .offset = offsetof(gv_force_options, in), .value = "IN",
-     .help = "particles; - is standard input", .required = 1},
-    {.name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = offsetof(gv_force_options, out), .value = "OUT",
-     .help = "forces; - is standard output", .fallback = "-"},
-    {.name = "method", .letter = 'm', .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, method),
+    {.name = "input",
+     .letter = 'i',
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(gv_force_options, in),
+     .value = "IN",
+     .help = "particles, text or HDF5; - is standard input (text)"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(gv_force_options, out),
+     .value = "OUT",
+     .help = "forces: a name in .hdf5 or .h5 gives HDF5, any other\ntext; - is standard output",
+     .fallback = "-"},
+    GV_OPT_TEXT_UNITS(gv_force_options),
+    {.name = "method",
+     .letter = 'm',
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(gv_force_options, method),
      .value = "direct|tree|reference",
      .help = "direct: all pairs, on the device\ntree: groups of bodies against cells, on the device\n"
              "reference: plain loops in long double, on the CPU",
      .fallback = "direct"},
-    {.name = "order", .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, order), .value = "2|4|6",
-     .help = "2: acceleration and potential; 4: and jerk; 6: and snap", .fallback = "2"},
-    {.name = "precision", .letter = 'p', .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, precision),
+    {.name = "order",
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(gv_force_options, order),
+     .value = "2|4|6",
+     .help = "2: acceleration and potential; 4: and jerk; 6: and snap",
+     .fallback = "2"},
+    {.name = "precision",
+     .letter = 'p',
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(gv_force_options, precision),
      .value = "sp|ds|dp",
-     .help = "sp: float; ds: float with positions and sums as pairs;\ndp: double (default ds; for the tree sp)",
+     .help = "sp: float; ds: float, positions and sums as two-floats;\ndp: double (default ds; for the tree sp)",
      .fallback = "-1"},
-    {.name = "eps", .letter = 'e', .kind = GV_OPT_REAL, .offset = offsetof(gv_force_options, eps), .value = "E",
-     .help = "Plummer softening length; 0 is legal", .fallback = "0", .low = 0, .high = INFINITY},
-    {.name = "nearest", .kind = GV_OPT_FLAG, .offset = offsetof(gv_force_options, nearest),
+    {.name = "eps",
+     .letter = 'e',
+     .kind = GV_OPT_REAL,
+     .offset = offsetof(gv_force_options, eps),
+     .value = "E",
+     .help = "Plummer softening length; 0 is legal",
+     .fallback = "0",
+     .low = 0,
+     .high = INFINITY},
+    {.name = "nearest",
+     .kind = GV_OPT_FLAG,
+     .offset = offsetof(gv_force_options, nearest),
      .help = "write nn_id and nn_r: the nearest neighbour and how far it\nis (-1 and inf: none)"},
-    {.name = "neighbours-within", .kind = GV_OPT_REAL, .offset = offsetof(gv_force_options, radius), .value = "H",
-     .help = "write n_ngb and the ids of the neighbours at distance <= H", .fallback = "-1", .low = 0,
+    {.name = "neighbours-within",
+     .kind = GV_OPT_REAL,
+     .offset = offsetof(gv_force_options, radius),
+     .value = "H",
+     .help = "write n_ngb and the ids of the neighbours at distance <= H",
+     .fallback = "-1",
+     .low = 0,
      .high = INFINITY},
-    {.name = "neighbours-capacity", .kind = GV_OPT_SIZE, .offset = offsetof(gv_force_options, capacity), .value = "K",
-     .help = "at most K neighbours in a list; n_ngb is the true count", .fallback = "256", .low = 1, .high = 1048576},
-    {.name = "theta", .letter = 't', .kind = GV_OPT_REAL, .offset = offsetof(gv_force_options, theta), .value = "T",
-     .help = "tree: opening angle; smaller is more exact and slower", .fallback = "0.5", .low = 1e-3,
-     .high = INFINITY},
-    {.name = "mac", .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, mac),
+    {.name = "neighbours-capacity",
+     .kind = GV_OPT_SIZE,
+     .offset = offsetof(gv_force_options, capacity),
+     .value = "K",
+     .help = "at most K neighbours in a list; n_ngb is the true count\n(default 256)",
+     .low = 1,
+     .high = 1048576},
+    {.name = "theta",
+     .letter = 't',
+     .kind = GV_OPT_REAL,
+     .offset = offsetof(gv_force_options, theta),
+     .value = "T",
+     .help = "tree: opening angle; smaller is more exact and slower\n(default 0.5)",
+     .fallback = "-1",
+     .low = 1e-3,
+     .high = 2},
+    {.name = "mac",
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(gv_force_options, mac),
      .value = "relative|last|geometric",
-     .help = "tree: how theta decides which cells are opened\n(doc/tree.md)", .fallback = "relative"},
-    {.name = "moments", .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, moments), .value = "1|2",
-     .help = "tree: 1 masses, 2 and quadrupoles", .fallback = "2"},
-    {.name = "softening", .kind = GV_OPT_CHOICE, .offset = offsetof(gv_force_options, softening),
-     .value = "plummer|spline", .help = "spline: tree only; of radius 2.8 eps, Newton's force beyond",
-     .fallback = "plummer"},
-    {.name = "sinks", .kind = GV_OPT_RANGE, .offset = offsetof(gv_force_options, sinks), .value = "FIRST:COUNT",
-     .help = "forces on these particles only, the first of the file\nbeing 0; all particles pull", .fallback = "0:"},
-    {.name = "report", .letter = 'r', .kind = GV_OPT_TEXT, .offset = offsetof(gv_force_options, report),
-     .value = "FILE.json", .help = "device, configuration, times, and errors of some sinks\nagainst the reference"},
-    {.name = "configuration", .kind = GV_OPT_TEXT, .offset = offsetof(gv_force_options, configuration), .value = "TEXT",
+     .help = "tree: how theta decides which cells are opened\n(doc/tree.md; default relative)",
+     .fallback = "-1"},
+    {.name = "moments",
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(gv_force_options, moments),
+     .value = "1|2",
+     .help = "tree: 1 masses, 2 and quadrupoles (default 2)",
+     .fallback = "-1"},
+    {.name = "softening",
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(gv_force_options, softening),
+     .value = "plummer|spline",
+     .help = "tree: plummer (default), or spline of radius 2.8 eps with\nNewton's force beyond",
+     .fallback = "-1"},
+    {.name = "sinks",
+     .kind = GV_OPT_RANGE,
+     .offset = offsetof(gv_force_options, sinks),
+     .value = "FIRST:COUNT",
+     .help = "forces on these particles only, the first of the file\nbeing 0; all particles are sources",
+     .fallback = "0:"},
+    {.name = "report",
+     .letter = 'r',
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(gv_force_options, report),
+     .value = "FILE.json",
+     .help = "device, configuration, times, and errors of some sinks\nagainst the reference"},
+    {.name = "configuration",
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(gv_force_options, configuration),
+     .value = "TEXT",
      .help = "tunables as \"threads=128 split=2\", not the tuned ones"},
     GV_OPT_DEVICE(gv_force_options),
     GV_OPT_VERBOSE(gv_force_options),
@@ -220,14 +344,18 @@ static const gv_opt opts_table[] = {
 const gv_command gv_cmd_force = {
     .name = "force",
     .summary = "compute forces on the particles of a file",
-    .synopsis = "-i IN [-o OUT] [options]",
-    .about = "IN is text: id m x y z [vx vy vz [ax ay az]], separated by blanks; '#' begins a comment.\n"
+    .synopsis = "[-i] IN [-o OUT] [options]",
+    .about = "IN is text: id m x y z [vx vy vz [ax ay az]], separated by blanks or commas; '#' begins a comment;\n"
+             "or an HDF5 snapshot in GADGET's layout.\n"
              "OUT is text: a line that names the columns, then for each sink\n"
              "  id ax ay az pot [jx jy jz [sx sy sz]] [nn_id nn_r] [n_ngb ngb...]\n"
-             "G = 1. A particle does not feel those with its own id. Order 4 needs velocities; for order 6,\n"
-             "accelerations that IN does not have are computed first.",
+             "or HDF5: the sinks as a snapshot with Acceleration, Potential [, Jerks [, Snaps]];\n"
+             "in the units of IN (kpc and km/s: acc in km^2/s^2/kpc, pot in km^2/s^2). A particle is not\n"
+             "attracted by those with its own id. Order 4 needs velocities; for order 6, accelerations that IN does\n"
+             "not have are computed first.",
     .opts = opts_table,
-    .examples = "gravel force -i plummer.txt -o forces.txt --order 4 --eps 0.01\n"
+    .max_operands = 1,
+    .examples = "gravel force plummer.txt -o forces.txt --order 4 --eps 0.01\n"
                 "gravel force -i galaxy.txt -o forces.txt --method tree --theta 0.4 --report report.json\n"
                 "gravel force -i plummer.txt -o nn.txt --nearest --neighbours-within 0.1 --device cpu\n"
                 "gravel force -i plummer.txt -o truth.txt --method reference --sinks 0:100\n",

@@ -1,142 +1,171 @@
-/* gravel ic: initial conditions as text particles. */
+/* gravel ic: initial conditions as text particles or HDF5 snapshots. */
 #include <math.h>
 
-#include "cli/cli.h"
+#include "cli/cmd_ic.h"
+#include "cli/particle_file.h"
 #include "sim/ic.h"
-#include "sim/particle_text.h"
 
-typedef struct ic_options {
-    size_t n;
-    uint64_t seed;
-    const char *out;
-    int units;
-    double cut;          /* plummer */
-    double virial_ratio; /* uniform */
-    double disk_height, disk_q, bulge_mass, halo_mass; /* galaxy */
-} ic_options;
+enum { NBODY, KPC, PC }; /* what gv_cli_convert_units takes */
 
-static int finish(const char *command, gravel_status status, gv_particles *particles, const char *path)
+/* ------------------------------------------------------------------- work */
+
+static int show(void *user, double done, double total)
 {
-    if (status == GRAVEL_OK) {
-        status = gv_particles_write_text(particles, path);
-        gv_particles_free(particles);
-        if (status == GRAVEL_ERR_FILE) {
-            gv_cli_fail(command, status);
-            return GV_EXIT_FAILURE;
-        }
+    gv_progress_show(user, done, total);
+    return gv_signals_pending();
+}
+
+/* Steps that all models share. */
+typedef struct making {
+    const char *command;
+    const gv_ic_command *opts;
+    gv_progress progress;
+    gv_ic_watch watch;
+    double solar_mass;
+    gv_particles particles;
+} making;
+
+static void begin(making *m, const char *command, const void *values)
+{
+    m->command = command;
+    m->opts = values;
+    m->solar_mass = 0.0;
+    m->watch = (gv_ic_watch){show, &m->progress};
+    gv_progress_start(&m->progress, "bodies");
+    gv_signals_catch(0.7, "gravel ic: stopped; nothing was written, an earlier file is kept\n");
+}
+
+static gv_ic_stars stars(making *m)
+{
+    const gv_ic_command *opts = m->opts;
+    return (gv_ic_stars){.masses = (gv_ic_mass_function)opts->masses,
+                         .mass_low = opts->mass_low > 0 ? opts->mass_low : 0.0,
+                         .mass_high = opts->mass_high > 0 ? opts->mass_high : 0.0,
+                         .black_hole = opts->black_hole,
+                         .solar_mass = &m->solar_mass,
+                         .watch = &m->watch};
+}
+
+static gravel_status to_units(making *m, int units)
+{
+    const gv_ic_command *opts = m->opts;
+    double mass = opts->unit_mass;
+    if (units == NBODY && opts->unit_mass <= 0 && opts->unit_length <= 0)
+        return GRAVEL_OK;
+    if (units != NBODY && mass <= 0 && m->solar_mass > 0) /* a mass function sets the masses of the stars */
+        mass = m->solar_mass;
+    return gv_cli_convert_units(&m->particles, units, mass, opts->unit_length, "--units");
+}
+
+static int finish(making *m, gravel_status status, int units)
+{
+    gv_progress_clear(&m->progress);
+    if (!status)
+        status = to_units(m, units);
+    int failed_writing = 0;
+    if (!status) {
+        status = gv_snapshot_write(&m->particles, m->opts->out);
+        failed_writing = status == GRAVEL_ERR_FILE;
     }
-    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail(command, status);
+    gv_particles_free(&m->particles);
+    if (!status)
+        return GV_EXIT_OK;
+    const int code = gv_cli_fail(m->command, status);
+    return failed_writing ? GV_EXIT_FAILURE : code;
 }
 
-static int run_plummer(const void *values, const gv_operands *operands)
+int gv_ic_run_plummer(const void *values, const gv_operands *operands)
 {
-    const ic_options *opts = values;
-    gv_ic_plummer_options model = GV_IC_PLUMMER_OPTIONS_INIT;
-    gv_particles particles;
+    making m;
     (void)operands;
-    model.cut = opts->cut;
-    const gravel_status status = gv_ic_plummer(opts->n, opts->seed, &model, &particles);
-    return finish("gravel ic plummer", status, &particles, opts->out);
+    begin(&m, "gravel ic plummer", values);
+    const gv_ic_plummer_options model = {m.opts->cut, stars(&m)};
+    return finish(&m, gv_ic_plummer(m.opts->n, m.opts->seed, &model, &m.particles), m.opts->units);
 }
 
-static int run_uniform(const void *values, const gv_operands *operands)
+int gv_ic_run_king(const void *values, const gv_operands *operands)
 {
-    const ic_options *opts = values;
-    gv_ic_uniform_options model = GV_IC_UNIFORM_OPTIONS_INIT;
-    gv_particles particles;
+    making m;
     (void)operands;
-    model.virial_ratio = opts->virial_ratio;
-    const gravel_status status = gv_ic_uniform(opts->n, opts->seed, &model, &particles);
-    return finish("gravel ic uniform", status, &particles, opts->out);
+    begin(&m, "gravel ic king", values);
+    const gv_ic_king_options model = {m.opts->w0, stars(&m)};
+    return finish(&m, gv_ic_king(m.opts->n, m.opts->seed, &model, &m.particles), m.opts->units);
 }
 
-static int run_galaxy(const void *values, const gv_operands *operands)
+int gv_ic_run_hernquist(const void *values, const gv_operands *operands)
 {
-    const ic_options *opts = values;
+    making m;
+    (void)operands;
+    begin(&m, "gravel ic hernquist", values);
+    const gv_ic_hernquist_options model = {m.opts->cut, stars(&m)};
+    return finish(&m, gv_ic_hernquist(m.opts->n, m.opts->seed, &model, &m.particles), m.opts->units);
+}
+
+int gv_ic_run_uniform(const void *values, const gv_operands *operands)
+{
+    making m;
+    (void)operands;
+    begin(&m, "gravel ic uniform", values);
+    const gv_ic_uniform_options model = {m.opts->virial_ratio, 0.0, stars(&m)};
+    return finish(&m, gv_ic_uniform(m.opts->n, m.opts->seed, &model, &m.particles), m.opts->units);
+}
+
+static gv_ic_galaxy_options galaxy(making *m)
+{
     gv_ic_galaxy_options model = GV_IC_GALAXY_OPTIONS_INIT;
-    gv_particles particles;
-    (void)operands;
+    const gv_ic_command *opts = m->opts;
     model.disk_height = opts->disk_height;
     model.disk_q = opts->disk_q;
     model.bulge_mass = opts->bulge_mass;
     model.halo_mass = opts->halo_mass;
     model.bulge_share = opts->bulge_mass > 0 ? model.bulge_share : 0;
     model.halo_share = opts->halo_mass > 0 ? model.halo_share : 0;
-    model.standard_units = opts->units == 1;
-    const gravel_status status = gv_ic_galaxy(opts->n, opts->seed, &model, &particles);
-    return finish("gravel ic galaxy", status, &particles, opts->out);
+    model.watch = &m->watch;
+    return model;
 }
 
-#define IC_COMMON                                                                                                      \
-    {.name = "number", .letter = 'n', .kind = GV_OPT_SIZE, .offset = offsetof(ic_options, n), .value = "N",            \
-     .help = "how many bodies", .low = 1, .high = INT32_MAX, .required = 1},                                           \
-    {.name = "seed", .letter = 's', .kind = GV_OPT_SEED, .offset = offsetof(ic_options, seed), .value = "S",           \
-     .help = "of the random numbers; the same seed gives the same\nbodies", .fallback = "1"},                          \
-    {.name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = offsetof(ic_options, out), .value = "FILE",       \
-     .help = "where to; - is standard output", .fallback = "-"}
-#define IC_NBODY_UNITS                                                                                                 \
-    {.name = "units", .kind = GV_OPT_CHOICE, .offset = offsetof(ic_options, units), .value = "nbody",                  \
-     .help = "nbody: G = 1, M = 1, E = -1/4", .fallback = "nbody"}
+/* --units disk|nbody|kpc|pc */
+int gv_ic_run_galaxy(const void *values, const gv_operands *operands)
+{
+    making m;
+    (void)operands;
+    begin(&m, "gravel ic galaxy", values);
+    gv_ic_galaxy_options model = galaxy(&m);
+    model.standard_units = m.opts->units == 1;
+    return finish(&m, gv_ic_galaxy(m.opts->n, m.opts->seed, &model, &m.particles),
+                  m.opts->units < 2 ? NBODY : m.opts->units - 1);
+}
 
-static const gv_opt plummer_opts[] = {
-    IC_COMMON,
-    IC_NBODY_UNITS,
-    {.name = "cut", .kind = GV_OPT_REAL, .offset = offsetof(ic_options, cut), .value = "R",
-     .help = "cut the sphere at this radius, in scale lengths", .fallback = "38.7", .low = 1e-3, .high = INFINITY},
-    {.name = NULL},
-};
+/* --units disk|kpc|pc */
+int gv_ic_run_merger(const void *values, const gv_operands *operands)
+{
+    making m;
+    (void)operands;
+    begin(&m, "gravel ic merger", values);
+    const gv_ic_command *o = m.opts;
+    const gv_ic_merger_options model = {.galaxy = galaxy(&m),
+                                        .mass_ratio = o->mass_ratio,
+                                        .eccentricity = o->eccentricity,
+                                        .pericentre = o->pericentre,
+                                        .separation = o->separation,
+                                        .inclination = {o->inclination[0], o->inclination[1]},
+                                        .argument = {o->argument[0], o->argument[1]}};
+    return finish(&m, gv_ic_merger(o->n, o->seed, &model, &m.particles), o->units);
+}
 
-static const gv_opt uniform_opts[] = {
-    IC_COMMON,
-    IC_NBODY_UNITS,
-    {.name = "virial-ratio", .kind = GV_OPT_REAL, .offset = offsetof(ic_options, virial_ratio), .value = "Q",
-     .help = "kinetic over |potential| energy: 0.5 equilibrium, 0 cold", .fallback = "0.5", .low = 0, .high = 0.999},
-    {.name = NULL},
-};
+int gv_ic_run_twobody(const void *values, const gv_operands *operands)
+{
+    making m;
+    (void)operands;
+    begin(&m, "gravel ic twobody", values);
+    const gv_ic_twobody_options model = {m.opts->mass_ratio, m.opts->eccentricity, m.opts->semi_major_axis};
+    return finish(&m, gv_ic_twobody(&model, &m.particles), m.opts->units);
+}
 
-static const gv_opt galaxy_opts[] = {
-    IC_COMMON,
-    {.name = "units", .kind = GV_OPT_CHOICE, .offset = offsetof(ic_options, units), .value = "disk|nbody",
-     .help = "disk: G = 1, mass and scale length of the disk are 1\nnbody: G = 1, M = 1, E = -1/4 of the whole galaxy",
-     .fallback = "disk"},
-    {.name = "bulge-mass", .kind = GV_OPT_REAL, .offset = offsetof(ic_options, bulge_mass), .value = "M",
-     .help = "in disk masses; 0 leaves it out", .fallback = "0.3", .low = 0, .high = INFINITY},
-    {.name = "halo-mass", .kind = GV_OPT_REAL, .offset = offsetof(ic_options, halo_mass), .value = "M",
-     .help = "in disk masses; 0 leaves it out", .fallback = "5", .low = 0, .high = INFINITY},
-    {.name = "disk-height", .kind = GV_OPT_REAL, .offset = offsetof(ic_options, disk_height), .value = "Z",
-     .help = "z0 of sech^2(z / z0), in scale lengths", .fallback = "0.2", .low = 1e-6, .high = INFINITY},
-    {.name = "disk-q", .kind = GV_OPT_REAL, .offset = offsetof(ic_options, disk_q), .value = "Q",
-     .help = "Toomre's stability number at 2.5 scale lengths", .fallback = "1.5", .low = 1e-6, .high = INFINITY},
-    {.name = NULL},
-};
-
-const gv_command gv_cmd_ic[] = {
-    {.name = "plummer",
-     .summary = "a Plummer sphere of equal masses in standard units",
-     .synopsis = "-n N [--seed S] [-o FILE]",
-     .about = "Written are id m x y z vx vy vz, one body a line. The centre of mass rests at the origin.",
-     .opts = plummer_opts,
-     .examples = "gravel ic plummer -n 16384 --seed 1 -o plummer.txt\n"
-                 "gravel ic plummer -n 1000 | gravel force -i - -o forces.txt\n",
-     .size = sizeof(ic_options),
-     .run = run_plummer},
-    {.name = "uniform",
-     .summary = "a homogeneous sphere of equal masses in standard units",
-     .synopsis = "-n N [--seed S] [--virial-ratio Q] [-o FILE]",
-     .about = "Written are id m x y z vx vy vz, one body a line. The centre of mass rests at the origin.",
-     .opts = uniform_opts,
-     .examples = "gravel ic uniform -n 10000 --virial-ratio 0 -o cold.txt\n",
-     .size = sizeof(ic_options),
-     .run = run_uniform},
-    {.name = "galaxy",
-     .summary = "a rotating disk galaxy: exponential disk, bulge and halo",
-     .synopsis = "-n N [--seed S] [-o FILE] [options]",
-     .about = "Written are id m x y z vx vy vz, one body a line; the disk's bodies come first, then the bulge's, then\n"
-              "the halo's, one to one to four. The disk spins along +z; all is near equilibrium.",
-     .opts = galaxy_opts,
-     .examples = "gravel ic galaxy -n 60000 -o galaxy.txt\n"
-                 "gravel ic galaxy -n 1e6 --halo-mass 10 --disk-q 2 -o stable.txt\n",
-     .size = sizeof(ic_options),
-     .run = run_galaxy},
-    {.name = NULL},
-};
+int gv_ic_run_figure8(const void *values, const gv_operands *operands)
+{
+    making m;
+    (void)operands;
+    begin(&m, "gravel ic figure8", values);
+    return finish(&m, gv_ic_figure8(&m.particles), m.opts->units);
+}

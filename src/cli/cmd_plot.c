@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "cli/cmd_plot_tree.h"
 #include "cli/plot.h"
-#include "host/files.h"
+#include "host/base/files.h"
 #include "tuner/tlog.h"
 
 typedef struct plot_options {
@@ -22,31 +22,42 @@ enum { KIND_AUTO, KIND_THREADS, KIND_SINKS, MOST_X = 512, MOST_LINES = 16 };
 typedef struct figure {
     int n_x, n_lines;
     double x[MOST_X], y[MOST_LINES][MOST_X];
-    int line[MOST_LINES]; /* value of the tunable that tells lines apart */
+    int line[MOST_LINES]; /* value of the tunable that distinguishes lines */
 } figure;
 
+/* A whole number from 0 to a million; what is none, or more than any tunable has, is -1. */
+static int bounded(const char *text)
+{
+    int value = 0;
+
+    if (*text < '0' || *text > '9')
+        return -1;
+    for (; *text >= '0' && *text <= '9' && value <= 1000000; text++)
+        value = 10 * value + (*text - '0');
+    return value <= 1000000 ? value : -1;
+}
+
 /* The value of one tunable in "threads=128 split=2"; -1: not there. */
-static int value_of(const char *configuration, const char *name) {
+static int value_of(const char *configuration, const char *name)
+{
     const size_t n = strlen(name);
 
     for (const char *word = configuration; word != NULL && *word != '\0'; word = strchr(word, ' ')) {
         word += strspn(word, " ");
-        if (strncmp(word, name, n) == 0 && word[n] == '=') {
-            return atoi(word + n + 1);
-        }
+        if (strncmp(word, name, n) == 0 && word[n] == '=')
+            return bounded(word + n + 1);
     }
     return -1;
 }
 
-static int find_x(figure *f, double x) {
+static int find_x(figure *f, double x)
+{
     int at = 0;
 
-    while (at < f->n_x && f->x[at] < x) {
+    while (at < f->n_x && f->x[at] < x)
         at++;
-    }
-    if ((at < f->n_x && f->x[at] == x) || f->n_x == MOST_X) {
+    if ((at < f->n_x && f->x[at] == x) || f->n_x == MOST_X)
         return at < MOST_X ? at : MOST_X - 1;
-    }
     memmove(&f->x[at + 1], &f->x[at], (size_t)(f->n_x - at) * sizeof f->x[0]);
     for (int l = 0; l < MOST_LINES; l++) {
         memmove(&f->y[l][at + 1], &f->y[l][at], (size_t)(f->n_x - at) * sizeof f->y[0][0]);
@@ -57,34 +68,34 @@ static int find_x(figure *f, double x) {
     return at;
 }
 
-static int find_line(figure *f, int value) {
+static int find_line(figure *f, int value)
+{
     int at = 0;
 
-    while (at < f->n_lines && f->line[at] < value) {
+    while (at < f->n_lines && f->line[at] < value)
         at++;
-    }
-    if ((at < f->n_lines && f->line[at] == value) || f->n_lines == MOST_LINES) {
+    if ((at < f->n_lines && f->line[at] == value) || f->n_lines == MOST_LINES)
         return at < MOST_LINES ? at : MOST_LINES - 1;
-    }
     for (int l = f->n_lines; l > at; l--) {
         f->line[l] = f->line[l - 1];
         memcpy(f->y[l], f->y[l - 1], sizeof f->y[l]);
     }
-    for (int x = 0; x < MOST_X; x++) {
+    for (int x = 0; x < MOST_X; x++)
         f->y[at][x] = NAN;
-    }
     f->line[at] = value;
     f->n_lines++;
     return at;
 }
 
-static void lower(figure *f, int line, double x, double y) {
+static void lower(figure *f, int line, double x, double y)
+{
     const int at = find_x(f, x);
 
     f->y[line][at] = isnan(f->y[line][at]) ? y : fmin(f->y[line][at], y);
 }
 
-static int wanted(const gv_tlog_record *r, const plot_options *o, const gv_task *task, int any_sinks) {
+static int wanted(const gv_tlog_record *r, const plot_options *o, const gv_task *task, int any_sinks)
+{
     return r->outcome.status == GV_OUTCOME_OK && r->task.sources == task->sources &&
            strcmp(r->task.variant.name, task->variant.name) == 0 &&
            r->task.variant.features == task->variant.features && (any_sinks || r->task.sinks == task->sinks) &&
@@ -92,7 +103,8 @@ static int wanted(const gv_tlog_record *r, const plot_options *o, const gv_task 
 }
 
 /* The first question of the log that fits the options. */
-static const gv_task *choose_task(const gv_tlog *log, const plot_options *o) {
+static const gv_task *choose_task(const gv_tlog *log, const plot_options *o)
+{
     for (size_t i = 0; i < log->n; i++) {
         const gv_task *task = &log->record[i].task;
 
@@ -105,97 +117,84 @@ static const gv_task *choose_task(const gv_tlog *log, const plot_options *o) {
 }
 
 /* Best time over all other tunables for each number of threads and of blocks per compute unit. */
-static void collect_threads(const gv_tlog *log, const plot_options *o, const gv_task *task, figure *f) {
+static void collect_threads(const gv_tlog *log, const plot_options *o, const gv_task *task, figure *f)
+{
     for (size_t i = 0; i < log->n; i++) {
         const gv_tlog_record *r = &log->record[i];
         const int threads = value_of(r->configuration, "threads"), blocks = value_of(r->configuration, "blocks_per_cu");
 
-        if (wanted(r, o, task, 0) && threads > 0 && blocks > 0) {
+        if (wanted(r, o, task, 0) && threads > 0 && blocks > 0)
             lower(f, find_line(f, blocks), threads, 1e3 * gv_outcome_score(&r->outcome));
-        }
     }
 }
 
 /* Line 0: the best of all; line 1: the best without rows (split = 1). */
-static void collect_sinks(const gv_tlog *log, const plot_options *o, const gv_task *task, figure *f) {
+static void collect_sinks(const gv_tlog *log, const plot_options *o, const gv_task *task, figure *f)
+{
     find_line(f, 0);
     find_line(f, 1);
     for (size_t i = 0; i < log->n; i++) {
         const gv_tlog_record *r = &log->record[i];
 
-        if (!wanted(r, o, task, 1)) {
+        if (!wanted(r, o, task, 1))
             continue;
-        }
         lower(f, 0, (double)r->task.sinks, 1e6 * gv_outcome_score(&r->outcome));
-        if (value_of(r->configuration, "split") == 1) {
+        if (value_of(r->configuration, "split") == 1)
             lower(f, 1, (double)r->task.sinks, 1e6 * gv_outcome_score(&r->outcome));
-        }
     }
 }
 
-static int distinct_sinks(const gv_tlog *log, const plot_options *o, const gv_task *task) {
+static int distinct_sinks(const gv_tlog *log, const plot_options *o, const gv_task *task)
+{
     figure *f = calloc(1, sizeof *f);
     int n = 0;
 
-    for (size_t i = 0; f != NULL && i < log->n; i++) {
-        if (wanted(&log->record[i], o, task, 1)) {
+    for (size_t i = 0; f != NULL && i < log->n; i++)
+        if (wanted(&log->record[i], o, task, 1))
             find_x(f, (double)log->record[i].task.sinks);
-        }
-    }
     n = f != NULL ? f->n_x : 0;
     free(f);
     return n;
 }
 
 /* Data blocks $d0 ... for gnuplot. */
-static void put_data(FILE *out, const figure *f) {
+static void put_data(FILE *out, const figure *f)
+{
     for (int l = 0; l < f->n_lines; l++) {
         fprintf(out, "$d%d << EOD\n", l);
-        for (int x = 0; x < f->n_x; x++) {
-            if (!isnan(f->y[l][x])) {
+        for (int x = 0; x < f->n_x; x++)
+            if (!isnan(f->y[l][x]))
                 fprintf(out, "%.9g %.9g\n", f->x[x], f->y[l][x]);
-            }
-        }
         fprintf(out, "EOD\n");
     }
 }
 
-static void put_title(FILE *out, const gv_tlog *log, const char *what) {
-    char name[GRAVEL_NAME_SIZE];
-
-    snprintf(name, sizeof name, "%s", log->header.device.name);
-    for (char *c = name; *c != '\0'; c++) {
-        *c = *c == '\'' || *c == '"' || *c == '\\' ? ' ' : *c;
-    }
-    fprintf(out, "set title \"%s\\n%s\" noenhanced\n", name, what);
-}
-
-static void script_threads(FILE *out, const gv_tlog *log, const gv_task *task, const figure *f) {
+static void script_threads(FILE *out, const gv_tlog *log, const gv_task *task, const figure *f)
+{
     char what[160];
 
     snprintf(what, sizeof what, "%s %s, %zu sinks x %zu sources: best over all other tunables", task->kernel,
              task->variant.name, task->sinks, task->sources);
     put_data(out, f);
-    put_title(out, log, what);
+    gv_plot_title(out, log->header.device.name, what);
     fprintf(out, "set xlabel 'threads / work-items per group'\nset ylabel 'kernel time / ms'\nset logscale x 2\n"
                  "set grid\nset key outside right title \"blocks per\\ncompute unit\"\nset yrange [0:*]\nset xtics (");
-    for (int x = 0; x < f->n_x; x++) {
+    for (int x = 0; x < f->n_x; x++)
         fprintf(out, "%s\"%g\" %g", x > 0 ? ", " : "", f->x[x], f->x[x]);
-    }
     fprintf(out, ")\nset offsets graph 0.05, graph 0.05, 0, 0\nplot ");
-    for (int l = 0; l < f->n_lines; l++) {
+    for (int l = 0; l < f->n_lines; l++)
         fprintf(out, "%s$d%d using 1:2 with linespoints pt 7 ps 0.8 lw 2 title '%d'", l > 0 ? ", " : "", l, f->line[l]);
-    }
     fprintf(out, "\n");
 }
 
-static void script_sinks(FILE *out, const gv_tlog *log, const gv_task *task, const figure *f) {
+static void script_sinks(FILE *out, const gv_tlog *log, const gv_task *task, const figure *f)
+{
     const double x = f->x[f->n_x - 1], y = f->y[0][f->n_x - 1];
     char what[160];
 
     snprintf(what, sizeof what, "%s %s, %zu sources", task->kernel, task->variant.name, task->sources);
     put_data(out, f);
-    put_title(out, log, what);
+    gv_plot_title(out, log->header.device.name, what);
     fprintf(out,
             "set xlabel 'active sinks'\nset ylabel 'kernel time / us'\nset grid\nset key top left\nset xrange [0:%g]\n"
             "set yrange [0:*]\nset xtics 32\n"
@@ -206,7 +205,8 @@ static void script_sinks(FILE *out, const gv_tlog *log, const gv_task *task, con
             x, y / x, x, y / x);
 }
 
-static gravel_status draw(const gv_tlog *log, const plot_options *o, const char *path) {
+static gravel_status draw(const gv_tlog *log, const plot_options *o, const char *path)
+{
     const gv_task *task = choose_task(log, o);
     figure *f = calloc(1, sizeof *f);
     char *script = NULL;
@@ -224,41 +224,46 @@ static gravel_status draw(const gv_tlog *log, const plot_options *o, const char 
         goto out;
     }
     sinks = o->kind == KIND_SINKS || (o->kind == KIND_AUTO && distinct_sinks(log, o, task) >= 6);
-    if (sinks) {
+    if (sinks)
         collect_sinks(log, o, task, f);
-    } else {
+    else
         collect_threads(log, o, task, f);
-    }
-    if (f->n_x < (sinks ? 2 : 1)) {
-        status = gv_fail(GRAVEL_ERR_ARGUMENT, "%s: too few times for this figure", path);
+    if (f->n_x < 2) {
+        status = gv_fail(GRAVEL_ERR_ARGUMENT,
+                         sinks ? "%s: times for %d number%s of sinks; a line against sinks needs at least two: "
+                                 "`gravel tune --sinks 32,64,96`"
+                               : "%s: times for %d value%s of threads; a line against threads needs at least two: tune "
+                                 "longer, or with --exhaustive",
+                         path, f->n_x, f->n_x == 1 ? "" : "s");
         goto out;
     }
-    if (sinks) {
+    if (sinks)
         script_sinks(out, log, task, f);
-    } else {
+    else
         script_threads(out, log, task, f);
-    }
     fflush(out);
     status = gv_plot_run(script, o->out, 900, 560);
 out:
-    if (out != NULL) {
+    if (out != NULL)
         fclose(out);
-    }
     free(script);
     free(f);
     return status;
 }
 
-static int run(const void *values, const gv_operands *operands) {
+static int run(const void *values, const gv_operands *operands)
+{
     const plot_options *o = values;
     gv_tlog log;
     gravel_status status = gv_tlog_read(operands->value[0], &log);
 
-    if (status == GRAVEL_OK) {
-        status = draw(&log, o, operands->value[0]);
-        gv_tlog_close(&log);
-    }
-    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail(COMMAND, status);
+    if (status != GRAVEL_OK)
+        return gv_cli_fail(COMMAND, status);
+    if (log.n_bad > 0)
+        gv_say(COMMAND, GV_TLOG_BAD, operands->value[0], log.n_bad, log.first_bad);
+    status = draw(&log, o, operands->value[0]);
+    gv_tlog_close(&log);
+    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail_writing(COMMAND, status);
 }
 
 static const gv_opt tuning_opts[] = {

@@ -6,8 +6,8 @@
 
 #include "cli/bench_tree.h"
 #include "cli/plot.h"
-#include "host/files.h"
-#include "host/profile_store.h"
+#include "host/base/files.h"
+#include "host/profile/store.h"
 
 #define COMMAND "gravel plot tree"
 enum { KIND_AUTO, KIND_DISTRIBUTION, KIND_THETA, KIND_N, KIND_TIME, KIND_CROSSOVER };
@@ -18,7 +18,7 @@ typedef struct record {
     const char *device, *model, *mac; /* of the JSON text */
     double n, theta, moments;
     double p50, p99, stage[GV_TREE_STAGES];
-    const cJSON *above, *points;      /* NULL: not there */
+    const cJSON *above, *points; /* NULL: not there */
     double crossover_dp, crossover_sp;
 } record;
 
@@ -30,66 +30,79 @@ typedef struct records {
 
 /* ------------------------------------------------------------------ reading */
 
-static double number(const cJSON *item, const char *name) {
+static double number(const cJSON *item, const char *name)
+{
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, name);
 
     return cJSON_IsNumber(value) ? value->valuedouble : NAN;
 }
 
-static const char *text(const cJSON *item, const char *name) {
+static const char *text(const cJSON *item, const char *name)
+{
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, name);
 
     return cJSON_IsString(value) ? value->valuestring : "";
 }
 
-static const cJSON *rows(const cJSON *item, const char *name) {
+static const cJSON *rows(const cJSON *item, const char *name)
+{
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, name);
 
     return cJSON_IsArray(value) ? value : NULL;
 }
 
-static void take(const cJSON *item, record *r) {
+static void take(const cJSON *item, record *r)
+{
     char name[32];
 
-    *r = (record){text(item, "device"), text(item, "model"), text(item, "mac"), number(item, "n"),
-                  number(item, "theta"), number(item, "moments"), number(item, "err_acc_p50"),
-                  number(item, "err_acc_p99"), {0}, rows(item, "err_acc_above"), rows(item, "points"),
-                  number(item, "crossover_n"), number(item, "crossover_n_sp2")};
+    *r = (record){text(item, "device"),
+                  text(item, "model"),
+                  text(item, "mac"),
+                  number(item, "n"),
+                  number(item, "theta"),
+                  number(item, "moments"),
+                  number(item, "err_acc_p50"),
+                  number(item, "err_acc_p99"),
+                  {0},
+                  rows(item, "err_acc_above"),
+                  rows(item, "points"),
+                  number(item, "crossover_n"),
+                  number(item, "crossover_n_sp2")};
     for (int s = 0; s < GV_TREE_STAGES; s++) {
         snprintf(name, sizeof name, "%s_s_median", gv_tree_stage_name[s]);
         r->stage[s] = number(item, name);
     }
 }
 
-static int ascending(const void *a, const void *b) {
+static int ascending(const void *a, const void *b)
+{
     const record *x = a, *y = b;
 
     return x->n != y->n ? (x->n > y->n) - (x->n < y->n) : (x->theta > y->theta) - (x->theta < y->theta);
 }
 
-static gravel_status read_file(records *all, const char *path) {
+static gravel_status read_file(records *all, const char *path)
+{
     char *content = NULL;
     size_t size = 0, at;
     const cJSON *item;
     gravel_status status = gv_file_read(path, 64 << 20, &content, &size);
     cJSON *root = NULL;
 
-    if (status == GRAVEL_OK && gv_json_check(content, size, &at) == NULL) {
+    if (status == GRAVEL_OK && gv_json_check(content, size, &at) == NULL)
         root = cJSON_ParseWithLength(content, size);
-    }
     free(content);
-    if (status == GRAVEL_OK && !cJSON_IsArray(root)) {
+    if (status == GRAVEL_OK && !cJSON_IsArray(root))
         status = gv_fail(GRAVEL_ERR_FORMAT, "%s: not the JSON of 'gravel bench tree'", path);
-    }
     if (status != GRAVEL_OK) {
         cJSON_Delete(root);
         return status;
     }
     all->root[all->n_files++] = root;
-    cJSON_ArrayForEach(item, root) {
-        if (all->n < MOST_RECORDS) {
+    cJSON_ArrayForEach(item, root)
+    {
+        if (all->n < MOST_RECORDS)
             take(item, &all->r[all->n++]);
-        }
     }
     qsort(all->r, (size_t)all->n, sizeof all->r[0], ascending);
     return GRAVEL_OK;
@@ -100,130 +113,138 @@ static gravel_status read_file(records *all, const char *path) {
 /* Records of one curve or panel share these. */
 typedef int (*same_fn)(const record *a, const record *b);
 
-static int same_n(const record *a, const record *b) {
+static int same_n(const record *a, const record *b)
+{
     return a->n == b->n;
 }
 
-static int same_theta(const record *a, const record *b) {
+static int same_theta(const record *a, const record *b)
+{
     return a->theta == b->theta && strcmp(a->mac, b->mac) == 0 && a->moments == b->moments;
 }
 
-static int same_method(const record *a, const record *b) {
+static int same_method(const record *a, const record *b)
+{
     return a->n == b->n && strcmp(a->mac, b->mac) == 0 && a->moments == b->moments;
 }
 
 /* Numbers of the groups in order of appearance; group[i] of record i, -1 where `wanted` says no. */
-static int group(const records *all, same_fn same, int (*wanted)(const record *r), int *of, const record **first) {
+static int group(const records *all, same_fn same, int (*wanted)(const record *r), int *of, const record **first)
+{
     int groups = 0;
 
     for (int i = 0; i < all->n; i++) {
         int g = 0;
 
         of[i] = -1;
-        if (!wanted(&all->r[i])) {
+        if (!wanted(&all->r[i]))
             continue;
-        }
-        while (g < groups && !same(first[g], &all->r[i])) {
+        while (g < groups && !same(first[g], &all->r[i]))
             g++;
-        }
-        if (g == MOST_GROUPS) {
+        if (g == MOST_GROUPS)
             continue;
-        }
-        if (g == groups) {
+        if (g == groups)
             first[groups++] = &all->r[i];
-        }
         of[i] = g;
     }
     return groups;
 }
 
-static int has_distribution(const record *r) {
-    return r->above != NULL;
+/* Axes are logarithmic. */
+static int drawable(double value)
+{
+    return isfinite(value) && value > 0;
 }
 
-static int has_errors(const record *r) {
-    return isfinite(r->p50) && r->p50 > 0;
+static int has_distribution(const record *r)
+{
+    return r->above != NULL && drawable(r->theta) && drawable(r->n);
 }
 
-static int has_time(const record *r) {
-    return r->stage[GV_TREE_TOTAL] > 0;
+static int has_errors(const record *r)
+{
+    return drawable(r->p50) && drawable(r->theta) && drawable(r->n);
 }
 
-static int has_points(const record *r) {
-    return r->points != NULL;
+static int has_time(const record *r)
+{
+    return drawable(r->stage[GV_TREE_TOTAL]) && drawable(r->theta) && drawable(r->n);
 }
 
-static const record *first_wanted(const records *all, int (*wanted)(const record *r)) {
-    for (int i = 0; i < all->n; i++) {
-        if (wanted(&all->r[i])) {
+static int has_points(const record *r)
+{
+    return r->points != NULL && drawable(r->theta);
+}
+
+static const record *first_wanted(const records *all, int (*wanted)(const record *r))
+{
+    for (int i = 0; i < all->n; i++)
+        if (wanted(&all->r[i]))
             return &all->r[i];
-        }
-    }
     return NULL;
 }
 
-/* Device and model, quoted for gnuplot. */
-static void put_title(FILE *out, const char *set, const record *r, const char *what) {
-    char name[GRAVEL_NAME_SIZE];
-
-    snprintf(name, sizeof name, "%s", r->device);
-    for (char *c = name; *c != '\0'; c++) {
-        *c = *c == '\'' || *c == '"' || *c == '\\' || *c == '\n' ? ' ' : *c;
-    }
-    fprintf(out, "%s \"%s: %s, %s\" noenhanced\n", set, name,
+/* Two lines: the device's name, cut so that it fits the figure; "model, what". */
+static void put_title(FILE *out, const char *set, const record *r, const char *what)
+{
+    fprintf(out, "%s ", set);
+    gv_plot_text(out, r->device, 60);
+    fprintf(out, ".\"\\n%s, \".",
             strcmp(r->model, "galaxy") == 0    ? "galaxy"
             : strcmp(r->model, "uniform") == 0 ? "uniform sphere"
-                                               : "Plummer sphere",
-            what);
+                                               : "Plummer sphere");
+    gv_plot_text(out, what, 60);
+    fputs(" noenhanced\n", out);
 }
 
-static const char *criterion(const record *r) {
+static const char *criterion(const record *r)
+{
     return strcmp(r->mac, "geometric") == 0 ? "geometric" : strcmp(r->mac, "last") == 0 ? "last" : "relative";
 }
 
-static const char *moments(const record *r) {
+static const char *moments(const record *r)
+{
     return r->moments == 1 ? ", mass only" : "";
 }
 
-/* Dark enough for thin lines on white, and told apart without red against green. */
-static void put_colours(FILE *out) {
-    static const char *const colour[] = {"#440154", "#3b6fb6", "#159895", "#6aa321", "#e08214", "#b2182b", "#777777",
-                                         "#c51b8a"};
+/* Dark enough for thin lines on white, and distinct for readers who confuse red and green. */
+static void put_colours(FILE *out)
+{
+    static const char *const colour[] = {"#440154", "#3b6fb6", "#159895", "#6aa321",
+                                         "#e08214", "#b2182b", "#777777", "#c51b8a"};
 
-    for (int c = 0; c < 8; c++) {
+    for (int c = 0; c < 8; c++)
         fprintf(out, "set linetype %d lc rgb '%s'\n", c + 1, colour[c]);
-    }
     fprintf(out, "set linetype cycle 8\n");
 }
 
 /* A panel for each N, a curve for each theta. */
-static int draw_distribution(FILE *out, const records *all) {
+static int draw_distribution(FILE *out, const records *all)
+{
     const record *panel[MOST_GROUPS];
     int of[MOST_RECORDS], panels = group(all, same_n, has_distribution, of, panel);
 
-    if (panels == 0) {
+    if (panels == 0)
         return 0;
-    }
     for (int i = 0; i < all->n; i++) {
         const cJSON *pair;
 
-        if (of[i] < 0) {
+        if (of[i] < 0)
             continue;
-        }
         fprintf(out, "$d%d << EOD\n", i);
-        cJSON_ArrayForEach(pair, all->r[i].above) {
+        cJSON_ArrayForEach(pair, all->r[i].above)
+        {
             const cJSON *x = cJSON_GetArrayItem(pair, 0), *y = cJSON_GetArrayItem(pair, 1);
 
-            if (cJSON_IsNumber(x) && cJSON_IsNumber(y) && y->valuedouble > 0) {
+            if (cJSON_IsNumber(x) && cJSON_IsNumber(y) && y->valuedouble > 0)
                 fprintf(out, "%.6g %.6g\n", x->valuedouble, y->valuedouble);
-            }
         }
         fprintf(out, "EOD\n");
     }
-    fprintf(out, "set multiplot layout 1,%d margins %g,0.985,0.13,0.85 spacing 0.012,0\n", panels,
-            panels > 1 ? 0.06 : 0.1);
+    fprintf(out, "set multiplot layout 1,%d margins %g,0.985,0.13,0.83 spacing 0.012,0\n", panels,
+            panels > 1 ? 0.06 : 0.14);
     put_title(out, "set label 1", panel[0], "bodies above a relative error of the acceleration");
-    fprintf(out, "set label 1 at screen 0.5,0.955 center font ',13'\n"
+    fprintf(out, "set label 1 at screen 0.5,0.965 center\n"
                  "set logscale xy\nset xrange [1.5e-7:3e-2]\nset yrange [1e-4:1]\nset format xy '10^{%%T}'\nset grid\n"
                  "set xlabel 'relative error'\nset key bottom left Left reverse samplen 2 box opaque\n");
     for (int p = 0; p < panels; p++) {
@@ -233,10 +254,11 @@ static int draw_distribution(FILE *out, const records *all) {
                 p == 0 ? "set ylabel 'part of the bodies'" : "unset ylabel\nset format y ''\nunset label 1");
         for (int i = 0; i < all->n; i++) {
             if (of[i] == p) {
-                const int colour = (int)lround(10 * all->r[i].theta) - 1;
+                const int colour = (int)lround(fmin(10 * all->r[i].theta, 100)) - 1;
 
-                fprintf(out, "%s$d%d using 1:2 with lines lw 2 dt %d lc %d title '{/Symbol q} = %g%s'", between, i,
-                        strcmp(all->r[i].mac, "geometric") == 0 ? 2 : 1, colour, all->r[i].theta, moments(&all->r[i]));
+                fprintf(out, "%s$d%d using 1:2 with lines lw 2 dt %d lc %d title '{/Symbol q} = %g%s%s'", between, i,
+                        strcmp(all->r[i].mac, "geometric") == 0 ? 2 : 1, colour, all->r[i].theta,
+                        strcmp(all->r[i].mac, "geometric") == 0 ? ", geometric" : "", moments(&all->r[i]));
                 between = ", ";
             }
         }
@@ -247,7 +269,8 @@ static int draw_distribution(FILE *out, const records *all) {
 
 /* Curves through the median (filled) and the 99 % error (open) of each group against x. */
 static void put_error_curves(FILE *out, const records *all, const int *of, int groups, const record *const *first,
-                             int against_n) {
+                             int against_n)
+{
     const char *between = "plot ";
 
     for (int g = 0; g < groups; g++) {
@@ -272,7 +295,8 @@ static void put_error_curves(FILE *out, const records *all, const int *of, int g
 }
 
 /* `x` -> y of a line with the given slope in the middle of the medians. */
-static double anchor(const records *all, const int *of, double slope, double *low, double *high) {
+static double anchor(const records *all, const int *of, double slope, double *low, double *high)
+{
     double sum = 0;
     int n = 0;
 
@@ -289,33 +313,34 @@ static double anchor(const records *all, const int *of, double slope, double *lo
     return exp(sum / n);
 }
 
-static int draw_theta(FILE *out, const records *all) {
+static int draw_theta(FILE *out, const records *all)
+{
     const record *first[MOST_GROUPS];
     int of[MOST_RECORDS], groups = group(all, same_method, has_errors, of, first);
     double low, high, at;
 
-    if (groups == 0) {
+    if (groups == 0)
         return 0;
-    }
     at = anchor(all, of, 4, &low, &high);
     put_title(out, "set title", first[0], "error against the opening angle");
-    fprintf(out, "set logscale xy\nset xrange [%g:%g]\nset format y '10^{%%T}'\nset grid\n"
-                 "set xlabel 'opening angle {/Symbol q}'\nset ylabel 'relative error of the acceleration'\n"
-                 "set xtics (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)\n"
-                 "set key outside right Left reverse samplen 2 title \"filled: median\\nopen, dotted: 99 %%\"\n",
+    fprintf(out,
+            "set logscale xy\nset xrange [%g:%g]\nset format y '10^{%%T}'\nset grid\n"
+            "set xlabel 'opening angle {/Symbol q}'\nset ylabel 'relative error of the acceleration'\n"
+            "set xtics (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)\n"
+            "set key outside right Left reverse samplen 2 title \"filled: median\\nopen, dotted: 99 %%\"\n",
             0.93 * low, 1.07 * high);
     put_error_curves(out, all, of, groups, first, 0);
     fprintf(out, ", %g*x**4 with lines lc rgb 'black' lw 1 title '{/Symbol \\265} {/Symbol q}^4'\n", 0.4 * at);
     return 960;
 }
 
-static int draw_n(FILE *out, const records *all) {
+static int draw_n(FILE *out, const records *all)
+{
     const record *first[MOST_GROUPS];
     int of[MOST_RECORDS], groups = group(all, same_theta, has_errors, of, first);
 
-    if (groups == 0) {
+    if (groups == 0)
         return 0;
-    }
     put_title(out, "set title", first[0], "error against the number of bodies");
     fprintf(out, "set logscale xy\nset format xy '10^{%%T}'\nset grid\nset xlabel 'N'\n"
                  "set offsets graph 0.05, graph 0.05, 0, 0\nset ylabel 'relative error of the acceleration'\n"
@@ -326,28 +351,25 @@ static int draw_n(FILE *out, const records *all) {
 }
 
 /* Time per body of every stage, for the opening angle that is nearest to the usual 0.5. */
-static int draw_time(FILE *out, const records *all) {
+static int draw_time(FILE *out, const records *all)
+{
     const record *first = first_wanted(all, has_time);
     const char *between = "plot ";
     char what[80];
 
-    if (first == NULL) {
+    if (first == NULL)
         return 0;
-    }
-    for (int i = 0; i < all->n; i++) {
-        if (has_time(&all->r[i]) && fabs(all->r[i].theta - 0.5) < fabs(first->theta - 0.5)) {
+    for (int i = 0; i < all->n; i++)
+        if (has_time(&all->r[i]) && fabs(all->r[i].theta - 0.5) < fabs(first->theta - 0.5))
             first = &all->r[i];
-        }
-    }
     fprintf(out, "$t << EOD\n");
     for (int i = 0; i < all->n; i++) {
         const record *r = &all->r[i];
 
         if (has_time(r) && same_theta(r, first)) {
             fprintf(out, "%.0f", r->n);
-            for (int s = 0; s < GV_TREE_STAGES; s++) {
+            for (int s = 0; s < GV_TREE_STAGES; s++)
                 fprintf(out, " %.6g", 1e9 * r->stage[s] / r->n);
-            }
             fprintf(out, "\n");
         }
     }
@@ -366,22 +388,24 @@ static int draw_time(FILE *out, const records *all) {
     return 960;
 }
 
-static double two_digits(double x) {
+static double two_digits(double x)
+{
     const double unit = pow(10, floor(log10(x)) - 1);
 
     return unit * round(x / unit);
 }
 
-static int draw_crossover(FILE *out, const records *all) {
+static int draw_crossover(FILE *out, const records *all)
+{
     const record *r = first_wanted(all, has_points);
     const cJSON *point;
     char what[160];
 
-    if (r == NULL) {
+    if (r == NULL)
         return 0;
-    }
     fprintf(out, "$x << EOD\n");
-    cJSON_ArrayForEach(point, r->points) {
+    cJSON_ArrayForEach(point, r->points)
+    {
         fprintf(out, "%.0f %.6g %.6g %.6g\n", number(point, "n"), 1e3 * number(point, "tree_s_median"),
                 1e3 * number(point, "direct_dp2_s_median"), 1e3 * number(point, "direct_sp2_s_median"));
     }
@@ -391,9 +415,10 @@ static int draw_crossover(FILE *out, const records *all) {
     fprintf(out, "set datafile missing 'nan'\nset logscale xy\nset format xy '10^{%%T}'\nset grid\nset xlabel 'N'\n"
                  "set ylabel 'device time / ms'\nset key top left Left reverse\n"
                  "set offsets graph 0.05, graph 0.05, 0, 0\n");
-    if (isfinite(r->crossover_dp)) {
-        fprintf(out, "set arrow from %g, graph 0 to %g, graph 1 nohead dt 2 lc rgb 'gray40'\n"
-                     "set label 'N = %.0f' at %g, graph 0.04 offset 0.5,0\n",
+    if (drawable(r->crossover_dp)) {
+        fprintf(out,
+                "set arrow from %g, graph 0 to %g, graph 1 nohead dt 2 lc rgb 'gray40'\n"
+                "set label 'N = %.0f' at %g, graph 0.04 offset 0.5,0\n",
                 r->crossover_dp, r->crossover_dp, two_digits(r->crossover_dp), r->crossover_dp);
     }
     fprintf(out, "plot $x using 1:2 with linespoints pt 7 lw 2 title 'tree', $x using 1:3 with linespoints pt 5 lw 2 "
@@ -403,52 +428,114 @@ static int draw_crossover(FILE *out, const records *all) {
 
 /* ------------------------------------------------------------------ command */
 
-static int kind_of(const records *all) {
+/* How many different values the wanted records have. */
+static int distinct(const records *all, int (*wanted)(const record *r), int of_n)
+{
+    int count = 0;
+
+    for (int i = 0; i < all->n; i++) {
+        int seen = !wanted(&all->r[i]);
+
+        for (int k = 0; k < i && !seen; k++)
+            seen = wanted(&all->r[k]) && (of_n ? all->r[k].n == all->r[i].n : all->r[k].theta == all->r[i].theta);
+        count += !seen;
+    }
+    return count;
+}
+
+static int kind_of(const records *all)
+{
     return first_wanted(all, has_points) != NULL         ? KIND_CROSSOVER
            : first_wanted(all, has_distribution) != NULL ? KIND_DISTRIBUTION
+           : distinct(all, has_errors, 0) >= 2           ? KIND_THETA
+           : distinct(all, has_errors, 1) >= 2           ? KIND_N
            : first_wanted(all, has_errors) != NULL       ? KIND_THETA
                                                          : KIND_TIME;
 }
 
-static gravel_status draw(const records *all, const gv_plot_tree_options *o) {
-    static int (*const by_kind[])(FILE *out, const records *all) = {
-        [KIND_DISTRIBUTION] = draw_distribution, [KIND_THETA] = draw_theta, [KIND_N] = draw_n,
-        [KIND_TIME] = draw_time, [KIND_CROSSOVER] = draw_crossover};
+/* A line needs two points: says what is missing and how to get it. */
+static gravel_status check_points(const records *all, int kind)
+{
+    const record *r = first_wanted(all, has_points);
+    int n = 2;
+
+    if (kind == KIND_THETA && (n = distinct(all, has_errors, 0)) < 2) {
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the files hold errors for %d opening angle%s, a line needs two: "
+                       "`gravel bench tree --theta 0.3,0.5,0.75`",
+                       n, n == 1 ? "" : "s");
+    }
+    if (kind == KIND_N && (n = distinct(all, has_errors, 1)) < 2) {
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the files hold errors for %d number%s of bodies, a line needs two: "
+                       "`gravel bench tree -n 16Ki,128Ki`",
+                       n, n == 1 ? "" : "s");
+    }
+    if (kind == KIND_TIME && (n = distinct(all, has_time, 1)) < 2) {
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the files hold times for %d number%s of bodies, a line needs two: "
+                       "`gravel bench tree -n 16Ki,128Ki`",
+                       n, n == 1 ? "" : "s");
+    }
+    if (kind == KIND_CROSSOVER && (n = r != NULL ? cJSON_GetArraySize(r->points) : 0) < 2) {
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the files hold %d point%s of a crossover, a line needs two: "
+                       "`gravel bench tree --crossover`",
+                       n, n == 1 ? "" : "s");
+    }
+    if (kind == KIND_DISTRIBUTION && first_wanted(all, has_distribution) == NULL) {
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the files hold no distribution of errors: `gravel bench tree "
+                                            "--distribution`");
+    }
+    return GRAVEL_OK;
+}
+
+static gravel_status draw(const records *all, const gv_plot_tree_options *o)
+{
+    static int (*const by_kind[])(FILE *out, const records *all) = {[KIND_DISTRIBUTION] = draw_distribution,
+                                                                    [KIND_THETA] = draw_theta,
+                                                                    [KIND_N] = draw_n,
+                                                                    [KIND_TIME] = draw_time,
+                                                                    [KIND_CROSSOVER] = draw_crossover};
     char *script = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&script, &size);
-    gravel_status status = GRAVEL_OK;
+    const int kind = o->kind == KIND_AUTO ? kind_of(all) : o->kind;
+    gravel_status status = check_points(all, kind);
+    FILE *out;
     int width;
 
-    if (out == NULL) {
+    if (status != GRAVEL_OK)
+        return status;
+    out = open_memstream(&script, &size);
+    if (out == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a figure");
-    }
     put_colours(out);
-    width = by_kind[o->kind == KIND_AUTO ? kind_of(all) : o->kind](out, all);
-    if (fclose(out) != 0) {
+    width = by_kind[kind](out, all);
+    if (fclose(out) != 0)
         status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for a figure");
-    } else if (width == 0) {
+    else if (width == 0)
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "the files hold nothing for this figure");
-    } else {
+    else
         status = gv_plot_run(script, o->out, width, 520);
-    }
     free(script);
     return status;
 }
 
-int gv_plot_tree(const void *values, const gv_operands *operands) {
+int gv_plot_tree(const void *values, const gv_operands *operands)
+{
     records *all = calloc(1, sizeof *all);
     gravel_status status = all != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for a figure");
 
-    for (int f = 0; f < operands->n && status == GRAVEL_OK; f++) {
+    for (int f = 0; f < operands->n && status == GRAVEL_OK; f++)
         status = read_file(all, operands->value[f]);
-    }
-    status = status == GRAVEL_OK ? draw(all, values) : status;
-    for (int f = 0; all != NULL && f < all->n_files; f++) {
+    const int read = status == GRAVEL_OK;
+    status = read ? draw(all, values) : status;
+    for (int f = 0; all != NULL && f < all->n_files; f++)
         cJSON_Delete(all->root[f]);
-    }
     free(all);
-    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail(COMMAND, status);
+    return status == GRAVEL_OK ? GV_EXIT_OK
+           : read              ? gv_cli_fail_writing(COMMAND, status)
+                               : gv_cli_fail(COMMAND, status);
 }
 
 const gv_opt gv_plot_tree_opts[] = {

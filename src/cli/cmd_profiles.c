@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "host/files.h"
-#include "host/profile_store.h"
+#include "host/base/files.h"
+#include "host/profile/store.h"
+#include "sim/out_file.h"
 
 typedef struct profiles_options {
     const char *dir, *out, *variant;
@@ -15,53 +16,58 @@ typedef struct profiles_options {
 
 #define COMMAND "gravel profiles"
 
-static void tell_refused(const char *message, void *user) {
+static void tell_refused(const char *message, void *user)
+{
     ++*(int *)user;
     gv_say(COMMAND, "%s", message);
 }
 
-static char *profile_dir(const profiles_options *o) {
+static char *profile_dir(const profiles_options *o)
+{
     return o->dir != NULL ? gv_format("%s", o->dir) : gv_user_folder("XDG_DATA_HOME", ".local/share", "profiles");
 }
 
 /* The user's profiles, or the shipped ones; refused files are reported and counted. */
-static gravel_status load(const profiles_options *o, gv_profile_set *set, int *refused) {
+static gravel_status load(const profiles_options *o, gv_profile_set *set, int *refused)
+{
     char *dir = profile_dir(o);
     gravel_status status = GRAVEL_OK;
 
-    if (o->shipped) {
+    if (o->shipped)
         status = gv_profile_read_shipped(NULL, set, tell_refused, refused);
-    } else if (dir != NULL) {
+    else if (dir != NULL)
         status = gv_profile_read_dir(dir, set, tell_refused, refused);
-    }
     free(dir);
     return status;
 }
 
-static int finish(gravel_status status, gv_profile_set *set, int refused) {
+/* `writing`: it failed where something was written, or nothing did. */
+static int finish(gravel_status status, gv_profile_set *set, int refused, int writing)
+{
     gv_profile_set_free(set);
-    if (status != GRAVEL_OK) {
-        return gv_cli_fail(COMMAND, status);
-    }
+    if (status != GRAVEL_OK)
+        return (writing ? gv_cli_fail_writing : gv_cli_fail)(COMMAND, status);
     return refused > 0 ? GV_EXIT_FAILURE : GV_EXIT_OK;
 }
 
-static const char *type_name(gravel_device_type type) {
+static const char *type_name(gravel_device_type type)
+{
     return type == GRAVEL_DEVICE_GPU ? "gpu" : type == GRAVEL_DEVICE_CPU ? "cpu" : "accelerator";
 }
 
 /* ------------------------------------------------------------------- list */
 
-static const char *last_date(const gv_profile_block *block) {
+static const char *last_date(const gv_profile_block *block)
+{
     const char *date = "";
 
-    for (int e = 0; e < block->n_entries; e++) {
+    for (int e = 0; e < block->n_entries; e++)
         date = strcmp(block->entry[e].date, date) > 0 ? block->entry[e].date : date;
-    }
     return date;
 }
 
-static void add_rows(gv_table *table, const gv_profile_set *set, const char *where) {
+static void add_rows(gv_table *table, const gv_profile_set *set, const char *where)
+{
     for (int b = 0; b < set->n_blocks; b++) {
         const gv_profile_block *block = &set->block[b];
         char file[128];
@@ -72,7 +78,8 @@ static void add_rows(gv_table *table, const gv_profile_set *set, const char *whe
     }
 }
 
-static int run_list(const void *values, const gv_operands *operands) {
+static int run_list(const void *values, const gv_operands *operands)
+{
     const profiles_options *o = values;
     profiles_options shipped = *o;
     gv_profile_set user = GV_PROFILE_SET_INIT, ours = GV_PROFILE_SET_INIT;
@@ -82,9 +89,8 @@ static int run_list(const void *values, const gv_operands *operands) {
 
     (void)operands;
     shipped.shipped = 1;
-    if (!o->shipped) {
+    if (!o->shipped)
         status = load(o, &user, &refused);
-    }
     status = status == GRAVEL_OK ? load(&shipped, &ours, &refused) : status;
     if (status == GRAVEL_OK) {
         gv_table_start(&table, "from|type|device|compute units|entries|last|file");
@@ -94,24 +100,24 @@ static int run_list(const void *values, const gv_operands *operands) {
         gv_table_free(&table);
     }
     gv_profile_set_free(&user);
-    return finish(status, &ours, refused);
+    return finish(status, &ours, refused, 0);
 }
 
 /* ------------------------------------------------------------------- show */
 
-static void show_block(const gv_profile_block *block, const profiles_options *o) {
+static void show_block(const gv_profile_block *block, const profiles_options *o)
+{
     gv_table table;
 
-    printf("%s (%s, %s, %d compute units)\n", block->device.name, block->device.vendor, block->device.platform,
-           block->device.compute_units);
+    gv_print("%s (%s, %s, %d compute units)\n", block->device.name, block->device.vendor, block->device.platform,
+             block->device.compute_units);
     gv_table_start(&table, "variant|sinks|sources|time us|call us|spread|error|tried|configuration");
     for (int e = 0; e < block->n_entries; e++) {
         const gv_profile_entry *entry = &block->entry[e];
         const char *features[] = {"", "+nn", "+lists", "+nn+lists"};
 
-        if (o->variant != NULL && strcmp(o->variant, entry->variant) != 0) {
+        if (o->variant != NULL && strcmp(o->variant, entry->variant) != 0)
             continue;
-        }
         for (int r = 0; r < (o->all ? entry->n_results : 1); r++) {
             const gv_profile_result *result = &entry->result[r];
 
@@ -125,18 +131,43 @@ static void show_block(const gv_profile_block *block, const profiles_options *o)
     gv_table_free(&table);
 }
 
-static int matches(const gv_profile_device *device, const gv_operands *operands) {
+static int matches(const gv_profile_device *device, const gv_operands *operands)
+{
     char key[GRAVEL_NAME_SIZE], wanted[GRAVEL_NAME_SIZE];
 
-    if (operands->n == 0) {
+    if (operands->n == 0)
         return 1;
-    }
     gv_name_key(device->name, key);
     gv_name_key(operands->value[0], wanted);
     return strstr(key, wanted) != NULL;
 }
 
-static int run_show(const void *values, const gv_operands *operands) {
+static int any_matches(const gv_profile_set *set, const gv_operands *operands)
+{
+    for (int b = 0; b < set->n_blocks; b++)
+        if (matches(&set->block[b].device, operands))
+            return 1;
+    return 0;
+}
+
+/* The user's profiles; where none is of the device that was named, those that come with gravel. */
+static gravel_status load_for(const profiles_options *o, const gv_operands *operands, gv_profile_set *set, int *refused)
+{
+    profiles_options shipped = *o;
+    gravel_status status = load(o, set, refused);
+
+    if (status != GRAVEL_OK || o->shipped || operands->n == 0 || any_matches(set, operands))
+        return status;
+    shipped.shipped = 1;
+    gv_profile_set_free(set);
+    status = load(&shipped, set, refused);
+    if (status == GRAVEL_OK && any_matches(set, operands))
+        gv_say(COMMAND, "no profile of your own is of '%s'; this is what comes with gravel", operands->value[0]);
+    return status;
+}
+
+static int run_show(const void *values, const gv_operands *operands)
+{
     const profiles_options *o = values;
     gv_profile_set set = GV_PROFILE_SET_INIT;
     int refused = 0, shown = 0;
@@ -150,9 +181,9 @@ static int run_show(const void *values, const gv_operands *operands) {
             shown += matches(&set.block[b].device, &all);
             show_block(&set.block[b], o);
         }
-        return finish(status, &set, refused);
+        return finish(status, &set, refused, 0);
     }
-    status = load(o, &set, &refused);
+    status = load_for(o, operands, &set, &refused);
     for (int b = 0; status == GRAVEL_OK && b < set.n_blocks; b++) {
         if (matches(&set.block[b].device, operands)) {
             printf("%s", shown++ > 0 ? "\n" : "");
@@ -160,19 +191,19 @@ static int run_show(const void *values, const gv_operands *operands) {
         }
     }
     if (status == GRAVEL_OK && shown == 0) {
-        if (operands->n > 0) {
+        if (operands->n > 0)
             gv_say(COMMAND, "no profile of a device like '%s'; `gravel profiles list` lists them", operands->value[0]);
-        } else {
+        else
             gv_say(COMMAND, "there is no profile yet; `gravel tune --quick` makes one");
-        }
         refused++;
     }
-    return finish(status, &set, refused);
+    return finish(status, &set, refused, 0);
 }
 
 /* ------------------------------------------- validate, export, import, merge */
 
-static int run_validate(const void *values, const gv_operands *operands) {
+static int run_validate(const void *values, const gv_operands *operands)
+{
     const profiles_options *o = values;
     gv_profile_set set = GV_PROFILE_SET_INIT;
     int refused = 0, entries = 0;
@@ -186,45 +217,49 @@ static int run_validate(const void *values, const gv_operands *operands) {
             refused++;
             continue;
         }
-        for (int b = 0; b < one.n_blocks; b++) {
+        for (int b = 0; b < one.n_blocks; b++)
             entries += one.block[b].n_entries;
-        }
-        printf("%s: %d device%s, good\n", operands->value[i], one.n_blocks, one.n_blocks == 1 ? "" : "s");
+        gv_print("%s: %d device%s, good\n", operands->value[i], one.n_blocks, one.n_blocks == 1 ? "" : "s");
         gv_profile_set_free(&one);
     }
     if (operands->n == 0) {
         status = load(o, &set, &refused);
-        for (int b = 0; b < set.n_blocks; b++) {
+        for (int b = 0; b < set.n_blocks; b++)
             entries += set.block[b].n_entries;
-        }
         if (status == GRAVEL_OK) {
             printf("%d device%s with %d entries, %d file%s refused\n", set.n_blocks, set.n_blocks == 1 ? "" : "s",
                    entries, refused, refused == 1 ? "" : "s");
         }
     }
-    return finish(status, &set, refused);
+    return finish(status, &set, refused, 0);
 }
 
-static gravel_status write_set(const char *path, const gv_profile_set *set) {
+static gravel_status write_set(const char *path, const gv_profile_set *set)
+{
     char *text = NULL;
+    gv_out_file file;
     gravel_status status;
 
-    if (path != NULL && strcmp(path, "-") != 0) {
-        return gv_profile_write_file(path, set);
-    }
+    status = gv_out_open(&file, path != NULL ? path : "-");
+    if (status != GRAVEL_OK)
+        return status;
     status = gv_profile_print(set, &text);
     if (status == GRAVEL_OK) {
-        fputs(text, stdout);
+        fputs(text, file.stream);
         free(text);
+        status = gv_out_commit(&file);
+    } else {
+        gv_out_abort(&file);
     }
     return status;
 }
 
-static int run_export(const void *values, const gv_operands *operands) {
+static int run_export(const void *values, const gv_operands *operands)
+{
     const profiles_options *o = values;
     gv_profile_set set = GV_PROFILE_SET_INIT, chosen = GV_PROFILE_SET_INIT;
     int refused = 0;
-    gravel_status status = load(o, &set, &refused);
+    gravel_status status = load_for(o, operands, &set, &refused);
 
     for (int b = 0; b < set.n_blocks && status == GRAVEL_OK; b++) {
         for (int e = 0; e < set.block[b].n_entries && status == GRAVEL_OK && matches(&set.block[b].device, operands);
@@ -236,12 +271,14 @@ static int run_export(const void *values, const gv_operands *operands) {
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "there is no profile to export%s%s",
                          operands->n > 0 ? " of a device like " : "", operands->n > 0 ? operands->value[0] : "");
     }
-    status = status == GRAVEL_OK ? write_set(o->out, &chosen) : status;
+    const int writing = status == GRAVEL_OK;
+    status = writing ? write_set(o->out, &chosen) : status;
     gv_profile_set_free(&chosen);
-    return finish(status, &set, refused);
+    return finish(status, &set, refused, writing);
 }
 
-static int run_import(const void *values, const gv_operands *operands) {
+static int run_import(const void *values, const gv_operands *operands)
+{
     const profiles_options *o = values;
     gv_profile_set set = GV_PROFILE_SET_INIT;
     char *dir = profile_dir(o), path[1024];
@@ -256,17 +293,17 @@ static int run_import(const void *values, const gv_operands *operands) {
         status = status == GRAVEL_OK ? gv_profile_set_merge(&set, &one) : status;
         gv_profile_set_free(&one);
     }
-    status = status == GRAVEL_OK ? gv_profile_save(dir, &set, path, sizeof path) : status;
-    if (status == GRAVEL_OK) {
-        for (int b = 0; b < set.n_blocks; b++) {
-            printf("%s: %d entries\n", set.block[b].device.name, set.block[b].n_entries);
-        }
-    }
+    const int writing = status == GRAVEL_OK;
+    status = writing ? gv_profile_save(dir, &set, path, sizeof path) : status;
+    if (status == GRAVEL_OK)
+        for (int b = 0; b < set.n_blocks; b++)
+            gv_print("%s: %d entries\n", set.block[b].device.name, set.block[b].n_entries);
     free(dir);
-    return finish(status, &set, 0);
+    return finish(status, &set, 0, writing);
 }
 
-static int run_merge(const void *values, const gv_operands *operands) {
+static int run_merge(const void *values, const gv_operands *operands)
+{
     const profiles_options *o = values;
     gv_profile_set set = GV_PROFILE_SET_INIT;
     gravel_status status = GRAVEL_OK;
@@ -278,24 +315,26 @@ static int run_merge(const void *values, const gv_operands *operands) {
         status = status == GRAVEL_OK ? gv_profile_set_merge(&set, &one) : status;
         gv_profile_set_free(&one);
     }
-    status = status == GRAVEL_OK ? write_set(o->out, &set) : status;
-    return finish(status, &set, 0);
+    const int writing = status == GRAVEL_OK;
+    status = writing ? write_set(o->out, &set) : status;
+    return finish(status, &set, 0, writing);
 }
 
 /* ------------------------------------------------------------------- diff */
 
 /* The entry of the other set for the same question; kernel version and driver may differ, they are what changed. */
 static const gv_profile_entry *counterpart(const gv_profile_set *set, const gv_profile_device *device,
-                                           const gv_profile_entry *like) {
+                                           const gv_profile_entry *like)
+{
     const gv_profile_block *block = gv_profile_set_find(set, device);
     const gv_profile_entry *found = NULL;
 
     for (int e = 0; block != NULL && e < block->n_entries; e++) {
         const gv_profile_entry *entry = &block->entry[e];
 
-        if (entry->sink_bucket == like->sink_bucket && entry->source_bucket == like->source_bucket &&
-            entry->features == like->features && strcmp(entry->variant, like->variant) == 0 &&
-            strcmp(entry->kernel, like->kernel) == 0 && (found == NULL || strcmp(entry->date, found->date) > 0)) {
+        if (entry->sinks == like->sinks && entry->sources == like->sources && entry->features == like->features &&
+            strcmp(entry->variant, like->variant) == 0 && strcmp(entry->kernel, like->kernel) == 0 &&
+            (found == NULL || strcmp(entry->date, found->date) > 0)) {
             found = entry;
         }
     }
@@ -320,7 +359,8 @@ static void diff_block(gv_table *table, const gv_profile_block *block, const gv_
         }
         /* the same work is compared: times per pair, where the measured sizes differ */
         change = (b->result[0].time_s / ((double)b->sinks * (double)b->sources)) /
-                     (a->result[0].time_s / ((double)a->sinks * (double)a->sources)) - 1;
+                     (a->result[0].time_s / ((double)a->sinks * (double)a->sources)) -
+                 1;
         same = strcmp(a->result[0].configuration, b->result[0].configuration) == 0;
         t->compared++;
         t->changed += !same;
@@ -333,7 +373,8 @@ static void diff_block(gv_table *table, const gv_profile_block *block, const gv_
     }
 }
 
-static int run_diff(const void *values, const gv_operands *operands) {
+static int run_diff(const void *values, const gv_operands *operands)
+{
     const profiles_options *o = values;
     gv_profile_set a = GV_PROFILE_SET_INIT, b = GV_PROFILE_SET_INIT;
     gravel_status status = gv_profile_read_file(operands->value[0], &a);
@@ -343,14 +384,11 @@ static int run_diff(const void *values, const gv_operands *operands) {
     status = status == GRAVEL_OK ? gv_profile_read_file(operands->value[1], &b) : status;
     if (status == GRAVEL_OK) {
         gv_table_start(&table, "variant|sinks|sources|first us|second us|change|first|second");
-        for (int k = 0; k < a.n_blocks; k++) {
+        for (int k = 0; k < a.n_blocks; k++)
             diff_block(&table, &a.block[k], &b, o, &t);
-        }
-        for (int k = 0; k < b.n_blocks; k++) {
-            for (int e = 0; e < b.block[k].n_entries; e++) {
+        for (int k = 0; k < b.n_blocks; k++)
+            for (int e = 0; e < b.block[k].n_entries; e++)
                 t.only_b += counterpart(&a, &b.block[k].device, &b.block[k].entry[e]) == NULL;
-            }
-        }
         gv_table_print(&table, stdout);
         gv_table_free(&table);
         printf("%d entries compared: %d with another configuration, %d with a time that differs by more than 5 %%; %d "
@@ -359,24 +397,31 @@ static int run_diff(const void *values, const gv_operands *operands) {
                t.compared, t.changed, t.above_5_percent, t.only_a, t.only_b);
     }
     gv_profile_set_free(&b);
-    return finish(status, &a, 0);
+    return finish(status, &a, 0, 0);
 }
 
 /* ----------------------------------------------------------------- options */
 
 #define AT(member) offsetof(profiles_options, member)
 #define OPT_DIR                                                                                                        \
-    {.name = "dir", .kind = GV_OPT_TEXT, .offset = AT(dir), .value = "DIR",                                            \
-     .help = "where profiles are (default: the XDG data directory)", .environment = "GRAVEL_PROFILE_DIR"}
+    {                                                                                                                  \
+        .name = "dir", .kind = GV_OPT_TEXT, .offset = AT(dir), .value = "DIR",                                         \
+        .help = "where profiles are (default: the XDG data directory)", .environment = "GRAVEL_PROFILE_DIR"            \
+    }
 #define OPT_SHIPPED                                                                                                    \
-    {.name = "shipped", .kind = GV_OPT_FLAG, .offset = AT(shipped), .help = "those that come with gravel"}
+    {                                                                                                                  \
+        .name = "shipped", .kind = GV_OPT_FLAG, .offset = AT(shipped), .help = "those that come with gravel"           \
+    }
 #define OPT_OUT                                                                                                        \
-    {.name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = AT(out), .value = "FILE",                         \
-     .help = "where to; - is standard output", .fallback = "-"}
+    {                                                                                                                  \
+        .name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = AT(out), .value = "FILE",                      \
+        .help = "where to; - is standard output", .fallback = "-"                                                      \
+    }
 
 static const gv_opt list_opts[] = {OPT_DIR, OPT_SHIPPED, {.name = NULL}};
 static const gv_opt show_opts[] = {
-    OPT_DIR, OPT_SHIPPED,
+    OPT_DIR,
+    OPT_SHIPPED,
     {.name = "variant", .kind = GV_OPT_TEXT, .offset = AT(variant), .value = "NAME", .help = "only this one: ds4"},
     {.name = "all", .letter = 'a', .kind = GV_OPT_FLAG, .offset = AT(all), .help = "the runners-up too"},
     {.name = NULL},
@@ -434,7 +479,7 @@ const gv_command gv_cmd_profiles[] = {
     {.name = "merge",
      .summary = "join files into one",
      .synopsis = "FILE ... [-o FILE]",
-     .about = "Of one question the later measured entry leads; configurations only the other knows are kept behind it.",
+     .about = "Of one question the later measured entry leads; configurations only in the other are kept behind it.",
      .opts = merge_opts,
      .examples = "gravel profiles merge a.json b.json -o both.json\n",
      .min_operands = 1,

@@ -6,12 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/direct_plan.h"
-#include "host/files.h"
-#include "host/profile_store.h"
+#include "host/base/files.h"
+#include "host/direct/plan.h"
+#include "host/profile/store.h"
+#include "sim/out_file.h"
 #include "tuner/recording.h"
 #include "tuner/session.h"
 #include "tuner/subject.h"
+#include "host/base/clock.h"
 
 typedef struct screen {
     int is_terminal, shown, verbose;
@@ -19,7 +21,8 @@ typedef struct screen {
     gv_table table;
 } screen;
 
-int gv_tune_variants(const tune_options *options, gv_variant *variant, int most) {
+int gv_tune_variants(const tune_options *options, gv_variant *variant, int most)
+{
     const char *text = options->variants;
     const unsigned features =
         (options->nearest ? GV_DIRECT_NEAREST : 0u) | (options->neighbours ? GV_DIRECT_LISTS : 0u);
@@ -34,9 +37,8 @@ int gv_tune_variants(const tune_options *options, gv_variant *variant, int most)
         gv_say("gravel tune", "--sinks, --nearest and --neighbours are for direct summation; the tree takes --sources");
         return 0;
     }
-    if (strcmp(text, "all") == 0) {
+    if (strcmp(text, "all") == 0)
         text = subject->square ? "sp2,ds2,dp2" : "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6";
-    }
     while (*text != '\0' && n < most) {
         const size_t length = strcspn(text, ",");
         char name[16];
@@ -57,105 +59,108 @@ int gv_tune_variants(const tune_options *options, gv_variant *variant, int most)
     return n;
 }
 
-static int interrupted(void *user) {
+static int interrupted(void *user)
+{
     (void)user;
     return gv_signals_pending();
 }
 
-static void clear_line(screen *s) {
+static void clear_line(screen *s)
+{
     if (s->shown) {
         fprintf(stderr, "\r\033[K");
         s->shown = 0;
     }
 }
 
-static void format_time(double seconds, char *text, size_t size) {
-    if (!isfinite(seconds) || seconds < 0) {
+static void format_time(double seconds, char *text, size_t size)
+{
+    if (!isfinite(seconds) || seconds < 0)
         snprintf(text, size, "-");
-    } else if (seconds < 1e-3) {
+    else if (seconds < 1e-3)
         snprintf(text, size, "%.3g us", 1e6 * seconds);
-    } else if (seconds < 1) {
+    else if (seconds < 1)
         snprintf(text, size, "%.3g ms", 1e3 * seconds);
-    } else if (seconds < 120) {
+    else if (seconds < 120)
         snprintf(text, size, "%.3g s", seconds);
-    } else {
+    else
         snprintf(text, size, "%.0f min", seconds / 60);
-    }
 }
 
-static void show(const gv_tune_progress *p, void *user) {
+static void show(const gv_tune_progress *p, void *user)
+{
     screen *s = user;
-    const double now = gv_cli_now(), elapsed = now - s->start;
+    const double now = gv_now(), elapsed = now - s->start;
     const double part = p->budget > 0 ? fmin((double)p->evaluations / (double)p->budget, 1) : 0;
     const double done = (p->task_index > 0 ? p->task_index - 1 : 0) + part;
     double left_s = p->left_s;
     char best[32], left[32], of[32] = "";
 
-    if (!s->is_terminal || now - s->last < 0.2) {
+    if (!s->is_terminal || now - s->last < 0.2)
         return;
-    }
     if (done > 0) {
         const double by_tasks = elapsed * (p->n_tasks - done) / done;
 
         left_s = left_s < 0 || by_tasks < left_s ? by_tasks : left_s;
     }
-    if (p->budget > 0) {
+    if (p->budget > 0)
         snprintf(of, sizeof of, " of %zu", p->budget);
-    }
     format_time(p->best_s, best, sizeof best);
     format_time(left_s, left, sizeof left);
     fprintf(stderr, "\r\033[K%d/%d %s %zu x %zu: %zu%s tried, best %s (%.60s), about %s left", p->task_index,
-            p->n_tasks, p->task->variant.name, p->task->sinks, p->task->sources, p->evaluations, of, best,
-            p->best, left);
+            p->n_tasks, p->task->variant.name, p->task->sinks, p->task->sources, p->evaluations, of, best, p->best,
+            left);
     fflush(stderr);
     s->last = now;
     s->shown = 1;
 }
 
-static int failures_of(const gv_tune_result *result) {
+static int failures_of(const gv_tune_result *result)
+{
     int n = 0;
 
-    for (int f = GV_OUTCOME_OK + 1; f < GV_OUTCOME_COUNT; f++) {
+    for (int f = GV_OUTCOME_OK + 1; f < GV_OUTCOME_COUNT; f++)
         n += result->failures[f];
-    }
     return n;
 }
 
-static void finished(const gv_tune_result *result, void *user) {
+static void finished(const gv_tune_result *result, void *user)
+{
     screen *s = user;
     char time[32], gain[32] = "-";
 
     clear_line(s);
     format_time(result->time_s, time, sizeof time);
-    if (result->gain > 0) {
+    if (result->gain > 0)
         snprintf(gain, sizeof gain, "%.2f", result->gain);
-    }
     gv_table_row(&s->table, "%s|%zu|%zu|%s|%s|%d|%d|%s", result->task.variant.name, result->task.sinks,
                  result->task.sources, result->time_s > 0 ? time : "-", gain, result->evaluations, failures_of(result),
                  result->configuration[0] != '\0' ? result->configuration
-                 : result->evaluations > 0         ? "nothing that works was found"
-                                                   : "no time was left");
+                 : result->evaluations > 0        ? "nothing that works was found"
+                                                  : "no time was left");
     if (s->verbose) {
-        fprintf(stderr, "gravel: %s %zu x %zu: %s, %s\n", result->task.variant.name, result->task.sinks,
-                result->task.sources, time, result->configuration);
+        gv_say("gravel", "%s %zu x %zu: %s, %s", result->task.variant.name, result->task.sinks, result->task.sources,
+               time, result->configuration);
     }
 }
 
-static void warn(const char *text, void *user) {
+static void warn(const char *text, void *user)
+{
     clear_line(user);
     gv_say("gravel tune", "%s", text);
 }
 
-/* The program that runs now, also when it was moved since or is not in PATH. */
-static void own_path(char *path, size_t size) {
+void gv_tune_own_path(char *path, size_t size)
+{
     const ssize_t n = readlink("/proc/self/exe", path, size - 1);
 
     snprintf(path + (n > 0 ? n : 0), n > 0 ? 1 : size, "%s", n > 0 ? "" : "gravel");
 }
 
-static gravel_status choose_log(const tune_options *o, const char *device, char **path) {
-    char *dir = o->log_dir != NULL ? gv_format("%s", o->log_dir)
-                                   : gv_user_folder("XDG_STATE_HOME", ".local/state", "tuning");
+static gravel_status choose_log(const tune_options *o, const char *device, char **path)
+{
+    char *dir =
+        o->log_dir != NULL ? gv_format("%s", o->log_dir) : gv_user_folder("XDG_STATE_HOME", ".local/state", "tuning");
     gravel_status status = GRAVEL_OK;
     gv_tune_device found;
 
@@ -165,9 +170,8 @@ static gravel_status choose_log(const tune_options *o, const char *device, char 
         char name[128];
 
         status = gv_tune_look(device, o->no_fp64, gv_subject_find(o->kernel)->space, &found);
-        if (status == GRAVEL_OK) {
+        if (status == GRAVEL_OK)
             status = gv_folder_make(dir);
-        }
         if (status == GRAVEL_OK) {
             gv_profile_device_of(&found.limits.info, &identity);
             gv_profile_file_name(&identity, name);
@@ -179,59 +183,54 @@ static gravel_status choose_log(const tune_options *o, const char *device, char 
     return status;
 }
 
-static void print_summary(const tune_options *o, const gv_tune_summary *s, const char *log_path) {
-    static const char *const text[] = {"verified", "refused by constraints", "failing to compile", "failing to launch",
-                                       "beyond the time limit", "wrong"};
-    const char *between = " ";
+static void print_summary(const tune_options *o, const gv_tune_summary *s, const char *log_path)
+{
+    static const char *const text[] = {"verified",          "refused by constraints", "failing to compile",
+                                       "failing to launch", "beyond the time limit",  "wrong"};
+    char counts[320] = "", replayed[64] = "";
+    size_t n = 0;
 
-    fprintf(stderr, "%s: %zu candidates", s->device, s->evaluations);
-    if (s->replayed > 0) {
-        fprintf(stderr, " and %zu taken from the log", s->replayed);
-    }
-    fputc(':', stderr);
-    for (int k = 0; k < GV_OUTCOME_COUNT; k++) {
-        if (s->status[k] > 0) {
-            fprintf(stderr, "%s%zu %s", between, s->status[k], text[k]);
-            between = ", ";
-        }
-    }
-    fputc('\n', stderr);
-    if (log_path != NULL) {
-        fprintf(stderr, "log: %s\n", log_path);
-    }
-    if (s->profile_path[0] != '\0') {
-        fprintf(stderr, "profile: %s\n", s->profile_path);
-    }
+    for (int k = 0; k < GV_OUTCOME_COUNT; k++)
+        if (s->status[k] > 0 && n < sizeof counts)
+            n += (size_t)snprintf(counts + n, sizeof counts - n, "%s%zu %s", n ? ", " : " ", s->status[k], text[k]);
+    if (s->replayed > 0)
+        snprintf(replayed, sizeof replayed, " and %zu taken from the log", s->replayed);
+    gv_say(s->device, "%zu candidates%s:%s", s->evaluations, replayed, counts);
+    if (log_path != NULL)
+        gv_say("log", "%s", log_path);
+    if (s->profile_path[0] != '\0')
+        gv_say("profile", "%s", s->profile_path);
     if (s->interrupted) {
-        fprintf(stderr, "stopped on request after %d of %d questions; %s. `gravel tune --resume` goes on from here.\n",
-                s->tasks_done, s->n_tasks,
-                o->record != NULL ? "the log keeps what was measured" : "what was found is kept");
+        gv_say("gravel tune",
+               "stopped on request after %d of %d questions; %s. `gravel tune --resume` goes on from here.",
+               s->tasks_done, s->n_tasks,
+               o->record != NULL ? "the log keeps what was measured" : "what was found is kept");
     }
 }
 
 /* No budget named: --quick takes a minute per variant, else ten. */
-static void fill_budget(const tune_options *o, gv_tune_options *t) {
+static void fill_budget(const tune_options *o, gv_tune_options *t)
+{
     t->budget_s = o->budget;
     t->budget = o->evaluations > 0 ? (size_t)o->evaluations : 0;
-    if (o->record != NULL || (o->exhaustive && !(o->budget > 0))) {
+    if (o->record != NULL || (o->exhaustive && !(o->budget > 0)))
         t->budget_s = o->budget > 0 ? o->budget : 0;
-    } else if (!(o->budget > 0) && t->budget == 0) {
+    else if (!(o->budget > 0) && t->budget == 0)
         t->budget_s = (o->quick ? 56.0 : 600.0) * t->n_variants;
-    }
     t->limit_s = o->candidate > 0 ? o->candidate : o->quick ? 20 : 60;
 }
 
-static int fill(const tune_options *o, gv_tune_options *t) {
+static int fill(const tune_options *o, gv_tune_options *t)
+{
     memset(t, 0, sizeof *t);
     t->device = o->device;
     t->no_fp64 = o->no_fp64;
     t->kernel = o->kernel;
     t->n_variants = gv_tune_variants(o, t->variant, GV_TUNE_VARIANTS);
-    if (o->exhaustive || (o->record != NULL && o->strategy == NULL)) {
+    if (o->exhaustive || (o->record != NULL && o->strategy == NULL))
         t->strategy = gv_strategy_find("exhaustive");
-    } else {
+    else
         t->strategy = o->strategy != NULL ? gv_strategy_find(o->strategy) : &gv_strategies[0];
-    }
     if (t->n_variants == 0 || t->strategy == NULL) {
         if (t->strategy == NULL) {
             gv_say("gravel tune",
@@ -259,7 +258,25 @@ static int fill(const tune_options *o, gv_tune_options *t) {
     return 1;
 }
 
-static gravel_status tune(const tune_options *o, gv_tune_options *t, gv_tune_summary *summary, char **log_path) {
+/* The file is opened first: a place that cannot be written to costs no hours. */
+static gravel_status record(const tune_options *o, const gv_tune_options *t, gv_tune_summary *summary)
+{
+    gv_out_file out;
+    gravel_status status = gv_out_open(&out, o->record);
+
+    if (status != GRAVEL_OK)
+        return status;
+    status = gv_tune(t, summary);
+    if (status == GRAVEL_OK && !summary->interrupted)
+        status = gv_recording_from_log(t->log_path, t, out.stream);
+    if (status == GRAVEL_OK && !summary->interrupted)
+        return gv_out_commit(&out);
+    gv_out_abort(&out);
+    return status;
+}
+
+static gravel_status tune(const tune_options *o, gv_tune_options *t, gv_tune_summary *summary, char **log_path)
+{
     char program[4096], worker[] = "--worker", tune_word[] = "tune", device_word[] = "--device";
     char no_fp64[] = "--no-fp64";
     char *device = gv_format("%s", o->device != NULL ? o->device : "");
@@ -269,63 +286,57 @@ static gravel_status tune(const tune_options *o, gv_tune_options *t, gv_tune_sum
     gravel_status status;
     int n = 3;
 
-    own_path(program, sizeof program);
+    gv_tune_own_path(program, sizeof program);
     if (o->device != NULL && device != NULL) {
         argv[n++] = device_word;
         argv[n++] = device;
     }
-    if (o->no_fp64) {
+    if (o->no_fp64)
         argv[n++] = no_fp64;
-    }
     t->worker_argv = argv;
     status = choose_log(o, o->device, log_path);
-    if (status == GRAVEL_OK && (profile_dir == NULL || device == NULL)) {
+    if (status == GRAVEL_OK && (profile_dir == NULL || device == NULL))
         status = gv_fail(GRAVEL_ERR_FILE, "there is no place for the profile: name one with --profile-dir");
-    }
     if (status == GRAVEL_OK) {
         t->log_path = *log_path;
         t->profile_dir = o->record != NULL ? NULL : profile_dir;
-        status = gv_tune(t, summary);
-    }
-    if (status == GRAVEL_OK && o->record != NULL && !summary->interrupted) {
-        status = gv_recording_from_log(*log_path, t, o->record);
+        status = o->record != NULL ? record(o, t, summary) : gv_tune(t, summary);
     }
     free(profile_dir);
     free(device);
     return status;
 }
 
-static int run(const void *values, const gv_operands *operands) {
+static int run(const void *values, const gv_operands *operands)
+{
     const tune_options *o = values;
     gv_tune_summary summary;
     gv_tune_options t;
     gravel_status status;
     char *log_path = NULL;
-    screen s = {isatty(STDERR_FILENO), 0, o->verbose, gv_cli_now(), 0, {0, 0, NULL, 0}};
+    screen s = {isatty(STDERR_FILENO), 0, o->verbose, gv_now(), 0, {0, 0, NULL, 0}};
 
-    if (o->worker) {
-        return gv_worker_main(o->device, o->no_fp64);
-    }
-    if (o->simulate) {
+    if (o->worker)
+        return gv_tune_worker_main(o->device, o->no_fp64);
+    if (o->simulate)
         return gv_tune_simulate(o, operands);
-    }
     if (operands->n > 0) {
         gv_say("gravel tune", "'%s': only --simulate takes files", operands->value[0]);
         return GV_EXIT_USAGE;
     }
-    if (o->list) {
+    if (o->list)
         return gv_tune_list(o);
-    }
-    if (!fill(o, &t)) {
+    if (o->regret)
+        return gv_tune_regret(o);
+    if (!fill(o, &t))
         return GV_EXIT_USAGE;
-    }
     gv_table_start(&s.table, "variant|sinks|sources|time|gain|tried|failed|configuration");
     t.interrupted = interrupted;
     t.progress = show;
     t.finished = finished;
     t.warn = warn;
     t.user = &s;
-    gv_signals_catch();
+    gv_signals_catch(0, NULL);
     memset(&summary, 0, sizeof summary);
     status = tune(o, &t, &summary, &log_path);
     clear_line(&s);
@@ -335,9 +346,8 @@ static int run(const void *values, const gv_operands *operands) {
     }
     gv_table_free(&s.table);
     free(log_path);
-    if (status != GRAVEL_OK) {
-        return gv_cli_fail("gravel tune", status);
-    }
+    if (status != GRAVEL_OK) /* all files of a run are written: log, profile, recording */
+        return gv_cli_fail_writing("gravel tune", status);
     return summary.interrupted ? GV_EXIT_INTERRUPTED : GV_EXIT_OK;
 }
 
@@ -345,56 +355,155 @@ static int run(const void *values, const gv_operands *operands) {
 
 static const gv_opt opts_table[] = {
     GV_OPT_DEVICE(tune_options),
-    {.name = "kernel", .letter = 'k', .kind = GV_OPT_TEXT, .offset = AT(kernel), .value = "NAME",
-     .help = "direct, or tree (variants sp2, ds2, dp2; --sources: N)", .fallback = "direct"},
-    {.name = "variant", .kind = GV_OPT_TEXT, .offset = AT(variants), .value = "LIST",
-     .help = "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6 or all", .fallback = "all"},
+    {.name = "kernel",
+     .letter = 'k',
+     .kind = GV_OPT_TEXT,
+     .offset = AT(kernel),
+     .value = "NAME",
+     .help = "direct, or tree (variants sp2, ds2, dp2; --sources: N)",
+     .fallback = "direct"},
+    {.name = "variant",
+     .kind = GV_OPT_TEXT,
+     .offset = AT(variants),
+     .value = "LIST",
+     .help = "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6 or all",
+     .fallback = "all"},
     {.name = "nearest", .kind = GV_OPT_FLAG, .offset = AT(nearest), .help = "with the nearest neighbour"},
     {.name = "neighbours", .kind = GV_OPT_FLAG, .offset = AT(neighbours), .help = "with neighbour lists"},
-    {.name = "sinks", .kind = GV_OPT_SIZES, .offset = AT(sinks), .value = "LIST",
+    {.name = "sinks",
+     .kind = GV_OPT_SIZES,
+     .offset = AT(sinks),
+     .value = "LIST",
      .help = "numbers of active sinks; without it one of each\nbucket (1, 2-15, 16-63, 64-255, 256-1023, 1024-16383,\n"
-             "above)", .low = 1, .high = 1e9},
-    {.name = "sources", .kind = GV_OPT_SIZES, .offset = AT(sources), .value = "LIST",
-     .help = "numbers of sources; without it one of each bucket\n(up to 16383, 16384-262143, above)", .low = 1,
+             "above)",
+     .low = 1,
      .high = 1e9},
-    {.name = "quick", .letter = 'q', .kind = GV_OPT_FLAG, .offset = AT(quick),
+    {.name = "sources",
+     .kind = GV_OPT_SIZES,
+     .offset = AT(sources),
+     .value = "LIST",
+     .help = "numbers of sources; without it one of each bucket\n(up to 16383, 16384-262143, above)",
+     .low = 1,
+     .high = 1e9},
+    {.name = "quick",
+     .letter = 'q',
+     .kind = GV_OPT_FLAG,
+     .offset = AT(quick),
      .help = "a minute per variant: what pays most"},
-    {.name = "budget", .letter = 'b', .kind = GV_OPT_SECONDS, .offset = AT(budget), .value = "TIME",
-     .help = "for the whole run, as 60s, 10m, 2h; without it ten\nminutes per variant, one with --quick", .low = 0,
+    {.name = "budget",
+     .letter = 'b',
+     .kind = GV_OPT_SECONDS,
+     .offset = AT(budget),
+     .value = "TIME",
+     .help = "for the whole run, as 60s, 10m, 2h; without it ten\nminutes per variant, one with --quick",
+     .low = 0,
      .high = 1e9},
-    {.name = "evaluations", .kind = GV_OPT_INT, .offset = AT(evaluations), .value = "N",
-     .help = "candidates per question, instead of a time", .low = 1, .high = 1e8},
-    {.name = "candidate-time", .kind = GV_OPT_SECONDS, .offset = AT(candidate), .value = "TIME",
-     .help = "limit per candidate, building included (60s, 20s with\n--quick)", .low = 0, .high = 86400},
-    {.name = "strategy", .kind = GV_OPT_TEXT, .offset = AT(strategy), .value = "NAME",
+    {.name = "evaluations",
+     .kind = GV_OPT_INT,
+     .offset = AT(evaluations),
+     .value = "N",
+     .help = "candidates per question, instead of a time",
+     .low = 1,
+     .high = 1e8},
+    {.name = "candidate-time",
+     .kind = GV_OPT_SECONDS,
+     .offset = AT(candidate),
+     .value = "TIME",
+     .help = "limit per candidate, building included (60s, 20s with\n--quick)",
+     .low = 0,
+     .high = 86400},
+    {.name = "strategy",
+     .kind = GV_OPT_TEXT,
+     .offset = AT(strategy),
+     .value = "NAME",
      .help = "forest (default), descent, evolution, annealing, random\nor exhaustive"},
     {.name = "exhaustive", .kind = GV_OPT_FLAG, .offset = AT(exhaustive), .help = "tries everything"},
-    {.name = "seed", .letter = 's', .kind = GV_OPT_SEED, .offset = AT(seed), .value = "S",
-     .help = "of the search; the same seed and the same times give\nthe same decisions", .fallback = "1"},
-    {.name = "only", .kind = GV_OPT_TEXT, .offset = AT(limit), .value = "TEXT",
+    {.name = "seed",
+     .letter = 's',
+     .kind = GV_OPT_SEED,
+     .offset = AT(seed),
+     .value = "S",
+     .help = "of the search; the same seed and the same times give\nthe same decisions",
+     .fallback = "1"},
+    {.name = "only",
+     .kind = GV_OPT_TEXT,
+     .offset = AT(limit),
+     .value = "TEXT",
      .help = "narrows the space: \"tile=64,128 unroll=4\""},
-    {.name = "unlikely", .kind = GV_OPT_FLAG, .offset = AT(unlikely),
+    {.name = "unlikely",
+     .kind = GV_OPT_FLAG,
+     .offset = AT(unlikely),
      .help = "also what constraints rule out as slow, for figures"},
-    {.name = "jobs", .letter = 'j', .kind = GV_OPT_INT, .offset = AT(jobs), .value = "N",
-     .help = "processes that compile ahead; -1 chooses", .fallback = "-1", .low = -1, .high = 16},
-    {.name = "resume", .letter = 'r', .kind = GV_OPT_FLAG, .offset = AT(resume),
+    {.name = "jobs",
+     .letter = 'j',
+     .kind = GV_OPT_INT,
+     .offset = AT(jobs),
+     .value = "N",
+     .help = "processes that compile ahead; -1 chooses",
+     .fallback = "-1",
+     .low = -1,
+     .high = 16},
+    {.name = "resume",
+     .letter = 'r',
+     .kind = GV_OPT_FLAG,
+     .offset = AT(resume),
      .help = "goes on with the log of a run that was stopped"},
-    {.name = "log", .kind = GV_OPT_TEXT, .offset = AT(log), .value = "FILE",
+    {.name = "log",
+     .kind = GV_OPT_TEXT,
+     .offset = AT(log),
+     .value = "FILE",
      .help = "the log, instead of one per device"},
-    {.name = "log-dir", .kind = GV_OPT_TEXT, .offset = AT(log_dir), .value = "DIR",
+    {.name = "log-dir",
+     .kind = GV_OPT_TEXT,
+     .offset = AT(log_dir),
+     .value = "DIR",
      .help = "where logs are (default: the XDG state directory)"},
-    {.name = "profile-dir", .kind = GV_OPT_TEXT, .offset = AT(profile_dir), .value = "DIR",
-     .help = "where profiles are (default: the XDG data directory)", .environment = "GRAVEL_PROFILE_DIR"},
-    {.name = "record", .kind = GV_OPT_TEXT, .offset = AT(record), .value = "FILE",
+    {.name = "profile-dir",
+     .kind = GV_OPT_TEXT,
+     .offset = AT(profile_dir),
+     .value = "DIR",
+     .help = "where profiles are (default: the XDG data directory)",
+     .environment = "GRAVEL_PROFILE_DIR"},
+    {.name = "record",
+     .kind = GV_OPT_TEXT,
+     .offset = AT(record),
+     .value = "FILE",
      .help = "times every point of one question and writes FILE for\n--simulate; no profile"},
-    {.name = "list", .letter = 'l', .kind = GV_OPT_FLAG, .offset = AT(list),
+    {.name = "list",
+     .letter = 'l',
+     .kind = GV_OPT_FLAG,
+     .offset = AT(list),
      .help = "prints the space, its size and what each constraint\nremoves"},
-    {.name = "simulate", .kind = GV_OPT_FLAG, .offset = AT(simulate),
+    {.name = "simulate",
+     .kind = GV_OPT_FLAG,
+     .offset = AT(simulate),
      .help = "compares the strategies on recordings (FILE ..., or\nthose that come with gravel); needs no device"},
-    {.name = "runs", .kind = GV_OPT_INT, .offset = AT(runs), .value = "N", .help = "seeds per strategy of a simulation",
-     .fallback = "50", .low = 1, .high = 1000},
-    {.name = "plot", .kind = GV_OPT_TEXT, .offset = AT(plot), .value = "FILE",
-     .help = "plot of a simulation: FILE.png or FILE.svg (gnuplot)"},
+    {.name = "runs",
+     .kind = GV_OPT_INT,
+     .offset = AT(runs),
+     .value = "N",
+     .help = "seeds per strategy of a simulation",
+     .fallback = "200",
+     .low = 1,
+     .high = 1000},
+    {.name = "regret",
+     .kind = GV_OPT_FLAG,
+     .offset = AT(regret),
+     .help = "times what programs get beside all that the profile keeps,\nat sizes between the questions (--sinks, "
+             "--sources)"},
+    {.name = "most",
+     .kind = GV_OPT_INT,
+     .offset = AT(most),
+     .value = "N",
+     .help = "candidates per size of --regret, those of the nearest\nquestions first; 0: all",
+     .fallback = "0",
+     .low = 0,
+     .high = 512},
+    {.name = "plot",
+     .kind = GV_OPT_TEXT,
+     .offset = AT(plot),
+     .value = "FILE",
+     .help = "plot of --simulate or --regret: FILE.png or FILE.svg\n(gnuplot)"},
     GV_OPT_JSON(tune_options),
     GV_OPT_NO_FP64(tune_options),
     GV_OPT_VERBOSE(tune_options),

@@ -11,7 +11,8 @@ typedef struct tally {
 } tally;
 
 /* Walks the whole product: how many points each constraint breaks at all, and how many it is the first to break. */
-static void count(const gv_space *space, const gv_variant *variant, const gv_limits *limits, tally *t) {
+static void count(const gv_space *space, const gv_variant *variant, const gv_limits *limits, tally *t)
+{
     int at[GV_MAX_TUNABLES] = {0}, d;
     gv_config config;
 
@@ -20,9 +21,8 @@ static void count(const gv_space *space, const gv_variant *variant, const gv_lim
     do {
         int broken = 0;
 
-        for (d = 0; d < space->n_tunables; d++) {
+        for (d = 0; d < space->n_tunables; d++)
             config.value[d] = space->tunable[d].values[at[d]];
-        }
         for (int c = 0; c < space->n_constraints && c < 64; c++) {
             if (!space->constraint[c].holds(&config, variant, limits)) {
                 t->alone[c]++;
@@ -32,13 +32,13 @@ static void count(const gv_space *space, const gv_variant *variant, const gv_lim
         }
         t->total++;
         t->valid += !broken;
-        for (d = space->n_tunables - 1; d >= 0 && ++at[d] == space->tunable[d].n_values; d--) {
+        for (d = space->n_tunables - 1; d >= 0 && ++at[d] == space->tunable[d].n_values; d--)
             at[d] = 0;
-        }
     } while (d >= 0);
 }
 
-static void print_tunables(const gv_space *space) {
+static void print_tunables(const gv_space *space)
+{
     gv_table table;
 
     gv_table_start(&table, "tunable|unit|where|values|meaning");
@@ -58,38 +58,36 @@ static void print_tunables(const gv_space *space) {
     gv_table_free(&table);
 }
 
-static void print_constraints(const gv_space *space, const gv_variant *variant, const gv_limits *limits) {
+static void print_constraints(const gv_space *space, const gv_variant *variant, const gv_limits *limits)
+{
     gv_table table;
     tally t;
 
     count(space, variant, limits, &t);
-    printf("\n%s %s on %s: %llu of %llu points may run\n", space->kernel, variant->name, limits->info.name, t.valid,
-           t.total);
+    gv_print("\n%s %s on %s: %llu of %llu points may run\n", space->kernel, variant->name, limits->info.name, t.valid,
+             t.total);
     gv_table_start(&table, "removes|of those left|constraint");
-    for (int c = 0; c < space->n_constraints && c < 64; c++) {
+    for (int c = 0; c < space->n_constraints && c < 64; c++)
         gv_table_row(&table, "%llu|%llu|%s", t.alone[c], t.first[c], space->constraint[c].reason);
-    }
     gv_table_print(&table, stdout);
     gv_table_free(&table);
 }
 
-int gv_tune_list(const tune_options *options) {
+int gv_tune_list(const tune_options *options)
+{
     const gv_space *space = gv_subject_find(options->kernel)->space;
     gv_variant variant[GV_TUNE_VARIANTS];
     gv_tune_device device;
     const int n = gv_tune_variants(options, variant, GV_TUNE_VARIANTS);
     gravel_status status;
 
-    if (n == 0) {
+    if (n == 0)
         return GV_EXIT_USAGE;
-    }
     status = gv_tune_look(options->device, options->no_fp64, space, &device);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return gv_cli_fail("gravel tune", status);
-    }
     print_tunables(space);
-    for (int v = 0; v < n; v++) {
+    for (int v = 0; v < n; v++)
         print_constraints(space, &variant[v], &device.limits);
-    }
     return GV_EXIT_OK;
 }

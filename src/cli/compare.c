@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/compute.h"
+#include "host/base/clock.h"
 
 const char *const gv_quantity_name[GV_QUANTITIES] = {"acc", "pot", "jerk", "snap"};
 const char *const gv_verdict_name[3] = {"PASS", "MARGINAL", "FAIL"};
@@ -40,9 +41,8 @@ static double relative_error(int parts, const double *const a[3], const double *
         difference += (a[c][i] - b[c][i]) * (a[c][i] - b[c][i]);
         length += b[c][i] * b[c][i];
     }
-    if (difference == 0) {
+    if (difference == 0)
         return 0;
-    }
     const double error = sqrt(difference) / sqrt(length);
     return isnan(error) ? (double)INFINITY : error;
 }
@@ -68,12 +68,6 @@ void gv_errors_set(gv_errors *errors, const gv_force_set *forces, const gv_force
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double gv_error_quantile(const gv_force_set *forces, const gv_force_set *reference, int quantity, double fraction)
 {
     const double *a[3], *b[3];
@@ -81,26 +75,13 @@ double gv_error_quantile(const gv_force_set *forces, const gv_force_set *referen
     if (error != NULL && reference->count > 0) {
         const int parts = parts_of(forces, quantity, a);
         parts_of(reference, quantity, b);
-        for (size_t i = 0; i < reference->count; i++) {
+        for (size_t i = 0; i < reference->count; i++)
             error[i] = relative_error(parts, a, b, i);
-        }
-        qsort(error, reference->count, sizeof *error, ascending);
+        qsort(error, reference->count, sizeof *error, gv_ascending);
         result = error[(size_t)(fraction * (double)(reference->count - 1))];
     }
     free(error);
     return result;
-}
-
-gv_ceiling gv_error_ceiling(gravel_precision precision, int quantity)
-{
-    /* Relative errors over a Plummer sphere of 16384 in standard units, with softening 1e-2 and without: two to five
-     * times what pair terms of that precision with exact sums give. */
-    static const gv_ceiling table[3][GV_QUANTITIES] = {
-        [GRAVEL_SP] = {{5e-7, 2e-4}, {3e-8, 1e-6}, {4e-6, 3e-4}, {6e-6, 4e-4}},
-        [GRAVEL_DS] = {{1e-7, 2e-6}, {2e-8, 2e-7}, {5e-7, 1e-5}, {1e-6, 2e-5}},
-        [GRAVEL_DP] = {{1e-14, 1e-13}, {1e-14, 1e-13}, {1e-13, 1e-12}, {1e-12, 1e-11}},
-    };
-    return table[precision][quantity];
 }
 
 double gv_error_excess(const gv_errors *errors, gravel_precision precision, int order)
@@ -109,9 +90,8 @@ double gv_error_excess(const gv_errors *errors, gravel_precision precision, int 
     for (int q = 0; q < gv_quantity_count(order); q++) {
         const gv_ceiling ceiling = gv_error_ceiling(precision, q);
         excess = fmax(excess, errors->max[q] / ceiling.max);
-        if (errors->count >= GV_MEAN_FROM) {
+        if (errors->count >= GV_MEAN_FROM)
             excess = fmax(excess, errors->mean[q] / ceiling.mean);
-        }
     }
     return excess;
 }
@@ -136,9 +116,8 @@ double gv_distance_slack(gravel_precision precision, const gv_particles *sources
      * Together 2 sqrt(3) (1 + 4) = 17.3, rounded up.  In ds the positions are exact, the distance is a float. */
     const double place = precision == GRAVEL_DP ? 0x1p-53 : 0x1p-24;
     double largest = 0;
-    for (size_t i = 0; i < sources->count; i++) {
+    for (size_t i = 0; i < sources->count; i++)
         largest = fmax(largest, fmax(fabs(sources->x[i]), fmax(fabs(sources->y[i]), fabs(sources->z[i]))));
-    }
     return 24 * place * largest;
 }
 
@@ -158,17 +137,15 @@ static const char *nearest_wrong(const gv_force_set *forces, const gv_particles 
                                  size_t i, double slack, char *text, size_t size)
 {
     double nearest = INFINITY;
-    for (size_t j = 0; j < sources->count; j++) {
-        if (!is_same(sinks, i, sources, j)) {
+    for (size_t j = 0; j < sources->count; j++)
+        if (!is_same(sinks, i, sources, j))
             nearest = fmin(nearest, distance(sinks, i, sources, j));
-        }
-    }
     const uint32_t address = forces->nearest_address[i];
-    if (isinf(nearest) ? address == GRAVEL_NONE && forces->nearest_id[i] == -1 && isinf(forces->nearest_distance[i])
-                       : address < sources->count && forces->nearest_id[i] == sources->id[address] &&
-                             !is_same(sinks, i, sources, address) &&
-                             distance(sinks, i, sources, address) <= nearest + slack &&
-                             fabs(forces->nearest_distance[i] - nearest) <= slack) {
+    if (isinf(nearest)
+            ? address == GRAVEL_NONE && forces->nearest_id[i] == -1 && isinf(forces->nearest_distance[i])
+            : address < sources->count && forces->nearest_id[i] == sources->id[address] &&
+                  !is_same(sinks, i, sources, address) && distance(sinks, i, sources, address) <= nearest + slack &&
+                  fabs(forces->nearest_distance[i] - nearest) <= slack) {
         return NULL;
     }
     snprintf(text, size, "nearest of sink %zu: address %u at %.9g, the reference finds %.9g", i, (unsigned)address,
@@ -198,9 +175,8 @@ static const char *list_wrong(const gv_force_set *forces, const gv_particles *si
         }
         k += (size_t)here;
     }
-    if (k == listed && count >= sure && count <= possible) {
+    if (k == listed && count >= sure && count <= possible)
         return NULL;
-    }
     snprintf(text, size, "list of sink %zu: count %zu, %zu of %zu entries in order; the reference counts %zu to %zu", i,
              count, k, listed, sure, possible);
     return text;
@@ -210,9 +186,8 @@ const char *gv_neighbours_wrong(const gv_force_set *forces, const gv_particles *
                                 const double *radius, double slack, char *text, size_t size)
 {
     for (size_t i = 0; i < sinks->count; i++) {
-        if (forces->nearest_id != NULL && nearest_wrong(forces, sinks, sources, i, slack, text, size) != NULL) {
+        if (forces->nearest_id != NULL && nearest_wrong(forces, sinks, sources, i, slack, text, size) != NULL)
             return text;
-        }
         if (forces->neighbour_count != NULL &&
             list_wrong(forces, sinks, sources, i, radius[i], slack, text, size) != NULL) {
             return text;

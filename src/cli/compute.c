@@ -19,12 +19,10 @@ gravel_status gv_force_set_create(gv_force_set *set, size_t count, int order, in
     if (reals != NULL) {
         double **const member[10] = {&set->ax, &set->ay, &set->az, &set->pot, &set->jx,
                                      &set->jy, &set->jz, &set->sx, &set->sy,  &set->sz};
-        for (size_t c = 0; c < components; c++) {
+        for (size_t c = 0; c < components; c++)
             *member[c] = reals + c * room;
-        }
-        for (size_t i = 0; i < room * components; i++) {
+        for (size_t i = 0; i < room * components; i++)
             reals[i] = NAN;
-        }
     }
     if (nearest) {
         set->nearest_id = malloc(room * sizeof *set->nearest_id);
@@ -120,18 +118,16 @@ gravel_status gv_particles_pick(gv_particles *picked, const gv_particles *partic
 {
     const int derivatives = particles->ax != NULL ? 2 : particles->vx != NULL ? 1 : 0;
     const gravel_status status = gv_particles_create(picked, count, derivatives);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return status;
-    }
     double *const from[10] = {particles->m,  particles->x,  particles->y,  particles->z,  particles->vx,
                               particles->vy, particles->vz, particles->ax, particles->ay, particles->az};
     double *const to[10] = {picked->m,  picked->x,  picked->y,  picked->z,  picked->vx,
                             picked->vy, picked->vz, picked->ax, picked->ay, picked->az};
     for (size_t i = 0; i < count; i++) {
         picked->id[i] = particles->id[first + i * step];
-        for (int c = 0; c < 4 + 3 * derivatives; c++) {
+        for (int c = 0; c < 4 + 3 * derivatives; c++)
             to[c][i] = from[c][first + i * step];
-        }
     }
     return GRAVEL_OK;
 }
@@ -175,11 +171,9 @@ gravel_status gv_reference_forces(const gv_particles *sinks, const gv_particles 
         return gv_fail(GRAVEL_ERR_MEMORY, "the reference cannot do %zu sinks and %zu sources", sinks->count,
                        sources->count);
     }
-    for (size_t k = 0; out->neighbour_count != NULL && k < out->count; k++) {
-        for (size_t n = 0; n < out->capacity && n < out->neighbour_count[k]; n++) {
+    for (size_t k = 0; out->neighbour_count != NULL && k < out->count; k++)
+        for (size_t n = 0; n < out->capacity && n < out->neighbour_count[k]; n++)
             out->neighbour_id[k * out->capacity + n] = sources->id[out->neighbour_address[k * out->capacity + n]];
-        }
-    }
     return GRAVEL_OK;
 }
 

@@ -2,9 +2,10 @@
 #ifndef GV_COMPUTE_H
 #define GV_COMPUTE_H
 
+#include "cpu_ref/ceilings.h"
 #include "cli/cli.h"
 #include "cpu_ref/ref.h"
-#include "host/space.h"
+#include "host/profile/space.h"
 #include "sim/particles.h"
 
 /* ---------------------------------------------------------------- results */
@@ -16,10 +17,10 @@ typedef struct gv_force_set {
     double *ax, *ay, *az, *pot;
     double *jx, *jy, *jz; /* from order 4 */
     double *sx, *sy, *sz; /* order 6 */
-    int32_t *nearest_id;  /* NULL: not asked for */
+    int32_t *nearest_id;  /* NULL: not requested */
     uint32_t *nearest_address;
     double *nearest_distance;
-    uint32_t *neighbour_count, *neighbour_address; /* NULL: not asked for */
+    uint32_t *neighbour_count, *neighbour_address; /* NULL: not requested */
     int32_t *neighbour_id;
 } gv_force_set;
 
@@ -65,12 +66,6 @@ typedef struct gv_errors {
 /* The error that this fraction of the sinks does not exceed; NaN without memory. */
 double gv_error_quantile(const gv_force_set *forces, const gv_force_set *reference, int quantity, double fraction);
 void gv_errors_set(gv_errors *errors, const gv_force_set *forces, const gv_force_set *reference);
-
-typedef struct gv_ceiling {
-    double mean, max;
-} gv_ceiling;
-/* What the house promises for a precision; doc/benchmarks.md has the table. */
-gv_ceiling gv_error_ceiling(gravel_precision precision, int quantity);
 /* The mean is judged from this many sinks on: of fewer, one close pair makes it. */
 enum { GV_MEAN_FROM = 512 };
 /* Largest error over its ceiling: at most 1 PASS, at most 2 MARGINAL, above FAIL. */

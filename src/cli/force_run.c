@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "sim/decimal.h"
+#include "host/base/clock.h"
+#include "sim/snapshot.h"
 
 /* ------------------------------------------------------------------ set-up */
 
@@ -13,17 +15,14 @@
 static size_t chunk_size(const gv_force_job *job)
 {
     double pairs = 0x1p24; /* reference */
-    if (job->opts->method == GV_METHOD_TREE) {
+    if (job->opts->method == GV_METHOD_TREE)
         return job->count;
-    }
-    if (job->opts->method == GV_METHOD_DIRECT) {
+    if (job->opts->method == GV_METHOD_DIRECT)
         pairs = job->device.type == GRAVEL_DEVICE_CPU ? 0x1p31 : 0x1p37;
-    }
     double chunk = floor(pairs / (double)job->particles.count / 1024) * 1024;
     chunk = fmin(fmax(chunk, job->opts->method == GV_METHOD_DIRECT ? 16384 : 64), 0x1p22);
-    if (job->radius != NULL) {
+    if (job->radius != NULL)
         chunk = fmin(chunk, fmax(1024, floor(0x1p26 / (double)job->opts->capacity))); /* 512 MB of lists */
-    }
     return chunk < (double)job->count ? (size_t)chunk : job->count;
 }
 
@@ -48,32 +47,28 @@ static gravel_status open_direct(gv_force_job *job, int order, int precision, in
 
 static gravel_status set_radius(gv_force_job *job, size_t chunk)
 {
-    if (job->opts->radius < 0) {
+    if (job->opts->radius < 0)
         return GRAVEL_OK;
-    }
     job->radius = realloc(job->radius, chunk * sizeof *job->radius);
-    if (job->radius == NULL) {
+    if (job->radius == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    }
-    for (size_t i = 0; i < chunk; i++) {
+    for (size_t i = 0; i < chunk; i++)
         job->radius[i] = job->opts->radius;
-    }
     return GRAVEL_OK;
 }
 
-static gravel_status cancelled(double done)
+static gravel_status cancelled(const char *of, double done)
 {
     return gv_fail(GRAVEL_ERR_CANCELLED,
-                   "stopped after %.0f %% of the sinks; nothing was written, an earlier file is kept", 100 * done);
+                   "stopped after %.0f %% of the %s; nothing was written, an earlier file is kept", 100 * done, of);
 }
 
 /* Forces on particles first ... first+count-1 into `set`. */
 static gravel_status one_chunk(gv_force_job *job, gravel_direct *direct, size_t first, size_t count,
                                const gv_force_set *set, const double *radius)
 {
-    if (job->tree != NULL) {
+    if (job->tree != NULL)
         return gv_force_tree_call(job, set);
-    }
     if (direct == NULL) {
         gv_particles part;
         gravel_status status = gv_particles_pick(&part, &job->particles, first, 1, count);
@@ -81,9 +76,8 @@ static gravel_status one_chunk(gv_force_job *job, gravel_direct *direct, size_t 
             gv_force_set view = *set;
             view.count = count;
             status = gv_reference_forces(&part, &job->particles, job->opts->eps, radius, &view);
-            for (size_t i = 0; set->neighbour_count != NULL && i < count; i++) {
+            for (size_t i = 0; set->neighbour_count != NULL && i < count; i++)
                 job->overflow += set->neighbour_count[i] > set->capacity;
-            }
             gv_particles_free(&part);
         }
         return status;
@@ -91,12 +85,11 @@ static gravel_status one_chunk(gv_force_job *job, gravel_direct *direct, size_t 
     const gravel_sinks sinks = gv_sinks_view(&job->particles, first, count, radius);
     size_t overflow = 0;
     double kernel = 0;
-    const double start = gv_cli_now();
+    const double start = gv_now();
     gravel_status status = gv_direct_call(direct, &sinks, job->opts->eps, set, &overflow);
-    job->call_s += gv_cli_now() - start;
-    if (status == GRAVEL_OK && gravel_direct_kernel_time(direct, &kernel) == GRAVEL_OK) {
+    job->call_s += gv_now() - start;
+    if (status == GRAVEL_OK && gravel_direct_get_kernel_time(direct, &kernel) == GRAVEL_OK)
         job->kernel_s += kernel;
-    }
     job->overflow += overflow;
     return status;
 }
@@ -111,21 +104,21 @@ static gravel_status add_accelerations(gv_force_job *job)
     gv_progress progress;
     const size_t chunk = job->particles.count < 16384 ? job->particles.count : 16384;
     gravel_status status = GRAVEL_OK;
-    if (job->opts->method == GV_METHOD_DIRECT) {
+    if (job->opts->method == GV_METHOD_DIRECT)
         status = open_direct(job, 2, job->device.has_fp64 ? GRAVEL_DP : GRAVEL_DS, 0, &direct);
-    }
     double *const acc = malloc(3 * p->count * sizeof *acc);
-    if (status == GRAVEL_OK && acc == NULL) {
+    if (status == GRAVEL_OK && acc == NULL)
         status = gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    }
-    if (status == GRAVEL_OK) {
+    if (status == GRAVEL_OK)
         status = gv_force_set_create(&set, chunk, 2, 0, 0);
-    }
     gv_progress_start(&progress, "accelerations");
     for (size_t i = 0; status == GRAVEL_OK && i < p->count; i += chunk) {
         const size_t n = p->count - i < chunk ? p->count - i : chunk;
-        status = gv_signals_pending() ? cancelled(0) : one_chunk(job, direct, i, n, &set, NULL);
+        status = gv_signals_pending()
+                     ? cancelled("accelerations that order 6 begins with", (double)i / (double)p->count)
+                     : one_chunk(job, direct, i, n, &set, NULL);
         if (status == GRAVEL_OK) {
+            gv_waiting_stop();
             memcpy(acc + i, set.ax, n * sizeof *acc);
             memcpy(acc + p->count + i, set.ay, n * sizeof *acc);
             memcpy(acc + 2 * p->count + i, set.az, n * sizeof *acc);
@@ -138,9 +131,8 @@ static gravel_status add_accelerations(gv_force_job *job)
         for (int c = 0; c < 3 && status == GRAVEL_OK; c++) {
             *member[c] = malloc(p->count * sizeof *acc);
             status = *member[c] != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-            if (status == GRAVEL_OK) {
+            if (status == GRAVEL_OK)
                 memcpy(*member[c], acc + (size_t)c * p->count, p->count * sizeof *acc);
-            }
         }
     }
     free(acc);
@@ -180,9 +172,8 @@ static void write_rows(const gv_force_set *set, const int32_t *id, size_t count,
         if (set->neighbour_count != NULL) {
             const size_t n = set->neighbour_count[i] < set->capacity ? set->neighbour_count[i] : set->capacity;
             fprintf(stream, " %u", (unsigned)set->neighbour_count[i]);
-            for (size_t k = 0; k < n; k++) {
+            for (size_t k = 0; k < n; k++)
                 fprintf(stream, " %d", (int)set->neighbour_id[i * set->capacity + k]);
-            }
         }
         fputc('\n', stream);
     }
@@ -195,18 +186,50 @@ static void keep_sample(gv_force_job *job, const gv_force_set *set, size_t done,
                                     set->jy, set->jz, set->sx, set->sy,  set->sz};
     const gv_force_set *s = &job->sample;
     double *const to[10] = {s->ax, s->ay, s->az, s->pot, s->jx, s->jy, s->jz, s->sx, s->sy, s->sz};
-    if (job->checked == 0) {
+    if (job->checked == 0)
         return;
-    }
     for (size_t k = (done + job->check_step - 1) / job->check_step; k < job->checked; k++) {
         const size_t i = k * job->check_step - done;
-        if (i >= count) {
+        if (i >= count)
             return;
-        }
-        for (int c = 0; c < (set->order == 2 ? 4 : set->order == 4 ? 7 : 10); c++) {
+        for (int c = 0; c < (set->order == 2 ? 4 : set->order == 4 ? 7 : 10); c++)
             to[c][k] = from[c][i];
-        }
     }
+}
+
+static void keep_all(gv_force_job *job, const gv_force_set *set, size_t done, size_t count)
+{
+    const double *const from[10] = {set->ax, set->ay, set->az, set->pot, set->jx,
+                                    set->jy, set->jz, set->sx, set->sy,  set->sz};
+    const gv_force_set *a = &job->all;
+    double *const to[10] = {a->ax, a->ay, a->az, a->pot, a->jx, a->jy, a->jz, a->sx, a->sy, a->sz};
+    for (int c = 0; c < (set->order == 2 ? 4 : set->order == 4 ? 7 : 10); c++)
+        memcpy(to[c] + done, from[c], count * sizeof *from[c]);
+}
+
+gravel_status gv_force_write_hdf5(gv_force_job *job)
+{
+    const gv_force_set *a = &job->all;
+    const gv_snapshot_column more[] = {{"Potential", a->pot, NULL, NULL, 0, 0, 2},
+                                       {"Jerks", a->jx, a->jy, a->jz, -2, 0, 3},
+                                       {"Snaps", a->sx, a->sy, a->sz, -3, 0, 4}};
+    gv_particles sinks;
+    const double start = gv_now();
+    gravel_status status = gv_particles_pick(&sinks, &job->particles, job->first, 1, job->count);
+    if (status != GRAVEL_OK)
+        return status;
+    gv_particles file = sinks; /* with the accelerations that were computed, not those of the input */
+    file.ax = a->ax;
+    file.ay = a->ay;
+    file.az = a->az;
+    file.time = job->particles.time;
+    file.units = job->particles.units;
+    file.id_offset = job->particles.id_offset;
+    gv_particles_scale_masses(&file, 1.0 / gv_units_gravity(&file.units));
+    status = gv_hdf5_write(&file, job->opts->out, more, 1 + (job->order >= 4) + (job->order >= 6));
+    gv_particles_free(&sinks);
+    job->write_s += gv_now() - start;
+    return status;
 }
 
 static gravel_status compute_chunks(gv_force_job *job, FILE *stream)
@@ -215,26 +238,32 @@ static gravel_status compute_chunks(gv_force_job *job, FILE *stream)
     gv_force_set set = {0};
     gv_progress progress;
     const size_t chunk = chunk_size(job);
-    gravel_status status = gv_force_set_create(&set, chunk, job->order, opts->nearest,
-                                               opts->radius >= 0 ? opts->capacity : 0);
+    gravel_status status =
+        gv_force_set_create(&set, chunk, job->order, opts->nearest, opts->radius >= 0 ? opts->capacity : 0);
     if (status == GRAVEL_OK && opts->report != NULL) {
         job->checked = gv_sample_size(job->count, job->particles.count, 1024, &job->check_step);
         status = gv_force_set_create(&job->sample, job->checked, job->order, 0, 0);
     }
-    write_header(job, stream);
+    if (stream != NULL)
+        write_header(job, stream);
+    else if (status == GRAVEL_OK)
+        status = gv_force_set_create(&job->all, job->count, job->order, 0, 0);
     gv_progress_start(&progress, "forces");
     for (size_t done = 0; status == GRAVEL_OK && done < job->count; done += chunk) {
         const size_t n = job->count - done < chunk ? job->count - done : chunk;
-        status = gv_signals_pending() ? cancelled((double)done / (double)job->count)
+        status = gv_signals_pending() ? cancelled("sinks", (double)done / (double)job->count)
                                       : one_chunk(job, job->direct, job->first + done, n, &set, job->radius);
         if (status == GRAVEL_OK) {
-            const double start = gv_cli_now();
-            write_rows(&set, job->particles.id + job->first + done, n, stream);
-            job->write_s += gv_cli_now() - start;
+            const double start = gv_now();
+            gv_waiting_stop(); /* the first call compiles, the others do not */
+            if (stream != NULL)
+                write_rows(&set, job->particles.id + job->first + done, n, stream);
+            else
+                keep_all(job, &set, done, n);
+            job->write_s += gv_now() - start;
             keep_sample(job, &set, done, n);
-            if (ferror(stream)) {
+            if (stream != NULL && ferror(stream))
                 break; /* the commit says why */
-            }
         }
         gv_progress_show(&progress, (double)(done + n), (double)job->count);
     }
@@ -246,38 +275,38 @@ static gravel_status compute_chunks(gv_force_job *job, FILE *stream)
 gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
 {
     const gv_force_options *opts = job->opts;
-    const double start = gv_cli_now();
+    const double start = gv_now();
     gravel_status status = GRAVEL_OK;
     if (opts->method != GV_METHOD_REFERENCE) {
+        /* programs of one call: sources, forces, reduction; of the tree one for every stage */
+        gv_waiting_start("compiling kernels (once per device),", opts->method == GV_METHOD_TREE ? 10 : 3,
+                         GV_WAITING_COMPILER);
         status = gv_cli_context(&job->context, opts->device, 0, opts->verbose);
-        if (status == GRAVEL_OK) {
-            job->device = *gravel_context_device(job->context, 0);
-        }
+        if (status == GRAVEL_OK)
+            job->device = *gravel_context_get_device(job->context, 0);
     }
     if (status == GRAVEL_OK && job->order == 6 && job->particles.ax == NULL) {
         status = add_accelerations(job);
-        job->call_s = job->kernel_s = 0; /* the report tells of the forces that were asked for */
+        job->call_s = job->kernel_s = 0; /* the report is about the forces that were requested */
     }
-    if (status == GRAVEL_OK) {
+    if (status == GRAVEL_OK)
         status = set_radius(job, chunk_size(job));
-    }
     if (status == GRAVEL_OK && opts->method == GV_METHOD_DIRECT) {
         status = open_direct(job, job->order, job->precision, 1, &job->direct);
         if (status == GRAVEL_OK) {
-            status = gravel_direct_configuration(job->direct, chunk_size(job), job->configuration,
-                                                 sizeof job->configuration, &job->origin);
+            status = gravel_direct_get_configuration(job->direct, chunk_size(job), job->configuration,
+                                                     sizeof job->configuration, &job->origin);
         }
     }
-    if (status == GRAVEL_OK && opts->method == GV_METHOD_TREE) {
+    if (status == GRAVEL_OK && opts->method == GV_METHOD_TREE)
         status = gv_force_tree_open(job);
-    }
-    job->setup_s = gv_cli_now() - start;
+    job->setup_s = gv_now() - start;
     if (status == GRAVEL_OK) {
-        if (opts->verbose && opts->method != GV_METHOD_REFERENCE) {
+        if (opts->verbose && opts->method != GV_METHOD_REFERENCE)
             gv_say(GV_FORCE, "%s: %s (%s)", job->device.name, job->configuration, gravel_origin_name(job->origin));
-        }
         status = compute_chunks(job, stream);
     }
+    gv_waiting_stop();
     if (status == GRAVEL_OK && job->overflow > 0) {
         gv_say(GV_FORCE,
                "warning: %zu sinks have more than %zu neighbours; their lists are cut (n_ngb is the true count); "
@@ -292,9 +321,8 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
     job->direct = NULL;
     job->tree = NULL;
     job->context = NULL;
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         gv_force_set_free(&job->sample);
-    }
     return status;
 }
 
@@ -325,13 +353,12 @@ static cJSON *report_json(const gv_force_job *job, const gv_force_set *truth, co
         cJSON_AddNumberToObject(root, "kernel_s", job->kernel_s);
         cJSON_AddNumberToObject(root, "call_s", job->call_s);
     }
-    if (opts->method == GV_METHOD_TREE) {
+    if (opts->method == GV_METHOD_TREE)
         gv_force_tree_report(job, root);
-    } else if (device) {
+    else if (device)
         gv_json_number(root, "pairs_per_s", (double)job->particles.count * (double)job->count / job->kernel_s);
-    }
     cJSON_AddNumberToObject(root, "write_s", job->write_s);
-    cJSON_AddNumberToObject(root, "total_s", gv_cli_now() - job->start);
+    cJSON_AddNumberToObject(root, "total_s", gv_now() - job->start);
     if (opts->radius >= 0) {
         cJSON_AddNumberToObject(root, "neighbours_within", opts->radius);
         cJSON_AddNumberToObject(root, "neighbour_capacity", (double)opts->capacity);
@@ -356,12 +383,10 @@ gravel_status gv_force_report(gv_force_job *job, FILE *stream)
     gv_errors errors;
     char *text = NULL;
     gravel_status status = gv_particles_pick(&picked, &job->particles, job->first, job->check_step, job->checked);
-    if (status == GRAVEL_OK) {
+    if (status == GRAVEL_OK)
         status = gv_force_set_create(&truth, job->checked, job->order, 0, 0);
-    }
-    if (status == GRAVEL_OK) {
+    if (status == GRAVEL_OK)
         status = gv_reference_forces(&picked, &job->particles, job->opts->eps, NULL, &truth);
-    }
     if (status == GRAVEL_OK) {
         gv_errors_set(&errors, &job->sample, &truth);
         cJSON *root = report_json(job, &truth, &errors);
@@ -369,9 +394,8 @@ gravel_status gv_force_report(gv_force_job *job, FILE *stream)
         cJSON_Delete(root);
         status = text != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
     }
-    if (status == GRAVEL_OK) {
-        fprintf(stream, "%s\n", text);
-    }
+    if (status == GRAVEL_OK)
+        gv_json_put(text, stream);
     cJSON_free(text);
     gv_force_set_free(&truth);
     gv_force_set_free(&job->sample);

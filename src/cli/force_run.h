@@ -13,6 +13,7 @@ enum { GV_METHOD_DIRECT, GV_METHOD_TREE, GV_METHOD_REFERENCE };
 typedef struct gv_force_options {
     const char *in, *out, *device, *report, *configuration;
     int method, order, precision, nearest, verbose; /* order: index of 2|4|6; precision -1: not given */
+    int units;                                      /* of a text file (particle_file.h) */
     int mac, moments, softening;                    /* tree; moments: index of 1|2 */
     double eps, radius, theta;                      /* radius below 0: no lists */
     size_t capacity;
@@ -31,20 +32,23 @@ typedef struct gv_force_job {
     gravel_tree *tree;
     double *radius; /* of one chunk, all the same; NULL: no lists */
 
-    /* what the report tells */
+    /* contents of the report */
     double start, read_s, setup_s, kernel_s, call_s, write_s;
     char configuration[512];
     gravel_origin origin;
     size_t overflow, checked, check_step;
     gravel_tree_timings tree_timings;
     gravel_tree_counts tree_counts;
-    gv_force_set sample;   /* results of every check_step-th sink */
+    gv_force_set sample; /* results of every check_step-th sink */
     gravel_device_info device;
+    gv_force_set all; /* results of all sinks, where they go to HDF5 */
 } gv_force_job;
 
-/* Computes and writes the text; GRAVEL_ERR_CANCELLED after Ctrl-C.  Frees all but `particles` and `sample`,
- * which the report needs. */
+/* Computes and writes the text, or with `stream` NULL keeps it in `all`; GRAVEL_ERR_CANCELLED after Ctrl-C.  Frees all
+ * but `particles`, `sample`, which the report needs, and `all`. */
 gravel_status gv_force_compute(gv_force_job *job, FILE *stream);
+/* The sinks with what was kept, as a snapshot. */
+gravel_status gv_force_write_hdf5(gv_force_job *job);
 /* Compares the sample with the reference and writes the JSON; frees the sample. */
 gravel_status gv_force_report(gv_force_job *job, FILE *stream);
 

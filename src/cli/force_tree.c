@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/force_run.h"
+#include "host/base/clock.h"
 
 gravel_status gv_force_tree_open(gv_force_job *job)
 {
@@ -14,25 +15,25 @@ gravel_status gv_force_tree_open(gv_force_job *job)
     options.precision = job->precision;
     options.configuration = opts->configuration;
     gravel_status status = gravel_tree_create(&job->tree, job->context, &options);
+    if (status == GRAVEL_OK && opts->report != NULL)
+        status = gravel_context_set_timing(job->context, 0, 1);
     if (status == GRAVEL_OK) {
         const gravel_sources bodies = gv_sources_view(&job->particles);
         status = gravel_tree_write(job->tree, &bodies);
     }
-    return status == GRAVEL_OK ? gravel_tree_configuration(job->tree, job->configuration, sizeof job->configuration,
-                                                           &job->origin)
-                               : status;
+    return status == GRAVEL_OK
+               ? gravel_tree_get_configuration(job->tree, job->configuration, sizeof job->configuration, &job->origin)
+               : status;
 }
 
 /* Forces on a part of the bodies. */
 static gravel_status call_active(gv_force_job *job, const gravel_forces *view)
 {
     uint32_t *address = malloc(job->count * sizeof *address);
-    if (address == NULL) {
+    if (address == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    }
-    for (size_t i = 0; i < job->count; i++) {
+    for (size_t i = 0; i < job->count; i++)
         address[i] = (uint32_t)(job->first + i);
-    }
     const gravel_status status = gravel_tree_forces_active(job->tree, address, job->count, job->opts->eps, view);
     free(address);
     return status;
@@ -41,18 +42,17 @@ static gravel_status call_active(gv_force_job *job, const gravel_forces *view)
 gravel_status gv_force_tree_call(gv_force_job *job, const gv_force_set *set)
 {
     gravel_forces view = {.pot = NULL};
-    const double start = gv_cli_now();
+    const double start = gv_now();
     view.acc = GRAVEL_VEC_OUT_SOA(set->ax, set->ay, set->az);
     view.pot = set->pot;
     gravel_status status = job->count == job->particles.count ? gravel_tree_forces(job->tree, job->opts->eps, &view)
                                                               : call_active(job, &view);
-    job->call_s += gv_cli_now() - start;
+    job->call_s += gv_now() - start;
     if (status == GRAVEL_OK && job->opts->report != NULL) {
         status = gravel_tree_get_timings(job->tree, &job->tree_timings);
         job->kernel_s = job->tree_timings.total;
-        if (status == GRAVEL_OK) {
+        if (status == GRAVEL_OK)
             status = gravel_tree_get_counts(job->tree, &job->tree_counts);
-        }
     }
     return status;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/say.h"
+
 /* ------------------------------------------------------------ nearest name */
 
 /* Edit distance with neighbouring letters swapped counting as one; names longer than the table are never near. */
@@ -15,9 +17,8 @@ static int edit_distance(const char *a, const char *b)
     enum { LIMIT = 40 };
     int d[LIMIT + 1][LIMIT + 1];
     const int n = (int)strlen(a), m = (int)strlen(b);
-    if (n > LIMIT || m > LIMIT) {
+    if (n > LIMIT || m > LIMIT)
         return LIMIT;
-    }
     for (int i = 0; i <= n; i++) {
         for (int j = 0; j <= m; j++) {
             if (i == 0 || j == 0) {
@@ -27,9 +28,8 @@ static int edit_distance(const char *a, const char *b)
             int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
             best = d[i - 1][j] + 1 < best ? d[i - 1][j] + 1 : best;
             best = d[i][j - 1] + 1 < best ? d[i][j - 1] + 1 : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best) {
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
                 best = d[i - 2][j - 2] + 1;
-            }
             d[i][j] = best;
         }
     }
@@ -43,9 +43,8 @@ const char *gv_nearest_name(const char *word, const char *(*name_at)(const void 
     for (int i = 0; name_at(table, i) != NULL; i++) {
         const char *name = name_at(table, i);
         int distance = edit_distance(word, name);
-        if (strlen(word) >= 2 && strncmp(word, name, strlen(word)) == 0) {
+        if (strlen(word) >= 2 && strncmp(word, name, strlen(word)) == 0)
             distance = 1;
-        }
         if (distance < best_distance) {
             best_distance = distance;
             best = name;
@@ -69,24 +68,23 @@ static const char *command_at(const void *table, int i)
 int gv_parse_size(const char *text, size_t *value)
 {
     char *end;
-    if (text[0] < '0' || text[0] > '9') {
+    if (text[0] < '0' || text[0] > '9')
         return -1;
-    }
+    static const char prefix[] = "kMG";
     double scale = 1;
     errno = 0;
     const double number = strtod(text, &end);
-    if (*end == 'k' || *end == 'K') {
-        scale = 1024;
-        end++;
-    } else if (*end == 'M') {
-        scale = 1048576;
-        end++;
+    const char *found = *end != '\0' ? strchr(prefix, *end == 'K' ? 'k' : *end) : NULL;
+    if (found != NULL) {
+        const int binary = *++end == 'i';
+        for (const char *p = prefix; p <= found; p++)
+            scale *= binary ? 1024 : 1000;
+        end += binary;
     }
     /* 2^53: beyond it a double no longer holds every whole number */
     const double whole = number * scale;
-    if (*end != '\0' || errno != 0 || !(whole <= 9007199254740992.0) || whole != floor(whole)) {
+    if (*end != '\0' || errno != 0 || !(whole <= 9007199254740992.0) || whole != floor(whole))
         return -1;
-    }
     *value = (size_t)whole;
     return 0;
 }
@@ -110,13 +108,11 @@ static int choice_index(const char *choices, const char *text, size_t length)
     int index = 0;
     for (const char *p = choices;; index++) {
         const size_t n = strcspn(p, "|");
-        if (n == length && strncmp(p, text, n) == 0) {
+        if (n == length && strncmp(p, text, n) == 0)
             return index;
-        }
         p += n;
-        if (*p == '\0') {
+        if (*p == '\0')
             return -1;
-        }
         p++;
     }
 }
@@ -124,9 +120,8 @@ static int choice_index(const char *choices, const char *text, size_t length)
 static int parse_choices(const char *choices, const char *text, unsigned *mask)
 {
     int all = 1;
-    for (const char *p = choices; *p; p++) {
+    for (const char *p = choices; *p; p++)
         all += *p == '|';
-    }
     *mask = 0;
     if (strcmp(text, "all") == 0) {
         *mask = (1u << all) - 1;
@@ -135,14 +130,12 @@ static int parse_choices(const char *choices, const char *text, unsigned *mask)
     for (const char *p = text;; p++) {
         const size_t n = strcspn(p, ",");
         const int index = choice_index(choices, p, n);
-        if (index < 0) {
+        if (index < 0)
             return -1;
-        }
         *mask |= 1u << index;
         p += n;
-        if (*p == '\0') {
+        if (*p == '\0')
             return 0;
-        }
     }
 }
 
@@ -152,19 +145,16 @@ static int parse_sizes(const char *text, gv_size_list *list)
     list->n = 0;
     for (const char *p = text;; p++) {
         const size_t n = strcspn(p, ",");
-        if (n >= sizeof word || list->n == GV_MAX_LIST) {
+        if (n >= sizeof word || list->n == GV_MAX_LIST)
             return -1;
-        }
         memcpy(word, p, n);
         word[n] = '\0';
-        if (gv_parse_size(word, &list->value[list->n]) != 0) {
+        if (gv_parse_size(word, &list->value[list->n]) != 0)
             return -1;
-        }
         list->n++;
         p += n;
-        if (*p == '\0') {
+        if (*p == '\0')
             return 0;
-        }
     }
 }
 
@@ -172,15 +162,13 @@ static int parse_range(const char *text, gv_range *range)
 {
     char first[32];
     const size_t n = strcspn(text, ":");
-    if (n >= sizeof first || text[n] != ':') {
+    if (n >= sizeof first || text[n] != ':')
         return -1;
-    }
     memcpy(first, text, n);
     first[n] = '\0';
     range->count = SIZE_MAX;
-    if (gv_parse_size(first, &range->first) != 0) {
+    if (gv_parse_size(first, &range->first) != 0)
         return -1;
-    }
     return text[n + 1] == '\0' ? 0 : gv_parse_size(text + n + 1, &range->count);
 }
 
@@ -189,9 +177,8 @@ static int parse_int(const char *text, int *value)
     char *end;
     errno = 0;
     const long number = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || number < INT_MIN || number > INT_MAX) {
+    if (end == text || *end != '\0' || errno != 0 || number < INT_MIN || number > INT_MAX)
         return -1;
-    }
     *value = (int)number;
     return 0;
 }
@@ -218,7 +205,7 @@ static const char *kind_wants(gv_opt_kind kind)
     case GV_OPT_INT:
         return "a whole number";
     case GV_OPT_SIZE:
-        return "a count such as 1000, 1e6 or 128k (k = 1024, M = 1048576)";
+        return "a count such as 1000, 1e6, 128k (128000) or 128Ki (131072)";
     case GV_OPT_SEED:
         return "a whole number from 0";
     case GV_OPT_REAL:
@@ -226,7 +213,7 @@ static const char *kind_wants(gv_opt_kind kind)
     case GV_OPT_SECONDS:
         return "a time such as 90, 90s, 5m or 1h";
     case GV_OPT_SIZES:
-        return "counts joined by commas, such as 1,16,256,128k";
+        return "counts joined by commas, such as 1,16,256,128Ki";
     case GV_OPT_RANGE:
         return "FIRST:COUNT, such as 0:100";
     default:
@@ -234,7 +221,7 @@ static const char *kind_wants(gv_opt_kind kind)
     }
 }
 
-/* The number that `low` and `high` are about; lists give their smallest. */
+/* The number that `low` and `high` limit; of lists the smallest. */
 static int limited_number(const gv_opt *opt, const void *place, double *number)
 {
     switch (opt->kind) {
@@ -251,9 +238,8 @@ static int limited_number(const gv_opt *opt, const void *place, double *number)
     case GV_OPT_SIZES: {
         const gv_size_list *list = place;
         *number = (double)list->value[0];
-        for (int i = 1; i < list->n; i++) {
+        for (int i = 1; i < list->n; i++)
             *number = fmin(*number, (double)list->value[i]);
-        }
         return 1;
     }
     default:
@@ -297,6 +283,14 @@ static int parse_value(const gv_opt *opt, const char *text, void *place)
     return -1;
 }
 
+/* Counts are shown with all their digits. */
+static void format_limit(const gv_opt *opt, double limit, char *text, size_t size)
+{
+    const int real = opt->kind == GV_OPT_REAL || opt->kind == GV_OPT_SECONDS;
+
+    snprintf(text, size, real || fabs(limit) >= 1e15 ? "%g" : "%.0f", limit);
+}
+
 /* `source` is "--device" or "GRAVEL_DEVICE": what the user can change. */
 static int set_value(const char *full_name, const gv_opt *opt, const char *source, const char *text, void *values)
 {
@@ -304,22 +298,23 @@ static int set_value(const char *full_name, const gv_opt *opt, const char *sourc
     double number;
     if (parse_value(opt, text, place) != 0) {
         if (opt->kind == GV_OPT_CHOICE || opt->kind == GV_OPT_CHOICES) {
-            fprintf(stderr, "%s: %s: '%s' is not one of %s%s\n", full_name, source, text, opt->value,
-                    opt->kind == GV_OPT_CHOICES ? " (or several joined by commas, or all)" : "");
+            gv_say(full_name, "%s: '%s' is not one of %s%s", source, text, opt->value,
+                   opt->kind == GV_OPT_CHOICES ? " (or several joined by commas, or all)" : "");
         } else {
-            fprintf(stderr, "%s: %s: '%s' is not %s\n", full_name, source, text, kind_wants(opt->kind));
+            gv_say(full_name, "%s: '%s' is not %s", source, text, kind_wants(opt->kind));
         }
         return -1;
     }
     /* a default may lie outside: it then stands for "not given" */
     if (text != opt->fallback && (opt->low != 0 || opt->high != 0) && limited_number(opt, place, &number) &&
         (number < opt->low || number > opt->high)) {
-        if (isinf(opt->high)) {
-            fprintf(stderr, "%s: %s: %s is too small; at least %g\n", full_name, source, text, opt->low);
-        } else {
-            fprintf(stderr, "%s: %s: %s is out of range; from %g to %g\n", full_name, source, text, opt->low,
-                    opt->high);
-        }
+        char low[32], high[32];
+        format_limit(opt, opt->low, low, sizeof low);
+        format_limit(opt, opt->high, high, sizeof high);
+        if (isinf(opt->high))
+            gv_say(full_name, "%s: %s is too small; at least %s", source, text, low);
+        else
+            gv_say(full_name, "%s: %s is out of range; from %s to %s", source, text, low, high);
         return -1;
     }
     return 0;
@@ -329,11 +324,9 @@ static int set_value(const char *full_name, const gv_opt *opt, const char *sourc
 
 static const gv_opt *find_option(const gv_opt *opts, const char *name, size_t length, char letter)
 {
-    for (; opts != NULL && opts->name != NULL; opts++) {
-        if (letter ? opts->letter == letter : strlen(opts->name) == length && strncmp(opts->name, name, length) == 0) {
+    for (; opts != NULL && opts->name != NULL; opts++)
+        if (letter ? opts->letter == letter : strlen(opts->name) == length && strncmp(opts->name, name, length) == 0)
             return opts;
-        }
-    }
     return NULL;
 }
 
@@ -342,15 +335,12 @@ static int unknown_option(const char *full_name, const gv_command *command, cons
     char word[64];
     const char *near = NULL;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(argument, "="), argument);
-    if (argument[1] == '-' && command->opts != NULL) {
+    if (argument[1] == '-' && command->opts != NULL)
         near = gv_nearest_name(word + 2, option_at, command->opts);
-    }
-    fprintf(stderr, "%s: unknown option %s", full_name, word);
-    if (near != NULL) {
-        fprintf(stderr, "; did you mean --%s?\n", near);
-    } else {
-        fprintf(stderr, "; '%s --help' lists the options\n", full_name);
-    }
+    if (near != NULL)
+        gv_say(full_name, "unknown option %s; did you mean --%s?", word, near);
+    else
+        gv_say(full_name, "unknown option %s; '%s --help' lists the options", word, full_name);
     return -1;
 }
 
@@ -362,9 +352,8 @@ static int set_defaults(const char *full_name, const gv_command *command, void *
         const char *text = opt->environment != NULL ? getenv(opt->environment) : NULL;
         if (text != NULL && text[0] != '\0') {
             given[i] = 1;
-            if (set_value(full_name, opt, opt->environment, text, values) != 0) {
+            if (set_value(full_name, opt, opt->environment, text, values) != 0)
                 return -1;
-            }
         } else if (opt->fallback != NULL && set_value(full_name, opt, "the default", opt->fallback, values) != 0) {
             return -1;
         }
@@ -380,16 +369,15 @@ static int take_option(const char *full_name, const gv_command *command, char **
     const int is_long = word[1] == '-';
     const size_t length = is_long ? strcspn(word + 2, "=") : 1;
     const gv_opt *opt = find_option(command->opts, word + 2, length, is_long ? 0 : word[1]);
-    if (opt == NULL || (!is_long && opt->kind == GV_OPT_FLAG && word[2] != '\0')) {
+    if (opt == NULL || (!is_long && opt->kind == GV_OPT_FLAG && word[2] != '\0'))
         return unknown_option(full_name, command, word);
-    }
     char source[72];
     snprintf(source, sizeof source, "%.*s", is_long ? (int)(length + 2) : 2, word);
     given[opt - command->opts] = 1;
     const char *attached = is_long ? (word[2 + length] == '=' ? word + 3 + length : NULL) : (word[2] ? word + 2 : NULL);
     if (opt->kind == GV_OPT_FLAG) {
         if (attached != NULL) {
-            fprintf(stderr, "%s: %s takes no value\n", full_name, source);
+            gv_say(full_name, "%s takes no value", source);
             return -1;
         }
         *(int *)((char *)values + opt->offset) = 1;
@@ -397,7 +385,7 @@ static int take_option(const char *full_name, const gv_command *command, char **
     }
     const char *text = attached != NULL ? attached : argv[1];
     if (text == NULL || (attached == NULL && strncmp(text, "--", 2) == 0)) {
-        fprintf(stderr, "%s: %s needs a value: %s\n", full_name, source, opt->value);
+        gv_say(full_name, "%s needs a value: %s", source, opt->value);
         return -1;
     }
     return set_value(full_name, opt, source, text, values) != 0 ? -1 : attached != NULL ? 1 : 2;
@@ -409,19 +397,19 @@ static int check_complete(const char *full_name, const gv_command *command, cons
     for (int i = 0; command->opts != NULL && command->opts[i].name != NULL; i++) {
         const gv_opt *opt = &command->opts[i];
         if (opt->required && !given[i]) {
-            fprintf(stderr, "%s: %s%s%s %s is missing (%.*s); '%s --help' tells more\n", full_name,
-                    opt->letter ? (char[]){'-', opt->letter, '\0'} : "", opt->letter ? ", --" : "--", opt->name,
-                    opt->value, (int)strcspn(opt->help, "\n"), opt->help, full_name);
+            gv_say(full_name, "%s%s%s %s is missing (%.*s); '%s --help' tells more",
+                   opt->letter ? (char[]){'-', opt->letter, '\0'} : "", opt->letter ? ", --" : "--", opt->name,
+                   opt->value, (int)strcspn(opt->help, "\n"), opt->help, full_name);
             return -1;
         }
     }
     if (operands->n > command->max_operands) {
-        fprintf(stderr, "%s: '%s' is not understood; usage: %s %s\n", full_name, operands->value[command->max_operands],
-                full_name, command->synopsis);
+        gv_say(full_name, "'%s' is not understood; usage: %s %s", operands->value[command->max_operands], full_name,
+               command->synopsis);
         return -1;
     }
     if (operands->n < command->min_operands) {
-        fprintf(stderr, "%s: something is missing; usage: %s %s\n", full_name, full_name, command->synopsis);
+        gv_say(full_name, "something is missing; usage: %s %s", full_name, command->synopsis);
         return -1;
     }
     return 0;
@@ -440,9 +428,8 @@ int gv_options_parse(const char *full_name, const gv_command *command, int argc,
             return 1;
         }
     }
-    if (set_defaults(full_name, command, values, given) != 0) {
+    if (set_defaults(full_name, command, values, given) != 0)
         return -1;
-    }
     for (int i = 0; i < argc;) {
         if (options_end || argv[i][0] != '-' || argv[i][1] == '\0') {
             operands->value[operands->n++] = argv[i++];
@@ -451,9 +438,8 @@ int gv_options_parse(const char *full_name, const gv_command *command, int argc,
             i++;
         } else {
             const int used = take_option(full_name, command, argv + i, values, given);
-            if (used < 0) {
+            if (used < 0)
                 return -1;
-            }
             i += used;
         }
     }
@@ -465,49 +451,42 @@ int gv_options_parse(const char *full_name, const gv_command *command, int argc,
 static int list_commands(const char *program, const gv_command *table, FILE *stream)
 {
     fprintf(stream, "usage: %s COMMAND [options]\n\n", program);
-    for (const gv_command *c = table; c->name != NULL; c++) {
-        if (c->summary != NULL) {
+    for (const gv_command *c = table; c->name != NULL; c++)
+        if (c->summary != NULL)
             fprintf(stream, "  %-10s %s\n", c->name, c->summary);
-        }
-    }
-    fprintf(stream, "\n'%s COMMAND --help' tells about one of them.\n", program);
+    fprintf(stream, "\n'%s COMMAND --help' describes one of them.\n", program);
     return stream == stdout ? GV_EXIT_OK : GV_EXIT_USAGE;
 }
 
 int gv_command_dispatch(const char *program, const gv_command *table, int argc, char **argv)
 {
     char full_name[128], help[] = "--help";
-    if (argc < 1) {
+    if (argc < 1)
         return list_commands(program, table, stderr);
-    }
     if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "help") == 0) {
-        if (argc < 2) {
+        if (argc < 2)
             return list_commands(program, table, stdout);
-        }
         argv[0] = argv[1]; /* "help force" is "force --help" */
         argv[1] = help;
     }
     const gv_command *command = table;
-    while (command->name != NULL && strcmp(command->name, argv[0]) != 0) {
+    while (command->name != NULL && strcmp(command->name, argv[0]) != 0)
         command++;
-    }
     if (command->name == NULL) {
         const char *near = gv_nearest_name(argv[0], command_at, table);
-        fprintf(stderr, "%s: unknown command '%s'%s%s%s\n", program, argv[0], near ? "; did you mean '" : "",
-                near ? near : "", near ? "'?" : "");
-        if (near == NULL) {
-            fprintf(stderr, "'%s --help' lists the commands\n", program);
-        }
+        if (near != NULL)
+            gv_say(program, "unknown command '%s'; did you mean '%s'?", argv[0], near);
+        else
+            gv_say(program, "unknown command '%s'\n'%s --help' lists the commands", argv[0], program);
         return GV_EXIT_USAGE;
     }
     snprintf(full_name, sizeof full_name, "%s %s", program, command->name);
-    if (command->sub != NULL) {
+    if (command->sub != NULL)
         return gv_command_dispatch(full_name, command->sub, argc - 1, argv + 1);
-    }
     gv_operands operands;
     void *values = calloc(1, command->size ? command->size : 1);
     if (values == NULL) {
-        fprintf(stderr, "%s: out of memory\n", full_name);
+        gv_say(full_name, "out of memory");
         return GV_EXIT_FAILURE;
     }
     const int parsed = gv_options_parse(full_name, command, argc - 1, argv + 1, values, &operands);

@@ -15,14 +15,14 @@
 typedef enum gv_opt_kind {
     GV_OPT_FLAG,
     GV_OPT_INT,
-    GV_OPT_SIZE, /* 1024, 1e6, 128k (k = 1024, M = 1048576) */
+    GV_OPT_SIZE, /* 1024, 1e6, 128k (k, M, G: 1000, 1e6, 1e9), 128Ki (Ki, Mi, Gi: 1024, 1048576, 2^30) */
     GV_OPT_SEED,
     GV_OPT_REAL,
     GV_OPT_SECONDS, /* 90, 90s, 5m, 1h */
     GV_OPT_TEXT,
     GV_OPT_CHOICE,
     GV_OPT_CHOICES,
-    GV_OPT_SIZES, /* 1,16,256,128k */
+    GV_OPT_SIZES, /* 1,16,256,128Ki */
     GV_OPT_RANGE  /* FIRST:COUNT; "FIRST:" is all from there */
 } gv_opt_kind;
 
@@ -62,15 +62,15 @@ typedef struct gv_command {
     const char *synopsis; /* after the command's name: "-i IN -o OUT [options]" */
     const char *about;    /* paragraphs of the help; NULL: none */
     const gv_opt *opts;
-    const char *examples;     /* lines; NULL: none */
+    const char *examples; /* lines; NULL: none */
     int min_operands, max_operands;
-    size_t size;              /* of the struct that opts fill */
+    size_t size;                                               /* of the struct that opts fill */
     int (*run)(const void *opts, const gv_operands *operands); /* returns the exit code */
-    const struct gv_command *sub; /* subcommands instead of opts and run; NULL: none */
+    const struct gv_command *sub;                              /* subcommands instead of opts and run; NULL: none */
 } gv_command;
 
 /* Exit codes of the program. */
-enum { GV_EXIT_OK = 0, GV_EXIT_FAILURE = 1, GV_EXIT_USAGE = 2, GV_EXIT_INTERRUPTED = 130 };
+enum { GV_EXIT_OK = 0, GV_EXIT_FAILURE = 1, GV_EXIT_USAGE = 2, GV_EXIT_INTERRUPTED = 130 }; /* 143 after SIGTERM */
 
 /* Finds the command in the table, parses its options, runs it.  `program` is "gravel"; argv[0] is the first word after
  * it.  Usage errors go to stderr and give GV_EXIT_USAGE. */

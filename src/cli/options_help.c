@@ -11,9 +11,8 @@ static void print_indented(const char *text, int column)
     for (const char *line = text;;) {
         const int n = (int)strcspn(line, "\n");
         printf("%*s%.*s\n", column, "", n, line);
-        if (line[n] == '\0') {
+        if (line[n] == '\0')
             return;
-        }
         line += n + 1;
         column = HELP_COLUMN;
     }
@@ -24,38 +23,31 @@ static void print_option(const gv_opt *opt)
     char left[96];
     int used = opt->letter ? snprintf(left, sizeof left, "  -%c, --%s", opt->letter, opt->name)
                            : snprintf(left, sizeof left, "      --%s", opt->name);
-    if (opt->kind != GV_OPT_FLAG && used < (int)sizeof left) {
+    if (opt->kind != GV_OPT_FLAG && used < (int)sizeof left)
         used += snprintf(left + used, sizeof left - (size_t)used, " %s", opt->value);
-    }
     printf("%s", left);
     if (used >= HELP_COLUMN - 1) {
         printf("\n");
         used = 0;
     }
     print_indented(opt->help, HELP_COLUMN - used);
-    if (opt->fallback != NULL && strcmp(opt->fallback, "-1") != 0) { /* -1: not given */
+    if (opt->fallback != NULL && strcmp(opt->fallback, "-1") != 0) /* -1: not given */
         printf("%*s(default %s)\n", HELP_COLUMN, "", opt->fallback);
-    }
-    if (opt->environment != NULL) {
+    if (opt->environment != NULL)
         printf("%*s(environment: %s)\n", HELP_COLUMN, "", opt->environment);
-    }
 }
 
 void gv_options_help(const char *full_name, const gv_command *command)
 {
     printf("usage: %s %s\n\n", full_name, command->synopsis);
-    if (command->summary != NULL) {
+    if (command->summary != NULL)
         printf("%s\n\n", command->summary);
-    }
-    if (command->about != NULL) {
+    if (command->about != NULL)
         printf("%s\n\n", command->about);
-    }
     printf("options:\n");
-    for (const gv_opt *opt = command->opts; opt != NULL && opt->name != NULL; opt++) {
-        if (opt->help != NULL) { /* without help: an option of the program itself, not of the user */
+    for (const gv_opt *opt = command->opts; opt != NULL && opt->name != NULL; opt++)
+        if (opt->help != NULL) /* without help: an option of the program itself, not of the user */
             print_option(opt);
-        }
-    }
     printf("%-*s%s\n", HELP_COLUMN, "  -h, --help", "this text");
     if (command->examples != NULL) {
         printf("\nexamples:\n");

@@ -33,9 +33,8 @@ void gv_table_start(gv_table *table, const char *headings)
 {
     memset(table, 0, sizeof *table);
     table->columns = 1;
-    for (const char *p = headings; *p != '\0'; p++) {
+    for (const char *p = headings; *p != '\0'; p++)
         table->columns += *p == '|';
-    }
     add_row(table, headings);
 }
 
@@ -46,6 +45,7 @@ void gv_table_row(gv_table *table, const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    gv_plain(text, 0);
     add_row(table, text);
 }
 
@@ -62,9 +62,8 @@ static int looks_like_number(const char *text)
 
 void gv_table_print(const gv_table *table, FILE *stream)
 {
-    if (table->failed) {
+    if (table->failed)
         fprintf(stream, "(out of memory: a part of this table is missing)\n");
-    }
     for (int row = 0; row < table->rows; row++) {
         for (int column = 0; column < table->columns; column++) {
             int width = 0, right = table->rows > 1;
@@ -85,9 +84,8 @@ void gv_table_print(const gv_table *table, FILE *stream)
 
 void gv_table_free(gv_table *table)
 {
-    for (int i = 0; i < table->rows * table->columns; i++) {
+    for (int i = 0; i < table->rows * table->columns; i++)
         free(table->cell[i]);
-    }
     free(table->cell);
     memset(table, 0, sizeof *table);
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "host/context.h"
+#include "host/device/context.h"
 
 static int add_named(const char *command, const char *list, gv_variant variant[GV_VARIANTS], int *count)
 {
@@ -16,9 +16,8 @@ static int add_named(const char *command, const char *list, gv_variant variant[G
         }
         ++*count;
         p += n;
-        if (*p == '\0') {
+        if (*p == '\0')
             return GV_EXIT_OK;
-        }
     }
 }
 
@@ -29,28 +28,17 @@ int gv_variants_choose(const char *command, const char *list, const gravel_devic
     *count = 0;
     if (list != NULL) {
         const int code = add_named(command, list, variant, count);
-        if (code != GV_EXIT_OK) {
+        if (code != GV_EXIT_OK)
             return code;
-        }
     } else {
-        for (; *count < GV_VARIANTS; ++*count) {
+        for (; *count < GV_VARIANTS; ++*count)
             gv_variant_set(&variant[*count], 2 * (*count % 3 + 1), (gravel_precision)(*count / 3), 0);
-        }
     }
-    for (int v = 0; v < *count; v++) {
-        if (variant[v].precision != GRAVEL_DP || device->has_fp64) {
+    for (int v = 0; v < *count; v++)
+        if (variant[v].precision != GRAVEL_DP || device->has_fp64)
             variant[kept++] = variant[v];
-        }
-    }
-    if (kept < *count && list != NULL) { /* who asks for all nine means what there is */
+    if (kept < *count && list != NULL) /* without a list: those that the device has */
         gv_say(command, "dp is left out: %s has no double precision", device->name);
-    }
     *count = kept;
     return kept > 0 ? GV_EXIT_OK : GV_EXIT_USAGE;
-}
-
-gv_limits gv_limits_of(const gravel_context *context, int device)
-{
-    const gv_device *d = &context->device[device];
-    return (gv_limits){d->info, d->fast_fma, d->has_ptx_asm, d->has_rsqrt14, d->has_rsqrt12};
 }

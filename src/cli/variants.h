@@ -3,7 +3,7 @@
 #define GV_VARIANTS_H
 
 #include "cli/cli.h"
-#include "host/space.h"
+#include "host/profile/space.h"
 
 enum { GV_VARIANTS = 9 };
 
@@ -11,8 +11,5 @@ enum { GV_VARIANTS = 9 };
  * code: GV_EXIT_USAGE for an unknown name and where none is left. */
 int gv_variants_choose(const char *command, const char *list, const gravel_device_info *device,
                        gv_variant variant[GV_VARIANTS], int *count);
-
-/* What constraints look at, for one device of the context. */
-gv_limits gv_limits_of(const gravel_context *context, int device);
 
 #endif

@@ -15,6 +15,8 @@ typedef struct ref_job {
     const double *radius;
     size_t capacity;
     const gv_ref_forces *out;
+    gv_ref_soften soften;
+    const double *sink_eps, *source_eps;
 } ref_job;
 
 static inline double at(const double *p, size_t k)
@@ -90,23 +92,36 @@ static int particles_ok(const gv_ref_particles *p)
     return p->n == 0 || (p->x && p->y && p->z && triple_ok(p->vx, p->vy, p->vz) && triple_ok(p->ax, p->ay, p->az));
 }
 
-int gv_ref_direct(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources,
-                  double eps, const double *radius, size_t capacity, const gv_ref_forces *out)
+static int run_job(gv_ref_real real, ref_job job)
 {
-    if (order != 2 && order != 4 && order != 6)
+    const gv_ref_particles *sinks = job.sinks, *sources = job.sources;
+    if (job.order != 2 && job.order != 4 && job.order != 6)
         return -1;
     if (real != GV_REF_DOUBLE && real != GV_REF_LONG_DOUBLE)
         return -1;
-    if (!particles_ok(sinks) || !particles_ok(sources) || !out || !(eps >= 0.0))
+    if (!particles_ok(sinks) || !particles_ok(sources) || !job.out || !(job.eps >= 0.0))
         return -1;
     if (sources->n > UINT32_MAX || (sources->n > 0 && !sources->m))
         return -1;
-    for (size_t i = 0; radius && i < sinks->n; i++) {
-        if (!(radius[i] >= 0.0))
+    for (size_t i = 0; job.radius && i < sinks->n; i++)
+        if (!(job.radius[i] >= 0.0))
             return -1;
-    }
-    ref_job job = {order, sinks, sources, eps, radius, capacity, out};
     double seconds = (double)sinks->n * (double)sources->n * (real == GV_REF_DOUBLE ? 5e-9 : 3e-8);
     gv_ref_parallel(sinks->n, seconds, real == GV_REF_DOUBLE ? range_d : range_ld, &job);
     return 0;
+}
+
+int gv_ref_direct(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources,
+                  double eps, const double *radius, size_t capacity, const gv_ref_forces *out)
+{
+    return run_job(real, (ref_job){order, sinks, sources, eps, radius, capacity, out, GV_REF_SOFTEN_EPS, NULL, NULL});
+}
+
+int gv_ref_direct_softened(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources,
+                           gv_ref_soften soften, const double *sink_eps, const double *source_eps,
+                           const gv_ref_forces *out)
+{
+    if (soften <= GV_REF_SOFTEN_EPS || soften > GV_REF_SOFTEN_MAX)
+        return -1;
+    return run_job(real, (ref_job){order, sinks, sources, 0, NULL, 0, out, soften, sink_eps, source_eps});
 }

@@ -43,7 +43,26 @@ static inline NAME(vec) NAME(position_difference)(const ref_job *job, size_t i, 
     return NAME(difference)(b->x, b->y, b->z, j, a->x, a->y, a->z, i);
 }
 
-static inline void NAME(add_pair)(const ref_job *job, size_t i, size_t j, REAL eps2, int order, NAME(sums) *sum)
+static inline REAL NAME(eps2)(const ref_job *job, size_t i, size_t j)
+{
+    const REAL of_sink = at(job->sink_eps, i), of_source = at(job->source_eps, j), of_all = job->eps;
+    const REAL larger = of_sink > of_source ? of_sink : of_source;
+    switch (job->soften) {
+    case GV_REF_SOFTEN_SINKS:
+        return of_sink * of_sink;
+    case GV_REF_SOFTEN_SOURCES:
+        return of_source * of_source;
+    case GV_REF_SOFTEN_SUM:
+        return of_sink * of_sink + of_source * of_source;
+    case GV_REF_SOFTEN_MAX:
+        return larger * larger;
+    case GV_REF_SOFTEN_EPS:
+        break;
+    }
+    return of_all * of_all;
+}
+
+static inline void NAME(add_pair)(const ref_job *job, size_t i, size_t j, REAL eps2, int order, NAME(sums) * sum)
 {
     const gv_ref_particles *a = job->sinks, *b = job->sources;
     NAME(vec) dr = NAME(position_difference)(job, i, j);
@@ -75,12 +94,10 @@ static inline void NAME(add_pair)(const ref_job *job, size_t i, size_t j, REAL e
 static inline void NAME(forces)(const ref_job *job, size_t i, int order)
 {
     const gv_ref_forces *out = job->out;
-    const REAL eps2 = (REAL)job->eps * job->eps;
     NAME(sums) sum = {.pot = 0};
-    for (size_t j = 0; j < job->sources->n; j++) {
+    for (size_t j = 0; j < job->sources->n; j++)
         if (!is_self(job->sinks->id, i, job->sources->id, j))
-            NAME(add_pair)(job, i, j, eps2, order, &sum);
-    }
+            NAME(add_pair)(job, i, j, NAME(eps2)(job, i, j), order, &sum);
     put_vec(out->ax, out->ay, out->az, i, (double)sum.acc.x, (double)sum.acc.y, (double)sum.acc.z);
     put(out->pot, i, (double)sum.pot);
     if (order >= 4)
@@ -92,13 +109,12 @@ static inline void NAME(forces)(const ref_job *job, size_t i, int order)
 /* Sums of |pair acc| = |m| d / s^3 and |pair pot| = |m| / s. */
 static void NAME(scales)(const ref_job *job, size_t i)
 {
-    const REAL eps2 = (REAL)job->eps * job->eps;
     REAL acc = 0, pot = 0;
     for (size_t j = 0; j < job->sources->n; j++) {
         if (is_self(job->sinks->id, i, job->sources->id, j))
             continue;
         NAME(vec) dr = NAME(position_difference)(job, i, j);
-        REAL d2 = NAME(dot)(dr, dr), s = SQRT(d2 + eps2);
+        REAL d2 = NAME(dot)(dr, dr), s = SQRT(d2 + NAME(eps2)(job, i, j));
         if (s == 0)
             continue;
         pot += fabs(job->sources->m[j]) / s;

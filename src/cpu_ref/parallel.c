@@ -41,12 +41,10 @@ void gv_ref_parallel(size_t n, double seconds, void (*range)(void *arg, size_t b
         done += share;
         started[t] = t > 0 && pthread_create(&thread[t], NULL, run, &parts[t]) == 0;
     }
-    for (int t = 0; t < count; t++) {
+    for (int t = 0; t < count; t++)
         if (!started[t])
             run(&parts[t]);
-    }
-    for (int t = 0; t < count; t++) {
+    for (int t = 0; t < count; t++)
         if (started[t])
             pthread_join(thread[t], NULL);
-    }
 }

@@ -17,22 +17,31 @@
 
 typedef struct gv_ref_particles {
     size_t n;
-    const double *m;    /* sinks do not need it */
-    const int32_t *id;  /* NULL: sources get their address, sinks match nothing */
+    const double *m;   /* sinks do not need it */
+    const int32_t *id; /* NULL: sources get their address, sinks match nothing */
     const double *x, *y, *z;
     const double *vx, *vy, *vz; /* NULL: zero */
     const double *ax, *ay, *az; /* NULL: zero */
 } gv_ref_particles;
+
+/* eps^2 of a pair of sink i and source j: eps^2 of the call, eps_i^2, eps_j^2, their sum, the larger */
+typedef enum gv_ref_soften {
+    GV_REF_SOFTEN_EPS,
+    GV_REF_SOFTEN_SINKS,
+    GV_REF_SOFTEN_SOURCES,
+    GV_REF_SOFTEN_SUM,
+    GV_REF_SOFTEN_MAX
+} gv_ref_soften;
 
 /* Members that are NULL are not computed into. */
 typedef struct gv_ref_forces {
     double *ax, *ay, *az, *pot;
     double *jx, *jy, *jz;
     double *sx, *sy, *sz;
-    int32_t *nearest_id;        /* -1: none */
-    uint32_t *nearest_address;  /* UINT32_MAX: none; ties: the lower address */
-    double *nearest_distance;   /* unsoftened; INFINITY: none */
-    uint32_t *neighbour_count;  /* sources at distance^2 <= radius^2, without self */
+    int32_t *nearest_id;         /* -1: none */
+    uint32_t *nearest_address;   /* UINT32_MAX: none; ties: the lower address */
+    double *nearest_distance;    /* unsoftened; INFINITY: none */
+    uint32_t *neighbour_count;   /* sources at distance^2 <= radius^2, without self */
     uint32_t *neighbour_address; /* [n][capacity], ascending */
     /* sum of |pair terms|: what rounding errors scale with; for tests */
     double *acc_scale, *pot_scale;
@@ -43,6 +52,11 @@ typedef enum gv_ref_real { GV_REF_DOUBLE, GV_REF_LONG_DOUBLE } gv_ref_real;
 /* order 2, 4 or 6.  radius: per sink, NULL = no lists.  Returns 0, or -1 for a bad argument. */
 int gv_ref_direct(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources,
                   double eps, const double *radius, size_t capacity, const gv_ref_forces *out);
+
+/* Forces with softening lengths of the particles: sink_eps, source_eps (NULL: zero), whichever `soften` takes. */
+int gv_ref_direct_softened(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources,
+                           gv_ref_soften soften, const double *sink_eps, const double *source_eps,
+                           const gv_ref_forces *out);
 
 /* Taylor prediction of sources to time t: pos to the 5th derivative, vel, acc accordingly.  d[k] = k-th derivative as
  * three arrays (d[0] position ... d[5] crackle; NULL = zero); t0 per source.  Writes p[0..2] = pos, vel, acc. */

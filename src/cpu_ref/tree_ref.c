@@ -45,10 +45,9 @@ uint64_t gv_ref_tree_key(const gv_ref_tree *tree, double x, double y, double z)
     if (tree->hilbert)
         to_hilbert(v);
     uint64_t key = 0;
-    for (int bit = BITS - 1; bit >= 0; bit--) {
+    for (int bit = BITS - 1; bit >= 0; bit--)
         for (int k = 0; k < 3; k++)
             key = key << 1 | (v[k] >> bit & 1u);
-    }
     return key;
 }
 
@@ -78,10 +77,9 @@ static void leaf_moments(const gv_ref_tree *tree, gv_ref_cell *c)
         c->z[k] = c->m > 0.0 ? tree->x[k][c->first] + z[k] / c->m : 0.5 * (c->lo[k] + c->hi[k]);
     for (uint32_t j = c->first; j < c->first + c->count; j++) {
         double d[3] = {tree->x[0][j] - c->z[0], tree->x[1][j] - c->z[1], tree->x[2][j] - c->z[2]};
-        for (int a = 0, k = 0; a < 3; a++) {
+        for (int a = 0, k = 0; a < 3; a++)
             for (int b = a; b < 3; b++, k++)
                 c->q[k] += 0.5 * tree->m[j] * d[a] * d[b];
-        }
         c->bmax = fmax(c->bmax, sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
     }
 }
@@ -112,10 +110,9 @@ static void join_children(const gv_ref_tree *tree, gv_ref_cell *c)
     for (int i = 0; i < c->n_children; i++) {
         const gv_ref_cell *child = &tree->cell[c->child[i]];
         double d[3] = {child->z[0] - c->z[0], child->z[1] - c->z[1], child->z[2] - c->z[2]};
-        for (int a = 0, k = 0; a < 3; a++) {
+        for (int a = 0, k = 0; a < 3; a++)
             for (int b = a; b < 3; b++, k++)
                 c->q[k] += child->q[k] + 0.5 * child->m * d[a] * d[b];
-        }
         c->bmax = fmax(c->bmax, child->bmax + sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
     }
     c->bmax = fmin(c->bmax, sqrt(corner2));
@@ -147,10 +144,9 @@ static uint32_t build(gv_ref_tree *tree, uint32_t *room, uint32_t first, uint32_
         leaf_moments(tree, &cell);
     } else {
         for (uint32_t begin = first, end; begin < first + count; begin = end) {
-            for (end = begin + 1; end < first + count; end++) {
+            for (end = begin + 1; end < first + count; end++)
                 if (digit(tree->key[end], level) != digit(tree->key[begin], level))
                     break;
-            }
             uint32_t child = build(tree, room, begin, end - begin, level + 1);
             if (child == UINT32_MAX)
                 return child;

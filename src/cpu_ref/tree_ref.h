@@ -32,21 +32,21 @@
 #include <stdint.h>
 
 typedef struct gv_ref_cell {
-    double m, z[3], q[6];     /* xx xy xz yy yz zz */
+    double m, z[3], q[6]; /* xx xy xz yy yz zz */
     double bmax, lo[3], hi[3];
-    uint32_t first, count;    /* bodies, as places in the order */
-    int level, n_children;    /* 0: a leaf */
-    uint32_t child[8];        /* cells */
+    uint32_t first, count; /* bodies, as places in the order */
+    int level, n_children; /* 0: a leaf */
+    uint32_t child[8];     /* cells */
 } gv_ref_cell;
 
 typedef struct gv_ref_tree {
     uint32_t n, n_cells;
     int n_leaf, hilbert;
     double low[3], side;
-    double *m, *x[3];         /* bodies in curve order */
+    double *m, *x[3]; /* bodies in curve order */
     uint64_t *key;
-    uint32_t *address;        /* of each in the caller's arrays */
-    gv_ref_cell *cell;        /* cell 0 is the root; depth first */
+    uint32_t *address; /* of each in the caller's arrays */
+    gv_ref_cell *cell; /* cell 0 is the root; depth first */
 } gv_ref_tree;
 
 /* NULL for a bad argument (n = 0, n_leaf < 1) or without memory. */
@@ -63,15 +63,15 @@ typedef struct gv_ref_walk_options {
     double theta;          /* geometric */
     double tau, tau_local; /* tau: relative */
     int n_group;
-    int moments;           /* 1: m only; 2: m and Q */
-    int expand;            /* 0: far cells are treated as near */
+    int moments; /* 1: m only; 2: m and Q */
+    int expand;  /* 0: far cells are treated as near */
     double eps;
-    int spline;            /* 0: Plummer softening */
-    double rounding;       /* for close_calls: unit roundoff of the arithmetic to compare with; 0: no close calls */
+    int spline;      /* 0: Plummer softening */
+    double rounding; /* for close_calls: unit roundoff of the arithmetic to compare with; 0: no close calls */
 } gv_ref_walk_options;
 
-/* One entry per sink, in the caller's order; members may be NULL.  `address`: who the sink is among the bodies, NULL:
- * all are points.  `last`: accelerations for the groups' a, NULL: estimated. */
+/* One entry per sink, in the caller's order; members may be NULL.  `address`: the sink's address among the bodies,
+ * NULL: all are points.  `last`: accelerations for the groups' a, NULL: estimated. */
 typedef struct gv_ref_sinks {
     size_t n;
     const double *x, *y, *z;

@@ -60,10 +60,9 @@ static void derive(const double r[3], double eps2, int order, derivatives result
         }
     }
     for (int i = 0; i <= order; i++) {
-        for (int j = 0; i + j <= order; j++) {
+        for (int j = 0; i + j <= order; j++)
             for (int k = 0; i + j + k <= order; k++)
                 result[i][j][k] = table[0][i][j][k];
-        }
     }
 }
 
@@ -142,7 +141,8 @@ void gv_ref_spline(double r, double h, double *force, double *potential)
             64.0 / 3.0 * pow(u, 3) - 48.0 * pow(u, 4) + 192.0 / 5.0 * pow(u, 5) - 32.0 / 3.0 * pow(u, 6) - 1.0 / 15.0;
         *force = mass / (r * r * r);
         *potential = (1.0 / (15.0 * u) + 32.0 / 3.0 * pow(u, 2) - 16.0 * pow(u, 3) + 48.0 / 5.0 * pow(u, 4) -
-                      32.0 / 15.0 * pow(u, 5) - 16.0 / 5.0) / h;
+                      32.0 / 15.0 * pow(u, 5) - 16.0 / 5.0) /
+                     h;
     }
 }
 
@@ -177,7 +177,7 @@ static void leaf_bodies(const walk *w, const gv_ref_cell *c, group *g)
     g->bodies += c->count;
 }
 
-/* The answer to a test, and whether rounding could turn it. */
+/* The result of a test, and whether rounding could change it. */
 typedef struct answer {
     int yes, close;
 } answer;
@@ -309,16 +309,14 @@ static void store(const walk *w, const group *g)
     const uint32_t value[5] = {g->far_cells, g->near_cells, g->bodies, g->tests, g->close_calls};
     for (size_t s = 0; s < g->n; s++) {
         const sink *i = &g->member[s];
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 3; k++)
             if (acc[k])
                 acc[k][i->place] = i->acc[k];
-        }
         if (out->pot)
             out->pot[i->place] = i->pot;
-        for (int k = 0; k < 5; k++) {
+        for (int k = 0; k < 5; k++)
             if (count[k])
                 count[k][i->place] = value[k];
-        }
     }
 }
 

@@ -11,12 +11,34 @@ __extension__ typedef unsigned __int128 wide;
 enum { MAX_POWER = 27 };
 
 static const uint64_t five[MAX_POWER + 1] = {
-    UINT64_C(1), UINT64_C(5), UINT64_C(25), UINT64_C(125), UINT64_C(625), UINT64_C(3125), UINT64_C(15625),
-    UINT64_C(78125), UINT64_C(390625), UINT64_C(1953125), UINT64_C(9765625), UINT64_C(48828125), UINT64_C(244140625),
-    UINT64_C(1220703125), UINT64_C(6103515625), UINT64_C(30517578125), UINT64_C(152587890625), UINT64_C(762939453125),
-    UINT64_C(3814697265625), UINT64_C(19073486328125), UINT64_C(95367431640625), UINT64_C(476837158203125),
-    UINT64_C(2384185791015625), UINT64_C(11920928955078125), UINT64_C(59604644775390625),
-    UINT64_C(298023223876953125), UINT64_C(1490116119384765625), UINT64_C(7450580596923828125),
+    UINT64_C(1),
+    UINT64_C(5),
+    UINT64_C(25),
+    UINT64_C(125),
+    UINT64_C(625),
+    UINT64_C(3125),
+    UINT64_C(15625),
+    UINT64_C(78125),
+    UINT64_C(390625),
+    UINT64_C(1953125),
+    UINT64_C(9765625),
+    UINT64_C(48828125),
+    UINT64_C(244140625),
+    UINT64_C(1220703125),
+    UINT64_C(6103515625),
+    UINT64_C(30517578125),
+    UINT64_C(152587890625),
+    UINT64_C(762939453125),
+    UINT64_C(3814697265625),
+    UINT64_C(19073486328125),
+    UINT64_C(95367431640625),
+    UINT64_C(476837158203125),
+    UINT64_C(2384185791015625),
+    UINT64_C(11920928955078125),
+    UINT64_C(59604644775390625),
+    UINT64_C(298023223876953125),
+    UINT64_C(1490116119384765625),
+    UINT64_C(7450580596923828125),
 };
 
 static int bit_length(wide x)
@@ -54,9 +76,8 @@ static double to_double(wide x, int exponent, int sticky)
 /* digits 10^power */
 static double compose(uint64_t digits, int power)
 {
-    if (power >= 0) {
+    if (power >= 0)
         return to_double((wide)digits * five[power], power, 0);
-    }
     const int shift = __builtin_clzll(digits) + 63; /* the quotient then has at least 64 bits */
     const wide numerator = (wide)digits << shift;
     const uint64_t divisor = five[-power];
@@ -89,18 +110,15 @@ const char *gv_decimal_read(const char *text, double *value)
             break;
         }
     }
-    if (!any) {
+    if (!any)
         return NULL;
-    }
     if (*p == 'e' || *p == 'E') {
         const char *e = p + 1 + (p[1] == '-' || p[1] == '+');
         int exponent = 0;
-        if (!is_digit(*e)) {
+        if (!is_digit(*e))
             return NULL;
-        }
-        for (; is_digit(*e); e++) {
+        for (; is_digit(*e); e++)
             exponent = exponent < 100000 ? exponent * 10 + (*e - '0') : exponent;
-        }
         power += p[1] == '-' ? -exponent : exponent;
         p = e;
     }
@@ -125,9 +143,8 @@ static uint64_t seventeen_digits(uint64_t mantissa, int exponent, int decimal)
     if (power >= 0 && power <= MAX_POWER) {
         const wide product = (wide)mantissa * five[power];
         const int shift = -(exponent + power);
-        if (shift >= 120 || shift <= -64) {
+        if (shift >= 120 || shift <= -64)
             return 0;
-        }
         return (uint64_t)(shift > 0 ? shift_rounded(product, shift, 0) : product << -shift);
     }
     /* mantissa 2^(exponent + power) / 5^-power with room for one more bit, so that the last rounding sees halves */
@@ -170,26 +187,21 @@ static char *write_exact(char *out, double value)
     memcpy(&bits, &value, sizeof bits);
     const int field = (int)(bits >> 52 & 0x7ff);
     const uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
-    if (field == 0 && value != 0) { /* subnormal */
+    if (field == 0 && value != 0) /* subnormal */
         return NULL;
-    }
     const int exponent = field - 1075;
-    if (bits >> 63) {
+    if (bits >> 63)
         *out++ = '-';
-    }
-    if (value == 0) {
+    if (value == 0)
         return write_digits(out, 0, 0);
-    }
     /* floor(log10 2^(exponent+52)): right or one too low; 1233/4096 = 0.30103 */
     int decimal = (exponent + 52) * 1233 >> 12;
     for (int attempt = 0; attempt < 3; attempt++) {
         const uint64_t digits = seventeen_digits(mantissa, exponent, decimal);
-        if (digits == 0) {
+        if (digits == 0)
             return NULL;
-        }
-        if (digits >= ten16 && digits < 10 * ten16) {
+        if (digits >= ten16 && digits < 10 * ten16)
             return write_digits(out, digits, decimal);
-        }
         decimal += digits < ten16 ? -1 : 1;
     }
     return NULL;
@@ -200,9 +212,8 @@ char *gv_decimal_write(char *out, double value)
 {
 #ifdef __SIZEOF_INT128__
     char *end = write_exact(out, value);
-    if (end != NULL) {
+    if (end != NULL)
         return end;
-    }
 #endif
     char text[40];
     const int n = snprintf(text, sizeof text, "%.16e", value);

@@ -1,6 +1,6 @@
 /* Numbers as text, both ways correctly rounded and several times faster than the C library for the values that N-body
  * files hold.  Integer arithmetic is exact while the power of five fits 63 bits (10^-27 ... 10^27 beside the digits);
- * beyond that the C library does the work. */
+ * beyond that the C library is used. */
 #ifndef GV_DECIMAL_H
 #define GV_DECIMAL_H
 

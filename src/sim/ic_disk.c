@@ -159,7 +159,7 @@ void gv_disk_draw_velocity(const gv_disk *disk, double v_max, gv_random *random,
     double r = sqrt(x[0] * x[0] + x[1] * x[1]), c = x[0] / r, s = x[1] / r;
     double sigma_r = interpolate(disk, disk->sigma_r, r), gamma = sqrt(interpolate(disk, disk->gamma2, r));
     double sigma_z = interpolate(disk, disk->sigma_z, r), mean = interpolate(disk, disk->v_phi, r);
-    /* a disk hotter than its potential (a huge Q) would draw for ever */
+    /* for a disk hotter than its potential (a huge Q) the loop would not end */
     for (int trial = 0; trial < 1000; trial++) {
         double v_r = sigma_r * gv_random_gauss(random), v_phi = mean + gamma * sigma_r * gv_random_gauss(random);
         v[0] = v_r * c - v_phi * s;

@@ -28,7 +28,7 @@ typedef struct gv_disk {
     double sigma_r[GV_DISK_NODES], sigma_z[GV_DISK_NODES], v_phi[GV_DISK_NODES];
 } gv_disk;
 
-/* The disk's mass inside a sphere: what the spheres feel of it, averaged over directions. */
+/* The disk's mass inside a sphere: its attraction on the spherical components, averaged over directions. */
 double gv_disk_mass_inside(const gv_disk *disk, double r);
 /* Fills the tables; mass ... toomre_q are set.  `spheres` is the potential of the spherical components alone. */
 void gv_disk_set(gv_disk *disk, const gv_sphere_grid *spheres);

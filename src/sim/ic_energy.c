@@ -5,6 +5,7 @@
 
 #include "cpu_ref/ref.h"
 #include "sim/ic.h"
+#include "sim/shells.h"
 
 double gv_ic_kinetic(const gv_particles *p)
 {
@@ -32,24 +33,13 @@ gravel_status gv_ic_potential_direct(const gv_particles *p, double *potential)
     return status;
 }
 
-typedef struct shell {
-    double r, m;
-} shell;
-
-static int ascending(const void *a, const void *b)
-{
-    double x = ((const shell *)a)->r, y = ((const shell *)b)->r;
-    return (x > y) - (x < y);
-}
-
 gravel_status gv_ic_potential_shells(const gv_particles *p, double *potential)
 {
-    shell *s = malloc((p->count ? p->count : 1) * sizeof *s);
-    if (!s)
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the radii of %zu particles", p->count);
-    for (size_t i = 0; i < p->count; i++)
-        s[i] = (shell){sqrt(p->x[i] * p->x[i] + p->y[i] * p->y[i] + p->z[i] * p->z[i]), p->m[i]};
-    qsort(s, p->count, sizeof *s, ascending);
+    static const double origin[3] = {0.0, 0.0, 0.0};
+    gv_shell *s;
+    gravel_status status = gv_shells_sorted(p, origin, &s);
+    if (status)
+        return status;
     double sum = 0.0, inside = 0.0;
     for (size_t k = 0; k < p->count; k++) {
         if (k > 0) /* the innermost may sit on the centre: nothing is inside it */

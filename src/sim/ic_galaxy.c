@@ -5,6 +5,7 @@
 
 #include "sim/ic.h"
 #include "sim/ic_disk.h"
+#include "sim/ic_draw.h"
 #include "sim/ic_energy.h"
 #include "sim/ic_sphere.h"
 
@@ -122,32 +123,49 @@ static void put(gv_particles *p, size_t i, double m, const double x[3], const do
     p->vz[i] = v[2];
 }
 
+typedef struct component {
+    const galaxy *g;
+    const gv_sphere *sphere; /* NULL: the disk */
+    double mass;             /* of a body */
+} component;
+
 /* Disk bodies stay below 95 % of the escape speed. */
-static void draw_disk(const galaxy *g, gv_particles *p, size_t count, gv_random *random)
+static void draw_body(const void *model, gv_random *random, gv_particles *p, size_t i)
 {
-    for (size_t i = 0; i < count; i++) {
-        double x[3], v[3];
-        gv_disk_draw_position(&g->disk, random, x);
-        double r = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-        gv_disk_draw_velocity(&g->disk, 0.95 * sqrt(2.0 * gv_sphere_psi_at(&g->all, r)), random, x, v);
-        put(p, i, g->disk.mass / (double)count, x, v);
+    const component *c = model;
+    double x[3], v[3];
+    if (c->sphere) {
+        gv_sphere_draw(c->sphere, &c->g->all, random, x, v);
+    } else {
+        gv_disk_draw_position(&c->g->disk, random, x);
+        const double r = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+        gv_disk_draw_velocity(&c->g->disk, 0.95 * sqrt(2.0 * gv_sphere_psi_at(&c->g->all, r)), random, x, v);
     }
+    put(p, i, c->mass, x, v);
 }
 
-static void draw_sphere(const galaxy *g, const gv_sphere *sphere, gv_particles *p, size_t first, size_t count,
-                        gv_random *random)
+/* Each component has random numbers of its own. */
+static gravel_status draw_all(const galaxy *g, gv_particles *p, const size_t counts[3], uint64_t seed,
+                              const gv_ic_watch *watch)
 {
-    for (size_t i = first; i < first + count; i++) {
-        double x[3], v[3];
-        gv_sphere_draw(sphere, &g->all, random, x, v);
-        put(p, i, sphere->total / (double)count, x, v);
+    const gv_sphere *const sphere[3] = {NULL, &g->bulge, &g->halo};
+    const double mass[3] = {g->disk.mass, g->bulge.total, g->halo.total};
+    gv_random random;
+    gravel_status status = GRAVEL_OK;
+    gv_random_seed(&random, seed);
+    for (size_t k = 0, first = 0; k < 3 && !status; first += counts[k++]) {
+        const component c = {g, sphere[k], mass[k] / (double)counts[k]};
+        status = gv_ic_draw(p, first, counts[k], &random, draw_body, &c, watch);
+        gv_random_long_jump(&random);
     }
+    return status;
 }
 
 static gv_particles part(const gv_particles *p, size_t first, size_t count)
 {
-    return (gv_particles){count, p->id + first, p->m + first,  p->x + first,  p->y + first, p->z + first,
-                          p->vx + first, p->vy + first, p->vz + first, NULL, NULL, NULL, 0.0};
+    return (gv_particles){count,        p->id + first, p->m + first,  p->x + first,   p->y + first,
+                          p->z + first, p->vx + first, p->vy + first, p->vz + first,  NULL,
+                          NULL,         NULL,          0.0,           GV_UNITS_NBODY, 1};
 }
 
 /* W of a large galaxy: the sum over shells of all bodies times the ratio of direct sum and shells of a sample (the
@@ -187,7 +205,7 @@ static gravel_status potential(const gv_particles *p, const size_t counts[3], do
     return status;
 }
 
-/* To M = 1, E = -1/4: masses, lengths and speeds are scaled together, so that the orbits stay what they are. */
+/* To M = 1, E = -1/4: masses, lengths and speeds are scaled together, so that the orbits keep their shape. */
 static gravel_status to_standard_units(gv_particles *p, const size_t counts[3])
 {
     double mass = 0.0, w = 0.0;
@@ -226,16 +244,12 @@ gravel_status gv_ic_galaxy(size_t n, uint64_t seed, const gv_ic_galaxy_options *
     if (status)
         goto done;
 
-    gv_random random;
-    gv_random_seed(&random, seed);
-    draw_disk(g, out, counts[DISK], &random);
-    draw_sphere(g, &g->bulge, out, counts[DISK], counts[BULGE], &random);
-    draw_sphere(g, &g->halo, out, counts[DISK] + counts[BULGE], counts[HALO], &random);
-    for (size_t k = 0, first = 0; k < 3; first += counts[k++]) {
-        gv_particles component = part(out, first, counts[k]);
-        gv_ic_centre(&component);
+    status = draw_all(g, out, counts, seed, o.watch);
+    for (size_t k = 0, first = 0; k < 3 && !status; first += counts[k++]) {
+        gv_particles bodies = part(out, first, counts[k]);
+        gv_ic_centre(&bodies);
     }
-    if (o.standard_units)
+    if (!status && o.standard_units)
         status = to_standard_units(out, counts);
     if (status)
         gv_particles_free(out);

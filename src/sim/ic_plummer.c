@@ -8,9 +8,7 @@
  */
 #include <math.h>
 
-#include "sim/ic.h"
-#include "sim/ic_energy.h"
-#include "sim/ic_random.h"
+#include "sim/ic_cluster.h"
 
 /* g(q) <= g(sqrt(2/9)) = 0.09221 */
 static double draw_speed(gv_random *random)
@@ -31,9 +29,9 @@ static double draw_radius(gv_random *random, double s_cut)
     return s / sqrt(1.0 - s * s);
 }
 
-static void draw(gv_particles *p, size_t i, double s_cut, gv_random *random)
+static void draw(const void *s_cut, gv_random *random, gv_particles *p, size_t i)
 {
-    double e[3], r = draw_radius(random, s_cut);
+    double e[3], r = draw_radius(random, *(const double *)s_cut);
     gv_random_direction(random, e);
     p->x[i] = r * e[0];
     p->y[i] = r * e[1];
@@ -51,30 +49,13 @@ gravel_status gv_ic_plummer(size_t n, uint64_t seed, const gv_ic_plummer_options
     if (options)
         o = *options;
     *out = (gv_particles)GV_PARTICLES_INIT;
-    if (n == 0)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "a Plummer sphere needs at least one body");
     if (!(o.cut > 0.0 && o.cut <= 1e6))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "cut = %g scale lengths: must be above 0 and at most 1e6", o.cut);
-    gravel_status status = gv_particles_create(out, n, 1);
-    if (status)
-        return status;
-
-    gv_random random;
-    gv_random_seed(&random, seed);
-    double s_cut = o.cut / sqrt(1.0 + o.cut * o.cut);
-    for (size_t i = 0; i < n; i++) {
-        out->m[i] = 1.0 / (double)n;
-        draw(out, i, s_cut, &random);
-    }
+    const double s_cut = o.cut / sqrt(1.0 + o.cut * o.cut);
+    const gv_ic_cluster cluster = {"a Plummer sphere", draw, &s_cut, 1.0, 0.5};
     double potential = 0.0;
-    status = gv_ic_potential_sphere(out, &potential);
-    if (status) {
-        gv_particles_free(out);
-        return status;
-    }
-    gv_ic_centre(out);
-    double kinetic = gv_ic_kinetic(out);
-    if (n > 1)
-        gv_ic_scale(out, potential / -0.5, sqrt(0.25 / kinetic));
-    return GRAVEL_OK;
+    gravel_status status = gv_ic_cluster_make(n, seed, &o.stars, &cluster, out, &potential);
+    if (!status)
+        gv_ic_cluster_scale(out, potential, -0.5, 0.25);
+    return status;
 }

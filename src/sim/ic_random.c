@@ -34,6 +34,34 @@ uint64_t gv_random_bits(gv_random *random)
     return result;
 }
 
+/* The state is moved by a polynomial of the transition, its coefficients in `powers` (Blackman and Vigna). */
+static void jump(gv_random *random, const uint64_t powers[4])
+{
+    uint64_t sum[4] = {0, 0, 0, 0};
+    for (int word = 0; word < 4; word++)
+        for (int bit = 0; bit < 64; bit++) {
+            for (int k = 0; k < 4 && powers[word] >> bit & 1; k++)
+                sum[k] ^= random->s[k];
+            gv_random_bits(random);
+        }
+    for (int k = 0; k < 4; k++)
+        random->s[k] = sum[k];
+}
+
+void gv_random_jump(gv_random *random)
+{
+    static const uint64_t powers[4] = {0x180ec6d33cfd0abau, 0xd5a61266f0c9392cu, 0xa9582618e03fc9aau,
+                                       0x39abdc4529b1661cu};
+    jump(random, powers);
+}
+
+void gv_random_long_jump(gv_random *random)
+{
+    static const uint64_t powers[4] = {0x76e15d3efefdcbbfu, 0xc5004e441c522fb3u, 0x77710069854ee241u,
+                                       0x39109bb02acbe635u};
+    jump(random, powers);
+}
+
 double gv_random_unit(gv_random *random)
 {
     return ((double)(gv_random_bits(random) >> 12) + 0.5) * 0x1p-52;

@@ -9,7 +9,7 @@
 #ifndef GV_IC_SPHERE_H
 #define GV_IC_SPHERE_H
 
-#include "host/status.h"
+#include "host/base/status.h"
 #include "sim/ic_random.h"
 
 enum { GV_SPHERE_NODES = 2048 };

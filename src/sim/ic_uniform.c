@@ -6,12 +6,11 @@
  */
 #include <math.h>
 
-#include "sim/ic.h"
-#include "sim/ic_energy.h"
-#include "sim/ic_random.h"
+#include "sim/ic_cluster.h"
 
-static void draw(gv_particles *p, size_t i, gv_random *random)
+static void draw(const void *model, gv_random *random, gv_particles *p, size_t i)
 {
+    (void)model;
     double x[3], v[3];
     gv_random_ball(random, x);
     gv_random_ball(random, v);
@@ -25,10 +24,8 @@ static void draw(gv_particles *p, size_t i, gv_random *random)
     p->vz[i] = v_max * v[2];
 }
 
-static gravel_status check(size_t n, const gv_ic_uniform_options *o)
+static gravel_status check(const gv_ic_uniform_options *o)
 {
-    if (n == 0)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "a uniform sphere needs at least one body");
     if (!(o->virial_ratio >= 0.0 && o->virial_ratio <= 1e6))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "virial ratio %g: must be from 0 (cold) to 1e6", o->virial_ratio);
     if (!(o->radius >= 0.0 && o->radius <= 1e100))
@@ -46,30 +43,15 @@ gravel_status gv_ic_uniform(size_t n, uint64_t seed, const gv_ic_uniform_options
     if (options)
         o = *options;
     *out = (gv_particles)GV_PARTICLES_INIT;
-    gravel_status status = check(n, &o);
+    const gv_ic_cluster cluster = {"a uniform sphere", draw, NULL, 1.0, o.virial_ratio};
+    double potential = 0.0;
+    gravel_status status = check(&o);
     if (!status)
-        status = gv_particles_create(out, n, 1);
+        status = gv_ic_cluster_make(n, seed, &o.stars, &cluster, out, &potential);
     if (status)
         return status;
-
-    gv_random random;
-    gv_random_seed(&random, seed);
-    for (size_t i = 0; i < n; i++) {
-        out->m[i] = 1.0 / (double)n;
-        draw(out, i, &random);
-    }
-    double potential = 0.0;
-    status = gv_ic_potential_sphere(out, &potential);
-    if (status) {
-        gv_particles_free(out);
-        return status;
-    }
-    gv_ic_centre(out);
-    if (n == 1)
-        return GRAVEL_OK;
     /* E = W (1 - ratio) = -1/4 */
-    double wanted = o.radius > 0.0 ? potential / o.radius : -0.25 / (1.0 - o.virial_ratio);
-    double kinetic = gv_ic_kinetic(out);
-    gv_ic_scale(out, potential / wanted, sqrt(-o.virial_ratio * wanted / kinetic));
+    const double wanted = o.radius > 0.0 ? potential / o.radius : -0.25 / (1.0 - o.virial_ratio);
+    gv_ic_cluster_scale(out, potential, wanted, -o.virial_ratio * wanted);
     return GRAVEL_OK;
 }

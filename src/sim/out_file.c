@@ -2,10 +2,39 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "host/base/files.h"
+
+/* Names of the open temporary files, for a signal handler: it may read these and nothing else.  A name is complete
+ * before its mark is set. */
+enum { SLOTS = 8, LONGEST_PATH = 4096 };
+static char slot_path[SLOTS][LONGEST_PATH];
+static volatile sig_atomic_t slot_used[SLOTS];
+
+static int take_slot(const char *path)
+{
+    int slot = 0;
+
+    while (slot < SLOTS && slot_used[slot])
+        slot++;
+    if (slot == SLOTS || strlen(path) >= LONGEST_PATH)
+        return -1;
+    strcpy(slot_path[slot], path);
+    slot_used[slot] = 1;
+    return slot;
+}
+
+void gv_out_remove_all(void)
+{
+    for (int slot = 0; slot < SLOTS; slot++)
+        if (slot_used[slot])
+            unlink(slot_path[slot]);
+}
 
 static gravel_status fail_write(const char *path, int error)
 {
@@ -22,20 +51,13 @@ static gravel_status open_in_place(gv_out_file *file)
 
 static gravel_status open_temporary(gv_out_file *file, mode_t mode)
 {
-    const size_t size = strlen(file->path) + 16;
-    file->temporary = malloc(size);
-    if (file->temporary == NULL) {
-        return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    }
-    snprintf(file->temporary, size, "%s.XXXXXX", file->path);
-    const int fd = mkstemp(file->temporary);
-    if (fd < 0) {
-        const int error = errno;
-        free(file->temporary);
-        file->temporary = NULL;
-        return fail_write(file->path, error);
-    }
-    /* mkstemp makes it private; the file shall get what a plain open would have given, or what the old one had */
+    gv_temporary_sweep(file->path);
+    const int fd = gv_temporary_open(file->path, 0600, &file->temporary);
+    if (fd < 0)
+        return fail_write(file->path, errno);
+    file->slot = take_slot(file->temporary);
+    file->lock = dup(fd); /* the lock lasts until both are closed: until the rename */
+    /* the mode that a plain open would have given, or that of the old file */
     if (fchmod(fd, mode) != 0 || (file->stream = fdopen(fd, "w")) == NULL) {
         const int error = errno;
         close(fd);
@@ -49,43 +71,41 @@ gravel_status gv_out_open(gv_out_file *file, const char *path)
     struct stat info;
     gravel_status status;
     memset(file, 0, sizeof *file);
-    if (strcmp(path, "-") == 0) {
+    file->lock = file->slot = -1;
+    if (strcmp(path, "-") == 0)
         file->stream = stdout;
-    }
     const int exists = file->stream == NULL && stat(path, &info) == 0;
     file->path = exists ? realpath(path, NULL) : NULL;
-    if (file->path == NULL) {
+    if (file->path == NULL)
         file->path = strdup(file->stream ? "standard output" : path);
-    }
-    if (file->path == NULL) {
+    if (file->path == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    }
-    if (file->stream != NULL) {
+    if (file->stream != NULL)
         return GRAVEL_OK;
-    }
     if (exists && S_ISDIR(info.st_mode)) {
         status = fail_write(path, EISDIR);
     } else if (exists && !S_ISREG(info.st_mode)) {
         status = open_in_place(file);
     } else if (exists && access(path, W_OK) != 0) {
-        status = fail_write(path, errno); /* a rename would get around the write protection */
+        status = fail_write(path, errno); /* a rename would bypass the write protection */
     } else {
         const mode_t mask = umask(0);
         umask(mask);
         status = open_temporary(file, exists ? info.st_mode & 07777 : 0666 & ~mask);
     }
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         gv_out_abort(file);
-    }
     return status;
 }
 
-gravel_status gv_out_commit(gv_out_file *file)
+gravel_status gv_out_finish(gv_out_file *file)
 {
     int error = 0;
+    if (file->stream == NULL)
+        return GRAVEL_OK;
     errno = 0;
     if (ferror(file->stream)) {
-        /* An earlier write failed and its reason is gone: one more character meets the same wall. */
+        /* An earlier write failed and errno is lost: writing one more character gives the reason again. */
         clearerr(file->stream);
         fputc('\n', file->stream);
         fflush(file->stream);
@@ -93,36 +113,47 @@ gravel_status gv_out_commit(gv_out_file *file)
     } else if (fflush(file->stream) != 0) {
         error = errno ? errno : EIO;
     }
-    if (file->temporary != NULL && error == 0 && fsync(fileno(file->stream)) != 0 && errno != EINVAL) {
+    if (file->temporary != NULL && error == 0 && fsync(fileno(file->stream)) != 0 && errno != EINVAL)
         error = errno;
-    }
-    if (file->stream != stdout) {
-        if (fclose(file->stream) != 0 && error == 0) {
-            error = errno;
-        }
-    }
+    if (file->stream != stdout && fclose(file->stream) != 0 && error == 0)
+        error = errno;
     file->stream = NULL;
-    if (error == 0 && file->temporary != NULL) {
+    if (error == 0)
+        return GRAVEL_OK;
+    const gravel_status status = fail_write(file->path, error);
+    gv_out_abort(file);
+    return status;
+}
+
+gravel_status gv_out_commit(gv_out_file *file)
+{
+    gravel_status status = gv_out_finish(file);
+    if (status == GRAVEL_OK && file->temporary != NULL) {
         if (rename(file->temporary, file->path) == 0) {
+            if (file->slot >= 0)
+                slot_used[file->slot] = 0;
             free(file->temporary);
             file->temporary = NULL;
         } else {
-            error = errno;
+            status = fail_write(file->path, errno);
         }
     }
-    const gravel_status status = error ? fail_write(file->path, error) : GRAVEL_OK;
     gv_out_abort(file);
     return status;
 }
 
 void gv_out_abort(gv_out_file *file)
 {
-    if (file->stream != NULL && file->stream != stdout) {
+    if (file->path == NULL) /* not open, or no longer */
+        return;
+    if (file->stream != NULL && file->stream != stdout)
         fclose(file->stream);
-    }
-    if (file->temporary != NULL) {
+    if (file->temporary != NULL)
         unlink(file->temporary);
-    }
+    if (file->slot >= 0)
+        slot_used[file->slot] = 0;
+    if (file->lock >= 0)
+        close(file->lock);
     free(file->temporary);
     free(file->path);
     memset(file, 0, sizeof *file);

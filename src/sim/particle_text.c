@@ -12,8 +12,8 @@
 #include "sim/out_file.h"
 
 enum {
-    BLOCK = 1 << 18,         /* bytes read at once */
-    LONGEST_LINE = 1 << 20,  /* a longer one means that this is no text file */
+    BLOCK = 1 << 18,        /* bytes read at once */
+    LONGEST_LINE = 1 << 20, /* a longer one means that this is no text file */
     MAX_COLUMNS = 11
 };
 
@@ -22,7 +22,7 @@ static const char *const column_name[MAX_COLUMNS] = {"id", "m", "x", "y", "z", "
 typedef struct reader {
     const char *name; /* for messages */
     int fd;
-    char *buffer;              /* capacity + 1 bytes: room for a newline at the end of the file */
+    char *buffer;                /* capacity + 1 bytes: room for a newline at the end of the file */
     size_t capacity, begin, end; /* of what was read and not yet taken */
     int at_end;
     size_t line, first_line; /* first_line: the first one with particles */
@@ -51,12 +51,18 @@ static int is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
+/* What may follow a number. */
+static int is_end(char c)
+{
+    return is_blank(c) || c == '\n' || c == '#' || c == ',' || c == ';';
+}
+
 /* A word of the file for a message: cut, without control characters. */
 static const char *quote(const char *word, char text[24])
 {
     size_t n = 0;
-    while (n < 20 && word[n] != '\n' && !is_blank(word[n]) && word[n] != '#') {
-        text[n] = (unsigned char)word[n] < 32 || word[n] == 127 ? '?' : word[n];
+    while (n < 20 && !is_end(word[n])) {
+        text[n] = (unsigned char)word[n] < 32 || (unsigned char)word[n] > 126 ? '?' : word[n];
         n++;
     }
     strcpy(text + n, n == 20 ? "..." : "");
@@ -76,20 +82,15 @@ static gravel_status fail_number(const reader *r, const char *line, const char *
 {
     char what[96], begin[5] = "";
     const char *bare = word + (*word == '-' || *word == '+');
-    for (int i = 0; i < 4 && bare[i] != '\n'; i++) {
+    for (int i = 0; i < 4 && bare[i] != '\n'; i++)
         begin[i] = (char)(bare[i] | 32); /* lower case of letters */
-    }
     if (strncmp(begin, "nan", 3) == 0 || strncmp(begin, "inf", 3) == 0) {
         snprintf(what, sizeof what, "particle %zu: %s is not finite:", r->out->count, column_name[column]);
         return fail_at(r, line, word, GRAVEL_ERR_INPUT, what, word);
     }
-    const char *stop = word;
-    while (*stop != '\n' && !is_blank(*stop) && *stop != ',' && *stop != ';') {
-        stop++;
-    }
-    snprintf(what, sizeof what, "%s is not a number%s:", column_name[column],
-             *stop == ',' || *stop == ';' ? " (columns are separated by blanks)" : "");
-    return fail_at(r, line, word, GRAVEL_ERR_FORMAT, what, word);
+    const int missing = is_end(*word);
+    snprintf(what, sizeof what, missing ? "%s is missing" : "%s is not a number:", column_name[column]);
+    return fail_at(r, line, word, GRAVEL_ERR_FORMAT, what, missing ? NULL : word);
 }
 
 static gravel_status read_id(const reader *r, const char *line, const char **word, int32_t *id)
@@ -98,16 +99,19 @@ static gravel_status read_id(const reader *r, const char *line, const char **wor
     const int negative = *p == '-';
     int64_t value = 0;
     const char *digits = p += *p == '-' || *p == '+';
-    for (; *p >= '0' && *p <= '9' && value <= INT32_MAX; p++) {
+    for (; *p >= '0' && *p <= '9' && value <= INT32_MAX; p++)
         value = value * 10 + (*p - '0');
-    }
-    if (p == digits || (!is_blank(*p) && *p != '\n' && *p != '#' && !(*p >= '0' && *p <= '9'))) {
-        return fail_at(r, line, *word, GRAVEL_ERR_FORMAT, "the first column is the id, a whole number, not", *word);
+    if (p == digits || (!is_end(*p) && !(*p >= '0' && *p <= '9'))) {
+        const char first = (char)(**word | 32);
+        return fail_at(r, line, *word, GRAVEL_ERR_FORMAT,
+                       r->out->count == 0 && first >= 'a' && first <= 'z'
+                           ? "a line that names the columns begins with #; the first column is the id, not"
+                           : "the first column is the id, a whole number, not",
+                       *word);
     }
     value = negative ? -value : value;
-    if (value < INT32_MIN || value > INT32_MAX || (*p >= '0' && *p <= '9')) {
+    if (value < INT32_MIN || value > INT32_MAX || (*p >= '0' && *p <= '9'))
         return fail_at(r, line, *word, GRAVEL_ERR_FORMAT, "an id is from -2147483648 to 2147483647, not", *word);
-    }
     *id = (int32_t)value;
     *word = p;
     return GRAVEL_OK;
@@ -118,29 +122,29 @@ static gravel_status read_line(const reader *r, const char *line, int32_t *id, d
 {
     gravel_status status;
     const char *p = line;
+    int commas = -1; /* between the columns of this line; -1: not known yet */
     *columns = 0;
     for (;;) {
-        while (is_blank(*p)) {
-            p++;
-        }
-        if (*p == '\n' || *p == '#') {
+        int comma = 0; /* one more column must follow */
+        while (is_blank(*p) || (*columns > 0 && !comma && (*p == ',' || *p == ';')))
+            comma |= !is_blank(*p++);
+        if ((*p == '\n' || *p == '#') && !comma)
             return GRAVEL_OK;
-        }
-        if (*columns == MAX_COLUMNS) {
+        if (*columns > 0 && commas >= 0 && comma != commas)
+            return fail_at(r, line, p, GRAVEL_ERR_FORMAT,
+                           "columns are separated by blanks or by commas, not both (decimal commas are not read):", p);
+        commas = *columns > 0 ? comma : commas;
+        if (*columns == MAX_COLUMNS)
             return fail_at(r, line, p, GRAVEL_ERR_FORMAT, "more than 11 columns (id m x y z vx vy vz ax ay az):", p);
-        }
         if (*columns == 0) {
-            if ((status = read_id(r, line, &p, id)) != GRAVEL_OK) {
+            if ((status = read_id(r, line, &p, id)) != GRAVEL_OK)
                 return status;
-            }
         } else {
             const char *end = gv_decimal_read(p, &value[*columns]);
-            if (end == NULL || (!is_blank(*end) && *end != '\n' && *end != '#')) {
+            if (end == NULL || !is_end(*end))
                 return fail_number(r, line, p, *columns);
-            }
-            if (!isfinite(value[*columns])) {
+            if (!isfinite(value[*columns]))
                 return fail_at(r, line, p, GRAVEL_ERR_INPUT, "too large for a double:", p);
-            }
             p = end;
         }
         ++*columns;
@@ -185,9 +189,8 @@ static gravel_status take_line(reader *r, const char *line, size_t length)
     int32_t id = 0;
     int columns;
     gravel_status status = read_line(r, line, &id, value, &columns);
-    if (status != GRAVEL_OK || columns == 0) {
+    if (status != GRAVEL_OK || columns == 0)
         return status;
-    }
     if (r->columns == 0) {
         if (columns != 5 && columns != 8 && columns != 11) {
             return gv_fail(GRAVEL_ERR_FORMAT,
@@ -203,14 +206,11 @@ static gravel_status take_line(reader *r, const char *line, size_t length)
                        r->line, length + 1, columns, columns == 1 ? "" : "s", r->first_line, r->columns,
                        last && columns < r->columns ? "; the file ends in the middle of a line: it is truncated" : "");
     }
-    if (r->out->count == r->room &&
-        (status = grow(r, r->room ? 2 * r->room : first_room(r, length + 1))) != GRAVEL_OK) {
+    if (r->out->count == r->room && (status = grow(r, r->room ? 2 * r->room : first_room(r, length + 1))) != GRAVEL_OK)
         return status;
-    }
     real_columns(r->out, column);
-    for (int c = 1; c < columns; c++) {
+    for (int c = 1; c < columns; c++)
         column[c - 1][r->out->count] = value[c];
-    }
     r->out->id[r->out->count++] = id;
     return GRAVEL_OK;
 }
@@ -229,25 +229,21 @@ static gravel_status fill(reader *r)
                            r->line, LONGEST_LINE);
         }
         char *buffer = realloc(r->buffer, 2 * r->capacity + 1);
-        if (buffer == NULL) {
+        if (buffer == NULL)
             return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-        }
         r->buffer = buffer;
         r->capacity *= 2;
     }
     const ssize_t got = read(r->fd, r->buffer + r->end, r->capacity - r->end);
-    if (got < 0 && errno == EINTR) {
+    if (got < 0 && errno == EINTR)
         return gv_fail(GRAVEL_ERR_CANCELLED, "%s: stopped while reading", r->name);
-    }
-    if (got < 0) {
+    if (got < 0)
         return gv_fail(GRAVEL_ERR_FILE, "cannot read %s: %s", r->name, strerror(errno));
-    }
     r->end += (size_t)got;
     if (got == 0) {
         r->at_end = 1;
-        if (r->end > 0) {
+        if (r->end > 0)
             r->buffer[r->end++] = '\n';
-        }
     }
     return GRAVEL_OK;
 }
@@ -259,15 +255,13 @@ static gravel_status read_all(reader *r)
         char *line = r->buffer + r->begin;
         char *newline = memchr(line, '\n', r->end - r->begin);
         if (newline == NULL) {
-            if (r->at_end) {
+            if (r->at_end)
                 break;
-            }
             status = fill(r);
             continue;
         }
-        if (r->line == 1 && newline - line >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) {
+        if (r->line == 1 && newline - line >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0)
             memcpy(line, "   ", 3); /* the mark that some editors put before UTF-8 text */
-        }
         status = take_line(r, line, (size_t)(newline - line));
         r->begin = (size_t)(newline - r->buffer) + 1;
         r->line++;
@@ -286,9 +280,8 @@ gravel_status gv_particles_read_text(gv_particles *particles, const char *path)
     reader r = {.name = path, .fd = -1, .capacity = BLOCK, .line = 1, .out = particles};
     *particles = (gv_particles)GV_PARTICLES_INIT;
     r.buffer = malloc(r.capacity + 1);
-    if (r.buffer == NULL) {
+    if (r.buffer == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    }
     if (strcmp(path, "-") == 0) {
         r.name = "standard input";
         r.fd = STDIN_FILENO;
@@ -301,13 +294,11 @@ gravel_status gv_particles_read_text(gv_particles *particles, const char *path)
         r.file_size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
         status = read_all(&r);
     }
-    if (r.fd > STDIN_FILENO) {
+    if (r.fd > STDIN_FILENO)
         close(r.fd);
-    }
     free(r.buffer);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         gv_particles_free(particles);
-    }
     return status;
 }
 
@@ -320,14 +311,12 @@ gravel_status gv_particles_write_text(const gv_particles *particles, const char 
     const int columns = gv_particles_columns(particles);
     char line[MAX_COLUMNS * (GV_DECIMAL_SIZE + 1) + 2];
     gravel_status status = gv_out_open(&file, path);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return status;
-    }
     real_columns(particles, column);
     fputc('#', file.stream);
-    for (int c = 0; c < columns; c++) {
+    for (int c = 0; c < columns; c++)
         fprintf(file.stream, " %s", column_name[c]);
-    }
     fputc('\n', file.stream);
     for (size_t i = 0; i < particles->count && !ferror(file.stream); i++) {
         char *p = line + snprintf(line, sizeof line, "%d", (int)particles->id[i]);

@@ -1,5 +1,5 @@
-/* Particles as text: one line each, columns id m x y z [vx vy vz [ax ay az]] separated by blanks or tabs, '#' begins a
- * comment, empty lines are skipped.  All lines have the same number of columns. */
+/* Particles as text: one line each, columns id m x y z [vx vy vz [ax ay az]] separated by blanks and tabs, or by
+ * commas or semicolons; '#' begins a comment, empty lines are skipped.  All lines have the same number of columns. */
 #ifndef GV_PARTICLE_TEXT_H
 #define GV_PARTICLE_TEXT_H
 
@@ -8,7 +8,7 @@
 /* 5, 8 or 11: what a set of particles holds */
 int gv_particles_columns(const gv_particles *particles);
 
-/* "-" is standard input.  The error says file, line and column.  NaN and infinity are refused, as is a file without
+/* "-" is standard input.  The error names file, line and column.  NaN and infinity are refused, as is a file without
  * particles.  `particles` is overwritten, and empty after a failure. */
 gravel_status gv_particles_read_text(gv_particles *particles, const char *path);
 

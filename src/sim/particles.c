@@ -1,6 +1,8 @@
 #include "sim/particles.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static gravel_status make(double **array, size_t count)
 {
@@ -49,4 +51,78 @@ void gv_particles_free(gv_particles *particles)
         free(array[k]);
     free(particles->id);
     *particles = (gv_particles)GV_PARTICLES_INIT;
+}
+
+void gv_particles_scale_masses(gv_particles *particles, double factor)
+{
+    for (size_t i = 0; i < particles->count; i++)
+        particles->m[i] *= factor;
+}
+
+static void scale(double *column, size_t count, double factor)
+{
+    for (size_t i = 0; column && factor != 1.0 && i < count; i++)
+        column[i] *= factor;
+}
+
+void gv_particles_convert(gv_particles *p, const gv_units *to)
+{
+    const double length = gv_units_length_factor(&p->units, to), mass = gv_units_mass_factor(&p->units, to),
+                 velocity = gv_units_velocity_factor(&p->units, to);
+    double *const x[3] = {p->x, p->y, p->z}, *const v[3] = {p->vx, p->vy, p->vz}, *const a[3] = {p->ax, p->ay, p->az};
+    scale(p->m, p->count, mass);
+    for (int c = 0; c < 3; c++) {
+        scale(x[c], p->count, length);
+        scale(v[c], p->count, velocity);
+        scale(a[c], p->count, velocity * velocity / length);
+    }
+    p->time *= length / velocity;
+    p->units = *to;
+}
+
+void gv_particles_give_size(gv_particles *p, double mass_g, double length_cm)
+{
+    p->units = (gv_units){length_cm, mass_g, sqrt(GV_G_CGS * mass_g / length_cm)};
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Ids that rise from body to body, as written by most programs, need no sorting. */
+static gravel_status check_ids(const gv_particles *p, const char *name)
+{
+    size_t i = 1;
+    while (i < p->count && p->id[i] > p->id[i - 1])
+        i++;
+    if (i >= p->count)
+        return GRAVEL_OK;
+    int32_t *id = malloc(p->count * sizeof *id);
+    if (!id)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the ids of %zu particles", p->count);
+    memcpy(id, p->id, p->count * sizeof *id);
+    qsort(id, p->count, sizeof *id, ascending);
+    gravel_status status = GRAVEL_OK;
+    for (i = 1; i < p->count && !status; i++)
+        if (id[i] == id[i - 1])
+            status =
+                gv_fail(GRAVEL_ERR_INPUT, "%s: the id %d occurs more than once; ids name the bodies", name, (int)id[i]);
+    free(id);
+    return status;
+}
+
+gravel_status gv_particles_check(const gv_particles *p, const char *name)
+{
+    static const char *const word[] = {"m", "x", "y", "z", "vx", "vy", "vz", "ax", "ay", "az"};
+    const double *const column[] = {p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az};
+    for (size_t c = 0; c < sizeof column / sizeof column[0]; c++)
+        for (size_t i = 0; column[c] && i < p->count; i++)
+            if (!isfinite(column[c][i]))
+                return gv_fail(GRAVEL_ERR_INPUT, "%s: particle %zu: %s is not finite", name, i, word[c]);
+    for (size_t i = 0; i < p->count; i++)
+        if (p->m[i] < 0.0)
+            return gv_fail(GRAVEL_ERR_INPUT, "%s: particle %zu: the mass %g is below zero", name, i, p->m[i]);
+    return check_ids(p, name);
 }

@@ -2,7 +2,8 @@
 #ifndef GV_PARTICLES_H
 #define GV_PARTICLES_H
 
-#include "host/status.h"
+#include "host/base/status.h"
+#include "sim/units.h"
 
 typedef struct gv_particles {
     size_t count;
@@ -12,13 +13,31 @@ typedef struct gv_particles {
     double *vx, *vy, *vz; /* NULL: the set has no velocities */
     double *ax, *ay, *az; /* NULL: the set has no accelerations */
     double time;
+    gv_units units;    /* of all numbers of the set */
+    int64_t id_offset; /* what is added to ids in HDF5, where others count from 1; as found in the file they are from */
 } gv_particles;
-#define GV_PARTICLES_INIT {0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0.0}
+#define GV_PARTICLES_INIT                                                                                              \
+    {                                                                                                                  \
+        0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0.0, GV_UNITS_NBODY, 1                    \
+    }
 
 /* Arrays of `count` zeroes; ids are 0 ... count-1.  `derivatives`: 0 positions, 1 with velocities, 2 with
  * accelerations. `particles` is overwritten, not freed; after a failure it is empty. */
 gravel_status gv_particles_create(gv_particles *particles, size_t count, int derivatives);
 /* Frees the arrays and leaves an empty set.  An empty set may be freed again. */
 void gv_particles_free(gv_particles *particles);
+
+/* Masses times a factor.  With the factor G of the set's units, formulas that leave out G give accelerations and
+ * potentials in the set's own lengths and velocities. */
+void gv_particles_scale_masses(gv_particles *particles, double factor);
+
+/* Into other units, both real ones; numbers that need no change keep their bits. */
+void gv_particles_convert(gv_particles *particles, const gv_units *to);
+/* Gives the N-body units of the set a size; the numbers stay, the unit of velocity is sqrt(G mass / length). */
+void gv_particles_give_size(gv_particles *particles, double mass_g, double length_cm);
+
+/* What a simulation cannot work with: masses below zero, numbers that are not finite, ids that occur twice.
+ * ERR_INPUT names the first such body; `name` is the file's. */
+gravel_status gv_particles_check(const gv_particles *particles, const char *name);
 
 #endif

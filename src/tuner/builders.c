@@ -2,59 +2,59 @@
 
 #include "tuner/run.h"
 
-void gv_builders_init(gv_builders *builders, int n, const gv_worker_options *options) {
+void gv_builders_init(gv_builders *builders, int n, const gv_tune_worker_options *options)
+{
     memset(builders, 0, sizeof *builders);
     builders->n = n < GV_MAX_BUILDERS ? n : GV_MAX_BUILDERS;
-    for (int w = 0; w < GV_MAX_BUILDERS; w++) {
-        gv_worker_init(&builders->worker[w], options);
-    }
+    for (int w = 0; w < GV_MAX_BUILDERS; w++)
+        gv_tune_worker_init(&builders->worker[w], options);
 }
 
-void gv_builders_stop(gv_builders *builders) {
-    for (int w = 0; w < builders->n; w++) {
-        gv_worker_stop(&builders->worker[w]);
-    }
+void gv_builders_stop(gv_builders *builders)
+{
+    for (int w = 0; w < builders->n; w++)
+        gv_tune_worker_stop(&builders->worker[w]);
 }
 
-void gv_builders_start(gv_builders *builders, const gv_request *request, int n) {
+void gv_builders_start(gv_builders *builders, const gv_request *request, int n)
+{
     builders->request = request;
     builders->n_requests = n;
     for (int w = 0; w < builders->n; w++) {
         builders->received[w] = builders->dead[w] = 0;
-        /* a few short lines fit into the pipe, so nobody waits here */
-        for (int i = w; i < n && !builders->dead[w]; i += builders->n) {
-            builders->dead[w] = gv_worker_send(&builders->worker[w], &request[i]) != GRAVEL_OK;
-        }
+        /* a few short lines fit into the pipe, so this does not block */
+        for (int i = w; i < n && !builders->dead[w]; i += builders->n)
+            builders->dead[w] = gv_tune_worker_send(&builders->worker[w], &request[i]) != GRAVEL_OK;
     }
 }
 
-static void receive_next(gv_builders *builders, int w, double limit_s) {
+static void receive_next(gv_builders *builders, int w, double limit_s)
+{
     int i = w + builders->received[w] * builders->n;
 
-    gv_worker_receive(&builders->worker[w], limit_s, &builders->outcome[i]);
+    gv_tune_worker_receive(&builders->worker[w], limit_s, &builders->outcome[i]);
     builders->received[w]++;
     /* the process is gone and the rest of its queue with it */
     builders->dead[w] = builders->worker[w].pid == 0;
 }
 
-int gv_builders_wait(gv_builders *builders, int i, double limit_s, gv_outcome *outcome) {
+int gv_builders_wait(gv_builders *builders, int i, double limit_s, gv_outcome *outcome)
+{
     int w = i % builders->n;
 
-    while (builders->received[w] <= i / builders->n && !builders->dead[w]) {
+    while (builders->received[w] <= i / builders->n && !builders->dead[w])
         receive_next(builders, w, limit_s);
-    }
-    if (builders->received[w] <= i / builders->n) {
+    if (builders->received[w] <= i / builders->n)
         return 0;
-    }
     *outcome = builders->outcome[i];
     return 1;
 }
 
-void gv_builders_finish(gv_builders *builders, double limit_s) {
+void gv_builders_finish(gv_builders *builders, double limit_s)
+{
     gv_outcome outcome;
 
-    for (int i = 0; i < builders->n_requests; i++) {
+    for (int i = 0; i < builders->n_requests; i++)
         gv_builders_wait(builders, i, limit_s, &outcome);
-    }
     builders->n_requests = 0;
 }

@@ -7,26 +7,27 @@
 #define MAX_CODES (64ull << 20)
 #define LARGE_PRODUCT 16e6
 
-uint64_t gv_domain_code(const gv_domain *domain, const gv_point *point) {
+uint64_t gv_domain_code(const gv_domain *domain, const gv_point *point)
+{
     uint64_t code = 0;
 
-    for (int d = 0; d < domain->n; d++) {
+    for (int d = 0; d < domain->n; d++)
         code = code * (uint64_t)domain->n_values[d] + point->at[d];
-    }
     return code;
 }
 
-static int step(const gv_domain *domain, gv_point *point) {
+static int step(const gv_domain *domain, gv_point *point)
+{
     for (int d = domain->n - 1; d >= 0; d--) {
-        if (++point->at[d] < domain->n_values[d]) {
+        if (++point->at[d] < domain->n_values[d])
             return 1;
-        }
         point->at[d] = 0;
     }
     return 0;
 }
 
-gravel_status gv_domain_fill(gv_domain *domain, gv_domain_valid_fn valid, const void *user) {
+gravel_status gv_domain_fill(gv_domain *domain, gv_domain_valid_fn valid, const void *user)
+{
     gv_point point;
     size_t room = 0;
     uint64_t code = 0;
@@ -37,14 +38,12 @@ gravel_status gv_domain_fill(gv_domain *domain, gv_domain_valid_fn valid, const 
     domain->place = NULL;
     for (int d = 0; d < domain->n; d++) {
         domain->n_codes *= (uint64_t)domain->n_values[d];
-        if (domain->n_codes > MAX_CODES) {
+        if (domain->n_codes > MAX_CODES)
             return gv_fail(GRAVEL_ERR_ARGUMENT, "the space has more than %llu points; narrow it", MAX_CODES);
-        }
     }
     domain->place = calloc(domain->n_codes > 0 ? domain->n_codes : 1, sizeof *domain->place);
-    if (domain->place == NULL) {
+    if (domain->place == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a space of %llu points", (unsigned long long)domain->n_codes);
-    }
     memset(&point, 0, sizeof point);
     do {
         if (domain->n_codes > 0 && valid(user, domain, &point)) {
@@ -67,7 +66,8 @@ gravel_status gv_domain_fill(gv_domain *domain, gv_domain_valid_fn valid, const 
     return GRAVEL_OK;
 }
 
-void gv_domain_free(gv_domain *domain) {
+void gv_domain_free(gv_domain *domain)
+{
     free(domain->point);
     free(domain->place);
     domain->point = NULL;
@@ -75,51 +75,48 @@ void gv_domain_free(gv_domain *domain) {
     domain->n_points = 0;
 }
 
-long gv_domain_find(const gv_domain *domain, const gv_point *point) {
-    for (int d = 0; d < domain->n; d++) {
-        if (point->at[d] >= domain->n_values[d]) {
+long gv_domain_find(const gv_domain *domain, const gv_point *point)
+{
+    for (int d = 0; d < domain->n; d++)
+        if (point->at[d] >= domain->n_values[d])
             return -1;
-        }
-    }
     return (long)domain->place[gv_domain_code(domain, point)] - 1;
 }
 
-int gv_point_complexity(const gv_domain *domain, const gv_point *point) {
+int gv_point_complexity(const gv_domain *domain, const gv_point *point)
+{
     int sum = 0;
 
-    for (int d = 0; d < domain->n; d++) {
+    for (int d = 0; d < domain->n; d++)
         sum += point->at[d];
-    }
     return sum;
 }
 
-int gv_point_same_program(const gv_domain *domain, const gv_point *a, const gv_point *b) {
-    for (int d = 0; d < domain->n; d++) {
-        if (domain->builds[d] && a->at[d] != b->at[d]) {
+int gv_point_same_program(const gv_domain *domain, const gv_point *a, const gv_point *b)
+{
+    for (int d = 0; d < domain->n; d++)
+        if (domain->builds[d] && a->at[d] != b->at[d])
             return 0;
-        }
-    }
     return 1;
 }
 
-void gv_domain_config(const gv_domain *domain, const gv_point *point, gv_config *config) {
+void gv_domain_config(const gv_domain *domain, const gv_point *point, gv_config *config)
+{
     memset(config, 0, sizeof *config);
-    for (int d = 0; d < domain->n; d++) {
+    for (int d = 0; d < domain->n; d++)
         config->value[d] = domain->value[d][point->at[d]];
-    }
 }
 
-int gv_domain_point(const gv_domain *domain, const gv_config *config, gv_point *point) {
+int gv_domain_point(const gv_domain *domain, const gv_config *config, gv_point *point)
+{
     memset(point, 0, sizeof *point);
     for (int d = 0; d < domain->n; d++) {
         int v = 0;
 
-        while (v < domain->n_values[d] && domain->value[d][v] != config->value[d]) {
+        while (v < domain->n_values[d] && domain->value[d][v] != config->value[d])
             v++;
-        }
-        if (v == domain->n_values[d]) {
+        if (v == domain->n_values[d])
             return 0;
-        }
         point->at[d] = (unsigned char)v;
     }
     return 1;
@@ -134,7 +131,8 @@ typedef struct space_view {
     int unlikely;
 } space_view;
 
-static int holds(const void *user, const gv_domain *domain, const gv_point *point) {
+static int holds(const void *user, const gv_domain *domain, const gv_point *point)
+{
     const space_view *view = user;
     gv_config config;
 
@@ -144,7 +142,8 @@ static int holds(const void *user, const gv_domain *domain, const gv_point *poin
 }
 
 /* "tile=64,128": keeps these values of the dimension. */
-static gravel_status narrow(gv_domain *domain, const char *word, size_t length) {
+static gravel_status narrow(gv_domain *domain, const char *word, size_t length)
+{
     const char *end = word + length, *at = memchr(word, '=', length);
     int d = 0, kept = 0, value[GV_MAX_VALUES];
 
@@ -153,23 +152,19 @@ static gravel_status narrow(gv_domain *domain, const char *word, size_t length) 
         (strlen(domain->name[d]) != (size_t)(at - word) || strncmp(domain->name[d], word, (size_t)(at - word)) != 0)) {
         d++;
     }
-    if (at == NULL || d == domain->n) {
+    if (at == NULL || d == domain->n)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "'%.*s': not name=value,value of a tunable", (int)length, word);
-    }
     while (at < end) {
         char *stop;
         long wanted = strtol(at + 1, &stop, 10);
         int v = 0;
 
-        while (v < domain->n_values[d] && domain->value[d][v] != wanted) {
+        while (v < domain->n_values[d] && domain->value[d][v] != wanted)
             v++;
-        }
-        if (stop == at + 1 || stop > end || (stop < end && *stop != ',') || v == domain->n_values[d]) {
+        if (stop == at + 1 || stop > end || (stop < end && *stop != ',') || v == domain->n_values[d])
             return gv_fail(GRAVEL_ERR_ARGUMENT, "'%.*s': not values of %s", (int)length, word, domain->name[d]);
-        }
-        if (kept < GV_MAX_VALUES) {
+        if (kept < GV_MAX_VALUES)
             value[kept++] = (int)wanted;
-        }
         at = stop;
     }
     memcpy(domain->value[d], value, sizeof value[0] * (size_t)kept);
@@ -177,29 +172,27 @@ static gravel_status narrow(gv_domain *domain, const char *word, size_t length) 
     return GRAVEL_OK;
 }
 
-static double product(const gv_domain *domain) {
+static double product(const gv_domain *domain)
+{
     double codes = 1;
 
-    for (int d = 0; d < domain->n; d++) {
+    for (int d = 0; d < domain->n; d++)
         codes *= domain->n_values[d];
-    }
     return codes;
 }
 
 /* 1 if `point` is valid, or becomes so when at most `changes` dimensions from `from` on (not `fixed`) are changed. */
-static int reachable(const gv_domain *domain, gv_point *point, int fixed, int from, int changes,
-                     const space_view *view) {
-    if (holds(view, domain, point)) {
+static int reachable(const gv_domain *domain, gv_point *point, int fixed, int from, int changes, const space_view *view)
+{
+    if (holds(view, domain, point))
         return 1;
-    }
     for (int d = from; changes > 0 && d < domain->n; d++) {
         const unsigned char before = point->at[d];
 
         for (int v = 0; d != fixed && v < domain->n_values[d]; v++) {
             point->at[d] = (unsigned char)v;
-            if (v != before && reachable(domain, point, fixed, d + 1, changes - 1, view)) {
+            if (v != before && reachable(domain, point, fixed, d + 1, changes - 1, view))
                 return 1;
-            }
         }
         point->at[d] = before;
     }
@@ -209,13 +202,13 @@ static int reachable(const gv_domain *domain, gv_point *point, int fixed, int fr
 /* A large product is mostly made of values that this device cannot use at all (work-groups on a CPU, lanes on a GPU).
  * Values that no change of two others makes valid, from the built-in default on, are left out before the points are
  * listed. */
-static void drop_unreachable(gv_domain *domain, const gv_config *built_in, const space_view *view) {
+static void drop_unreachable(gv_domain *domain, const gv_config *built_in, const space_view *view)
+{
     gv_point start;
     int keep[GV_MAX_TUNABLES][GV_MAX_VALUES];
 
-    if (!gv_domain_point(domain, built_in, &start) || !holds(view, domain, &start)) {
+    if (!gv_domain_point(domain, built_in, &start) || !holds(view, domain, &start))
         return;
-    }
     for (int d = 0; d < domain->n; d++) {
         for (int v = 0; v < domain->n_values[d]; v++) {
             gv_point point = start;
@@ -236,13 +229,13 @@ static void drop_unreachable(gv_domain *domain, const gv_config *built_in, const
 }
 
 gravel_status gv_domain_of_space(gv_domain *domain, const gv_space *space, const gv_variant *variant,
-                                 const gv_limits *limits, const char *limit, int unlikely) {
+                                 const gv_limits *limits, const char *limit, int unlikely)
+{
     const space_view view = {space, variant, limits, unlikely};
     int own_macros = 1; /* programs that name their own macros: any value may mean another one */
 
-    for (int d = 0; d < space->n_tunables; d++) {
+    for (int d = 0; d < space->n_tunables; d++)
         own_macros &= !space->tunable[d].macro;
-    }
     memset(domain, 0, sizeof *domain);
     domain->n = space->n_tunables;
     for (int d = 0; d < domain->n; d++) {
@@ -260,9 +253,8 @@ gravel_status gv_domain_of_space(gv_domain *domain, const gv_space *space, const
         limit += strspn(limit, " ");
         length = strcspn(limit, " ");
         status = length > 0 ? narrow(domain, limit, length) : GRAVEL_OK;
-        if (status != GRAVEL_OK) {
+        if (status != GRAVEL_OK)
             return status;
-        }
         limit += length;
     }
     if (product(domain) > LARGE_PRODUCT) {

@@ -5,51 +5,59 @@
 
 #include "cpu_ref/ref.h"
 
-void gv_expected_free(gv_expected *expected) {
+void gv_expected_free(gv_expected *expected)
+{
     free(expected->known);
     memset(expected, 0, sizeof *expected);
 }
 
-static const gv_expected_sink *find(const gv_expected *expected, size_t sink) {
-    for (size_t k = 0; k < expected->n; k++) {
-        if (expected->known[k].sink == sink) {
+static const gv_expected_sink *find(const gv_expected *expected, size_t sink)
+{
+    for (size_t k = 0; k < expected->n; k++)
+        if (expected->known[k].sink == sink)
             return &expected->known[k];
-        }
-    }
     return NULL;
 }
 
-static gravel_status make_room(gv_expected *expected, size_t more) {
+static gravel_status make_room(gv_expected *expected, size_t more)
+{
     size_t room = 2 * (expected->n + more);
     gv_expected_sink *grown;
 
-    if (expected->n + more <= expected->room) {
+    if (expected->n + more <= expected->room)
         return GRAVEL_OK;
-    }
     grown = realloc(expected->known, room * sizeof *grown);
-    if (grown == NULL) {
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for what the reference says of %zu sinks", room);
-    }
+    if (grown == NULL)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the reference's results of %zu sinks", room);
     expected->known = grown;
     expected->room = room;
     return GRAVEL_OK;
 }
 
-/* Asks the reference for sinks that nobody asked for before. */
-static gravel_status learn(gv_expected *expected, const gv_pool *p, const size_t *sink, int n) {
+/* Computes the reference for sinks that it was not computed for before. */
+static gravel_status learn(gv_expected *expected, const gv_pool *p, const size_t *sink, int n)
+{
     double at[9][GV_EXPECTED_MOST], plane[GV_POOL_PLANES][GV_EXPECTED_MOST], scale[GV_EXPECTED_MOST];
     double distance[GV_EXPECTED_MOST], radius[GV_EXPECTED_MOST];
     uint32_t count[GV_EXPECTED_MOST];
     int32_t id[GV_EXPECTED_MOST];
-    const gv_ref_particles sinks = {(size_t)n, NULL, id, at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7],
-                                    at[8]};
-    const gv_ref_particles sources = {expected->sources, p->mass, p->id, p->x[0], p->x[1], p->x[2], p->v[0],
-                                      p->v[1], p->v[2], p->a[0], p->a[1], p->a[2]};
+    const gv_ref_particles sinks = {(size_t)n, NULL, id, at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7], at[8]};
+    const gv_ref_particles sources = {expected->sources, p->mass, p->id,   p->x[0], p->x[1], p->x[2],
+                                      p->v[0],           p->v[1], p->v[2], p->a[0], p->a[1], p->a[2]};
     const gv_ref_forces out = {
-        .ax = plane[0], .ay = plane[1], .az = plane[2], .pot = plane[3],
-        .jx = plane[4], .jy = plane[5], .jz = plane[6],
-        .sx = plane[7], .sy = plane[8], .sz = plane[9],
-        .acc_scale = scale, .nearest_distance = distance, .neighbour_count = count,
+        .ax = plane[0],
+        .ay = plane[1],
+        .az = plane[2],
+        .pot = plane[3],
+        .jx = plane[4],
+        .jy = plane[5],
+        .jz = plane[6],
+        .sx = plane[7],
+        .sy = plane[8],
+        .sz = plane[9],
+        .acc_scale = scale,
+        .nearest_distance = distance,
+        .neighbour_count = count,
     };
 
     for (int k = 0; k < n; k++) {
@@ -61,26 +69,24 @@ static gravel_status learn(gv_expected *expected, const gv_pool *p, const size_t
             at[6 + d][k] = p->a[d][sink[k]];
         }
     }
-    if (make_room(expected, (size_t)n) != GRAVEL_OK) {
+    if (make_room(expected, (size_t)n) != GRAVEL_OK)
         return GRAVEL_ERR_MEMORY;
-    }
-    memset(plane, 0, sizeof plane); /* an order has not all of them */
-    if (gv_ref_direct(GV_REF_DOUBLE, expected->order, &sinks, &sources, expected->eps, radius, 0, &out) != 0) {
+    memset(plane, 0, sizeof plane); /* an order does not have all of them */
+    if (gv_ref_direct(GV_REF_DOUBLE, expected->order, &sinks, &sources, expected->eps, radius, 0, &out) != 0)
         return gv_fail(GRAVEL_ERR_INTERNAL, "the reference refuses the tuner's inputs");
-    }
     for (int k = 0; k < n; k++) {
         gv_expected_sink *made = &expected->known[expected->n++];
 
         *made = (gv_expected_sink){.sink = sink[k], .acc_scale = scale[k], .distance = distance[k], .count = count[k]};
-        for (int c = 0; c < GV_POOL_PLANES; c++) {
+        for (int c = 0; c < GV_POOL_PLANES; c++)
             made->plane[c] = plane[c][k];
-        }
     }
     return GRAVEL_OK;
 }
 
 gravel_status gv_expected_get(gv_expected *expected, const gv_pool *pool, int order, size_t sources, double eps,
-                              const size_t *sink, int n, gv_expected_sink *got) {
+                              const size_t *sink, int n, gv_expected_sink *got)
+{
     size_t unknown[GV_EXPECTED_MOST];
     int n_unknown = 0;
     gravel_status status = GRAVEL_OK;
@@ -94,18 +100,14 @@ gravel_status gv_expected_get(gv_expected *expected, const gv_pool *pool, int or
     for (int k = 0; k < n; k++) {
         int twice = find(expected, sink[k]) != NULL;
 
-        for (int u = 0; u < n_unknown; u++) {
+        for (int u = 0; u < n_unknown; u++)
             twice |= unknown[u] == sink[k];
-        }
-        if (!twice) {
+        if (!twice)
             unknown[n_unknown++] = sink[k];
-        }
     }
-    if (n_unknown > 0) {
+    if (n_unknown > 0)
         status = learn(expected, pool, unknown, n_unknown);
-    }
-    for (int k = 0; k < n && status == GRAVEL_OK; k++) {
+    for (int k = 0; k < n && status == GRAVEL_OK; k++)
         got[k] = *find(expected, sink[k]);
-    }
     return status;
 }

@@ -1,21 +1,20 @@
-/* What the reference says of the tuner's particles, remembered: a candidate takes microseconds to run, the reference
- * tens of milliseconds to follow, and the particles stay where they are while a question is asked.  Candidates differ
- * by the factor of their masses, by which all forces scale: but for rounding of the masses, 1e-16 of a force, where the
- * strictest ceiling is 1e-14. */
+/* The reference's results for the tuner's particles, kept: a candidate takes microseconds to run, the reference tens
+ * of milliseconds, and the particles do not move during a question.  Candidates differ by the factor of their masses,
+ * by which all forces scale: but for rounding of the masses, 1e-16 of a force, where the strictest ceiling is 1e-14. */
 #ifndef GV_EXPECTED_H
 #define GV_EXPECTED_H
 
-#include "host/status.h"
+#include "host/base/status.h"
 #include "tuner/pool.h"
 
-enum { GV_EXPECTED_MOST = 64 }; /* sinks asked for at once */
+enum { GV_EXPECTED_MOST = 64 }; /* sinks computed at once */
 
 typedef struct gv_expected_sink {
-    size_t sink;                   /* index in the pool */
-    double plane[GV_POOL_PLANES];  /* acc, pot, jerk, snap */
-    double acc_scale;              /* sum of |acc| over the pairs */
-    double distance;               /* to the nearest source */
-    uint32_t count;                /* sources within the pool's radius */
+    size_t sink;                  /* index in the pool */
+    double plane[GV_POOL_PLANES]; /* acc, pot, jerk, snap */
+    double acc_scale;             /* sum of |acc| over the pairs */
+    double distance;              /* to the nearest source */
+    uint32_t count;               /* sources within the pool's radius */
 } gv_expected_sink;
 
 typedef struct gv_expected {

@@ -1,15 +1,17 @@
-/* Finals: the fastest of a search meet the built-in default round by round; the winner leads the entry of a profile. */
+/* Finals: the fastest of a search are timed against the built-in default round by round; the winner leads the entry of
+ * a profile. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tuner/run.h"
 
-/* Near equals: differences that another run would not see again. */
+/* Near equals: differences that another run would not reproduce. */
 #define NEAR_EQUAL 0.01
 
 /* The fastest of the search, and the built-in default in any case: what is chosen must beat it. */
-int gv_finals_pick(const gv_search *search, const gv_run *run, gv_finalist *list, int most, double within) {
+int gv_finals_pick(const gv_search *search, const gv_run *run, gv_finalist *list, int most, double within)
+{
     const gv_domain *domain = search->domain;
     const gv_outcome *seen = run->seen;
     int n = 0, has_built_in = run->has_built_in && search->n_starts > 0;
@@ -17,18 +19,15 @@ int gv_finals_pick(const gv_search *search, const gv_run *run, gv_finalist *list
     memset(list, 0, sizeof *list * (size_t)most);
     for (size_t k = 0; k < search->n_known; k++) {
         const gv_point *point = &domain->point[search->known[k]];
-        int at = n, is_built_in = has_built_in && gv_domain_code(domain, point) ==
-                                                        gv_domain_code(domain, &search->start[0]);
+        int at = n,
+            is_built_in = has_built_in && gv_domain_code(domain, point) == gv_domain_code(domain, &search->start[0]);
 
-        if (!isfinite(search->score[k]) || is_built_in || search->score[k] > within * search->score[search->best]) {
+        if (!isfinite(search->score[k]) || is_built_in || search->score[k] > within * search->score[search->best])
             continue;
-        }
-        while (at > 0 && list[at - 1].search_s > search->score[k]) {
+        while (at > 0 && list[at - 1].search_s > search->score[k])
             at--;
-        }
-        if (at == most - 1) {
+        if (at == most - 1)
             continue;
-        }
         n = n < most - 1 ? n + 1 : n;
         memmove(&list[at + 1], &list[at], sizeof *list * (size_t)(n - 1 - at));
         list[at].point = *point;
@@ -51,33 +50,31 @@ int gv_finals_pick(const gv_search *search, const gv_run *run, gv_finalist *list
     return n;
 }
 
-static double middle(const double *value, int n) {
-    if (n < 3) {
+static double middle(const double *value, int n)
+{
+    if (n < 3)
         return n == 1 ? value[0] : 0.5 * (value[0] + value[1]);
-    }
     return fmax(fmin(value[0], value[1]), fmin(fmax(value[0], value[1]), value[2]));
 }
 
-void gv_finals_hold(gv_run *run, gv_finalist *list, int n) {
+void gv_finals_hold(gv_run *run, gv_finalist *list, int n)
+{
     /* where one run takes seconds its noise is small and the time is not there */
     int rounds = run->best_s > 0.5 ? 1 : run->best_s > 0.05 && run->options->quick ? 2 : 3;
-    const gv_effort effort = run->options->quick ? (gv_effort){5, 32, 0.008, 0.3, 1e30}
-                                                 : (gv_effort){9, 64, 0.03, 1.0, 1e30};
+    const gv_effort effort =
+        run->options->quick ? (gv_effort){5, 32, 0.008, 0.3, 1e30} : (gv_effort){9, 64, 0.03, 1.0, 1e30};
 
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < n; k++)
         list[k].alive = 1;
-    }
-    /* round by round, so that a disturbance of the machine meets all of them */
+    /* round by round, so that a disturbance of the machine affects all of them */
     for (int r = 0; r < rounds; r++) {
         for (int k = 0; k < n; k++) {
             gv_outcome outcome;
 
-            if (!list[k].alive || (r > 0 && k > 0 && list[k].round[0] > 1.1 * run->best_s && list[k].complexity >= 0)) {
+            if (!list[k].alive || (r > 0 && k > 0 && list[k].round[0] > 1.1 * run->best_s && list[k].complexity >= 0))
                 continue;
-            }
-            if (!gv_run_evaluate(run, "final", r + 1, &list[k].point, &effort, &outcome)) {
+            if (!gv_run_evaluate(run, "final", r + 1, &list[k].point, &effort, &outcome))
                 return;
-            }
             list[k].alive = outcome.status == GV_OUTCOME_OK;
             list[k].outcome = outcome;
             list[k].round[r] = gv_outcome_score(&outcome);
@@ -88,25 +85,51 @@ void gv_finals_hold(gv_run *run, gv_finalist *list, int n) {
     }
 }
 
-/* Of those within a hair of the fastest the simplest. */
-int gv_finals_choose(const gv_finalist *list, int n) {
-    int best = -1, chosen = -1;
+/* Between the rounds' minima; where no finals were held, between the samples.  0.05 = 5 %. */
+double gv_finals_scatter(const gv_finalist *f)
+{
+    double least = 0, most = 0;
 
-    for (int k = 0; k < n; k++) {
-        if (list[k].alive && list[k].median > 0 && (best < 0 || list[k].median < list[best].median)) {
-            best = k;
+    for (int r = 0; r < GV_FINALS_ROUNDS; r++) {
+        if (f->round[r] > 0) {
+            least = least > 0 ? fmin(least, f->round[r]) : f->round[r];
+            most = fmax(most, f->round[r]);
         }
     }
+    return least > 0 ? most / least - 1 : fmin(f->outcome.spread, GV_FINALS_NOISE);
+}
+
+/* 1 if `f` is not faster than the default by more than both scatter. */
+static int is_default_as_good(const gv_finalist *f, const gv_finalist *built_in)
+{
+    const double margin = fmax(NEAR_EQUAL, fmax(gv_finals_scatter(f), gv_finals_scatter(built_in)));
+
+    return built_in->median <= (1 + margin) * f->median;
+}
+
+/* Of those within a hair of the fastest the simplest; the default unless that beats it beyond the scatter. */
+int gv_finals_choose(const gv_finalist *list, int n)
+{
+    int best = -1, chosen = -1;
+
+    for (int k = 0; k < n; k++)
+        if (list[k].alive && list[k].median > 0 && (best < 0 || list[k].median < list[best].median))
+            best = k;
     for (int k = 0; k < n && best >= 0; k++) {
         if (list[k].alive && list[k].median > 0 && list[k].median <= (1 + NEAR_EQUAL) * list[best].median &&
             (chosen < 0 || list[k].complexity < list[chosen].complexity)) {
             chosen = k;
         }
     }
+    for (int k = 0; k < n && chosen >= 0; k++)
+        if (list[k].alive && list[k].median > 0 && list[k].complexity < 0 &&
+            is_default_as_good(&list[chosen], &list[k]))
+            chosen = k;
     return chosen;
 }
 
-static void put_result(const gv_run *run, const gv_finalist *f, gv_profile_result *result) {
+void gv_finals_put(const gv_run *run, const gv_finalist *f, gv_profile_result *result)
+{
     memset(result, 0, sizeof *result);
     gv_run_point_text(run, &f->point, result->configuration);
     result->time_s = f->time_s;
@@ -116,7 +139,8 @@ static void put_result(const gv_run *run, const gv_finalist *f, gv_profile_resul
     result->error = f->outcome.error;
 }
 
-void gv_finals_entry(const gv_run *run, const gv_finalist *list, int n, int chosen, gv_profile_entry *entry) {
+void gv_finals_entry(const gv_run *run, const gv_finalist *list, int n, int chosen, gv_profile_entry *entry)
+{
     const gv_tune_options *options = run->options;
 
     memset(entry, 0, sizeof *entry);
@@ -134,7 +158,7 @@ void gv_finals_entry(const gv_run *run, const gv_finalist *list, int n, int chos
     snprintf(entry->strategy, sizeof entry->strategy, "%s", options->strategy->name);
     entry->evaluations = run->evaluations;
     entry->failures = run->evaluations - run->failures[GV_OUTCOME_OK];
-    put_result(run, &list[chosen], &entry->result[entry->n_results++]);
+    gv_finals_put(run, &list[chosen], &entry->result[entry->n_results++]);
     for (;;) {
         int next = -1;
 
@@ -143,16 +167,13 @@ void gv_finals_entry(const gv_run *run, const gv_finalist *list, int n, int chos
             int there = 0;
 
             gv_run_point_text(run, &list[k].point, text);
-            for (int r = 0; r < entry->n_results; r++) {
+            for (int r = 0; r < entry->n_results; r++)
                 there |= strcmp(entry->result[r].configuration, text) == 0;
-            }
-            if (!there && list[k].alive && list[k].median > 0 && (next < 0 || list[k].median < list[next].median)) {
+            if (!there && list[k].alive && list[k].median > 0 && (next < 0 || list[k].median < list[next].median))
                 next = k;
-            }
         }
-        if (next < 0 || entry->n_results == GV_PROFILE_RESULTS) {
+        if (next < 0 || entry->n_results == GV_PROFILE_RESULTS)
             return;
-        }
-        put_result(run, &list[next], &entry->result[entry->n_results++]);
+        gv_finals_put(run, &list[next], &entry->result[entry->n_results++]);
     }
 }

@@ -1,4 +1,5 @@
 /* Requests and outcomes as lines of JSON: between parent and worker, and in the tuning log. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,32 +7,42 @@
 #include "tuner/message.h"
 #include "tuner/worker.h"
 
-double gv_message_number(const cJSON *object, const char *name, double otherwise) {
+double gv_message_number(const cJSON *object, const char *name, double otherwise)
+{
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 
     return cJSON_IsNumber(item) && isfinite(item->valuedouble) ? item->valuedouble : otherwise;
 }
 
-int gv_message_text(const cJSON *object, const char *name, char *text, size_t size) {
+int gv_message_int(const cJSON *object, const char *name, int low, int high, int otherwise)
+{
+    const double value = gv_message_number(object, name, NAN);
+
+    return value >= low && value <= high && value == floor(value) ? (int)value : otherwise;
+}
+
+int gv_message_text(const cJSON *object, const char *name, char *text, size_t size)
+{
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 
     text[0] = '\0';
-    if (!cJSON_IsString(item) || strlen(item->valuestring) >= size) {
+    if (!cJSON_IsString(item) || strlen(item->valuestring) >= size)
         return 0;
-    }
     snprintf(text, size, "%s", item->valuestring);
     return 1;
 }
 
 /* cJSON prints 15 digits; a resumed run must see the bits of the first one. */
-static void put_exact(cJSON *object, const char *name, double value) {
+static void put_exact(cJSON *object, const char *name, double value)
+{
     char text[40];
 
     snprintf(text, sizeof text, "%.17g", isfinite(value) ? value : 0.0);
     cJSON_AddRawToObject(object, name, text);
 }
 
-void gv_message_put_task(cJSON *object, const gv_task *task) {
+void gv_message_put_task(cJSON *object, const gv_task *task)
+{
     cJSON_AddStringToObject(object, "kernel", task->kernel);
     cJSON_AddStringToObject(object, "variant", task->variant.name);
     cJSON_AddNumberToObject(object, "features", task->variant.features);
@@ -39,7 +50,8 @@ void gv_message_put_task(cJSON *object, const gv_task *task) {
     cJSON_AddNumberToObject(object, "sources", (double)task->sources);
 }
 
-int gv_message_get_task(const cJSON *object, gv_task *task) {
+int gv_message_get_task(const cJSON *object, gv_task *task)
+{
     char variant[16];
     double sinks = gv_message_number(object, "sinks", 0), sources = gv_message_number(object, "sources", 0);
 
@@ -49,13 +61,14 @@ int gv_message_get_task(const cJSON *object, gv_task *task) {
         sinks < 1 || sources < 1 || sinks > 1e12 || sources > 1e12) {
         return 0;
     }
-    task->variant.features = (unsigned)gv_message_number(object, "features", 0);
+    task->variant.features = (unsigned)gv_message_int(object, "features", 0, 0xffff, 0);
     task->sinks = (size_t)sinks;
     task->sources = (size_t)sources;
     return 1;
 }
 
-void gv_message_put_outcome(cJSON *object, const gv_outcome *outcome) {
+void gv_message_put_outcome(cJSON *object, const gv_outcome *outcome)
+{
     cJSON_AddStringToObject(object, "status", gv_outcome_name(outcome->status));
     if (outcome->status == GV_OUTCOME_OK) {
         put_exact(object, "time_s", outcome->time_s);
@@ -64,40 +77,38 @@ void gv_message_put_outcome(cJSON *object, const gv_outcome *outcome) {
         put_exact(object, "call_s", outcome->call_s);
         cJSON_AddNumberToObject(object, "samples", outcome->samples);
     }
-    if (outcome->error > 0) {
+    if (outcome->error > 0)
         put_exact(object, "error", outcome->error);
-    }
-    if (outcome->stopped) {
+    if (outcome->stopped)
         cJSON_AddNumberToObject(object, "stopped", 1);
-    }
     put_exact(object, "cost_s", outcome->cost_s);
-    if (outcome->reason[0] != '\0') {
+    if (outcome->reason[0] != '\0')
         cJSON_AddStringToObject(object, "reason", outcome->reason);
-    }
 }
 
-int gv_message_get_outcome(const cJSON *object, gv_outcome *outcome) {
+int gv_message_get_outcome(const cJSON *object, gv_outcome *outcome)
+{
     char status[16];
     int code;
 
     memset(outcome, 0, sizeof *outcome);
-    if (!gv_message_text(object, "status", status, sizeof status) || (code = gv_outcome_parse(status)) < 0) {
+    if (!gv_message_text(object, "status", status, sizeof status) || (code = gv_outcome_parse(status)) < 0)
         return 0;
-    }
     outcome->status = (gv_outcome_status)code;
     outcome->time_s = gv_message_number(object, "time_s", 0);
     outcome->time_min_s = gv_message_number(object, "time_min_s", 0);
     outcome->spread = gv_message_number(object, "spread", 0);
     outcome->call_s = gv_message_number(object, "call_s", 0);
-    outcome->samples = (int)gv_message_number(object, "samples", 0);
+    outcome->samples = gv_message_int(object, "samples", 0, INT_MAX, 0);
     outcome->error = gv_message_number(object, "error", 0);
-    outcome->stopped = (int)gv_message_number(object, "stopped", 0);
+    outcome->stopped = gv_message_int(object, "stopped", 0, 1, 0);
     outcome->cost_s = gv_message_number(object, "cost_s", 0);
     gv_message_text(object, "reason", outcome->reason, sizeof outcome->reason);
     return outcome->status != GV_OUTCOME_OK || outcome->time_s >= 0;
 }
 
-char *gv_outcome_print(const gv_outcome *outcome) {
+char *gv_outcome_print(const gv_outcome *outcome)
+{
     cJSON *object = cJSON_CreateObject();
     char *text;
 
@@ -107,7 +118,8 @@ char *gv_outcome_print(const gv_outcome *outcome) {
     return text;
 }
 
-int gv_outcome_read(const char *line, gv_outcome *outcome) {
+int gv_outcome_read(const char *line, gv_outcome *outcome)
+{
     cJSON *object = cJSON_Parse(line);
     int good = object != NULL && gv_message_get_outcome(object, outcome);
 
@@ -115,7 +127,8 @@ int gv_outcome_read(const char *line, gv_outcome *outcome) {
     return good;
 }
 
-char *gv_request_print(const gv_request *request) {
+char *gv_request_print(const gv_request *request)
+{
     cJSON *object = cJSON_CreateObject();
     char *text;
 
@@ -133,17 +146,20 @@ char *gv_request_print(const gv_request *request) {
     return text;
 }
 
-int gv_request_parse(const char *line, gv_request *request) {
+int gv_request_parse(const char *line, gv_request *request)
+{
     cJSON *object = cJSON_Parse(line);
+    double seed;
     int good;
 
     memset(request, 0, sizeof *request);
     good = object != NULL && gv_message_get_task(object, &request->task) &&
            gv_message_text(object, "configuration", request->configuration, sizeof request->configuration);
     request->build_only = gv_message_number(object, "build_only", 0) != 0;
-    request->seed = (uint64_t)gv_message_number(object, "seed", 1);
-    request->effort.least = (int)gv_message_number(object, "least", 8);
-    request->effort.most = (int)gv_message_number(object, "most", 64);
+    seed = gv_message_number(object, "seed", 1);
+    request->seed = seed >= 0 && seed < 0x1p48 ? (uint64_t)seed : 1;
+    request->effort.least = gv_message_int(object, "least", 1, 1 << 20, 8);
+    request->effort.most = gv_message_int(object, "most", 1, 1 << 20, 64);
     request->effort.least_s = gv_message_number(object, "least_s", 0.02);
     request->effort.most_s = gv_message_number(object, "most_s", 2);
     request->effort.stop_above = gv_message_number(object, "stop_above", 1e30);

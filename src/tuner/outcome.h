@@ -1,11 +1,11 @@
-/* What is asked about a candidate and what came of it. */
+/* A question about candidates, and the outcome of one. */
 #ifndef GV_OUTCOME_H
 #define GV_OUTCOME_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/space.h"
+#include "host/profile/space.h"
 
 /* code name, what it means */
 #define GV_OUTCOME_TABLE(X)                                                                                            \
@@ -41,13 +41,13 @@ typedef struct gv_outcome {
     double call_s;                     /* whole call, median */
     double error;                      /* largest relative error of acc that was seen; also for wrong results */
     int samples;
-    int stopped;                       /* 1: hopeless after two samples, not timed further */
-    double cost_s;                     /* wall time the candidate took, building included */
+    int stopped;   /* 1: hopeless after two samples, not timed further */
+    double cost_s; /* wall time the candidate took, building included */
     char reason[240];
 } gv_outcome;
 
-/* What candidates are ranked by: the minimum, because disturbances only ever add time; INFINITY for failures.  What is
- * reported and predicted is the median. */
+/* What candidates are ranked by: the minimum, because disturbances only ever add time; INFINITY for failures.  Reports
+ * and predictions use the median. */
 double gv_outcome_score(const gv_outcome *outcome);
 
 /* How long a candidate is timed. */

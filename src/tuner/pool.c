@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t gv_draw(uint64_t *state) {
+uint64_t gv_draw(uint64_t *state)
+{
     uint64_t z = *state += 0x9e3779b97f4a7c15ull;
 
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -12,11 +13,13 @@ uint64_t gv_draw(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-double gv_uniform(uint64_t *state) {
+double gv_uniform(uint64_t *state)
+{
     return (double)(gv_draw(state) >> 11) * 0x1p-53;
 }
 
-static void isotropic(uint64_t *state, double length, double *const to[3], size_t k) {
+static void isotropic(uint64_t *state, double length, double *const to[3], size_t k)
+{
     double z = 2 * gv_uniform(state) - 1, phi = 6.283185307179586 * gv_uniform(state), r = sqrt(1 - z * z);
 
     to[0][k] = length * r * cos(phi);
@@ -24,7 +27,8 @@ static void isotropic(uint64_t *state, double length, double *const to[3], size_
     to[2][k] = length * z;
 }
 
-void gv_pool_free(gv_pool *p) {
+void gv_pool_free(gv_pool *p)
+{
     free(p->mass);
     free(p->scaled);
     free(p->id);
@@ -43,33 +47,30 @@ void gv_pool_free(gv_pool *p) {
     memset(p, 0, sizeof *p);
 }
 
-static int grow(double **array, size_t n) {
+static int grow(double **array, size_t n)
+{
     double *grown = realloc(*array, n * sizeof **array);
 
-    if (grown != NULL) {
+    if (grown != NULL)
         *array = grown;
-    }
     return grown != NULL;
 }
 
 /* Radii of a Plummer sphere (scale 1, cut at 10); speeds fall with the local escape speed. */
-int gv_pool_fill(gv_pool *p, size_t n) {
+int gv_pool_fill(gv_pool *p, size_t n)
+{
     uint64_t state = 42;
     int32_t *id;
 
-    if (p->n >= n) {
+    if (p->n >= n)
         return 1;
-    }
     id = realloc(p->id, n * sizeof *id);
     p->id = id != NULL ? id : p->id;
-    if (id == NULL || !grow(&p->mass, n) || !grow(&p->scaled, n) || !grow(&p->radius, n)) {
+    if (id == NULL || !grow(&p->mass, n) || !grow(&p->scaled, n) || !grow(&p->radius, n))
         return 0;
-    }
-    for (int d = 0; d < 3; d++) {
-        if (!grow(&p->x[d], n) || !grow(&p->v[d], n) || !grow(&p->a[d], n)) {
+    for (int d = 0; d < 3; d++)
+        if (!grow(&p->x[d], n) || !grow(&p->v[d], n) || !grow(&p->a[d], n))
             return 0;
-        }
-    }
     for (size_t k = 0; k < n; k++) {
         double r;
 
@@ -87,17 +88,15 @@ int gv_pool_fill(gv_pool *p, size_t n) {
     return 1;
 }
 
-int gv_pool_reserve_outputs(gv_pool *p, size_t sinks) {
+int gv_pool_reserve_outputs(gv_pool *p, size_t sinks)
+{
     uint32_t *count = realloc(p->count, (sinks + GV_POOL_CANARIES) * sizeof *count);
 
     p->count = count != NULL ? count : p->count;
-    if (count == NULL || !grow(&p->distance, sinks + GV_POOL_CANARIES)) {
+    if (count == NULL || !grow(&p->distance, sinks + GV_POOL_CANARIES))
         return 0;
-    }
-    for (int c = 0; c < GV_POOL_PLANES; c++) {
-        if (!grow(&p->out[c], sinks + GV_POOL_CANARIES) || !grow(&p->first[c], sinks + GV_POOL_CANARIES)) {
+    for (int c = 0; c < GV_POOL_PLANES; c++)
+        if (!grow(&p->out[c], sinks + GV_POOL_CANARIES) || !grow(&p->first[c], sinks + GV_POOL_CANARIES))
             return 0;
-        }
-    }
     return 1;
 }

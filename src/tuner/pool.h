@@ -18,11 +18,11 @@ typedef struct gv_pool {
     uint32_t *count;           /* neighbours, with canaries */
 } gv_pool;
 
-int gv_pool_fill(gv_pool *p, size_t n);             /* at least n particles; 0: no memory */
+int gv_pool_fill(gv_pool *p, size_t n); /* at least n particles; 0: no memory */
 int gv_pool_reserve_outputs(gv_pool *p, size_t sinks);
 void gv_pool_free(gv_pool *p);
 
-uint64_t gv_draw(uint64_t *state);   /* splitmix64 */
-double gv_uniform(uint64_t *state);  /* [0, 1) */
+uint64_t gv_draw(uint64_t *state);  /* splitmix64 */
+double gv_uniform(uint64_t *state); /* [0, 1) */
 
 #endif

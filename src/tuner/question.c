@@ -1,38 +1,33 @@
-/* One question of a run: what is asked of candidates, and the search. */
+/* One question of a run: outcomes of candidates, and the search. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tuner/run.h"
-
-double gv_run_now(void) {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "host/base/clock.h"
 
 /* ------------------------------------------------------------ one outcome */
 
-void gv_run_point_text(const gv_run *run, const gv_point *point, char text[GV_PROFILE_TEXT]) {
+void gv_run_point_text(const gv_run *run, const gv_point *point, char text[GV_PROFILE_TEXT])
+{
     gv_config config;
 
     gv_domain_config(&run->domain, point, &config);
     gv_space_format(run->space, &config, text, GV_PROFILE_TEXT);
 }
 
-static uint64_t hash_text(const char *text) {
+static uint64_t hash_text(const char *text)
+{
     uint64_t hash = 0xcbf29ce484222325ull;
 
-    for (; *text != '\0'; text++) {
+    for (; *text != '\0'; text++)
         hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
-    }
     return hash;
 }
 
-static void fill_request(gv_run *run, const gv_point *point, const gv_effort *effort, int round, gv_request *request) {
+static void fill_request(gv_run *run, const gv_point *point, const gv_effort *effort, int round, gv_request *request)
+{
     memset(request, 0, sizeof *request);
     request->task = run->task;
     gv_run_point_text(run, point, request->configuration);
@@ -41,26 +36,33 @@ static void fill_request(gv_run *run, const gv_point *point, const gv_effort *ef
                     run->task.sinks;
 }
 
-static void report(gv_run *run) {
-    gv_tune_progress progress = {&run->task, run->task_index, run->summary->n_tasks, (size_t)run->evaluations,
-                                 run->options->budget, run->best_s, run->best, run->spent_s, -1};
+static void report(gv_run *run)
+{
+    gv_tune_progress progress = {&run->task,
+                                 run->task_index,
+                                 run->summary->n_tasks,
+                                 (size_t)run->evaluations,
+                                 run->options->budget,
+                                 run->best_s,
+                                 run->best,
+                                 run->spent_s,
+                                 -1};
 
-    if (run->options->budget_s > 0) {
+    if (run->options->budget_s > 0)
         progress.left_s = fmax(run->options->budget_s - run->spent_s, 0);
-    }
-    if (run->options->progress != NULL) {
+    if (run->options->progress != NULL)
         run->options->progress(&progress, run->options->user);
-    }
 }
 
-static int must_stop(gv_run *run) {
-    if (!run->interrupted && run->options->interrupted != NULL && run->options->interrupted(run->options->user)) {
+static int must_stop(gv_run *run)
+{
+    if (!run->interrupted && run->options->interrupted != NULL && run->options->interrupted(run->options->user))
         run->interrupted = 1;
-    }
     return run->interrupted || run->status != GRAVEL_OK;
 }
 
-static void count(gv_run *run, const gv_tlog_record *record) {
+static void count(gv_run *run, const gv_tlog_record *record)
+{
     const gv_outcome *outcome = &record->outcome;
 
     run->spent_s += outcome->cost_s;
@@ -76,42 +78,45 @@ static void count(gv_run *run, const gv_tlog_record *record) {
     report(run);
 }
 
-/* `built`: what a builder found out already, NULL if nothing. */
+/* `built`: the outcome of a builder for it, NULL if there is none. */
 static int measure(gv_run *run, const char *stage, int round, const gv_point *point, const gv_effort *effort,
-                   const gv_outcome *built, gv_outcome *outcome) {
+                   const gv_outcome *built, gv_outcome *outcome)
+{
     gv_tlog_record record;
     gv_request request;
 
-    if (must_stop(run)) {
+    if (must_stop(run))
         return 0;
-    }
     fill_request(run, point, effort, round, &request);
     memset(&record, 0, sizeof record);
     record.task = run->task;
     record.round = round;
     snprintf(record.stage, sizeof record.stage, "%s", stage);
     snprintf(record.configuration, sizeof record.configuration, "%s", request.configuration);
-    if (built != NULL) {
+    if (built != NULL)
         record.outcome = *built;
-    } else {
-        run->status = gv_worker_ask(&run->worker, &request, run->options->limit_s, &record.outcome);
-    }
-    /* a candidate that was cut off by Ctrl-C is not a failed one */
-    if (run->status != GRAVEL_OK || (must_stop(run) && record.outcome.status != GV_OUTCOME_OK)) {
+    else
+        run->status = gv_tune_worker_ask(&run->worker, &request, run->options->limit_s, &record.outcome);
+    if (run->status == GRAVEL_ERR_CANCELLED) {
+        run->interrupted = 1;
+        run->status = GRAVEL_OK;
         return 0;
     }
-    record.outcome.cost_s = gv_run_now() - run->wall;
-    run->wall = gv_run_now();
+    /* a candidate that was cut off by Ctrl-C is not a failed one */
+    if (run->status != GRAVEL_OK || (must_stop(run) && record.outcome.status != GV_OUTCOME_OK))
+        return 0;
+    record.outcome.cost_s = gv_now() - run->wall;
+    run->wall = gv_now();
     run->summary->evaluations++;
-    if (run->options->log_path != NULL) {
+    if (run->options->log_path != NULL)
         run->status = gv_tlog_append(&run->log, &record);
-    }
     count(run, &record);
     *outcome = record.outcome;
     return run->status == GRAVEL_OK;
 }
 
-static const gv_tlog_record *from_log(gv_run *run, const char *stage, int round, const gv_point *point) {
+static const gv_tlog_record *from_log(gv_run *run, const char *stage, int round, const gv_point *point)
+{
     char text[GV_PROFILE_TEXT];
 
     gv_run_point_text(run, point, text);
@@ -119,12 +124,12 @@ static const gv_tlog_record *from_log(gv_run *run, const char *stage, int round,
 }
 
 int gv_run_evaluate(gv_run *run, const char *stage, int round, const gv_point *point, const gv_effort *effort,
-                    gv_outcome *outcome) {
+                    gv_outcome *outcome)
+{
     const gv_tlog_record *known = from_log(run, stage, round, point);
 
-    if (known == NULL) {
+    if (known == NULL)
         return measure(run, stage, round, point, effort, NULL, outcome);
-    }
     run->summary->replayed++;
     *outcome = known->outcome;
     count(run, known);
@@ -133,7 +138,8 @@ int gv_run_evaluate(gv_run *run, const char *stage, int round, const gv_point *p
 
 /* --------------------------------------------------------- build and search */
 
-static uint64_t program_hash(const gv_run *run, const gv_point *point) {
+static uint64_t program_hash(const gv_run *run, const gv_point *point)
+{
     uint64_t hash = hash_text(run->task.variant.name) + run->task.variant.features;
 
     for (int d = 0; d < run->domain.n; d++) {
@@ -146,21 +152,19 @@ static uint64_t program_hash(const gv_run *run, const gv_point *point) {
 }
 
 /* 1 the first time a program is met. */
-static int is_new_program(gv_run *run, const gv_point *point) {
+static int is_new_program(gv_run *run, const gv_point *point)
+{
     uint64_t hash = program_hash(run, point);
 
-    for (size_t i = 0; i < run->n_built; i++) {
-        if (run->built[i] == hash) {
+    for (size_t i = 0; i < run->n_built; i++)
+        if (run->built[i] == hash)
             return 0;
-        }
-    }
     if (run->n_built == run->built_room) {
         size_t room = run->built_room > 0 ? 2 * run->built_room : 256;
         uint64_t *grown = realloc(run->built, room * sizeof *grown);
 
-        if (grown == NULL) {
+        if (grown == NULL)
             return 0; /* then it is built by the measuring process */
-        }
         run->built = grown;
         run->built_room = room;
     }
@@ -168,23 +172,36 @@ static int is_new_program(gv_run *run, const gv_point *point) {
     return 1;
 }
 
-static void search_effort(const gv_run *run, gv_effort *effort) {
+static void search_effort(const gv_run *run, gv_effort *effort)
+{
     if (run->inherits) {
         *effort = (gv_effort){1, 1, 0, 0, 1e30};
         return;
     }
-    if (run->options->record) {
+    if (run->options->record)
         *effort = (gv_effort){5, 32, 0.01, 0.5, 4 * run->best_s};
-    } else if (run->options->quick) {
+    else if (run->options->quick)
         *effort = (gv_effort){3, 16, 0.004, 0.15, 1.2 * run->best_s};
-    } else {
+    else
         *effort = (gv_effort){5, 32, 0.01, 0.5, 1.3 * run->best_s};
-    }
     effort->stop_above = fmin(effort->stop_above, 1e30);
 }
 
+/* Idle builders build what the search will probably measure next. */
+static int add_hints(gv_run *run, const gv_search *search, const gv_effort *effort, gv_request *request, int n)
+{
+    for (int h = 0; h < search->n_hints && n < run->builders.n; h++) {
+        if (from_log(run, "search", 0, &search->hint[h]) == NULL && is_new_program(run, &search->hint[h])) {
+            fill_request(run, &search->hint[h], effort, 0, &request[n]);
+            request[n++].build_only = 1;
+        }
+    }
+    return n;
+}
+
 /* Builds what is new ahead, then measures one after the other. */
-static int objective_part(gv_run *run, const gv_point *point, int n, double *score) {
+static int objective_part(gv_run *run, const gv_search *search, const gv_point *point, int n, double *score)
+{
     gv_request request[64];
     int building[64], n_building = 0, on_cpu = run->device.limits.info.type == GRAVEL_DEVICE_CPU, i;
     gv_effort effort;
@@ -198,9 +215,10 @@ static int objective_part(gv_run *run, const gv_point *point, int n, double *sco
             building[i] = n_building++;
         }
     }
-    if (n_building > 1) {
+    if (n_building > 0)
+        n_building = add_hints(run, search, &effort, request, n_building);
+    if (n_building > 1)
         gv_builders_start(&run->builders, request, n_building);
-    }
     for (i = 0; i < n && (run->spent_s < run->task_end || run->evaluations < run->sure); i++) {
         const gv_outcome *failed = NULL;
         gv_outcome outcome;
@@ -224,37 +242,35 @@ static int objective_part(gv_run *run, const gv_point *point, int n, double *sco
         score[i] = gv_outcome_score(&outcome);
         run->seen[run->n_seen++] = outcome;
     }
-    if (n_building > 1) {
+    if (n_building > 1)
         gv_builders_finish(&run->builders, run->options->limit_s);
-    }
     return i;
 }
 
 /* In parts, so that a batch that takes long to compile does not overrun the question's time by much. */
-static int objective(void *user, const gv_search *search, const gv_point *point, int n, double *score) {
+static int objective(void *user, const gv_search *search, const gv_point *point, int n, double *score)
+{
     gv_run *run = user;
     int on_cpu = run->device.limits.info.type == GRAVEL_DEVICE_CPU;
     int part = run->builders.n == 0 ? n : on_cpu ? run->builders.n : 2 * run->builders.n, done = 0;
 
-    (void)search;
     while (done < n) {
-        int m = n - done < part ? n - done : part, got = objective_part(run, point + done, m, score + done);
+        int m = n - done < part ? n - done : part, got = objective_part(run, search, point + done, m, score + done);
 
         done += got;
-        if (got < m) {
+        if (got < m)
             break;
-        }
     }
     return done;
 }
 
 /* The start points, then the tunables that need no new program around the best of them. */
-static void prelude(gv_search *search) {
+static void prelude(gv_search *search)
+{
     const gv_domain *domain = search->domain;
 
-    if (!gv_search_begin(search)) {
+    if (!gv_search_begin(search))
         return;
-    }
     for (int d = 0; d < domain->n; d++) {
         gv_point line[GV_MAX_VALUES];
         double score[GV_MAX_VALUES];
@@ -263,13 +279,13 @@ static void prelude(gv_search *search) {
             line[v] = domain->point[search->known[search->best]];
             line[v].at[d] = (unsigned char)v;
         }
-        if (!domain->builds[d] && !gv_search_try(search, line, domain->n_values[d], score)) {
+        if (!domain->builds[d] && !gv_search_try(search, line, domain->n_values[d], score))
             return;
-        }
     }
 }
 
-static void run_search(gv_run *run, gv_search *search) {
+static void run_search(gv_run *run, gv_search *search)
+{
     double end = run->task_end, score;
 
     if (run->inherits) {
@@ -279,14 +295,35 @@ static void run_search(gv_run *run, gv_search *search) {
         return;
     }
 
-    if (run->options->record) {
+    if (run->options->record)
         run->task_end = INFINITY;
-    }
     prelude(search);
-    if (!search->over) {
+    if (!search->over)
         run->options->strategy->run(search);
-    }
     run->task_end = end;
+}
+
+/* What the winner gained over the default: not reported where the minima themselves scatter too much. */
+static double gain_of(gv_run *run, const gv_finalist *list, int n, int chosen)
+{
+    const gv_finalist *built_in = &list[n - 1];
+    const double scatter = fmax(gv_finals_scatter(built_in), gv_finals_scatter(&list[chosen]));
+
+    if (built_in->complexity >= 0)
+        return 0;
+    if (chosen != n - 1 && scatter > GV_FINALS_NOISE) {
+        char text[200];
+
+        snprintf(
+            text, sizeof text,
+            "%s, %zu sinks x %zu sources: times scatter by %.0f %%, so that no gain is reported; tune again when the "
+            "machine is quiet",
+            run->task.variant.name, run->task.sinks, run->task.sources, 100 * scatter);
+        if (run->options->warn != NULL)
+            run->options->warn(text, run->options->user);
+        return 0;
+    }
+    return built_in->median / list[chosen].median;
 }
 
 int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_profile_entry *entry,
@@ -307,15 +344,13 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
         run->status = GRAVEL_ERR_MEMORY;
         return 0;
     }
-    for (int s = 0; s < n_starts; s++) {
+    for (int s = 0; s < n_starts; s++)
         gv_search_add_start(&search, &start[s]);
-    }
     run_search(run, &search);
     if (search.n_known > 0 && isfinite(search.score[search.best])) {
         n = gv_finals_pick(&search, run, list, most, run->options->quick ? 1.06 : 1.1);
-        if (!run->options->record && !run->inherits) {
+        if (!run->options->record && !run->inherits)
             gv_finals_hold(run, list, n);
-        }
         chosen = gv_finals_choose(list, n);
         if (chosen < 0) {
             /* stopped before the finals: the search's own figures are what there is */
@@ -331,13 +366,94 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
     memcpy(result->failures, run->failures, sizeof result->failures);
     result->evaluations = run->evaluations;
     result->partial = run->interrupted;
-    if (chosen < 0) {
+    if (chosen < 0)
         return 0;
-    }
     gv_finals_entry(run, list, n, chosen, entry);
     snprintf(result->configuration, sizeof result->configuration, "%s", entry->result[0].configuration);
     result->time_s = list[chosen].time_s;
-    result->gain = n > 0 && list[n - 1].complexity < 0 ? list[n - 1].median / list[chosen].median : 0;
+    result->gain = gain_of(run, list, n, chosen);
     *winner = list[chosen].point;
     return 1;
+}
+
+/* A neighbouring question's candidate replaces the winner of this question if it is by so much faster, twice. */
+#define CROSS_BEATS 1.02
+
+/* Behind the winner by time; the slowest falls out where there is no room, for a choice counts what is not kept as
+ * slower than what is.  The default stays. */
+static void sort_in(const gv_run *run, const gv_profile_result *made, gv_profile_entry *entry)
+{
+    char built_in[GV_PROFILE_TEXT];
+    gv_config config;
+    int at, last = entry->n_results;
+
+    run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
+    gv_space_format(run->space, &config, built_in, sizeof built_in);
+    if (last == GV_PROFILE_RESULTS) {
+        last--;
+        last -= strcmp(entry->result[last].configuration, built_in) == 0;
+        if (made->time_min_s >= entry->result[last].time_min_s)
+            return;
+        memmove(&entry->result[last], &entry->result[last + 1],
+                (size_t)(entry->n_results - 1 - last) * sizeof entry->result[0]);
+        entry->n_results--;
+    }
+    at = entry->n_results;
+    while (at > 1 && entry->result[at - 1].time_min_s > made->time_min_s)
+        at--;
+    memmove(&entry->result[at + 1], &entry->result[at], (size_t)(entry->n_results - at) * sizeof entry->result[0]);
+    entry->result[at] = *made;
+    entry->n_results++;
+}
+
+/* Once more in turn: 1 if the neighbour's candidate is still faster than the winner by more than chance. */
+static int beats_the_winner(gv_run *run, const gv_point *point, const gv_effort *effort, const gv_profile_entry *entry)
+{
+    gv_config config;
+    gv_outcome mine, other;
+    gv_point winner;
+
+    run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
+    return gv_space_parse(run->space, entry->result[0].configuration, &config) == GRAVEL_OK &&
+           gv_domain_point(&run->domain, &config, &winner) &&
+           gv_run_evaluate(run, "cross", 1, &winner, effort, &mine) &&
+           gv_run_evaluate(run, "cross", 1, point, effort, &other) &&
+           gv_outcome_score(&other) * CROSS_BEATS < fmin(gv_outcome_score(&mine), entry->result[0].time_min_s);
+}
+
+int gv_question_cross(gv_run *run, const gv_point *point, int n, gv_profile_entry *entry)
+{
+    const gv_effort effort =
+        run->options->quick ? (gv_effort){3, 16, 0.004, 0.15, 1e30} : (gv_effort){5, 32, 0.01, 0.5, 1e30};
+    int changed = 0;
+
+    run->wall = gv_now();
+    for (int k = 0; k < n; k++) {
+        gv_finalist f = {.point = point[k], .alive = 1};
+        gv_profile_result made;
+        int there = 0;
+
+        gv_finals_put(run, &f, &made);
+        for (int r = 0; r < entry->n_results; r++)
+            there |= strcmp(entry->result[r].configuration, made.configuration) == 0;
+        if (there)
+            continue;
+        if (!gv_run_evaluate(run, "cross", 0, &point[k], &effort, &f.outcome))
+            return changed;
+        if (f.outcome.status != GV_OUTCOME_OK)
+            continue;
+        f.time_s = f.outcome.time_s;
+        f.median = gv_outcome_score(&f.outcome);
+        gv_finals_put(run, &f, &made);
+        if (made.time_min_s * CROSS_BEATS < entry->result[0].time_min_s &&
+            beats_the_winner(run, &point[k], &effort, entry)) {
+            const gv_profile_result before = entry->result[0];
+
+            entry->result[0] = made;
+            made = before;
+        }
+        sort_in(run, &made, entry);
+        changed = 1;
+    }
+    return changed;
 }

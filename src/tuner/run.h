@@ -1,4 +1,5 @@
-/* The inside of a tuning run, shared by session.c (order of questions), question.c (one question) and builders.c. */
+/* The inside of a tuning run, shared by plan.c (which questions), session.c (their order), question.c
+ * (one question), finals.c and builders.c. */
 #ifndef GV_RUN_H
 #define GV_RUN_H
 
@@ -8,7 +9,7 @@ enum { GV_MAX_BUILDERS = 16 };
 
 /* Processes that compile programs ahead of the measuring. */
 typedef struct gv_builders {
-    gv_worker worker[GV_MAX_BUILDERS];
+    gv_tune_worker worker[GV_MAX_BUILDERS];
     int n;
     /* a batch: request i went to worker i % n, as its i / n th */
     const gv_request *request;
@@ -16,11 +17,11 @@ typedef struct gv_builders {
     gv_outcome outcome[64];
 } gv_builders;
 
-void gv_builders_init(gv_builders *builders, int n, const gv_worker_options *options);
+void gv_builders_init(gv_builders *builders, int n, const gv_tune_worker_options *options);
 void gv_builders_stop(gv_builders *builders);
 /* At most 64 requests, which stay the caller's until they are collected. */
 void gv_builders_start(gv_builders *builders, const gv_request *request, int n);
-/* Waits for request i.  1: built, or found not to compile (outcome tells); 0: nothing is known. */
+/* Waits for request i.  1: built, or found not to compile (see outcome); 0: no result. */
 int gv_builders_wait(gv_builders *builders, int i, double limit_s, gv_outcome *outcome);
 /* Takes what is left of the batch out of the pipes. */
 void gv_builders_finish(gv_builders *builders, double limit_s);
@@ -30,12 +31,12 @@ typedef struct gv_run {
     gv_tune_summary *summary;
     const gv_space *space;
     gv_tune_device device;
-    gv_worker_options worker_options;
-    gv_worker worker;
+    gv_tune_worker_options worker_options;
+    gv_tune_worker worker;
     gv_builders builders;
     gv_tlog log;
-    double spent_s; /* of the run, replayed outcomes included */
-    double wall;    /* when the last outcome came */
+    double spent_s;  /* of the run, replayed outcomes included */
+    double wall;     /* when the last outcome came */
     uint64_t *built; /* hashes of programs that were built already */
     size_t n_built, built_room;
     gravel_status status; /* a failure that ends the run (log, worker) */
@@ -46,10 +47,10 @@ typedef struct gv_run {
     int task_index;
     gv_config earlier[4]; /* winners of variants before, the latest first */
     int n_earlier;
-    gv_profile_set known; /* what profiles say of this device before the run */
+    gv_profile_set known; /* profiles of this device before the run */
     int has_built_in;     /* the first start point is the built-in default */
-    int sure;             /* start points measured however little time there is: the default, what a profile knows */
-    int inherits;         /* too large a question for the time left: one look at what was found before */
+    int sure;             /* start points measured however little time there is: the default, those of a profile */
+    int inherits;         /* too large a question for the time left: only what was found before is measured */
     gv_point inherited;   /* that: by a profile, else by a neighbour, else the default */
     double task_end;      /* spent_s at which the question's time is over */
     double best_s;        /* of this question */
@@ -59,7 +60,17 @@ typedef struct gv_run {
     size_t n_seen;
 } gv_run;
 
-double gv_run_now(void);
+typedef struct gv_plan_question {
+    size_t sinks, sources;
+    double weight; /* share of the variant's time */
+} gv_plan_question;
+
+typedef struct gv_plan {
+    int n;
+    gv_plan_question q[GV_TUNE_SIZES * GV_TUNE_SIZES]; /* in their order */
+} gv_plan;
+
+void gv_plan_make(const gv_tune_options *options, const gv_limits *limits, const gv_variant *variant, gv_plan *made);
 
 /* One outcome, from the log or from the worker; 0 when the run has to stop. */
 int gv_run_evaluate(gv_run *run, const char *stage, int round, const gv_point *point, const gv_effort *effort,
@@ -67,24 +78,33 @@ int gv_run_evaluate(gv_run *run, const char *stage, int round, const gv_point *p
 
 void gv_run_point_text(const gv_run *run, const gv_point *point, char text[GV_PROFILE_TEXT]);
 
+enum { GV_FINALS_ROUNDS = 3 };
+#define GV_FINALS_NOISE 0.2 /* minima that scatter by more are no measurement of a gain */
+
 typedef struct gv_finalist {
     gv_point point;
-    double search_s; /* as the search saw it */
-    double round[3], typical[3]; /* minimum and median of each round */
-    double median;               /* of the minima: what decides */
-    double time_s;               /* median of the medians: what is told */
-    gv_outcome outcome; /* of the last round */
+    double search_s;                                           /* as the search saw it */
+    double round[GV_FINALS_ROUNDS], typical[GV_FINALS_ROUNDS]; /* minimum and median of each round */
+    double median;                                             /* of the minima: what decides */
+    double time_s;                                             /* median of the medians: what is reported */
+    gv_outcome outcome;                                        /* of the last round */
     int alive, complexity;
 } gv_finalist;
 
 int gv_finals_pick(const gv_search *search, const gv_run *run, gv_finalist *list, int most, double within);
 void gv_finals_hold(gv_run *run, gv_finalist *list, int n);
-int gv_finals_choose(const gv_finalist *list, int n); /* -1: none of them works */
+double gv_finals_scatter(const gv_finalist *finalist); /* of the rounds, as a part of the time */
+int gv_finals_choose(const gv_finalist *list, int n);  /* -1: none of them works */
+void gv_finals_put(const gv_run *run, const gv_finalist *finalist, gv_profile_result *result);
 void gv_finals_entry(const gv_run *run, const gv_finalist *list, int n, int chosen, gv_profile_entry *entry);
 
 /* Starts (points worth trying first; the first is the built-in default), searches, holds the finals and writes the
  * entry of the profile.  0: nothing was found. */
 int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_profile_entry *entry,
                        gv_tune_result *result, gv_point *winner);
+
+/* Times points that won, or are the default, at neighbouring questions of run->task, and sorts them into the entry:
+ * what the choice between questions is made from. 1 if the entry has changed. */
+int gv_question_cross(gv_run *run, const gv_point *point, int n, gv_profile_entry *entry);
 
 #endif

@@ -1,13 +1,13 @@
 /* Search without a device: a domain of points, an objective that may be a kernel or a table of fake timings, and the
- * book-keeping every strategy shares (what is known already, budget, seed).  The same objective and seed give the same
- * decisions. */
+ * book-keeping every strategy shares (points measured so far, budget, seed).  The same objective and seed give the
+ * same decisions. */
 #ifndef GV_SEARCH_H
 #define GV_SEARCH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/space.h"
+#include "host/profile/space.h"
 
 /* Index of a value per dimension. */
 typedef struct gv_point {
@@ -15,14 +15,14 @@ typedef struct gv_point {
 } gv_point;
 
 typedef struct gv_domain {
-    int n;                           /* dimensions */
+    int n; /* dimensions */
     int n_values[GV_MAX_TUNABLES];
     int value[GV_MAX_TUNABLES][GV_MAX_VALUES];
     char name[GV_MAX_TUNABLES][32];
-    int builds[GV_MAX_TUNABLES];     /* 1: another value means another program */
-    size_t n_points;                 /* the valid ones, in mixed-radix order */
+    int builds[GV_MAX_TUNABLES]; /* 1: another value means another program */
+    size_t n_points;             /* the valid ones, in mixed-radix order */
     gv_point *point;
-    uint32_t *place;                 /* code -> index in point + 1, 0 = not valid */
+    uint32_t *place; /* code -> index in point + 1, 0 = not valid */
     uint64_t n_codes;
 } gv_domain;
 
@@ -46,27 +46,31 @@ int gv_domain_point(const gv_domain *domain, const gv_config *config, gv_point *
 
 /* ----------------------------------------------------------------- search */
 
+enum { GV_SEARCH_HINTS = 32 };
+
 typedef struct gv_search gv_search;
 
-/* Scores (seconds; INFINITY = failed) of points that were never asked before.  Returns how many it did, fewer than n
- * when it wants to stop (interrupted, out of time). */
+/* Scores (seconds; INFINITY = failed) of points that were not measured before.  Returns how many it did, fewer than n
+ * when it has to stop (interrupted, out of time). */
 typedef int (*gv_objective_fn)(void *user, const gv_search *search, const gv_point *point, int n, double *score);
 
 struct gv_search {
     const gv_domain *domain;
     gv_objective_fn objective;
     void *user;
-    uint64_t seed;        /* state of the random numbers */
-    size_t budget;        /* evaluations; 0 = as many as there are points */
-    int n_starts;         /* promising points (built-in default, neighbours' winners), tried first */
+    uint64_t seed; /* state of the random numbers */
+    size_t budget; /* evaluations; 0 = as many as there are points */
+    int n_starts;  /* promising points (built-in default, neighbours' winners), tried first */
     gv_point start[16];
     /* known so far, in the order of evaluation */
     size_t n_known;
-    uint32_t *known;      /* index in domain->point */
+    uint32_t *known; /* index in domain->point */
     double *score;
-    uint32_t *known_at;   /* index of point -> place in known + 1 */
-    size_t best;          /* place in known; n_known = none yet */
-    int over;             /* nothing more may be asked */
+    uint32_t *known_at; /* index of point -> place in known + 1 */
+    size_t best;        /* place in known; n_known = none yet */
+    int over;           /* nothing more may be measured */
+    int n_hints;        /* points that will probably be measured soon: their programs may be built ahead */
+    gv_point hint[GV_SEARCH_HINTS];
 };
 
 gravel_status gv_search_init(gv_search *search, const gv_domain *domain, gv_objective_fn objective, void *user,
@@ -85,6 +89,9 @@ double gv_search_uniform(gv_search *search);         /* [0, 1) */
 const gv_point *gv_search_any(gv_search *search);    /* a random valid point */
 /* A random valid point that is not known; NULL when every point is. */
 const gv_point *gv_search_any_unknown(gv_search *search);
+void gv_search_shuffle(gv_search *search, int *order, int n); /* 0 ... n-1 in random order */
+/* Adds a hint (known and invalid points are left out); NULL: removes all. */
+void gv_search_hint(gv_search *search, const gv_point *point);
 
 /* -------------------------------------------------------------- strategies */
 

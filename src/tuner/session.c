@@ -8,18 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/files.h"
-#include "host/profile_store.h"
+#include "host/base/files.h"
+#include "host/profile/store.h"
 #include "tuner/run.h"
+#include "host/base/clock.h"
 
-const gv_subject *gv_tune_subject(const gv_tune_options *options) {
+const gv_subject *gv_tune_subject(const gv_tune_options *options)
+{
     return gv_subject_find(options->kernel != NULL ? options->kernel : gv_direct_space.kernel);
 }
 
-gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *space, gv_tune_device *found) {
+gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *space, gv_tune_device *found)
+{
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *context = NULL;
-    const gv_device *from;
     gravel_status status;
 
     memset(found, 0, sizeof *found);
@@ -27,139 +29,18 @@ gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *spac
     options.no_fp64 = no_fp64;
     options.profile_dir = "";
     status = gravel_context_create(&context, &options);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return status;
-    }
-    from = &context->device[0];
-    found->limits =
-        (gv_limits){from->info, from->fast_fma, from->has_ptx_asm, from->has_rsqrt14, from->has_rsqrt12};
+    found->limits = gv_limits_of(context, 0);
     gv_profile_kernel_version(context, space, found->kernel_version);
     gravel_context_release(context);
     return GRAVEL_OK;
 }
 
-/* One size inside each bucket, where it matters most: block time-steps for few sinks, throughput for many.  A CPU
- * reaches its throughput with fewer particles, and has less of it to spend on a measurement. */
-void gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_SINK_BUCKETS],
-                   size_t sources[GV_SOURCE_BUCKETS]) {
-    static const size_t gpu_sinks[GV_SINK_BUCKETS] = {1, 8, 32, 128, 512, 4096, 131072};
-    static const size_t gpu_sources[2][GV_SOURCE_BUCKETS] = {{8192, 131072, 1048576}, {8192, 131072, 262144}};
-    static const size_t cpu_sinks[GV_SINK_BUCKETS] = {1, 8, 32, 128, 512, 4096, 16384};
-    static const size_t cpu_sources[2][GV_SOURCE_BUCKETS] = {{8192, 131072, 262144}, {8192, 131072, 262144}};
-    int cpu = limits->info.type == GRAVEL_DEVICE_CPU;
-
-    memcpy(sinks, cpu ? cpu_sinks : gpu_sinks, sizeof gpu_sinks);
-    memcpy(sources, cpu ? cpu_sources[quick != 0] : gpu_sources[quick != 0], sizeof gpu_sources[0]);
-}
-
-/* ------------------------------------------------------------------ the plan */
-
-typedef struct question {
-    size_t sinks, sources;
-    double weight; /* share of the variant's time */
-} question;
-
-/* Pairs one run of a question should have: what takes about 0.05 s in a quick run and 0.5 s else, for sp2 on two cores
- * with AVX-512 or on a large GPU.  Other variants take their share of arithmetic longer. */
-static double most_pairs(const gv_limits *limits, const gv_variant *variant, int quick) {
-    static const double by_order[3] = {1, 2, 3.6}, by_precision[3] = {1, 1.4, 2};
-    double sp2 = limits->info.type == GRAVEL_DEVICE_CPU ? (quick ? 3e8 : 2.2e9) : (quick ? 2e10 : 1.4e11);
-
-    return sp2 / by_order[variant->order / 2 - 1] / by_precision[variant->precision];
-}
-
-static const size_t sink_floor[GV_SINK_BUCKETS] = {1, 2, 16, 64, 256, 1024, 16384};
-static const size_t source_floor[GV_SOURCE_BUCKETS] = {1024, 16384, 262144};
-
-/* Fewer sources, then fewer sinks, as far as both stay in their buckets. */
-static void shrink(question *q, double most) {
-    size_t sinks = sink_floor[gv_sink_bucket(q->sinks)], sources = source_floor[gv_source_bucket(q->sources)];
-
-    while ((double)q->sinks * (double)q->sources > most && q->sources / 2 >= sources) {
-        q->sources /= 2;
-    }
-    while ((double)q->sinks * (double)q->sources > most && q->sinks / 2 >= sinks) {
-        q->sinks /= 2;
-    }
-}
-
-typedef struct plan {
-    int n;
-    question q[GV_TUNE_SIZES * GV_TUNE_SIZES];
-} plan;
-
-static void to_front(plan *made, int at, double weight) {
-    question q = made->q[at];
-
-    memmove(&made->q[1], &made->q[0], (size_t)at * sizeof q);
-    q.weight = weight;
-    made->q[0] = q;
-}
-
-/* N bodies that feel one another: one question per bucket of sources, the middle one searched at length first. */
-static void make_square_plan(const gv_tune_options *options, const gv_limits *limits, plan *made) {
-    static const size_t gpu[GV_SOURCE_BUCKETS] = {8192, 131072, 1048576};
-    static const size_t cpu[GV_SOURCE_BUCKETS] = {8192, 65536, 262144};
-    const size_t *sizes = options->n_sources > 0                        ? options->sources
-                          : limits->info.type == GRAVEL_DEVICE_CPU ? cpu
-                                                                    : gpu;
-
-    made->n = options->n_sources > 0 ? options->n_sources : GV_SOURCE_BUCKETS;
-    for (int k = 0; k < made->n; k++) {
-        made->q[k] = (question){sizes[k], sizes[k], 6};
-    }
-    to_front(made, made->n / 2, 10);
-}
-
-/* Two questions per variant are searched at length: as many sinks as a run may have (arithmetic) and about a hundred
- * (latency), both with the middle number of sources.  The others start from what these and their neighbours found. */
-static void make_plan(const gv_tune_options *options, const gv_limits *limits, const gv_variant *variant, plan *made) {
-    size_t sinks[GV_TUNE_SIZES], sources[GV_TUNE_SIZES];
-    const int fixed = options->n_sinks > 0 || options->n_sources > 0;
-    const double most = most_pairs(limits, variant, options->quick);
-    int n_sinks = options->n_sinks, n_sources = options->n_sources, many, few, middle, n = 0;
-
-    gv_tune_sizes(limits, options->quick, sinks, sources);
-    n_sinks = n_sinks > 0 ? n_sinks : GV_SINK_BUCKETS;
-    n_sources = n_sources > 0 ? n_sources : GV_SOURCE_BUCKETS;
-    if (options->n_sinks > 0) {
-        memcpy(sinks, options->sinks, sizeof sinks);
-    }
-    if (options->n_sources > 0) {
-        memcpy(sources, options->sources, sizeof sources);
-    }
-    middle = n_sources / 2;
-    many = n_sinks - 1;
-    few = n_sinks / 2;
-    for (int k = 0; k < n_sources; k++) {
-        int j = k == 0 ? middle : k <= middle ? k - 1 : k;
-
-        for (int i = n_sinks - 1; i >= 0; i--) {
-            /* more sources take longer to measure */
-            made->q[n] = (question){sinks[i], sources[j], j == middle ? 1.2 : j < middle ? 0.6 : 1};
-            if (!fixed) {
-                shrink(&made->q[n], most);
-                /* the largest that a run has time for */
-                many = j == middle && i == many && i > few + 1 &&
-                               (double)made->q[n].sinks * (double)made->q[n].sources > most ? i - 1 : many;
-            }
-            n++;
-        }
-    }
-    made->n = n;
-    /* the first n_sinks are those with the middle number of sources, most sinks first */
-    if (few < many) {
-        to_front(made, n_sinks - 1 - few, 6);
-        to_front(made, n_sinks - 1 - many + 1, 10);
-    } else {
-        to_front(made, n_sinks - 1 - many, 10);
-    }
-}
-
-static void warn(gv_run *run, const char *text) {
-    if (run->options->warn != NULL) {
+static void warn(gv_run *run, const char *text)
+{
+    if (run->options->warn != NULL)
         run->options->warn(text, run->options->user);
-    }
 }
 
 /* ------------------------------------------------------------------ starts */
@@ -168,6 +49,7 @@ typedef struct winner {
     gv_task task;
     gv_point point;
     double time_s;
+    gv_profile_entry entry;
 } winner;
 
 typedef struct winners {
@@ -175,23 +57,24 @@ typedef struct winners {
     winner w[GV_TUNE_SIZES * GV_TUNE_SIZES];
 } winners;
 
-static double distance(const gv_task *a, const gv_task *b) {
+static double distance(const gv_task *a, const gv_task *b)
+{
     return fabs(log2((double)a->sinks / (double)b->sinks)) + 0.5 * fabs(log2((double)a->sources / (double)b->sources));
 }
 
-/* What profiles said before the run: tuning again begins where the last time ended.  A run that goes on has changed
- * the profiles already, so that it reads what it wrote down beside its log when it began. */
-static gravel_status read_known(gv_run *run) {
+/* The profiles from before the run: tuning again begins where the last run ended.  A resumed run has changed the
+ * profiles already, so it reads the copy that it wrote beside its log when it began. */
+static gravel_status read_known(gv_run *run)
+{
     const gv_tune_options *options = run->options;
     char *path = options->log_path != NULL ? gv_format("%s.known", options->log_path) : NULL;
     gv_profile_device device;
     gravel_status status = GRAVEL_OK;
 
-    if (options->log_path != NULL && path == NULL) {
+    if (options->log_path != NULL && path == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the name of a file");
-    }
     if (run->log.n > 0) {
-        /* a log without it is of a run that knew nothing */
+        /* a log without it is of a run without profiles */
         status = access(path, F_OK) == 0 ? gv_profile_read_file(path, &run->known) : GRAVEL_OK;
         free(path);
         return status;
@@ -207,36 +90,38 @@ static gravel_status read_known(gv_run *run) {
             return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the name of a file");
         }
         /* one that cannot be read is moved aside when the first winner is saved */
-        if (access(file, F_OK) == 0 && gv_profile_read_file(file, &run->known) != GRAVEL_OK) {
+        if (access(file, F_OK) == 0 && gv_profile_read_file(file, &run->known) != GRAVEL_OK)
             warn(run, gravel_error_message());
-        }
         free(file);
     }
     status = gv_profile_read_shipped(&device, &run->known, NULL, NULL);
-    if (status == GRAVEL_OK && path != NULL) {
+    if (status == GRAVEL_OK && path != NULL)
         status = gv_profile_write_file(path, &run->known);
-    }
     free(path);
     return status;
 }
 
-static int add_start(const gv_run *run, const gv_config *config, gv_point *start) {
+static int add_start(const gv_run *run, const gv_config *config, gv_point *start)
+{
     return gv_domain_point(&run->domain, config, start) && gv_domain_find(&run->domain, start) >= 0;
 }
 
-static int known_start(const gv_run *run, gv_point *start) {
-    const gv_profile_question asked = {run->space, &run->task.variant, &run->device.limits,
-                                       run->device.kernel_version, run->task.sinks, run->task.sources};
+static int known_start(const gv_run *run, gv_point *start)
+{
+    const gv_profile_question asked = {run->space,          &run->task.variant,
+                                       &run->device.limits, run->device.kernel_version,
+                                       run->task.sinks,     run->task.sources};
     const gv_profile_entry *entry;
     gravel_origin origin;
     gv_config config;
 
-    return gv_profile_look_up(&run->known, NULL, &asked, &config, &origin, &entry) &&
-           origin == GRAVEL_ORIGIN_USER && add_start(run, &config, start);
+    return gv_profile_look_up(&run->known, NULL, &asked, &config, &origin, &entry) && origin == GRAVEL_ORIGIN_USER &&
+           add_start(run, &config, start);
 }
 
-/* The built-in default first, then what a profile knows, then winners of this variant by nearness, then of others. */
-static int make_starts(gv_run *run, const winners *found, gv_point *start, int most) {
+/* The built-in default first, then those of a profile, then winners of this variant by nearness, then of others. */
+static int make_starts(gv_run *run, const winners *found, gv_point *start, int most)
+{
     gv_config config;
     int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, n = 0;
 
@@ -248,34 +133,32 @@ static int make_starts(gv_run *run, const winners *found, gv_point *start, int m
         int next = -1;
 
         for (int k = 0; k < found->n; k++) {
-            if (!taken[k] && (next < 0 || distance(&found->w[k].task, &run->task) <
-                                              distance(&found->w[next].task, &run->task))) {
+            if (!taken[k] &&
+                (next < 0 || distance(&found->w[k].task, &run->task) < distance(&found->w[next].task, &run->task))) {
                 next = k;
             }
         }
-        if (next < 0) {
+        if (next < 0)
             break;
-        }
         taken[next] = 1;
         start[n++] = found->w[next].point;
     }
-    for (int k = 0; k < run->n_earlier && n < most; k++) {
+    for (int k = 0; k < run->n_earlier && n < most; k++)
         n += add_start(run, &run->earlier[k], &start[n]);
-    }
     run->inherited = start[n > 1 && run->has_built_in];
     return n;
 }
 
 /* --------------------------------------------------------------------- run */
 
-static void save(gv_run *run, const gv_profile_entry *entry) {
+static void save(gv_run *run, const gv_profile_entry *entry)
+{
     gv_profile_set set = GV_PROFILE_SET_INIT;
     gv_profile_device device;
     gravel_status status;
 
-    if (run->options->profile_dir == NULL || run->options->record) {
+    if (run->options->profile_dir == NULL || run->options->record)
         return;
-    }
     gv_profile_device_of(&run->device.limits.info, &device);
     status = gv_profile_set_add(&set, &device, entry);
     if (status == GRAVEL_OK) {
@@ -287,24 +170,23 @@ static void save(gv_run *run, const gv_profile_entry *entry) {
 }
 
 /* The best rate (pairs per second) a winner of this variant reached: what a run of a larger question will take. */
-static double expected_run_s(const gv_run *run, const winners *found) {
+static double expected_run_s(const gv_run *run, const winners *found)
+{
     const int square = gv_tune_subject(run->options)->square;
     double rate = 0;
 
-    for (int k = 0; square && k < found->n; k++) {
+    for (int k = 0; square && k < found->n; k++)
         rate = fmax(rate, (double)found->w[k].task.sources / found->w[k].time_s);
-    }
-    if (square) {
+    if (square)
         return rate > 0 ? (double)run->task.sources / rate : 0;
-    }
 
-    for (int k = 0; k < found->n; k++) {
+    for (int k = 0; k < found->n; k++)
         rate = fmax(rate, (double)found->w[k].task.sinks * (double)found->w[k].task.sources / found->w[k].time_s);
-    }
     return rate > 0 ? (double)run->task.sinks * (double)run->task.sources / rate : 0;
 }
 
-static void answer_one(gv_run *run, winners *found, double allotted) {
+static void answer_one(gv_run *run, winners *found, double allotted)
+{
     gv_profile_entry *entry = calloc(1, sizeof *entry);
     gv_tune_result result;
     gv_point start[6] = {{{0}}}, best;
@@ -316,14 +198,14 @@ static void answer_one(gv_run *run, winners *found, double allotted) {
     }
     /* the finals take about a third */
     run->task_end = isfinite(allotted) ? run->spent_s + 0.65 * allotted : INFINITY;
-    /* however little time is left, a variant's first question looks at the default at least */
-    if (found->n == 0) {
+    /* however little time is left, a variant's first question measures the default at least */
+    if (found->n == 0)
         run->task_end = fmax(run->task_end, run->spent_s + 0.5);
-    }
-    run->wall = gv_run_now();
+    run->wall = gv_now();
     if (gv_question_answer(run, start, n, entry, &result, &best)) {
         found->w[found->n].task = run->task;
         found->w[found->n].time_s = result.time_s;
+        found->w[found->n].entry = *entry;
         found->w[found->n++].point = best;
         save(run, entry);
         if (found->n == 1) {
@@ -332,37 +214,78 @@ static void answer_one(gv_run *run, winners *found, double allotted) {
             run->n_earlier += run->n_earlier < 4;
         }
     }
-    if (!run->interrupted) {
+    if (!run->interrupted)
         run->summary->tasks_done++;
-    }
-    if (run->options->finished != NULL) {
+    if (run->options->finished != NULL)
         run->options->finished(&result, run->options->user);
-    }
     free(entry);
 }
 
-static gravel_status run_variant(gv_run *run, const gv_variant *variant, double allotted) {
+enum { CROSS_NEIGHBOURS = 4 };
+#define CROSS_PART 0.08 /* of a variant's time */
+
+/* The winners and defaults of the questions nearest to number k that it has not measured. */
+static int neighbours_of(const gv_run *run, const winners *found, int k, gv_point *point)
+{
+    int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, n = 0;
+
+    for (int round = 0; round < CROSS_NEIGHBOURS; round++) {
+        const gv_task *task;
+        gv_config config;
+        int next = -1;
+
+        for (int j = 0; j < found->n; j++)
+            if (j != k && !taken[j] &&
+                (next < 0 ||
+                 distance(&found->w[j].task, &found->w[k].task) < distance(&found->w[next].task, &found->w[k].task)))
+                next = j;
+        if (next < 0)
+            break;
+        taken[next] = 1;
+        task = &found->w[next].task;
+        point[n++] = found->w[next].point;
+        run->space->built_in(&config, &task->variant, &run->device.limits, task->sinks, task->sources);
+        n += add_start(run, &config, &point[n]);
+    }
+    return n;
+}
+
+/* The choice between two questions needs their candidates' times at both: each question measures its neighbours'
+ * winners. */
+static void cross(gv_run *run, winners *found, double end)
+{
+    for (int k = 0; k < found->n && run->status == GRAVEL_OK && !run->interrupted; k++) {
+        gv_point point[2 * CROSS_NEIGHBOURS];
+        const int n = neighbours_of(run, found, k, point);
+
+        /* a candidate runs about five times */
+        if (run->spent_s + 5 * n * found->w[k].time_s > end)
+            continue;
+        run->task = found->w[k].task;
+        run->best_s = found->w[k].time_s;
+        if (gv_question_cross(run, point, n, &found->w[k].entry))
+            save(run, &found->w[k].entry);
+    }
+}
+
+static gravel_status run_variant(gv_run *run, const gv_variant *variant, double allotted)
+{
     winners *found = calloc(1, sizeof *found);
-    plan asked;
-    double left = 0, all, end = run->spent_s + allotted;
+    gv_plan asked;
+    const double last = run->spent_s + allotted;
+    double left = 0, all, end = run->spent_s + (1 - CROSS_PART) * allotted;
     gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits,
                                               run->options->limit, run->options->unlikely);
 
-    if (gv_tune_subject(run->options)->square) {
-        make_square_plan(run->options, &run->device.limits, &asked);
-    } else {
-        make_plan(run->options, &run->device.limits, variant, &asked);
-    }
-    if (status == GRAVEL_OK && found == NULL) {
+    gv_plan_make(run->options, &run->device.limits, variant, &asked);
+    if (status == GRAVEL_OK && found == NULL)
         status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the winners of %d questions", asked.n);
-    }
     if (status == GRAVEL_OK) {
         run->seen = calloc(run->domain.n_points + 1, sizeof *run->seen);
         status = run->seen != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for outcomes");
     }
-    for (int k = 0; k < asked.n; k++) {
+    for (int k = 0; k < asked.n; k++)
         left += asked.q[k].weight;
-    }
     all = left;
     for (int k = 0; k < asked.n && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted; k++) {
         /* questions that took longer leave the later ones less, but not nothing */
@@ -382,13 +305,17 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
             (2 * expected_run_s(run, found) > 0.2 * allotted || run->spent_s > end + 0.15 * allotted)) {
             char text[160];
 
-            snprintf(text, sizeof text, "%s: %zu sinks x %zu sources take too long for this budget; the nearest bucket "
-                     "answers for them", variant->name, run->task.sinks, run->task.sources);
+            snprintf(text, sizeof text,
+                     "%s: %zu sinks x %zu sources take too long for this budget; the nearest bucket "
+                     "answers for them",
+                     variant->name, run->task.sinks, run->task.sources);
             warn(run, text);
             continue;
         }
         answer_one(run, found, share);
     }
+    if (status == GRAVEL_OK && !run->options->record)
+        cross(run, found, last);
     free(found);
     free(run->seen);
     run->seen = NULL;
@@ -396,23 +323,23 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     return status != GRAVEL_OK ? status : run->status;
 }
 
-static int usable_variant(gv_run *run, const gv_variant *variant) {
+static int usable_variant(gv_run *run, const gv_variant *variant)
+{
     char text[128];
 
-    if (variant->precision != GRAVEL_DP || run->device.limits.info.has_fp64) {
+    if (variant->precision != GRAVEL_DP || run->device.limits.info.has_fp64)
         return 1;
-    }
     snprintf(text, sizeof text, "%s is left out: the device has no double precision", variant->name);
     warn(run, text);
     return 0;
 }
 
-static gravel_status open_log(gv_run *run) {
+static gravel_status open_log(gv_run *run)
+{
     gv_tlog_header header;
 
-    if (run->options->log_path == NULL) {
+    if (run->options->log_path == NULL)
         return GRAVEL_OK;
-    }
     memset(&header, 0, sizeof header);
     gv_profile_device_of(&run->device.limits.info, &header.device);
     gv_name_clean(run->device.limits.info.driver, header.driver);
@@ -424,16 +351,41 @@ static gravel_status open_log(gv_run *run) {
 }
 
 /* Builders pay where compiling does not disturb the clock; on a CPU both cores build first and measure then. */
-static int default_jobs(const gv_limits *limits) {
+static int default_jobs(const gv_limits *limits)
+{
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-    if (limits->info.type == GRAVEL_DEVICE_CPU) {
+    if (limits->info.type == GRAVEL_DEVICE_CPU)
         return cores > 1 ? (cores < 8 ? (int)cores : 8) : 0;
-    }
     return cores > 2 ? (cores - 1 < GV_MAX_BUILDERS ? (int)cores - 1 : GV_MAX_BUILDERS) : 0;
 }
 
-static gravel_status run_all(gv_run *run) {
+/* All checks of the options, before the log of the last run is replaced. */
+static gravel_status check_options(gv_run *run)
+{
+    const gv_tune_options *options = run->options;
+    gravel_status status = GRAVEL_OK;
+
+    for (int v = 0; v < options->n_variants && status == GRAVEL_OK; v++) {
+        const gv_variant *variant = &options->variant[v];
+
+        if (variant->precision == GRAVEL_DP && !run->device.limits.info.has_fp64)
+            continue;
+        status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits, options->limit,
+                                    options->unlikely);
+        gv_domain_free(&run->domain);
+    }
+    if (status == GRAVEL_OK && options->profile_dir != NULL && !options->record) {
+        gv_profile_device device;
+
+        gv_profile_device_of(&run->device.limits.info, &device);
+        status = gv_profile_may_save(options->profile_dir, &device);
+    }
+    return status;
+}
+
+static gravel_status run_all(gv_run *run)
+{
     const gv_tune_options *options = run->options;
     int usable[GV_TUNE_VARIANTS], left = 0;
     gravel_status status = GRAVEL_OK;
@@ -444,7 +396,10 @@ static gravel_status run_all(gv_run *run) {
     }
     run->summary->n_tasks = left * (options->n_sources > 0 ? options->n_sources : GV_SOURCE_BUCKETS);
     if (!gv_tune_subject(options)->square) {
-        run->summary->n_tasks *= options->n_sinks > 0 ? options->n_sinks : GV_SINK_BUCKETS;
+        size_t sinks[GV_TUNE_SIZES], sources[GV_SOURCE_BUCKETS];
+        const int n = gv_tune_sizes(&run->device.limits, options->quick, sinks, sources);
+
+        run->summary->n_tasks *= options->n_sinks > 0 ? options->n_sinks : n;
     }
     for (int v = 0; v < options->n_variants && status == GRAVEL_OK && !run->interrupted; v++) {
         double allotted = options->budget_s > 0 ? fmax(options->budget_s - run->spent_s, 0) / left : INFINITY;
@@ -457,7 +412,8 @@ static gravel_status run_all(gv_run *run) {
     return status;
 }
 
-gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary) {
+gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary)
+{
     gv_tune_options filled = *options;
     gv_run *run = calloc(1, sizeof *run);
     struct sigaction ignore, before;
@@ -468,9 +424,8 @@ gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary) 
         free(run);
         return gv_fail(GRAVEL_ERR_ARGUMENT, "there is no kernel '%s' to tune (direct, tree)", options->kernel);
     }
-    if (run == NULL) {
+    if (run == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a tuning run");
-    }
     filled.strategy = options->strategy != NULL ? options->strategy : &gv_strategies[0];
     run->options = &filled;
     run->summary = summary;
@@ -481,22 +436,28 @@ gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary) 
     ignore.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &ignore, &before);
     status = gv_tune_look(options->device, options->no_fp64, run->space, &run->device);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         goto out;
-    }
     snprintf(summary->device, sizeof summary->device, "%s", run->device.limits.info.name);
-    run->worker_options = (gv_worker_options){options->worker_argv, 60};
-    gv_worker_init(&run->worker, &run->worker_options);
+    run->worker_options = (gv_tune_worker_options){options->worker_argv, 60, options->interrupted, options->user};
+    gv_tune_worker_init(&run->worker, &run->worker_options);
     gv_builders_init(&run->builders, options->jobs >= 0 ? options->jobs : default_jobs(&run->device.limits),
                      &run->worker_options);
-    status = open_log(run);
+    status = check_options(run);
+    status = status == GRAVEL_OK ? open_log(run) : status;
+    if (status == GRAVEL_OK && run->log.n_bad > 0) {
+        char text[1200];
+
+        snprintf(text, sizeof text, GV_TLOG_BAD, options->log_path, run->log.n_bad, run->log.first_bad);
+        warn(run, text);
+    }
     if (status == GRAVEL_OK) {
         status = options->record ? GRAVEL_OK : read_known(run);
         status = status == GRAVEL_OK ? run_all(run) : status;
         gv_tlog_close(&run->log);
         gv_profile_set_free(&run->known);
     }
-    gv_worker_stop(&run->worker);
+    gv_tune_worker_stop(&run->worker);
     gv_builders_stop(&run->builders);
     summary->interrupted = run->interrupted;
     summary->spent_s = run->spent_s;

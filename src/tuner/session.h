@@ -1,4 +1,4 @@
-/* A tuning run: which questions are asked in which order, how the budget is shared, what is kept. */
+/* A tuning run: the order of its questions, how the budget is shared, what is kept. */
 #ifndef GV_SESSION_H
 #define GV_SESSION_H
 
@@ -23,14 +23,14 @@ typedef struct gv_tune_progress {
     const gv_task *task;
     int task_index, n_tasks;
     size_t evaluations, budget; /* of this task; budget 0: no number */
-    double best_s;         /* INFINITY: none yet */
-    const char *best;      /* configuration; "" */
-    double spent_s, left_s; /* of the run; left_s < 0: not known */
+    double best_s;              /* INFINITY: none yet */
+    const char *best;           /* configuration; "" */
+    double spent_s, left_s;     /* of the run; left_s < 0: not known */
 } gv_tune_progress;
 
 typedef struct gv_tune_options {
-    const char *kernel;     /* NULL: direct */
-    const char *device;     /* as the user named it; NULL: default */
+    const char *kernel; /* NULL: direct */
+    const char *device; /* as the user wrote it; NULL: default */
     int no_fp64;
     int n_variants;
     gv_variant variant[GV_TUNE_VARIANTS];
@@ -38,15 +38,15 @@ typedef struct gv_tune_options {
     size_t sinks[GV_TUNE_SIZES], sources[GV_TUNE_SIZES];
     const gv_strategy *strategy; /* NULL: the default */
     uint64_t seed;
-    double budget_s;        /* of the whole run; 0: none */
-    size_t budget;          /* evaluations per question; 0: none */
-    int unlikely;           /* 1: soft constraints do not count */
-    const char *limit;      /* narrows the space: "tile=64,128" */
+    double budget_s;   /* of the whole run; 0: none */
+    size_t budget;     /* evaluations per question; 0: none */
+    int unlikely;      /* 1: soft constraints do not count */
+    const char *limit; /* narrows the space: "tile=64,128" */
     int quick, resume;
-    int record;             /* 1: everything is timed properly, no finals, no profile: for recordings */
-    double limit_s;         /* per candidate */
-    int jobs;               /* processes that build ahead; -1: as the device likes it */
-    const char *log_path;   /* NULL: no log */
+    int record;              /* 1: everything is timed properly, no finals, no profile: for recordings */
+    double limit_s;          /* per candidate */
+    int jobs;                /* processes that build ahead; -1: by the type of device */
+    const char *log_path;    /* NULL: no log */
     const char *profile_dir; /* NULL: no profile is written */
     char *const *worker_argv;
     int (*interrupted)(void *user);
@@ -78,8 +78,7 @@ gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *spac
 /* What `options` tune; NULL: no such kernel. */
 const gv_subject *gv_tune_subject(const gv_tune_options *options);
 
-/* Default sizes: one per bucket. */
-void gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_SINK_BUCKETS],
-                   size_t sources[GV_SOURCE_BUCKETS]);
+/* Default sizes: one per bucket at least.  Returns the number of sinks' sizes. */
+int gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_TUNE_SIZES], size_t sources[GV_SOURCE_BUCKETS]);
 
 #endif

@@ -4,23 +4,30 @@
 
 #include "tuner/recording.h"
 
-/* What the default strategy must reach: this part of the best speed with this part of the evaluations (median of the
- * seeds). */
-#define GV_SIMULATE_REACH 0.98
-#define GV_SIMULATE_PART 0.15
-
-enum { GV_SIMULATE_STEPS = 200 };
+/* A search is replayed for so many evaluations (or as many as the recording has points); its quality is reported at
+ * the marks: evaluations that a quick run, and a question searched at length, have time for. */
+enum { GV_SIMULATE_BUDGET = 200, GV_SIMULATE_MARKS = 2, GV_SIMULATE_REACHES = 2 };
+extern const int gv_simulate_mark[GV_SIMULATE_MARKS];       /* 30, 50 evaluations */
+extern const double gv_simulate_reach[GV_SIMULATE_REACHES]; /* 98 %, 99 % of the best speed */
 
 typedef struct gv_simulated {
     const gv_strategy *strategy;
     int seeds;
-    size_t steps;          /* curve points: evaluation (k + 1) * points / steps */
-    /* quality = best time of all / best time found: 1 is the best; quartiles over the seeds */
-    double median[GV_SIMULATE_STEPS], low[GV_SIMULATE_STEPS], high[GV_SIMULATE_STEPS];
-    double at_part;        /* median quality after GV_SIMULATE_PART of the evaluations */
-    size_t needed;         /* median evaluations until GV_SIMULATE_REACH; 0: more than half of the seeds did not */
+    size_t steps; /* evaluations */
+    /* quality = best time of all / best time found: 1 is the best. Over the seeds, after k + 1 evaluations: the
+     * median, and what nine of ten seeds reach */
+    double median[GV_SIMULATE_BUDGET], tenth[GV_SIMULATE_BUDGET];
+    size_t needed[GV_SIMULATE_REACHES]; /* evaluations until the median is there; 0: it does not get there */
 } gv_simulated;
 
+/* Seeds 1 ... `seeds`. */
 gravel_status gv_simulate(const gv_recording *recording, const gv_strategy *strategy, int seeds, gv_simulated *result);
+
+/* After so many evaluations, or at the end of a shorter search. */
+double gv_simulated_median(const gv_simulated *result, int evaluations);
+double gv_simulated_tenth(const gv_simulated *result, int evaluations);
+
+/* How far `result` is behind `other` where it is furthest behind: marks, median and worst tenth; 0: nowhere. */
+double gv_simulated_behind(const gv_simulated *result, const gv_simulated *other);
 
 #endif

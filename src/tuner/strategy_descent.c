@@ -5,20 +5,9 @@
 
 #include "tuner/search.h"
 
-static void shuffle(gv_search *search, int *order, int n) {
-    for (int i = 0; i < n; i++) {
-        order[i] = i;
-    }
-    for (int i = n - 1; i > 0; i--) {
-        int j = (int)gv_search_below(search, (size_t)i + 1), old = order[i];
-
-        order[i] = order[j];
-        order[j] = old;
-    }
-}
-
 /* 1 if a better value of the tunable was found, 0 if not, -1 when the search is over. */
-static int improve(gv_search *search, int d, gv_point *at, double *score) {
+static int improve(gv_search *search, int d, gv_point *at, double *score)
+{
     gv_point line[GV_MAX_VALUES];
     double got[GV_MAX_VALUES];
     int n = search->domain->n_values[d], better = 0, goes_on;
@@ -38,23 +27,24 @@ static int improve(gv_search *search, int d, gv_point *at, double *score) {
     return goes_on ? better : -1;
 }
 
-static int descend(gv_search *search, gv_point *at, double *score) {
+static int descend(gv_search *search, gv_point *at, double *score)
+{
     int order[GV_MAX_TUNABLES], n = search->domain->n, since = 0;
 
-    shuffle(search, order, n);
+    gv_search_shuffle(search, order, n);
     for (int k = 0; since < n; k = (k + 1) % n) {
         int better = search->domain->n_values[order[k]] > 1 ? improve(search, order[k], at, score) : 0;
 
-        if (better < 0) {
+        if (better < 0)
             return 0;
-        }
         since = better ? 1 : since + 1;
     }
     return 1;
 }
 
 /* The best point with two or three tunables drawn anew. */
-static void kick(gv_search *search, gv_point *at) {
+static void kick(gv_search *search, gv_point *at)
+{
     const gv_domain *domain = search->domain;
 
     for (int attempt = 0; attempt < 100; attempt++) {
@@ -73,37 +63,33 @@ static void kick(gv_search *search, gv_point *at) {
     *at = *gv_search_any(search);
 }
 
-void gv_strategy_descent(gv_search *search) {
+void gv_strategy_descent(gv_search *search)
+{
     int round = 0;
 
-    if (!gv_search_begin(search)) {
+    if (!gv_search_begin(search))
         return;
-    }
     for (;;) {
         gv_point at = search->domain->point[search->known[search->best]];
         double score = search->score[search->best];
         size_t before = search->n_known;
 
         if (round > 0) {
-            if (round % 2 == 0) {
+            if (round % 2 == 0)
                 at = *gv_search_any(search);
-            } else {
+            else
                 kick(search, &at);
-            }
-            if (!gv_search_try(search, &at, 1, &score)) {
+            if (!gv_search_try(search, &at, 1, &score))
                 return;
-            }
         }
-        if (!descend(search, &at, &score)) {
+        if (!descend(search, &at, &score))
             return;
-        }
-        /* in a small space descents soon meet known points only */
+        /* in a small space descents soon reach known points only */
         if (round > 0 && search->n_known == before) {
             const gv_point *other = gv_search_any_unknown(search);
 
-            if (other == NULL || !gv_search_try(search, other, 1, &score)) {
+            if (other == NULL || !gv_search_try(search, other, 1, &score))
                 return;
-            }
         }
         round++;
     }

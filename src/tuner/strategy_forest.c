@@ -1,13 +1,27 @@
-/* Model-guided search.  A forest of regression trees learns log(time) over the tunables' indices from what was
- * measured; the next batch are the points with the lowest optimistic prediction (mean - spread over the trees),
- * neighbours of the best point and one point drawn at random, so that a wrong model cannot blind the search. */
+/* Local search until it is stuck, then again from a point that a model predicts to be fast.
+ *
+ *   1. From the best start point on, one tunable after the other in random order: steps to the next value as long as
+ *      the time falls (next valid value, one direction, then the other).  Ends when no single step improves anything.
+ *   2. A forest of regression trees learns log(time) over the tunables' indices from all that was measured.  The
+ *      unknown point with the lowest optimistic prediction (mean - spread over the trees / 2) is measured, and 1 begins
+ *      again from it.  Every fourth time it is a point drawn at random, so that a wrong model does not keep the search
+ *      from whole regions.
+ *
+ * Once, after three local searches, every value of each tunable is tried from the best point on: where values have no
+ * order, as the flavours of rsqrt, the best may hide behind worse ones.
+ *
+ * The model predicts a pool of points: every unknown point of a small space, else half of it from the neighbourhood of
+ * the best (two tunables changed) and half at random.  Steps are hinted (gv_search_hint), so that compilers work
+ * ahead. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tuner/search.h"
 
-enum { TREES = 32, MAX_DEPTH = 12, LEAF = 2, BATCH = 8, POOL = 4096, FIRST = 12, NODES = 2048, WORDS = POOL / 64 };
+enum { TREES = 32, MAX_DEPTH = 12, LEAF = 2, POOL = 1024, EXPLORE = 4, FAR_ROUND = 3, NODES = 2048, WORDS = POOL / 64 };
+
+#define OPTIMISM 0.5 /* spreads of the trees that a prediction is lowered by */
 
 typedef struct node {
     short dimension, cut; /* left: at <= cut; dimension -1: a leaf */
@@ -29,7 +43,7 @@ typedef struct proposal {
     double merit;   /* less is better */
 } proposal;
 
-/* The points that the model is asked about in one batch, and sets of them as bits: a tree is walked once for all. */
+/* The points that the model predicts at once, and sets of them as bits: a tree is walked once for all. */
 typedef struct crowd {
     proposal of[POOL];
     size_t n, words;
@@ -37,13 +51,15 @@ typedef struct crowd {
     double sum[POOL], square[POOL];                       /* of the trees' predictions */
 } crowd;
 
-static const gv_point *known_point(const gv_search *search, uint32_t k) {
+static const gv_point *known_point(const gv_search *search, uint32_t k)
+{
     return &search->domain->point[search->known[k]];
 }
 
 /* Where to cut the sample so that the sum of squared deviations falls most; 0: nowhere.  *all: sum of its targets. */
 static int best_cut(gv_search *search, const forest *f, const uint32_t *sample, int n, double *all, short *dimension,
-                    short *cut) {
+                    short *cut)
+{
     const gv_domain *domain = search->domain;
     struct {
         double sum, count;
@@ -78,9 +94,8 @@ static int best_cut(gv_search *search, const forest *f, const uint32_t *sample, 
             left += of[s][v].sum;
             m += of[s][v].count;
             /* no point has this value: the cut before is as good */
-            if (of[s][v].count == 0 || m < LEAF || n - m < LEAF) {
+            if (of[s][v].count == 0 || m < LEAF || n - m < LEAF)
                 continue;
-            }
             /* sum of squares explained: left^2/m + right^2/(n - m) */
             gain = left * left / m + (sum - left) * (sum - left) / (n - m);
             if (gain > best) {
@@ -93,23 +108,21 @@ static int best_cut(gv_search *search, const forest *f, const uint32_t *sample, 
     return isfinite(best);
 }
 
-static int grow(gv_search *search, forest *f, int t, uint32_t *sample, int n, int depth) {
+static int grow(gv_search *search, forest *f, int t, uint32_t *sample, int n, int depth)
+{
     int at = f->n_nodes[t]++, m = 0;
     node *made = &f->tree[t][at];
     double sum = 0;
 
     made->dimension = -1;
-    if (n < 2 * LEAF || depth == MAX_DEPTH || f->n_nodes[t] + 2 > NODES) {
-        for (int i = 0; i < n; i++) {
+    if (n < 2 * LEAF || depth == MAX_DEPTH || f->n_nodes[t] + 2 > NODES)
+        for (int i = 0; i < n; i++)
             sum += f->target[sample[i]];
-        }
-    } else if (!best_cut(search, f, sample, n, &sum, &made->dimension, &made->cut)) {
+    else if (!best_cut(search, f, sample, n, &sum, &made->dimension, &made->cut))
         made->dimension = -1;
-    }
     made->value = (float)(sum / n);
-    if (made->dimension < 0) {
+    if (made->dimension < 0)
         return at;
-    }
     for (int i = 0; i < n; i++) {
         const uint32_t goes_left = f->point[sample[i]].at[made->dimension] <= made->cut;
         const uint32_t change = (sample[i] ^ sample[m]) & -goes_left; /* a branch would be guessed wrong */
@@ -124,7 +137,8 @@ static int grow(gv_search *search, forest *f, int t, uint32_t *sample, int n, in
 }
 
 /* Failed points count as somewhat slower than the slowest, so that the model leads away from them. */
-static void fit(gv_search *search, forest *f) {
+static void fit(gv_search *search, forest *f)
+{
     double worst = -INFINITY;
     int n = (int)search->n_known;
 
@@ -133,22 +147,20 @@ static void fit(gv_search *search, forest *f) {
         f->target[k] = isfinite(search->score[k]) ? log(search->score[k]) : NAN;
         worst = f->target[k] > worst ? f->target[k] : worst;
     }
-    for (int k = 0; k < n; k++) {
-        if (isnan(f->target[k])) {
+    for (int k = 0; k < n; k++)
+        if (isnan(f->target[k]))
             f->target[k] = isfinite(worst) ? worst + 0.5 : 0;
-        }
-    }
     for (int t = 0; t < TREES; t++) {
-        for (int k = 0; k < n; k++) {
+        for (int k = 0; k < n; k++)
             f->sample[k] = (uint32_t)gv_search_below(search, (size_t)n);
-        }
         f->n_nodes[t] = 0;
         grow(search, f, t, f->sample, n, 0);
     }
 }
 
-/* Adds what tree `t` says, from node `at` on, to the points of the set `here`. */
-static void ask(const forest *f, int t, int at, const uint64_t *here, crowd *c) {
+/* Adds the prediction of tree `t`, from node `at` on, to the points of the set `here`. */
+static void ask(const forest *f, int t, int at, const uint64_t *here, crowd *c)
+{
     const node *asked = &f->tree[t][at];
     uint64_t left[WORDS], right[WORDS], any_left = 0, any_right = 0;
 
@@ -171,66 +183,60 @@ static void ask(const forest *f, int t, int at, const uint64_t *here, crowd *c) 
         any_left |= left[w];
         any_right |= right[w];
     }
-    if (any_left != 0) {
+    if (any_left != 0)
         ask(f, t, asked->left, left, c);
-    }
-    if (any_right != 0) {
+    if (any_right != 0)
         ask(f, t, asked->right, right, c);
-    }
 }
 
 /* The merit of each: mean of the trees minus their spread. */
-static void judge(const gv_domain *domain, const forest *f, crowd *c) {
+static void judge(const gv_domain *domain, const forest *f, crowd *c)
+{
     uint64_t all[WORDS] = {0};
 
     c->words = (c->n + 63) / 64;
-    for (int d = 0; d < domain->n; d++) {
+    for (int d = 0; d < domain->n; d++)
         memset(c->upto[d], 0, (size_t)domain->n_values[d] * sizeof c->upto[d][0]);
-    }
     for (size_t i = 0; i < c->n; i++) {
         const gv_point *point = &domain->point[c->of[i].point];
         const uint64_t bit = (uint64_t)1 << i % 64;
 
         all[i / 64] |= bit;
-        for (int d = 0; d < domain->n; d++) {
+        for (int d = 0; d < domain->n; d++)
             c->upto[d][point->at[d]][i / 64] |= bit;
-        }
         c->sum[i] = c->square[i] = 0;
     }
     for (int d = 0; d < domain->n; d++) {
-        for (int v = 1; v < domain->n_values[d]; v++) {
-            for (size_t w = 0; w < c->words; w++) {
+        for (int v = 1; v < domain->n_values[d]; v++)
+            for (size_t w = 0; w < c->words; w++)
                 c->upto[d][v][w] |= c->upto[d][v - 1][w];
-            }
-        }
     }
-    for (int t = 0; t < TREES; t++) {
+    for (int t = 0; t < TREES; t++)
         ask(f, t, 0, all, c);
-    }
     for (size_t i = 0; i < c->n; i++) {
         const double mean = c->sum[i] / TREES;
 
-        c->of[i].merit = mean - sqrt(fmax(c->square[i] / TREES - mean * mean, 0));
+        c->of[i].merit = mean - OPTIMISM * sqrt(fmax(c->square[i] / TREES - mean * mean, 0));
     }
 }
 
-static int is_unknown(const gv_search *search, long i) {
+static int is_unknown(const gv_search *search, long i)
+{
     return i >= 0 && search->known_at[i] == 0;
 }
 
 /* Candidates for the model: every unknown point of a small space,
  * else random ones and the neighbourhood of the best. */
-static size_t pool(gv_search *search, proposal *into) {
+static size_t pool(gv_search *search, proposal *into)
+{
     const gv_domain *domain = search->domain;
     const gv_point *best = known_point(search, (uint32_t)search->best);
     size_t n = 0;
 
     if (domain->n_points <= POOL) {
-        for (size_t i = 0; i < domain->n_points; i++) {
-            if (is_unknown(search, (long)i)) {
+        for (size_t i = 0; i < domain->n_points; i++)
+            if (is_unknown(search, (long)i))
                 into[n++].point = (uint32_t)i;
-            }
-        }
         return n;
     }
     for (int a = 0; a < domain->n && n < POOL / 2; a++) {
@@ -240,109 +246,145 @@ static size_t pool(gv_search *search, proposal *into) {
                 long i;
 
                 moved.at[a] = (unsigned char)(v % domain->n_values[a]);
-                if (a != b) {
+                if (a != b)
                     moved.at[b] = (unsigned char)(v / domain->n_values[a]);
-                }
                 i = gv_domain_find(domain, &moved);
-                if (is_unknown(search, i)) {
+                if (is_unknown(search, i))
                     into[n++].point = (uint32_t)i;
-                }
             }
         }
     }
     while (n < POOL) {
         size_t i = gv_search_below(search, domain->n_points);
 
-        if (search->known_at[i] != 0) {
+        if (search->known_at[i] != 0)
             i = (size_t)(gv_search_any_unknown(search) - domain->point);
-        }
         into[n++].point = (uint32_t)i;
     }
     return n;
 }
 
-static int is_better(const proposal *a, const proposal *b) {
-    return a->merit != b->merit ? a->merit < b->merit : a->point < b->point;
-}
-
-static int propose(gv_search *search, const forest *f, crowd *c, gv_point *batch) {
-    const gv_point *other;
-    proposal top[BATCH - 1];
-    int m = 0;
+/* The point with the best prediction; NULL when every point is known. */
+static const gv_point *propose(gv_search *search, const forest *f, crowd *c)
+{
+    const proposal *best;
 
     c->n = pool(search, c->of);
-    other = gv_search_any_unknown(search);
+    if (c->n == 0)
+        return NULL;
     judge(search->domain, f, c);
-    for (size_t i = 0; i < c->n; i++) {
-        int at = m;
-
-        while (at > 0 && is_better(&c->of[i], &top[at - 1])) {
-            at--;
-        }
-        if (at == BATCH - 1 || (at > 0 && top[at - 1].point == c->of[i].point)) {
-            continue; /* not among the best, or drawn twice */
-        }
-        m += m < BATCH - 1;
-        memmove(&top[at + 1], &top[at], (size_t)(m - 1 - at) * sizeof *top);
-        top[at] = c->of[i];
-    }
-    for (int k = 0; k < m; k++) {
-        batch[k] = search->domain->point[top[k].point];
-    }
-    if (other != NULL) {
-        batch[m++] = *other;
-    }
-    return m;
+    best = &c->of[0];
+    for (size_t i = 1; i < c->n; i++)
+        if (c->of[i].merit < best->merit || (c->of[i].merit == best->merit && c->of[i].point < best->point))
+            best = &c->of[i];
+    return &search->domain->point[best->point];
 }
 
-/* All values of each tunable once, from the best point on: cheap, often good, and the model learns from it. */
-static int walk_along_axes(gv_search *search) {
+/* ------------------------------------------------------------ local search */
+
+/* The next valid value of tunable `d` in the direction `step`; 0: there is none. */
+static int next_value(const gv_domain *domain, const gv_point *from, int d, int step, gv_point *to)
+{
+    for (int v = from->at[d] + step; v >= 0 && v < domain->n_values[d]; v += step) {
+        *to = *from;
+        to->at[d] = (unsigned char)v;
+        if (gv_domain_find(domain, to) >= 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void hint_steps(gv_search *search, const gv_point *at, const int *order, int first)
+{
     const gv_domain *domain = search->domain;
-    int first = (int)gv_search_below(search, (size_t)domain->n);
+    gv_point step;
 
-    for (int k = 0; k < domain->n; k++) {
-        int d = (first + k) % domain->n;
-        gv_point line[GV_MAX_VALUES];
-        double score[GV_MAX_VALUES];
+    gv_search_hint(search, NULL);
+    for (int k = 0; k < domain->n; k++)
+        for (int side = -1; side <= 1; side += 2)
+            if (next_value(domain, at, order[(first + k) % domain->n], side, &step))
+                gv_search_hint(search, &step);
+}
 
-        for (int v = 0; v < domain->n_values[d]; v++) {
-            line[v] = *known_point(search, (uint32_t)search->best);
-            line[v].at[d] = (unsigned char)v;
+/* Steps along tunable `d` while the time falls; `far`: over values that are worse, too.  1 if it fell, 0 if not, -1
+ * when the search is over. */
+static int improve(gv_search *search, int d, int far, gv_point *at, double *score)
+{
+    const int first = gv_search_below(search, 2) == 0 ? -1 : 1;
+    int better = 0;
+
+    for (int side = first, turn = 0; turn < 2 && !better; side = -side, turn++) {
+        gv_point from = *at, step;
+        double got;
+
+        while (next_value(search->domain, &from, d, side, &step)) {
+            if (!gv_search_try(search, &step, 1, &got))
+                return -1;
+            from = step;
+            if (got < *score) {
+                *at = step;
+                *score = got;
+                better = 1;
+            } else if (!far) {
+                break;
+            }
         }
-        if (!gv_search_try(search, line, domain->n_values[d], score)) {
+    }
+    return better;
+}
+
+/* 0 when the search is over. */
+static int descend(gv_search *search, int far, gv_point at, double score)
+{
+    int order[GV_MAX_TUNABLES], n = search->domain->n;
+
+    gv_search_shuffle(search, order, n);
+    for (int k = 0, since = 0; since < n; k = (k + 1) % n) {
+        int better;
+
+        hint_steps(search, &at, order, k);
+        better = improve(search, order[k], far, &at, &score);
+        if (better < 0)
             return 0;
-        }
+        since = better ? 1 : since + 1;
     }
     return 1;
 }
 
-static void learn(gv_search *search, forest *f, crowd *c) {
-    gv_point batch[FIRST];
-    double score[FIRST];
-    int n = search->budget / 8 < FIRST ? (int)(search->budget / 8) : FIRST;
+static void learn(gv_search *search, forest *f, crowd *c)
+{
+    const gv_point *from;
+    double score;
 
-    for (int k = 0; k < n; k++) {
-        batch[k] = *gv_search_any(search);
-    }
-    if (!gv_search_begin(search) || !walk_along_axes(search) || (n > 0 && !gv_search_try(search, batch, n, score))) {
+    if (!gv_search_begin(search))
         return;
+    from = known_point(search, (uint32_t)search->best);
+    score = search->score[search->best];
+    for (int round = 1; descend(search, 0, *from, score); round++) {
+        if (round == FAR_ROUND &&
+            !descend(search, 1, *known_point(search, (uint32_t)search->best), search->score[search->best]))
+            return;
+        if (round % EXPLORE == 0) {
+            from = gv_search_any_unknown(search);
+        } else {
+            fit(search, f);
+            from = propose(search, f, c);
+        }
+        if (from == NULL || !gv_search_try(search, from, 1, &score))
+            return;
     }
-    do {
-        fit(search, f);
-        n = propose(search, f, c, batch);
-    } while (n > 0 && gv_search_try(search, batch, n, score));
 }
 
-void gv_strategy_forest(gv_search *search) {
+void gv_strategy_forest(gv_search *search)
+{
     size_t n = search->budget > 0 ? search->budget : 1;
     forest f = {{NULL}, {0}, malloc(n * sizeof *f.point), malloc(n * sizeof *f.target), malloc(n * sizeof *f.sample)};
     crowd *c = malloc(sizeof *c);
     node *nodes = malloc(sizeof *nodes * TREES * NODES);
 
     if (f.point != NULL && f.target != NULL && f.sample != NULL && c != NULL && nodes != NULL) {
-        for (int t = 0; t < TREES; t++) {
+        for (int t = 0; t < TREES; t++)
             f.tree[t] = nodes + (size_t)t * NODES;
-        }
         learn(search, &f, c);
     } else {
         search->over = 1;

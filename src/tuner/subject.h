@@ -1,13 +1,13 @@
-/* What the tuner can tune: for each kernel its space and how one candidate is built, verified and timed.  Runs in the
+/* Subjects of the tuner: for each kernel its space and how one candidate is built, verified and timed.  Runs in the
  * worker process only. */
 #ifndef GV_SUBJECT_H
 #define GV_SUBJECT_H
 
-#include "host/context.h"
+#include "host/device/context.h"
 #include "tuner/outcome.h"
 #include "tuner/timing.h"
 
-/* Told before each phase ("build", "verify", "time"), so that a death is put down to the right one. */
+/* Called before each phase ("build", "verify", "time"), so that a crash is reported with its phase. */
 typedef void (*gv_phase_fn)(const char *phase, void *user);
 
 typedef struct gv_subject {
@@ -26,8 +26,8 @@ const gv_subject *gv_subject_find(const char *kernel); /* NULL: not tunable */
 /* Writes status and message of a failed library call into the outcome. */
 void gv_outcome_of_status(gravel_status status, gv_outcome *outcome);
 
-/* Times a candidate as long as `effort` says; `first_s` is what its verified run took: a long one needs no other to
- * warm up.  0: it failed, which the outcome tells. */
+/* Times a candidate by `effort`; `first_s` is what its verified run took: a long one needs no other to
+ * warm up.  0: it failed, see the outcome. */
 int gv_outcome_time(const gv_effort *effort, double first_s, gv_timed_fn run, gv_timed_row_fn row, void *user,
                     gv_timing *timing, gv_outcome *outcome);
 void gv_outcome_of_timing(const gv_timing *timing, double error, gv_outcome *outcome);

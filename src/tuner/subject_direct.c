@@ -1,7 +1,7 @@
 /* Direct summation as a subject: a Plummer-like pool of particles, of which the first are the sources and one of a few
  * stretches anywhere are the sinks.
  *
- * A candidate must survive: outputs poisoned with NaN, canaries behind every output array, inputs uploaded again with
+ * Checks of a candidate: outputs poisoned with NaN, canaries behind every output array, inputs uploaded again with
  * masses scaled by a random factor (a result left over from another candidate is off by that factor), sampled sinks
  * against the scalar reference, a second set of sinks (a kernel that writes nothing would repeat the first), and the
  * first set once more, which must give the same bits. */
@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "host/direct.h"
+#include "cpu_ref/ceilings.h"
+#include "host/direct/direct.h"
+#include "host/base/clock.h"
+#include "host/direct/plan.h"
 #include "tuner/expected.h"
 #include "tuner/subject.h"
 
@@ -20,23 +22,18 @@ enum { MOST_SAMPLES = GV_EXPECTED_MOST, FEWEST_SAMPLES = 16, CAPACITY = 64, STRE
 static const double softening = 0x1p-7; /* exact in every precision */
 static const double canary = -1.2345678901234567e+89;
 
-static double now(void) {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 typedef struct inputs {
     gv_pool pool;
     gv_expected expected;
 } inputs;
 
-static void *direct_open(void) {
+static void *direct_open(void)
+{
     return calloc(1, sizeof(inputs));
 }
 
-static void direct_close(void *state) {
+static void direct_close(void *state)
+{
     inputs *in = state;
 
     if (in != NULL) {
@@ -52,6 +49,7 @@ typedef struct trial {
     double scale; /* of the masses */
     const gv_request *request;
     gravel_direct *direct;
+    int is_cpu; /* whose events cost nothing */
     size_t sinks;
     int planes;
     uint64_t first; /* the stretch that is timed */
@@ -59,11 +57,13 @@ typedef struct trial {
     double error_max;
 } trial;
 
-static gravel_vec vec_at(double *const x[3], size_t from) {
+static gravel_vec vec_at(double *const x[3], size_t from)
+{
     return GRAVEL_VEC_SOA(x[0] + from, x[1] + from, x[2] + from);
 }
 
-static gravel_status make_object(trial *t, gravel_context *context) {
+static gravel_status make_object(trial *t, gravel_context *context)
+{
     const gv_task *task = &t->request->task;
     gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
     gravel_sources sources;
@@ -75,9 +75,8 @@ static gravel_status make_object(trial *t, gravel_context *context) {
     options.neighbour_capacity = (task->variant.features & GV_DIRECT_LISTS) != 0 ? CAPACITY : 0;
     options.configuration = t->request->configuration;
     status = gravel_direct_create(&t->direct, context, &options);
-    if (status != GRAVEL_OK || t->request->build_only) {
+    if (status != GRAVEL_OK || t->request->build_only)
         return status;
-    }
     memset(&sources, 0, sizeof sources);
     sources.count = task->sources;
     sources.mass = t->p->scaled;
@@ -89,7 +88,8 @@ static gravel_status make_object(trial *t, gravel_context *context) {
     return status == GRAVEL_OK ? gravel_direct_set_timing(t->direct, 1) : status;
 }
 
-static gravel_status call(trial *t, size_t from, int poison) {
+static gravel_status call(trial *t, size_t from, int poison)
+{
     gv_pool *p = t->p;
     gravel_sinks sinks;
     gravel_forces forces;
@@ -105,36 +105,31 @@ static gravel_status call(trial *t, size_t from, int poison) {
     sinks.radius = p->radius;
     forces.acc = (gravel_vec_out){p->out[0], p->out[1], p->out[2], 1};
     forces.pot = p->out[3];
-    if (t->planes > 4) {
+    if (t->planes > 4)
         forces.jerk = (gravel_vec_out){p->out[4], p->out[5], p->out[6], 1};
-    }
-    if (t->planes > 7) {
+    if (t->planes > 7)
         forces.snap = (gravel_vec_out){p->out[7], p->out[8], p->out[9], 1};
-    }
-    if (t->request->task.variant.features & GV_DIRECT_NEAREST) {
+    if (t->request->task.variant.features & GV_DIRECT_NEAREST)
         forces.nearest_distance = p->distance;
-    }
-    if (t->request->task.variant.features & GV_DIRECT_LISTS) {
+    if (t->request->task.variant.features & GV_DIRECT_LISTS)
         forces.neighbour_count = p->count;
-    }
     for (size_t k = 0; poison && k < t->sinks + GV_POOL_CANARIES; k++) {
         p->distance[k] = k < t->sinks ? NAN : canary;
         p->count[k] = UINT32_MAX;
     }
     for (int c = 0; poison && c < t->planes; c++) {
-        for (size_t k = 0; k < t->sinks; k++) {
+        for (size_t k = 0; k < t->sinks; k++)
             p->out[c][k] = NAN;
-        }
-        for (size_t k = 0; k < GV_POOL_CANARIES; k++) {
+        for (size_t k = 0; k < GV_POOL_CANARIES; k++)
             p->out[c][t->sinks + k] = canary;
-        }
     }
     status = gravel_direct_submit(t->direct, &sinks, softening);
     return status == GRAVEL_OK ? gravel_direct_collect(t->direct, &forces, NULL) : status;
 }
 
 /* Every result written and finite, nothing behind the arrays touched. */
-static const char *check_all(const trial *t, size_t *where) {
+static const char *check_all(const trial *t, size_t *where)
+{
     for (int c = 0; c < t->planes; c++) {
         for (size_t k = 0; k < t->sinks + GV_POOL_CANARIES; k++) {
             *where = k;
@@ -152,11 +147,13 @@ typedef struct samples {
     double error[4][MOST_SAMPLES]; /* acc, jerk, snap, pot */
 } samples;
 
-static double norm(const double v[3]) {
+static double norm(const double v[3])
+{
     return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
-static double difference(double *const out[3], size_t i, const double v[3]) {
+static double difference(double *const out[3], size_t i, const double v[3])
+{
     const double d[3] = {out[0][i] - v[0], out[1][i] - v[1], out[2][i] - v[2]};
 
     return norm(d);
@@ -164,21 +161,22 @@ static double difference(double *const out[3], size_t i, const double v[3]) {
 
 /* Rounding of positions (units in the last place of 10 over the distance) moves a distance and may move a source across
  * the radius. */
-static int neighbours_agree(const trial *t, size_t i, double distance, uint32_t count) {
+static int neighbours_agree(const trial *t, size_t i, double distance, uint32_t count)
+{
     static const double ulp[3] = {1.2e-6, 1e-12, 1e-14};
     const gv_task *task = &t->request->task;
     double apart = fabs(t->p->distance[i] - distance), slack = 4 * ulp[task->variant.precision] + 3e-7 * distance;
     long more = (long)t->p->count[i] - (long)count;
 
-    if ((task->variant.features & GV_DIRECT_NEAREST) != 0 && !(apart <= slack)) {
+    if ((task->variant.features & GV_DIRECT_NEAREST) != 0 && !(apart <= slack))
         return 0;
-    }
     return (task->variant.features & GV_DIRECT_LISTS) == 0 || labs(more) <= 1 + (long)count / 1000;
 }
 
 /* Compares up to `most` of the sinks just computed with the reference: the ends of the stretch always, the others
  * anywhere in it, in one stretch always the same. */
-static gravel_status compare(trial *t, size_t from, int most, samples *got) {
+static gravel_status compare(trial *t, size_t from, int most, samples *got)
+{
     gv_pool *p = t->p;
     const gv_task *task = &t->request->task;
     const int room = MOST_SAMPLES - got->n, wanted = most < room ? most : room;
@@ -198,9 +196,8 @@ static gravel_status compare(trial *t, size_t from, int most, samples *got) {
         const size_t i = sink[k] - from;
         double is[GV_POOL_PLANES]; /* what it is with the masses of this candidate */
 
-        for (int c = 0; c < GV_POOL_PLANES; c++) {
+        for (int c = 0; c < GV_POOL_PLANES; c++)
             is[c] = t->scale * e->plane[c];
-        }
         got->bad_neighbours += !neighbours_agree(t, i, e->distance, e->count);
         /* near the centre the field cancels; what rounding leaves scales with the sum of the terms, not with it */
         got->error[0][got->n] = difference(p->out, i, is) / fmax(norm(is), 0.05 * t->scale * e->acc_scale);
@@ -211,15 +208,12 @@ static gravel_status compare(trial *t, size_t from, int most, samples *got) {
     return status;
 }
 
-/* The house's ceilings (DESIGN: mean and largest relative error at N = 16384) with room: 3 for a sample's median
+/* The ceilings of the design (mean and largest relative error at N = 16384) with room: 3 for a sample's median
  * against a mean and 6 for the largest of other particles than those they were measured on; cancellation and rounding
  * of sums grow with sqrt(N). */
-static const char *judge(trial *t, samples *got, double *worst) {
-    static const double ceiling[3][4][2] = {
-        {{5e-7, 2e-4}, {4e-6, 3e-4}, {6e-6, 4e-4}, {3e-8, 1e-6}},
-        {{1e-7, 2e-6}, {5e-7, 1e-5}, {1e-6, 2e-5}, {2e-8, 2e-7}},
-        {{1e-14, 1e-13}, {1e-13, 1e-12}, {1e-12, 1e-11}, {1e-14, 1e-13}},
-    };
+static const char *judge(trial *t, samples *got, double *worst)
+{
+    static const int quantity[4] = {GV_CEILING_ACC, GV_CEILING_JERK, GV_CEILING_SNAP, GV_CEILING_POT};
     static const char *const text[4] = {"acc is wrong", "jerk is wrong", "snap is wrong", "pot is wrong"};
     double growth = sqrt(fmax(1, (double)t->request->task.sources / 16384));
 
@@ -228,19 +222,17 @@ static const char *judge(trial *t, samples *got, double *worst) {
         return "the neighbours of a sink are wrong";
     }
     for (int q = 0; q < 4; q++) {
-        const double *limit = ceiling[t->request->task.variant.precision][q];
+        const gv_ceiling limit = gv_error_ceiling((int)t->request->task.variant.precision, quantity[q]);
         double median, most = 0;
         gv_series series;
 
-        for (int k = 0; k < got->n; k++) {
+        for (int k = 0; k < got->n; k++)
             most = got->error[q][k] > most || isnan(got->error[q][k]) ? got->error[q][k] : most;
-        }
         gv_series_of(got->error[q], got->n, &series);
         median = series.median;
-        if (q == 0) {
+        if (q == 0)
             t->error_max = fmax(t->error_max, most);
-        }
-        if (!(median <= 3 * growth * limit[0]) || !(most <= 6 * growth * limit[1])) {
+        if (!(median <= 3 * growth * limit.mean) || !(most <= 6 * growth * limit.max)) {
             *worst = most;
             return text[q];
         }
@@ -248,20 +240,23 @@ static const char *judge(trial *t, samples *got, double *worst) {
     return NULL;
 }
 
-static int samples_per_set(const gv_task *task) {
+static int samples_per_set(const gv_task *task)
+{
     double n = 2e6 / (double)task->sources;
 
     return n < FEWEST_SAMPLES ? FEWEST_SAMPLES : n > MOST_SAMPLES ? MOST_SAMPLES : (int)n;
 }
 
-static void wrong(gv_outcome *outcome, double error, const char *why) {
+static void wrong(gv_outcome *outcome, double error, const char *why)
+{
     outcome->status = GV_OUTCOME_WRONG;
     outcome->error = isfinite(error) ? error : 0;
     snprintf(outcome->reason, sizeof outcome->reason, "%s", why);
 }
 
 /* 1 if the results now in out[] pass. */
-static int check_set(trial *t, size_t from, samples *got, gv_outcome *outcome) {
+static int check_set(trial *t, size_t from, samples *got, gv_outcome *outcome)
+{
     char text[128];
     size_t where = 0;
     const char *why = check_all(t, &where);
@@ -282,18 +277,19 @@ static int check_set(trial *t, size_t from, samples *got, gv_outcome *outcome) {
 
 /* Where the k-th stretch of sinks begins.  Sinks are sources as far as there are so many; of every four stretches the
  * last may hold others as well. */
-static size_t stretch(const trial *t, uint64_t k) {
+static size_t stretch(const trial *t, uint64_t k)
+{
     size_t n = t->request->task.sources;
     uint64_t state = k % STRETCHES;
 
-    if (n < t->sinks || k % 4 == 3) {
+    if (n < t->sinks || k % 4 == 3)
         n = (n > t->sinks ? n : t->sinks) + GV_POOL_SPARE;
-    }
     return gv_draw(&state) % (n - t->sinks + 1);
 }
 
 /* Enough sets for FEWEST_SAMPLES samples, two at least. */
-static int verify(trial *t, uint64_t *state, gv_outcome *outcome) {
+static int verify(trial *t, uint64_t *state, gv_outcome *outcome)
+{
     samples got = {0, 0, {{0}}};
     double worst = 0;
     const char *why;
@@ -308,19 +304,16 @@ static int verify(trial *t, uint64_t *state, gv_outcome *outcome) {
             gv_outcome_of_status(status, outcome);
             return 0;
         }
-        if (!check_set(t, from, &got, outcome)) {
+        if (!check_set(t, from, &got, outcome))
             return 0;
-        }
         if (sets == 0) {
             t->from = from;
-            for (int c = 0; c < t->planes; c++) {
+            for (int c = 0; c < t->planes; c++)
                 memcpy(t->p->first[c], t->p->out[c], t->sinks * sizeof(double));
-            }
         }
         /* a large set has samples enough: the second one is checked after the timing */
-        if (t->sinks >= FEWEST_SAMPLES) {
+        if (t->sinks >= FEWEST_SAMPLES)
             break;
-        }
     }
     why = judge(t, &got, &worst);
     if (why != NULL) {
@@ -332,23 +325,26 @@ static int verify(trial *t, uint64_t *state, gv_outcome *outcome) {
     return why == NULL;
 }
 
-static gravel_status timed(void *user, double *device_s, double *call_s) {
+static gravel_status timed(void *user, double *device_s, double *call_s)
+{
     trial *t = user;
-    double start = now();
+    double start = gv_now();
     gravel_status status = call(t, t->from, 0);
 
-    *call_s = now() - start;
-    return status == GRAVEL_OK ? gravel_direct_kernel_time(t->direct, device_s) : status;
+    *call_s = gv_now() - start;
+    return status == GRAVEL_OK ? gravel_direct_get_kernel_time(t->direct, device_s) : status;
 }
 
-static gravel_status timed_row(void *user, int runs, double *device_s) {
+static gravel_status timed_row(void *user, int runs, double *device_s)
+{
     const trial *t = user;
 
     return gv_direct_row(t->direct, runs, device_s);
 }
 
 /* Another set of sinks, then the first one again: same bits. */
-static int verify_again(trial *t, uint64_t *state, gv_outcome *outcome) {
+static int verify_again(trial *t, uint64_t *state, gv_outcome *outcome)
+{
     samples got = {0, 0, {{0}}};
     double worst = 0;
     const char *why = NULL;
@@ -362,16 +358,13 @@ static int verify_again(trial *t, uint64_t *state, gv_outcome *outcome) {
             return 0;
         }
         if (set == 0 && t->sinks >= FEWEST_SAMPLES) {
-            if (!check_set(t, from, &got, outcome)) {
+            if (!check_set(t, from, &got, outcome))
                 return 0;
-            }
             why = judge(t, &got, &worst);
         }
-        for (int c = 0; set == 1 && c < t->planes; c++) {
-            if (memcmp(t->p->first[c], t->p->out[c], t->sinks * sizeof(double)) != 0) {
+        for (int c = 0; set == 1 && c < t->planes; c++)
+            if (memcmp(t->p->first[c], t->p->out[c], t->sinks * sizeof(double)) != 0)
                 why = "the same input gave other bits the second time";
-            }
-        }
         if (why != NULL) {
             wrong(outcome, worst, why);
             return 0;
@@ -381,14 +374,14 @@ static int verify_again(trial *t, uint64_t *state, gv_outcome *outcome) {
 }
 
 /* Compiles; on a CPU the driver finishes the machine code at the first launch only. */
-static gravel_status build(trial *t, gravel_context *context) {
-    cl_kernel kernel;
+static gravel_status build(trial *t, gravel_context *context)
+{
     gravel_status status = make_object(t, context);
 
-    if (status == GRAVEL_OK) {
-        status = gv_direct_force_kernel(t->direct, &t->direct->named, 0, &kernel);
-    }
-    if (status == GRAVEL_OK && t->request->build_only && t->direct->limits.info.type == GRAVEL_DEVICE_CPU) {
+    t->is_cpu = gravel_context_get_device(context, 0)->type == GRAVEL_DEVICE_CPU;
+    if (status == GRAVEL_OK)
+        status = gv_direct_build(t->direct);
+    if (status == GRAVEL_OK && t->request->build_only && t->is_cpu) {
         static const double zero[3] = {0, 0, 0}, one = 1;
         gravel_sources source;
         gravel_sinks sink;
@@ -409,42 +402,43 @@ static gravel_status build(trial *t, gravel_context *context) {
     return status;
 }
 
-static void time_it(trial *t, uint64_t *state, double first_s, gv_phase_fn phase, void *user, gv_outcome *outcome) {
+static void time_it(trial *t, uint64_t *state, double first_s, gv_phase_fn phase, void *user, gv_outcome *outcome)
+{
     const gv_effort *effort = &t->request->effort;
-    const int cpu = t->direct->limits.info.type == GRAVEL_DEVICE_CPU; /* whose events cost nothing */
     gv_timing timing;
 
     phase("time", user);
-    if (!gv_outcome_time(effort, first_s, timed, cpu ? NULL : timed_row, t, &timing, outcome)) {
+    if (!gv_outcome_time(effort, first_s, timed, t->is_cpu ? NULL : timed_row, t, &timing, outcome))
         return;
-    }
     if (!timing.stopped && effort->most > 1) {
         phase("verify", user);
-        if (!verify_again(t, state, outcome)) {
+        if (!verify_again(t, state, outcome))
             return;
-        }
     }
     gv_outcome_of_timing(&timing, t->error_max, outcome);
 }
 
 static void direct_evaluate(void *state, gravel_context *context, const gv_request *request, gv_phase_fn phase,
-                            void *user, gv_outcome *outcome) {
+                            void *user, gv_outcome *outcome)
+{
     inputs *in = state;
     uint64_t seed = request->seed;
-    trial t = {.p = &in->pool, .expected = &in->expected, .scale = 0.5 + 1.5 * gv_uniform(&seed), .request = request,
-               .sinks = request->task.sinks, .planes = 4 + 3 * (request->task.variant.order / 2 - 1)};
+    trial t = {.p = &in->pool,
+               .expected = &in->expected,
+               .scale = 0.5 + 1.5 * gv_uniform(&seed),
+               .request = request,
+               .sinks = request->task.sinks,
+               .planes = 4 + 3 * (request->task.variant.order / 2 - 1)};
     gravel_status status = GRAVEL_OK;
 
     memset(outcome, 0, sizeof *outcome);
     if (!request->build_only) {
         size_t need = (request->task.sources > t.sinks ? request->task.sources : t.sinks) + GV_POOL_SPARE;
 
-        if (!gv_pool_fill(t.p, need) || !gv_pool_reserve_outputs(t.p, t.sinks)) {
+        if (!gv_pool_fill(t.p, need) || !gv_pool_reserve_outputs(t.p, t.sinks))
             status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu particles", need);
-        }
-        for (size_t k = 0; status == GRAVEL_OK && k < request->task.sources; k++) {
+        for (size_t k = 0; status == GRAVEL_OK && k < request->task.sources; k++)
             t.p->scaled[k] = t.p->mass[k] * t.scale;
-        }
     }
     phase("build", user);
     status = status == GRAVEL_OK ? build(&t, context) : status;
@@ -455,7 +449,7 @@ static void direct_evaluate(void *state, gravel_context *context, const gv_reque
         if (verify(&t, &seed, outcome)) {
             double first_s = 0;
 
-            gravel_direct_kernel_time(t.direct, &first_s);
+            gravel_direct_get_kernel_time(t.direct, &first_s);
             time_it(&t, &seed, first_s, phase, user, outcome);
         }
     }

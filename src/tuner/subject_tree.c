@@ -1,6 +1,6 @@
 /* The tree as a subject: forces on all of N bodies of a Plummer-like pool, built and walked anew each time.
  *
- * All candidates are asked for the same thing: theta 0.5, criterion `relative`, quadrupoles.  A candidate must keep the
+ * All candidates compute the same: theta 0.5, criterion `relative`, quadrupoles.  A candidate must keep the
  * error of the built-in configuration on the same bodies: median within 1.1 times and 99 % within 1.25 times its own,
  * measured against direct sums for sampled bodies.  (Of the samples 20 to 40 lie above their 99 %, so its noise is a
  * tenth.  Larger factors would let the tuner buy speed with error.)  Every other body must agree with the built-in
@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cpu_ref/ref.h"
-#include "host/tree_plan.h"
+#include "host/base/clock.h"
+#include "host/tree/plan.h"
 #include "tuner/pool.h"
 #include "tuner/subject.h"
 
@@ -29,10 +29,10 @@ typedef struct errors {
 
 /* What candidates of one question share: exact forces of sampled bodies, and the built-in configuration's of all. */
 typedef struct baseline {
-    size_t n, step, samples; /* n 0: nothing is known yet */
+    size_t n, step, samples; /* n 0: nothing yet */
     gravel_precision precision;
     double *exact[3], *force[3];
-    double mean;   /* of |acc| */
+    double mean; /* of |acc| */
     errors found;
 } baseline;
 
@@ -50,14 +50,8 @@ typedef struct trial {
     errors found;
 } trial;
 
-static double now(void) {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void baseline_free(baseline *b) {
+static void baseline_free(baseline *b)
+{
     for (int c = 0; c < 3; c++) {
         free(b->exact[c]);
         free(b->force[c]);
@@ -65,11 +59,13 @@ static void baseline_free(baseline *b) {
     memset(b, 0, sizeof *b);
 }
 
-static void *tree_open(void) {
+static void *tree_open(void)
+{
     return calloc(1, sizeof(tree_state));
 }
 
-static void tree_close(void *state) {
+static void tree_close(void *state)
+{
     tree_state *s = state;
 
     if (s != NULL) {
@@ -81,50 +77,52 @@ static void tree_close(void *state) {
 
 /* -------------------------------------------------------------------- calls */
 
-static gravel_status make_tree(trial *t, gravel_context *context, const char *configuration) {
+static gravel_status make_tree(trial *t, gravel_context *context, const char *configuration)
+{
     gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
 
     options.precision = t->request->task.variant.precision;
     options.configuration = configuration;
-    return gravel_tree_create(&t->tree, context, &options);
+    gravel_status status = gravel_context_set_timing(context, 0, 1);
+    return status == GRAVEL_OK ? gravel_tree_create(&t->tree, context, &options) : status;
 }
 
-static gravel_status write_bodies(trial *t, size_t n) {
+static gravel_status write_bodies(trial *t, size_t n)
+{
     gv_pool *p = &t->s->pool;
-    const gravel_sources bodies = {
-        .count = n, .mass = p->scaled, .pos = GRAVEL_VEC_SOA(p->x[0], p->x[1], p->x[2])};
+    const gravel_sources bodies = {.count = n, .mass = p->scaled, .pos = GRAVEL_VEC_SOA(p->x[0], p->x[1], p->x[2])};
 
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n; k++)
         p->scaled[k] = p->mass[k] * t->scale;
-    }
     return gravel_tree_write(t->tree, &bodies);
 }
 
 /* Builds, walks and reads into poisoned arrays. */
-static gravel_status forces(trial *t) {
+static gravel_status forces(trial *t)
+{
     gv_pool *p = &t->s->pool;
     const gravel_forces out = {.acc = GRAVEL_VEC_OUT_SOA(p->out[0], p->out[1], p->out[2]), .pot = p->out[3]};
     gravel_status status;
 
-    for (int c = 0; c < PLANES; c++) {
-        for (size_t k = 0; k < t->n + GV_POOL_CANARIES; k++) {
+    for (int c = 0; c < PLANES; c++)
+        for (size_t k = 0; k < t->n + GV_POOL_CANARIES; k++)
             p->out[c][k] = k < t->n ? NAN : canary;
-        }
-    }
     status = gravel_tree_build(t->tree);
     return status == GRAVEL_OK ? gravel_tree_forces(t->tree, softening, &out) : status;
 }
 
 /* ------------------------------------------------------------------- errors */
 
-static int ascending(const void *a, const void *b) {
+static int ascending(const void *a, const void *b)
+{
     const double x = *(const double *)a, y = *(const double *)b;
 
     return (x > y) - (x < y);
 }
 
 /* Largest where something is no number. */
-static double distance(double *const *a, size_t i, double *const *b, size_t k, double scale) {
+static double distance(double *const *a, size_t i, double *const *b, size_t k, double scale)
+{
     double sum = 0;
 
     for (int c = 0; c < 3; c++) {
@@ -134,23 +132,25 @@ static double distance(double *const *a, size_t i, double *const *b, size_t k, d
     return isfinite(sum) ? sqrt(sum) : 1e300;
 }
 
-static double size_of(double *const *b, size_t k) {
+static double size_of(double *const *b, size_t k)
+{
     return sqrt(b[0][k] * b[0][k] + b[1][k] * b[1][k] + b[2][k] * b[2][k]);
 }
 
-static void find_errors(trial *t) {
+static void find_errors(trial *t)
+{
     const baseline *b = &t->s->base;
     double error[MOST_SAMPLES];
 
-    for (size_t k = 0; k < b->samples; k++) {
+    for (size_t k = 0; k < b->samples; k++)
         error[k] = distance(t->s->pool.out, k * b->step, b->exact, k, t->scale) / (t->scale * size_of(b->exact, k));
-    }
     qsort(error, b->samples, sizeof *error, ascending);
-    t->found = (errors){error[(b->samples - 1) / 2], error[(size_t)(0.99 * (double)(b->samples - 1))],
-                        error[b->samples - 1]};
+    t->found =
+        (errors){error[(b->samples - 1) / 2], error[(size_t)(0.99 * (double)(b->samples - 1))], error[b->samples - 1]};
 }
 
-static gravel_status exact_forces(trial *t) {
+static gravel_status exact_forces(trial *t)
+{
     baseline *b = &t->s->base;
     gv_pool *p = &t->s->pool;
     const double wanted = 1e9 / (double)t->n; /* pairs that the reference does in a second or two */
@@ -166,15 +166,13 @@ static gravel_status exact_forces(trial *t) {
         b->exact[c] = malloc(b->samples * sizeof(double));
         b->force[c] = malloc(t->n * sizeof(double));
         at[c] = malloc(b->samples * sizeof(double));
-        if (b->exact[c] == NULL || b->force[c] == NULL || at[c] == NULL || id == NULL) {
+        if (b->exact[c] == NULL || b->force[c] == NULL || at[c] == NULL || id == NULL)
             status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the exact forces of %zu bodies", b->samples);
-        }
     }
     for (size_t k = 0; k < b->samples && status == GRAVEL_OK; k++) {
         id[k] = p->id[k * b->step];
-        for (int c = 0; c < 3; c++) {
+        for (int c = 0; c < 3; c++)
             at[c][k] = p->x[c][k * b->step];
-        }
     }
     if (status == GRAVEL_OK) {
         const gv_ref_particles sinks = {.n = b->samples, .id = id, .x = at[0], .y = at[1], .z = at[2]};
@@ -182,36 +180,31 @@ static gravel_status exact_forces(trial *t) {
             .n = t->n, .m = p->mass, .id = p->id, .x = p->x[0], .y = p->x[1], .z = p->x[2]};
         const gv_ref_forces out = {.ax = b->exact[0], .ay = b->exact[1], .az = b->exact[2]};
 
-        if (gv_ref_direct(GV_REF_DOUBLE, 2, &sinks, &sources, softening, NULL, 0, &out) != 0) {
+        if (gv_ref_direct(GV_REF_DOUBLE, 2, &sinks, &sources, softening, NULL, 0, &out) != 0)
             status = gv_fail(GRAVEL_ERR_INTERNAL, "the reference refuses the tuner's inputs");
-        }
     }
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < 3; c++)
         free(at[c]);
-    }
     free(id);
     return status;
 }
 
 /* Exact forces, and the built-in configuration's results.  Where that does not run, only the fixed limits count. */
-static gravel_status learn_baseline(trial *t, gravel_context *context) {
+static gravel_status learn_baseline(trial *t, gravel_context *context)
+{
     baseline *b = &t->s->base;
-    const gv_device *device = &context->device[0];
-    const gv_limits limits = {device->info, device->fast_fma, device->has_ptx_asm, device->has_rsqrt14,
-                              device->has_rsqrt12};
+    const gv_limits limits = gv_limits_of(context, 0);
     const gv_variant *variant = &t->request->task.variant;
     char text[sizeof t->request->configuration];
     gravel_status status;
     gv_config config;
 
-    if (b->n == t->n && b->precision == variant->precision) {
+    if (b->n == t->n && b->precision == variant->precision)
         return GRAVEL_OK;
-    }
     baseline_free(b);
     status = exact_forces(t);
-    if (status != GRAVEL_OK) {
+    if (status != GRAVEL_OK)
         return status;
-    }
     gv_tree_space.built_in(&config, variant, &limits, t->n, t->n);
     gv_space_format(&gv_tree_space, &config, text, sizeof text);
     status = make_tree(t, context, text);
@@ -220,14 +213,11 @@ static gravel_status learn_baseline(trial *t, gravel_context *context) {
     if (status == GRAVEL_OK) {
         find_errors(t);
         b->found = t->found;
-        for (int c = 0; c < 3; c++) {
-            for (size_t k = 0; k < t->n; k++) {
+        for (int c = 0; c < 3; c++)
+            for (size_t k = 0; k < t->n; k++)
                 b->force[c][k] = t->s->pool.out[c][k] / t->scale;
-            }
-        }
-        for (size_t k = 0; k < t->n; k++) {
+        for (size_t k = 0; k < t->n; k++)
             b->mean += size_of(b->force, k) / (double)t->n;
-        }
     }
     if (status != GRAVEL_OK || !(b->found.p50 <= most_p50) || !(b->found.p99 <= most_p99) || !isfinite(b->mean)) {
         b->mean = 0; /* no comparison body by body */
@@ -242,7 +232,8 @@ static gravel_status learn_baseline(trial *t, gravel_context *context) {
 
 /* --------------------------------------------------------------- verification */
 
-static int wrong(gv_outcome *outcome, double error, const char *why) {
+static int wrong(gv_outcome *outcome, double error, const char *why)
+{
     outcome->status = GV_OUTCOME_WRONG;
     outcome->error = isfinite(error) ? error : 0;
     snprintf(outcome->reason, sizeof outcome->reason, "%s", why);
@@ -250,7 +241,8 @@ static int wrong(gv_outcome *outcome, double error, const char *why) {
 }
 
 /* Every result written and finite, nothing behind the arrays touched. */
-static int check_written(const trial *t, gv_outcome *outcome) {
+static int check_written(const trial *t, gv_outcome *outcome)
+{
     char text[128];
 
     for (int c = 0; c < PLANES; c++) {
@@ -269,7 +261,8 @@ static int check_written(const trial *t, gv_outcome *outcome) {
 }
 
 /* Both are off by their own errors at most; near the centre, where the field cancels, by the mean field's. */
-static int check_all_bodies(const trial *t, gv_outcome *outcome) {
+static int check_all_bodies(const trial *t, gv_outcome *outcome)
+{
     const baseline *b = &t->s->base;
     const double most = fmax(20 * b->found.p99, 4 * b->found.max);
     char text[128];
@@ -286,15 +279,15 @@ static int check_all_bodies(const trial *t, gv_outcome *outcome) {
     return 1;
 }
 
-static int check_forces(trial *t, gv_outcome *outcome) {
+static int check_forces(trial *t, gv_outcome *outcome)
+{
     const errors *base = &t->s->base.found;
     const double p50 = fmax(fmin(1.1 * base->p50, most_p50), least_p50);
     const double p99 = fmax(fmin(1.25 * base->p99, most_p99), least_p99);
     char text[160];
 
-    if (!check_written(t, outcome)) {
+    if (!check_written(t, outcome))
         return 0;
-    }
     find_errors(t);
     if (!(t->found.p50 <= p50) || !(t->found.p99 <= p99)) {
         snprintf(text, sizeof text, "errors of %.3g (median, at most %.3g) and %.3g (99 %%, at most %.3g)",
@@ -305,7 +298,8 @@ static int check_forces(trial *t, gv_outcome *outcome) {
 }
 
 /* The first results are kept for the comparison of bits. */
-static int verify(trial *t, int again, gv_outcome *outcome) {
+static int verify(trial *t, int again, gv_outcome *outcome)
+{
     const gravel_status status = forces(t);
 
     if (status != GRAVEL_OK) {
@@ -313,9 +307,8 @@ static int verify(trial *t, int again, gv_outcome *outcome) {
         return 0;
     }
     for (int c = 0; c < PLANES; c++) {
-        if (again && memcmp(t->s->pool.first[c], t->s->pool.out[c], t->n * sizeof(double)) != 0) {
+        if (again && memcmp(t->s->pool.first[c], t->s->pool.out[c], t->n * sizeof(double)) != 0)
             return wrong(outcome, 0, "the same input gave other bits the second time");
-        }
         memcpy(t->s->pool.first[c], t->s->pool.out[c], t->n * sizeof(double));
     }
     return again || check_forces(t, outcome);
@@ -323,34 +316,34 @@ static int verify(trial *t, int again, gv_outcome *outcome) {
 
 /* ------------------------------------------------------------------- timing */
 
-static gravel_status timed(void *user, double *device_s, double *call_s) {
+static gravel_status timed(void *user, double *device_s, double *call_s)
+{
     trial *t = user;
-    const double start = now();
+    const double start = gv_now();
     gravel_tree_timings timings;
     gravel_status status = gravel_tree_build(t->tree);
 
     status = status == GRAVEL_OK ? gravel_tree_compute(t->tree, softening) : status;
     status = status == GRAVEL_OK ? gravel_tree_get_timings(t->tree, &timings) : status;
-    *call_s = now() - start;
+    *call_s = gv_now() - start;
     *device_s = status == GRAVEL_OK ? timings.total : 0;
     return status;
 }
 
-static void time_it(trial *t, gv_phase_fn phase, void *user, gv_outcome *outcome) {
+static void time_it(trial *t, gv_phase_fn phase, void *user, gv_outcome *outcome)
+{
     const gv_effort *effort = &t->request->effort;
     gravel_tree_timings first = {.total = 0};
     gv_timing timing;
 
     gravel_tree_get_timings(t->tree, &first);
     phase("time", user);
-    if (!gv_outcome_time(effort, first.total, timed, NULL, t, &timing, outcome)) {
+    if (!gv_outcome_time(effort, first.total, timed, NULL, t, &timing, outcome))
         return;
-    }
     if (!timing.stopped && effort->most > 1) {
         phase("verify", user);
-        if (!verify(t, 1, outcome)) {
+        if (!verify(t, 1, outcome))
             return;
-        }
     }
     gv_outcome_of_timing(&timing, t->found.p99, outcome);
 }
@@ -358,7 +351,8 @@ static void time_it(trial *t, gv_phase_fn phase, void *user, gv_outcome *outcome
 /* ----------------------------------------------------------------- candidate */
 
 /* Compiles; on a CPU the driver finishes the machine code at the first launch only, so a small tree is walked. */
-static gravel_status build(trial *t, gravel_context *context) {
+static gravel_status build(trial *t, gravel_context *context)
+{
     gravel_status status = make_tree(t, context, t->request->configuration);
 
     if (status == GRAVEL_OK && t->request->build_only && context->device[0].info.type == GRAVEL_DEVICE_CPU) {
@@ -369,25 +363,24 @@ static gravel_status build(trial *t, gravel_context *context) {
 }
 
 static void tree_evaluate(void *state, gravel_context *context, const gv_request *request, gv_phase_fn phase,
-                          void *user, gv_outcome *outcome) {
+                          void *user, gv_outcome *outcome)
+{
     const size_t n = request->build_only && request->task.sources > 256 ? 256 : request->task.sources;
     uint64_t seed = request->seed;
     trial t = {state, request, NULL, n, 0.5 + 1.5 * gv_uniform(&seed), {0, 0, 0}};
     gravel_status status = GRAVEL_OK;
 
     memset(outcome, 0, sizeof *outcome);
-    if (!gv_pool_fill(&t.s->pool, n) || !gv_pool_reserve_outputs(&t.s->pool, n)) {
+    if (!gv_pool_fill(&t.s->pool, n) || !gv_pool_reserve_outputs(&t.s->pool, n))
         status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu bodies", n);
-    }
     phase("build", user);
     status = status == GRAVEL_OK && !request->build_only ? learn_baseline(&t, context) : status;
     status = status == GRAVEL_OK ? build(&t, context) : status;
     if (status == GRAVEL_OK && !request->build_only) {
         phase("verify", user);
         status = write_bodies(&t, n);
-        if (status == GRAVEL_OK && verify(&t, 0, outcome)) {
+        if (status == GRAVEL_OK && verify(&t, 0, outcome))
             time_it(&t, phase, user, outcome);
-        }
     }
     if (status != GRAVEL_OK) {
         gv_outcome_of_status(status, outcome);

@@ -1,18 +1,19 @@
-/* The one timing rule of the house: tuner and bench measure with it and nothing else.
+/* The timing rule: tuner and bench measure with it and nothing else.
  *
- *  - `warm_up` runs are not counted: they fill caches, wake clocks, finish what the driver does late.
+ *  - `warm_up` runs are not counted: they fill caches, raise clocks, finish what the driver does late.
  *  - A sample is one run, or the mean of as many as it takes to last 100 clock ticks.
  *  - Samples are taken until there are `least` of them and they sum up to `least_s`; never more than `most`, and no
  *    further one (beyond two) after `most_s`.
  *  - Events cost a GPU more than its shortest kernels do.  Where `row` is given and a run is short, a sample's device
  *    time is the mean of a row of runs without events (host/row.h), about 0.3 ms of them.
- *  - What is told is the median, with the minimum and the spread (interquartile range / median).  Candidates are ranked
+ *  - What is reported is the median, with the minimum and the spread (interquartile range / median).  Candidates are
+ *  ranked
  *    by the minimum: disturbances only ever add time.
  */
 #ifndef GV_TIMING_H
 #define GV_TIMING_H
 
-#include "host/status.h"
+#include "host/base/status.h"
 
 /* One run: device time (events) and whole-call time (wall clock), seconds. */
 typedef gravel_status (*gv_timed_fn)(void *user, double *device_s, double *call_s);
@@ -23,11 +24,14 @@ typedef gravel_status (*gv_timed_row_fn)(void *user, int runs, double *device_s)
 typedef struct gv_timing_rule {
     int warm_up, least, most;
     double least_s, most_s;
-    double tick_s;     /* resolution of the device's clock */
-    double stop_above; /* give up when two samples or more, 3 ms in all, were all slower: no hope; 1e30: never */
+    double tick_s;       /* resolution of the device's clock */
+    double stop_above;   /* give up when two samples or more, 3 ms in all, were all slower; 1e30: never */
     gv_timed_row_fn row; /* NULL: there is none */
 } gv_timing_rule;
-#define GV_TIMING_RULE_INIT {1, 8, 64, 0.02, 2.0, 1e-6, 1e30, NULL}
+#define GV_TIMING_RULE_INIT                                                                                            \
+    {                                                                                                                  \
+        1, 8, 64, 0.02, 2.0, 1e-6, 1e30, NULL                                                                          \
+    }
 
 typedef struct gv_series {
     double median, least, spread;

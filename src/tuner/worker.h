@@ -12,36 +12,40 @@
 enum { GV_WORKER_ANSWERS = 3 }; /* descriptor the answers go to; requests come on 0 */
 
 /* Serves requests until the parent goes away.  Returns the exit code of the process. */
-int gv_worker_main(const char *device, int no_fp64);
+int gv_tune_worker_main(const char *device, int no_fp64);
 
 /* ----------------------------------------------------------- parent's side */
 
-typedef struct gv_worker_options {
-    char *const *argv; /* how a worker is started: program and arguments, NULL at the end */
-    double start_s;    /* limit for the start (first use of a device may compile) */
-} gv_worker_options;
+typedef struct gv_tune_worker_options {
+    char *const *argv;              /* how a worker is started: program and arguments, NULL at the end */
+    double start_s;                 /* limit for the start (first use of a device may compile) */
+    int (*interrupted)(void *user); /* called while a candidate builds or runs; NULL: never */
+    void *user;
+} gv_tune_worker_options;
 
-typedef struct gv_worker {
-    const gv_worker_options *options;
+typedef struct gv_tune_worker {
+    const gv_tune_worker_options *options;
     pid_t pid;    /* 0: not running */
     int to, from; /* pipes */
     int errors;   /* file that takes the child's stdout and stderr */
     char phase[16];
     size_t n_text;
     char text[4096];
-    int starts;   /* how often a process was started */
-} gv_worker;
+    int starts; /* how often a process was started */
+} gv_tune_worker;
 
-void gv_worker_init(gv_worker *worker, const gv_worker_options *options);
-void gv_worker_stop(gv_worker *worker); /* kills; safe at any time */
+void gv_tune_worker_init(gv_tune_worker *worker, const gv_tune_worker_options *options);
+void gv_tune_worker_stop(gv_tune_worker *worker); /* kills; safe at any time */
 
-/* One candidate: starts the process if it does not run, asks, waits at most `limit_s`.  Whatever happens is the
- * outcome; only a worker that cannot be started at all is a failure. */
-gravel_status gv_worker_ask(gv_worker *worker, const gv_request *request, double limit_s, gv_outcome *outcome);
+/* One candidate: starts the process if it does not run, sends the request, waits at most `limit_s`.  Whatever happens
+ * is the outcome; only a worker that cannot be started at all is a failure, and ERR_CANCELLED one that was interrupted
+ * while it started.  A candidate that is interrupted counts as out of time. */
+gravel_status gv_tune_worker_ask(gv_tune_worker *worker, const gv_request *request, double limit_s,
+                                 gv_outcome *outcome);
 
 /* The two halves, for several workers at once. */
-gravel_status gv_worker_send(gv_worker *worker, const gv_request *request);
-void gv_worker_receive(gv_worker *worker, double limit_s, gv_outcome *outcome);
+gravel_status gv_tune_worker_send(gv_tune_worker *worker, const gv_request *request);
+void gv_tune_worker_receive(gv_tune_worker *worker, double limit_s, gv_outcome *outcome);
 
 /* ------------------------------------------------------------------- text */
 

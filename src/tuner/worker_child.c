@@ -4,46 +4,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tuner/subject.h"
+#include "host/base/clock.h"
 #include "tuner/worker.h"
 
-static double now(void) {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* The main thread may be inside a kernel that never ends when the parent dies; this one sees the pipe close. */
-static void *lifeline(void *unused) {
+/* The main thread may be inside a kernel that never ends when the parent dies; this thread detects that the pipe
+ * closes. */
+static void *lifeline(void *unused)
+{
     struct pollfd in = {0, 0, 0};
 
-    for (;;) {
-        if (poll(&in, 1, -1) > 0 && (in.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
+    for (;;)
+        if (poll(&in, 1, -1) > 0 && (in.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0)
             _exit(0);
-        }
-    }
     return unused;
 }
 
-static void say(const char *line) {
+static void say(const char *line)
+{
     size_t n = strlen(line);
 
     while (n > 0) {
         ssize_t put = write(GV_WORKER_ANSWERS, line, n);
 
-        if (put <= 0) {
+        if (put <= 0)
             _exit(1);
-        }
         line += put;
         n -= (size_t)put;
     }
 }
 
-static void tell_phase(const char *phase, void *user) {
+static void tell_phase(const char *phase, void *user)
+{
     char line[64];
 
     (void)user;
@@ -51,21 +45,22 @@ static void tell_phase(const char *phase, void *user) {
     say(line);
 }
 
-static void answer(const gv_outcome *outcome) {
+static void answer(const gv_outcome *outcome)
+{
     char *text = gv_outcome_print(outcome);
 
-    if (text == NULL) {
+    if (text == NULL)
         _exit(1);
-    }
     say(text);
     say("\n");
     free(text);
 }
 
-static int serve(gravel_context *context, const char *line, const gv_subject **subject, void **state) {
+static int serve(gravel_context *context, const char *line, const gv_subject **subject, void **state)
+{
     gv_request request;
     gv_outcome outcome;
-    double start = now();
+    double start = gv_now();
 
     memset(&outcome, 0, sizeof outcome);
     if (!gv_request_parse(line, &request)) {
@@ -75,9 +70,8 @@ static int serve(gravel_context *context, const char *line, const gv_subject **s
         return 1;
     }
     if (*subject == NULL || strcmp((*subject)->space->kernel, request.task.kernel) != 0) {
-        if (*subject != NULL) {
+        if (*subject != NULL)
             (*subject)->close(*state);
-        }
         *subject = gv_subject_find(request.task.kernel);
         *state = *subject != NULL ? (*subject)->open() : NULL;
     }
@@ -87,13 +81,14 @@ static int serve(gravel_context *context, const char *line, const gv_subject **s
     } else {
         (*subject)->evaluate(*state, context, &request, tell_phase, NULL, &outcome);
     }
-    outcome.cost_s = now() - start;
+    outcome.cost_s = gv_now() - start;
     answer(&outcome);
     /* after a failed launch a device may be unusable for the rest of the process */
     return outcome.status != GV_OUTCOME_LAUNCH;
 }
 
-int gv_worker_main(const char *device, int no_fp64) {
+int gv_tune_worker_main(const char *device, int no_fp64)
+{
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     gravel_context *context = NULL;
     const gv_subject *subject = NULL;
@@ -102,12 +97,11 @@ int gv_worker_main(const char *device, int no_fp64) {
     char *line = NULL;
     size_t room = 0;
 
-    if (pthread_create(&watcher, NULL, lifeline, NULL) != 0) {
+    if (pthread_create(&watcher, NULL, lifeline, NULL) != 0)
         return 1;
-    }
     options.device = device;
     options.no_fp64 = no_fp64;
-    /* candidates name every tunable; profiles would only cost time */
+    /* candidates set every tunable; profiles would only cost time */
     options.profile_dir = "";
     if (gravel_context_create(&context, &options) != GRAVEL_OK) {
         say("failed ");
@@ -117,11 +111,9 @@ int gv_worker_main(const char *device, int no_fp64) {
     }
     context->for_once = 1;
     say("ready\n");
-    while (getline(&line, &room, stdin) > 0) {
-        if (!serve(context, line, &subject, &state)) {
+    while (getline(&line, &room, stdin) > 0)
+        if (!serve(context, line, &subject, &state))
             break;
-        }
-    }
     /* nothing is released: a device in a bad state may hang there, and the process ends anyway */
     _exit(0);
 }

@@ -28,11 +28,11 @@ from gatelib import BUILD, Failed, Skipped, TOP
 
 # name: (compute units, largest group, bytes of local memory) of a typical product for the library's default choice,
 # and the versions of clang to try in turn.  LLVM 15's first back-end for gfx11 gives a work-item only 128 of the 256
-# vector registers, so its spills there say nothing; 16 is the first that uses all of them.
+# vector registers, so its spills there mean nothing; 16 is the first that uses all of them.
 TARGETS = {"gfx906": ((60, 256, 65536), (15, 16, 17, 18, 14)), "gfx90a": ((104, 256, 65536), (15, 16, 17, 18, 14)),
            "gfx1100": ((48, 256, 65536), (16, 17, 18))}
-# bytes of private memory that a kernel means to have: a stack that is indexed at run time
-ARRAYS = {"gv_tree_groups": 656, "gv_tree_split": 656}
+# bytes of private memory that a kernel is written to have: a stack that is indexed at run time, a batch as argument
+ARRAYS = {"gv_bodies_put_inline": 776}
 # what the host finds on these: double, and a float fma in one instruction (kernels/lib/real.h)
 FEATURES = ["-DGV_HAVE_FP64=1", "-DGV_FAST_FMA=1"]
 
@@ -62,6 +62,19 @@ def tree_programs(target, build):
     program = gatelib.need_file(build, "gates", "tree_variants")
     text = gatelib.call([program] + [str(x) for x in TARGETS[target][0]])
     return [tuple(line.split(" ", 3)) for line in text.splitlines()]
+
+
+def bodies_programs():
+    """(variant, bodies, file, options) of the kernels of planes, as src/host/bodies sets them."""
+    found = []
+    for precision, size in (("sp", 4), ("ds", 4), ("dp", 8)):
+        for fields in (2, 8, 24):
+            found.append(("bodies-" + precision, 0, "bodies/transfer.cl",
+                          "-DGV_NUMBER_SIZE=%d -DGV_FIELDS=%d -DGV_INLINE=%d" % (size, fields, 768 // size)))
+        options = "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=64" % ("sp", "ds", "dp").index(precision)
+        found += [("bodies-" + precision, 0, file, options) for file in ("bodies/frame.cl", "bodies/keys.cl")]
+    found += [("bodies", 0, "bodies/order.cl", "-DGV_ENTRY=" + entry) for entry in ("uint", "uint2", "uint4", "ulong4")]
+    return found
 
 
 def parse_assembly(text):
@@ -101,12 +114,13 @@ def compile_one(job):
 
 
 def helper_options(options):
-    """Options of the other kernels of a variant, as src/host/direct.c sets them: {file: options}."""
-    sources, nearest = [" ".join(re.findall(r"-DGV_(?:%s)=\S+" % names, options)) for names in
-                        ("ORDER|PRECISION", "NEAREST")]
-    sources += " -DGV_LANES=1"
-    return {"direct/reduce.cl": "%s %s -DGV_REDUCE_THREADS=64" % (sources, nearest), "direct/sources.cl": sources,
-            "direct/lists.cl": "-DGV_LIST_THREADS=64"}
+    """Options of the other kernels of a variant, as src/host/direct/kernels.c sets them: {file: options}."""
+    common, nearest = [" ".join(re.findall(r"-DGV_(?:%s)=\S+" % names, options)) for names in
+                       ("ORDER|PRECISION", "NEAREST")]
+    other = re.search(r"-DGV_PRECISION=(\S+)", options).group(1)  # bodies of the solver's own precision
+    common += " -DGV_OTHER=%s -DGV_LANES=1" % other
+    return {"direct/reduce.cl": "%s %s" % (common, nearest), "direct/take.cl": common,
+            "direct/lists.cl": "-DGV_LIST_ITEMS=64"}
 
 
 def jobs_of(target, build, quick):
@@ -130,6 +144,8 @@ def jobs_of(target, build, quick):
             if (file, text) not in seen:
                 seen.add((file, text))
                 jobs.append((name, int(sinks), file, text))
+    if not quick:
+        jobs += [job for job in bodies_programs() if job not in jobs]
     for name, bodies, file, text in tree_programs(target, build):
         if not quick or "walk" in file:
             jobs.append((name, int(bodies), file, text))

@@ -3,7 +3,7 @@
  *
  *   direct_variants COMPUTE_UNITS MAX_GROUP LOCAL_MEMORY
  */
-#include "host/direct_plan.h"
+#include "host/direct/plan.h"
 #include "target.h"
 
 enum { MAX_SEEN = 64, TEXT = 1024 };
@@ -35,7 +35,7 @@ static int list_variant(const gv_variant *variant, const gv_limits *limits)
                         broken);
                 return 1;
             }
-            gv_direct_program_options(variant, &config, options, sizeof options);
+            gv_direct_program_options(variant, GRAVEL_SOFTEN_EPS, &config, options, sizeof options);
             int known = 0;
             for (int k = 0; k < n_seen; k++)
                 known = known || strcmp(seen[k], options) == 0;

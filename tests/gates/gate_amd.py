@@ -14,7 +14,7 @@ VARIANTS += ["tree-sp", "tree-ds", "tree-dp"]
 
 
 class Target:
-    """Compiles once, when the first case asks."""
+    """Compiles once, for the first case."""
 
     def __init__(self, name):
         self.name, self.rows, self.errors = name, None, []

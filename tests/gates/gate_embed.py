@@ -10,7 +10,7 @@ from gatelib import Failed, TOP
 
 DUMP = """
 #include <stdio.h>
-#include "host/kernels.h"
+#include "host/base/kernels.h"
 static void dump(const gv_kernel_file *f, int n)
 {
     for (int i = 0; i < n; i++) {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""`scons install` gives a library that strangers can build against, in C and in C++, shared and static."""
+"""`scons install` gives a library that other projects can build against, in C and in C++, shared and static."""
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -13,6 +14,16 @@ USER = """%s
 #include <string.h>
 int main(void)
 {
+    double x[2][3] = {{0}};
+    gravel_context_options context = GRAVEL_CONTEXT_OPTIONS_INIT;
+    gravel_direct_options direct = GRAVEL_DIRECT_OPTIONS_INIT;
+    gravel_tree_options tree = GRAVEL_TREE_OPTIONS_INIT;
+    gravel_bodies_options bodies = GRAVEL_BODIES_OPTIONS_INIT;
+    gravel_vec in = GRAVEL_VEC_AOS(x);
+    gravel_vec_out out = GRAVEL_VEC_OUT_SOA(x[0], x[1], x[0]);
+    gravel_array plane = GRAVEL_ARRAY_AOS(x);
+    gravel_array_out into = GRAVEL_ARRAY_OUT(x[0]);
+    (void)context, (void)direct, (void)tree, (void)bodies, (void)in, (void)out, (void)plane, (void)into;
     gravel_device_info *list = 0;
     int count = 0;
     gravel_status status = gravel_device_list(&list, &count);
@@ -69,7 +80,8 @@ def scons_install(*options):
 def files_are_there(installed):
     wanted = ["include/gravel/gravel.h", "lib/libgravel.a", "lib/libgravel.so", "lib/libgravel.so.0",
               "lib/pkgconfig/gravel.pc", "bin/gravel", "share/doc/gravel/README.md", "share/doc/gravel/LICENSE"]
-    wanted += gatelib.sources(".h", under=("include",))
+    wanted += gatelib.sources(".h", ".hpp", under=("include",))
+    wanted += ["lib/cmake/gravel/gravel-config.cmake", "share/gravel/fortran/gravel.f90"]
     wanted += ["share/gravel/tuning_db/" + f for f in sorted(os.listdir(os.path.join(TOP, "tuning_db")))
                if f.endswith(".json")]
     missing = [w for w in wanted if not os.path.exists(os.path.join(installed.prefix, w))]
@@ -81,18 +93,47 @@ def files_are_there(installed):
     print(gatelib.call([os.path.join(installed.prefix, "bin/gravel"), "--version"]).strip())
 
 
+def links_of_the_documents(installed):
+    """In the source tree and where it is installed: what a page links to is there."""
+    broken = []
+    for top in (TOP, os.path.join(installed.prefix, "share", "doc", "gravel")):
+        pages = [f for f in os.listdir(top) if f.endswith(".md")]
+        pages += [os.path.join("doc", f) for f in os.listdir(os.path.join(top, "doc")) if f.endswith(".md")]
+        for page in pages:
+            with open(os.path.join(top, page), encoding="utf-8") as handle:
+                links = re.findall(r"\]\(([^)#]+)[)#]", handle.read())
+            broken += ["%s: %s" % (os.path.join(top, page), link) for link in links if "://" not in link and
+                       not os.path.exists(os.path.join(top, os.path.dirname(page), link))]
+    if broken:
+        raise Failed("links that lead nowhere:\n" + "\n".join(broken))
+
+
 def shared_from_c(installed):
     installed.build_and_run("gcc", ".c", installed.flags("--cflags", "--libs"), ["-std=c99"])
 
 
 def shared_from_cxx(installed):
-    installed.build_and_run(gatelib.need_tool("g++"), ".cc", installed.flags("--cflags", "--libs"), ["-std=c++11"])
+    installed.build_and_run(gatelib.need_tool("g++"), ".cc", installed.flags("--cflags", "--libs"), ["-std=c++17", "-pedantic-errors"])
 
 
 def static_from_c(installed):
     flags = installed.flags("--cflags", "--libs", "--static")
     archive = os.path.join(installed.prefix, "lib", "libgravel.a")
     installed.build_and_run("gcc", ".c", [archive if f == "-lgravel" else f for f in flags])
+
+
+def cmake_finds_it(installed):
+    cmake = gatelib.need_tool("cmake")
+    folder = os.path.join(installed.folder, "cmake-user")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="ascii") as handle:
+        handle.write("cmake_minimum_required(VERSION 3.16)\nproject(user C)\nfind_package(gravel 0.1 REQUIRED)\n"
+                     "add_executable(user user.c)\ntarget_link_libraries(user gravel::gravel)\n")
+    with open(os.path.join(folder, "user.c"), "w", encoding="ascii") as handle:
+        handle.write("#include <gravel/gravel.h>\nint main(void) { return !gravel_version(); }\n")
+    gatelib.call([cmake, "-S", folder, "-B", os.path.join(folder, "build"), "-DCMAKE_PREFIX_PATH=" + installed.prefix])
+    gatelib.call([cmake, "--build", os.path.join(folder, "build")])
+    gatelib.call([os.path.join(folder, "build", "user")])
 
 
 def destdir_comes_before_prefix(installed):
@@ -109,6 +150,7 @@ def destdir_comes_before_prefix(installed):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
         it = Installation(scratch)
-        checks = (files_are_there, shared_from_c, shared_from_cxx, static_from_c, destdir_comes_before_prefix)
+        checks = (files_are_there, links_of_the_documents, shared_from_c, shared_from_cxx, static_from_c, cmake_finds_it,
+                  destdir_comes_before_prefix)
         outcome = gatelib.main([("installs", it.make)] + [it.case(check) for check in checks])
     sys.exit(outcome)

@@ -7,12 +7,13 @@ import sys
 import gatelib
 from gatelib import Failed, TOP
 
-# The host finds features and passes neutral macros; a kernel that knows a vendor ages with its products.
+# The host finds features and passes neutral macros; a kernel with a vendor's name in it ages with its products.
 VENDORS = ("nvidia", "amd", "ati", "intel", "apple", "arm", "cuda", "pocl", "mali", "adreno", "qualcomm", "radeon",
            "geforce", "tesla", "rocm", "hip", "imagination", "mesa", "gfx")
 VENDOR = re.compile(r"(?<![a-z])(%s)(?![a-z])" % "|".join(VENDORS), re.I)
 # Also as part of the names that hold a type: as_float, convert_double4, and in comments, where it would soon be copied.
-REAL = re.compile(r"(?<![A-Za-z0-9])(float|double)[0-9]*(?![A-Za-z])")
+# A two-float is a number, not a type.
+REAL = re.compile(r"(?<![A-Za-z0-9])(?<!two-)(float|double)[0-9]*(?![A-Za-z])")
 COLUMNS = 120
 
 
@@ -44,30 +45,60 @@ def real_types_only_in_lib():
 
 
 def kernels_include_only_lib():
-    """kernels/<room> may include its own files and kernels/lib."""
+    """kernels/<room> may include its own files, kernels/lib and the interaction shapes."""
     found = []
     for path in gatelib.sources(".cl", ".h", under=("kernels",)):
         room = path.split(os.sep)[1]
         for number, line in enumerate(lines_of(path), 1):
             include = re.match(r'\s*#\s*include\s*["<]([^">]+)', line)
-            if include and "/" in include.group(1) and include.group(1).split("/")[0] not in ("lib", room):
+            if include and "/" in include.group(1) and include.group(1).split("/")[0] not in ("lib", "shape", room):
                 found.append("%s:%d: %s" % (path, number, line.strip()))
     if found:
-        raise Failed("kernels include only their own room and lib:\n" + "\n".join(found))
+        raise Failed("kernels include only their own room, lib and shape:\n" + "\n".join(found))
 
 
 def host_rooms_depend_one_way():
     """cli -> sim, tuner -> host -> OpenCL; cpu_ref depends on nothing."""
-    allowed = {"host": ("host", "gravel"), "cpu_ref": ("cpu_ref",), "compat": ("compat", "host", "gravel")}
+    allowed = {"host": ("host", "gravel", "kernels"), "cpu_ref": ("cpu_ref",), "compat": ("compat", "host", "gravel")}
     found = []
     for path in gatelib.sources(".c", ".h", under=("src",)):
         room = path.split(os.sep)[1]
         for number, line in enumerate(lines_of(path), 1):
             include = re.match(r'\s*#\s*include\s*"([^"/]+)/', line)
+            if room == "host" and re.match(r'\s*#\s*include "kernels/[a-z]+/layout\.h"', line):
+                continue  # what host and kernels share
             if include and include.group(1) not in allowed.get(room, (include.group(1),)):
                 found.append("%s:%d: %s" % (path, number, line.strip()))
     if found:
         raise Failed("dependencies run one way:\n" + "\n".join(found))
+
+
+# Each room of the library may include itself and those before it.
+HOST_ROOMS = ("base", "device", "program", "profile", "bodies", "direct", "tree", "step")
+# Beside each other: neither may include the other.
+HOST_APART = (("direct", "tree"),)
+
+
+def host_rooms_have_no_circles():
+    found = []
+    for path in gatelib.sources(".c", ".h", under=("src/host",)):
+        room = path.split(os.sep)[2]
+        if room not in HOST_ROOMS:
+            found.append("%s: the room %s is not in HOST_ROOMS" % (path, room))
+            continue
+        may = set(HOST_ROOMS[:HOST_ROOMS.index(room) + 1])
+        for pair in HOST_APART:
+            if room in pair:
+                may -= set(pair) - {room}
+        for number, line in enumerate(lines_of(path), 1):
+            include = re.match(r'\s*#\s*include\s*"host/([^"/]+)/', line)
+            if include and include.group(1) not in may:
+                found.append("%s:%d: %s" % (path, number, line.strip()))
+            kernel = re.match(r'\s*#\s*include\s*"kernels/([^"]+)', line)
+            if kernel and kernel.group(1) != path.split(os.sep)[2] + "/layout.h":
+                found.append("%s:%d: of kernels, the layout.h of its own room only: %s" % (path, number, line.strip()))
+    if found:
+        raise Failed("a room of src/host uses those before it only:\n" + "\n".join(found))
 
 
 def lines_are_clean():
@@ -89,4 +120,4 @@ def nothing_left_to_do():
 
 if __name__ == "__main__":
     sys.exit(gatelib.main([kernels_exist, kernels_name_no_vendor, real_types_only_in_lib, kernels_include_only_lib,
-                           host_rooms_depend_one_way, lines_are_clean, nothing_left_to_do]))
+                           host_rooms_depend_one_way, host_rooms_have_no_circles, lines_are_clean, nothing_left_to_do]))

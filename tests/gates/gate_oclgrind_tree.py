@@ -21,12 +21,12 @@ CASES = {
     "group": ("sp", 400, "threads=32 n_group=32 split=1 tile=32 lanes=1 rsqrt=2 sort_threads=64 sort_items=4"),
     "group/split": ("ds", 640, "threads=64 n_group=16 split=4 tile=64 lanes=1 rsqrt=2 sort_threads=64 sort_items=8 "
                     "sort_bits=4"),
-    "group/passes": ("sp", 400, "threads=32 n_group=64 split=1 tile=32 lanes=1 rsqrt=2 passes=2 sort_bits=4"),
+    "group/sparse": ("sp", 600, "threads=32 n_group=64 split=1 tile=32 lanes=1 rsqrt=2 sort_bits=4", "active"),
     "lanes": ("ds", 400, "threads=1 split=1 n_group=16 lanes=1 rsqrt=3 sort_threads=1 sort_items=4096 tile=16"),
 }
 
 
-def clean(precision, bodies, configuration):
+def clean(precision, bodies, configuration, *sinks):
     def check():
         tool = gatelib.need_tool("oclgrind")
         driver = gatelib.need_file(BUILD, "gates", "oclgrind_tree")
@@ -35,7 +35,7 @@ def clean(precision, bodies, configuration):
         with tempfile.TemporaryDirectory() as folder:
             log = os.path.join(folder, "log")
             command = [tool, "--data-races", "--max-errors", "20", "--log", log, "--build-options", OPTIONS, driver,
-                       precision, str(bodies), configuration]
+                       precision, str(bodies), configuration, *sinks]
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   errors="replace", check=False, env=env, timeout=LIMIT)
             found = ""

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cpu_ref/ref.h"
-#include "gravel/gravel.h"
+#include "gravel/direct.h"
 
 /* 37 and 70 divide by no group, tile or unroll; 3 sinks leave most of a group idle */
 enum { SINKS = 37, SOURCES = 70, CAPACITY = 5, COMPONENTS = 10 };
@@ -41,7 +41,7 @@ typedef struct results {
     uint32_t nearest_address[SINKS], count[SINKS], addresses[SINKS * CAPACITY];
 } results;
 
-/* Everything big is static: Oclgrind is happy with a small stack. */
+/* Everything big is static: Oclgrind has a small stack. */
 static particles bodies;
 static results device, reference;
 
@@ -174,9 +174,9 @@ static int run_reference(const gravel_direct_options *options, size_t n_sinks, d
         return -1;
     const gv_ref_particles sources = {SOURCES, bodies.m, bodies.id, p[0][0], p[0][1], p[0][2],
                                       p[1][0], p[1][1],  p[1][2],   p[2][0], p[2][1], p[2][2]};
-    const gv_ref_particles sinks = {n_sinks,           NULL,              bodies.id,         bodies.d[0][0],
-                                    bodies.d[0][1],    bodies.d[0][2],    bodies.d[1][0],    bodies.d[1][1],
-                                    bodies.d[1][2],    bodies.d[2][0],    bodies.d[2][1],    bodies.d[2][2]};
+    const gv_ref_particles sinks = {n_sinks,        NULL,           bodies.id,      bodies.d[0][0],
+                                    bodies.d[0][1], bodies.d[0][2], bodies.d[1][0], bodies.d[1][1],
+                                    bodies.d[1][2], bodies.d[2][0], bodies.d[2][1], bodies.d[2][2]};
     gv_ref_forces out;
     memset(&out, 0, sizeof out);
     out.ax = reference.v[0], out.ay = reference.v[1], out.az = reference.v[2], out.pot = reference.v[3];
@@ -247,9 +247,126 @@ static int run_case(gravel_context *context, const gravel_direct_options *option
     return compare(options, n_sinks, name);
 }
 
+/* ------------------------------------------------------- views of bodies */
+
+enum { FIRST = 3, BODIES = SOURCES - FIRST };
+static double softening[SOURCES];
+static uint32_t listed[SINKS];
+
+static gravel_status write_bodies(gravel_bodies *made)
+{
+    static const gravel_plane plane[] = {GRAVEL_POSITION, GRAVEL_VELOCITY, GRAVEL_ACCELERATION, GRAVEL_MASS,
+                                         GRAVEL_TIME,     GRAVEL_ID,       GRAVEL_SOFTENING};
+    gravel_array from[7];
+    for (int k = 0; k < 3; k++)
+        from[k] = GRAVEL_ARRAY_SOA(bodies.d[k][0], bodies.d[k][1], bodies.d[k][2]);
+    for (int k = 0; k < SOURCES; k++)
+        softening[k] = 0.01 + 0.001 * k;
+    for (uint32_t k = 0; k < SINKS; k++)
+        listed[k] = SOURCES - 1 - k;
+    from[3] = GRAVEL_ARRAY(bodies.m);
+    from[4] = GRAVEL_ARRAY(bodies.time);
+    from[5] = (gravel_array){bodies.id, NULL, NULL, 1, GRAVEL_I32};
+    from[6] = GRAVEL_ARRAY(softening);
+    return gravel_bodies_update(made, NULL, 0, SOURCES, 7, plane, from);
+}
+
+/* Predicted, softened by both, from a range on a list, to the host and into planes. */
+static gravel_status call_on_bodies(gravel_direct *direct, gravel_bodies *made, gravel_list *list, size_t n_sinks)
+{
+    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+    gravel_ticket *ticket = NULL;
+    gravel_forces out;
+    memset(&out, 0, sizeof out);
+    call.sources = gravel_view_range(made, FIRST, BODIES);
+    call.sinks = gravel_view_list(made, list);
+    call.soften = GRAVEL_SOFTEN_SUM;
+    call.predict = 1;
+    call.time = 0.0625;
+    call.nearest = 1;
+    call.into = n_sinks == SINKS ? GRAVEL_INTO_HOST | GRAVEL_INTO_PLANES : GRAVEL_INTO_HOST;
+    out.acc = GRAVEL_VEC_OUT_SOA(device.v[0], device.v[1], device.v[2]);
+    out.pot = device.v[3];
+    out.nearest_id = device.nearest;
+    gravel_status status = gravel_list_write(list, listed, n_sinks);
+    if (status == GRAVEL_OK)
+        status = gravel_direct_start(direct, &call, &ticket);
+    if (status == GRAVEL_OK)
+        status = gravel_ticket_collect(ticket, &out, NULL);
+    gravel_ticket_release(ticket);
+    return status;
+}
+
+static int reference_on_bodies(void)
+{
+    static double predicted[3][3][SOURCES], of_sinks[3][SINKS], sink_softening[SINKS];
+    static int32_t id[SINKS];
+    const double *d[6][3] = {{NULL}};
+    double *p[3][3];
+    gv_ref_forces out;
+    memset(&out, 0, sizeof out);
+    for (int k = 0; k < 3; k++)
+        for (int c = 0; c < 3; c++) {
+            d[k][c] = bodies.d[k][c];
+            p[k][c] = predicted[k][c];
+        }
+    if (gv_ref_predict(GV_REF_DOUBLE, SOURCES, d, bodies.time, 0.0625, p) != 0)
+        return -1;
+    for (int i = 0; i < SINKS; i++) {
+        for (int c = 0; c < 3; c++)
+            of_sinks[c][i] = predicted[0][c][listed[i]];
+        sink_softening[i] = softening[listed[i]];
+        id[i] = bodies.id[listed[i]];
+    }
+    const gv_ref_particles sources = {.n = BODIES,
+                                      .m = bodies.m + FIRST,
+                                      .id = bodies.id + FIRST,
+                                      .x = predicted[0][0] + FIRST,
+                                      .y = predicted[0][1] + FIRST,
+                                      .z = predicted[0][2] + FIRST};
+    const gv_ref_particles sinks = {.n = SINKS, .id = id, .x = of_sinks[0], .y = of_sinks[1], .z = of_sinks[2]};
+    out.ax = reference.v[0], out.ay = reference.v[1], out.az = reference.v[2], out.pot = reference.v[3];
+    return gv_ref_direct_softened(GV_REF_DOUBLE, 2, &sinks, &sources, GV_REF_SOFTEN_SUM, sink_softening,
+                                  softening + FIRST, &out);
+}
+
+static int run_bodies(gravel_context *context, int order, gravel_precision precision)
+{
+    gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT, shown = GRAVEL_DIRECT_OPTIONS_INIT;
+    gravel_bodies_options kept = GRAVEL_BODIES_OPTIONS_INIT;
+    gravel_direct *direct = NULL;
+    gravel_bodies *made = NULL;
+    gravel_list *list = NULL;
+    int failed = 0;
+    options.order = order;
+    options.precision = shown.precision = kept.precision = precision;
+    options.configuration = configurations[1];
+    gravel_status status = gravel_bodies_create(&made, context, &kept);
+    if (status == GRAVEL_OK)
+        status = write_bodies(made);
+    if (status == GRAVEL_OK)
+        status = gravel_list_create(&list, context, 0);
+    if (status == GRAVEL_OK)
+        status = gravel_direct_create(&direct, context, &options);
+    /* the short list first: the long one changes accelerations, which prediction takes */
+    for (size_t n = 5; n > 0 && status == GRAVEL_OK && !failed; n = n == 5 ? SINKS : 0) {
+        printf("%s%d on bodies, %zu of a list\n", gravel_precision_name(precision), order, n);
+        fflush(stdout);
+        status = call_on_bodies(direct, made, list, n);
+        if (status == GRAVEL_OK)
+            failed = reference_on_bodies() != 0 || compare(&shown, n, "bodies");
+    }
+    if (status != GRAVEL_OK)
+        printf("on bodies: %s: %s\n", gravel_status_name(status), gravel_error_message());
+    gravel_direct_release(direct);
+    gravel_list_release(list);
+    gravel_bodies_release(made);
+    return failed || status != GRAVEL_OK;
+}
+
 static int run_variant(gravel_context *context, int order, gravel_precision precision)
 {
-    int failed = 0;
+    int failed = run_bodies(context, order, precision);
     for (int k = 0; k < CONFIGURATIONS; k++) {
         gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
         options.order = order;
@@ -291,7 +408,7 @@ int main(int argc, char **argv)
         printf("no context: %s\n", gravel_error_message());
         return 1;
     }
-    printf("device: %s\n", gravel_context_device(context, 0)->name);
+    printf("device: %s\n", gravel_context_get_device(context, 0)->name);
     make_bodies();
     const int failed = run_variant(context, order, (gravel_precision)precision);
     gravel_context_release(context);

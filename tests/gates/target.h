@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/space.h"
+#include "host/profile/space.h"
 
 /* From the arguments COMPUTE_UNITS MAX_GROUP LOCAL_MEMORY; 0: they are not there. */
 static inline int gv_target(int argc, char **argv, gv_limits *limits)

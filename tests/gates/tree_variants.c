@@ -3,7 +3,8 @@
  *
  *   tree_variants COMPUTE_UNITS MAX_GROUP LOCAL_MEMORY
  */
-#include "host/tree_plan.h"
+#include "host/program/sort.h"
+#include "host/tree/plan.h"
 #include "target.h"
 
 enum { MAX_SEEN = 200, TEXT = 500 };
@@ -23,6 +24,17 @@ static void show(const char *precision, size_t bodies, const char *file, const c
     printf("tree-%s %zu %s\n", precision, bodies, text);
 }
 
+/* One of everything is enough: softening by body differs in a few lines, and is listed for the first number of bodies
+ * only; there are no programs that soften cells for kinds without sources. */
+static int is_listed(int program, size_t k)
+{
+    const int walk = program >= GV_TP_WALK && program < GV_TP_GATHER;
+    const int kind = (program - GV_TP_WALK) % GV_TREE_KINDS;
+    if (program >= GV_TP_SOFTEN)
+        return k == 0 && program - GV_TP_SOFTEN >= GV_TREE_SOURCES && program - GV_TP_SOFTEN <= GV_TREE_MAX;
+    return !walk || kind == GV_TREE_EPS || kind == GV_TREE_UNSOFTENED || (k == 0 && kind == GV_TREE_MAX);
+}
+
 /* `all`: for several numbers of bodies, else for one */
 static int list(gravel_precision precision, const gravel_tree_options *options, const gv_limits *limits, int all)
 {
@@ -36,13 +48,18 @@ static int list(gravel_precision precision, const gravel_tree_options *options, 
         gv_tree_space.built_in(&config, &variant, limits, bodies[k], bodies[k]);
         const char *broken = gv_space_can_run(&gv_tree_space, &config, &variant, limits);
         if (broken != NULL) {
-            fprintf(stderr, "tree-%s, %zu bodies: the default configuration breaks a constraint: %s\n",
-                    name[precision], bodies[k], broken);
+            fprintf(stderr, "tree-%s, %zu bodies: the default configuration breaks a constraint: %s\n", name[precision],
+                    bodies[k], broken);
             return 1;
         }
         gv_tree_make_plan(&plan, &config, options);
+        const gv_sort_shape shape = {config.value[GV_TT_SORT_THREADS], config.value[GV_TT_SORT_ITEMS],
+                                     config.value[GV_TT_SORT_BITS]};
+        char sort[160];
+        gv_sort_plain_options(&shape, 64, sort, sizeof sort);
+        show(name[precision], bodies[k], "lib/sort.cl", sort);
         for (int p = 0; p < GV_TP_COUNT; p++)
-            if (plan.program[p].file != NULL)
+            if (is_listed(p, k))
                 show(name[precision], bodies[k], plan.program[p].file, plan.program[p].options);
     }
     return 0;

@@ -1,0 +1,195 @@
+#!/bin/sh
+# Other OpenCL implementations on this CPU: fetches those that can be had into a folder of its own, checks every one and
+# times three variants beside the system's own driver.
+#
+#   scons && bench/other_opencl.sh [--folder DIR] [--tiny] [NAME ...]
+#
+#   system     what /etc/OpenCL/vendors names (PoCL 3.1 on Debian 12)
+#   intel      Intel's CPU runtime (PyPI: intel-opencl-rt)
+#   pocl-pypi  PoCL 3.0-rc2 (PyPI: pocl-binary-distribution)
+#   rusticl    Mesa's rusticl on llvmpipe (Debian: mesa-opencl-icd), without installing it
+#   pocl-13, rusticl-13   the same two of Debian 13, in a tree of its own (as root)
+#   oclgrind   a simulated device (Debian: oclgrind), tiny check only
+#
+# Nothing outside the folder changes.  What cannot be had is left out with the reason.  The last lines are a table:
+# verdict of the check, slots a pair of sp2, ds4 and dp2 as multiples of the first implementation's.
+set -u
+
+top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+gravel=$top/build/bin/gravel
+folder=$top/build/opencl
+level=--quick
+names=
+while [ $# -gt 0 ]; do
+    case $1 in
+        --folder) folder=$2; shift ;;
+        --tiny) level=--tiny ;;
+        -*) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 2 ;;
+        *) names="$names $1" ;;
+    esac
+    shift
+done
+[ -n "$names" ] || names='system intel pocl-pypi rusticl pocl-13 rusticl-13 oclgrind'
+[ -x "$gravel" ] || { echo "other_opencl: $gravel is not there: run scons first" >&2; exit 1; }
+mkdir -p "$folder/wheels" "$folder/debs" "$folder/out" || exit 1
+folder=$(CDPATH='' cd -- "$folder" && pwd)
+say() { printf 'other_opencl: %s\n' "$*" >&2; }
+
+# ---------------------------------------------------------------- fetching
+
+# wheels NAME PACKAGE...: wheels of PyPI with what they need, libraries together in one folder
+wheels() {
+    name=$1; shift
+    [ -d "$folder/$name" ] && return 0
+    python3 -m pip download -q -d "$folder/wheels/$name" "$@" > "$folder/out/$name.pip" 2>&1 || return 1
+    mkdir -p "$folder/$name/lib" "$folder/$name/vendors"
+    for wheel in "$folder/wheels/$name"/*.whl; do
+        python3 -m zipfile -e "$wheel" "$folder/$name/tree" || return 1
+    done
+    find "$folder/$name/tree" -path '*/data/lib/*' ! -name 'libOpenCL*' -type f \
+        -exec cp -f {} "$folder/$name/lib/" \;
+}
+
+fetch_intel() {
+    wheels intel intel-opencl-rt intel-cmplr-lib-rt || return 1
+    echo "$folder/intel/lib/libintelocl.so" > "$folder/intel/vendors/intel.icd"
+}
+
+fetch_pocl_pypi() {
+    wheels pocl-pypi pocl-binary-distribution || return 1
+    find "$folder/pocl-pypi/tree" -name 'libpocl-*.so' > "$folder/pocl-pypi/vendors/pocl.icd"
+    [ -s "$folder/pocl-pypi/vendors/pocl.icd" ]
+}
+
+fetch_rusticl() {
+    mkdir -p "$folder/rusticl/vendors"
+    (cd "$folder/debs" && apt-get download -q mesa-opencl-icd libllvmspirvlib15) \
+        > "$folder/out/rusticl.apt" 2>&1 || return 1
+    for deb in "$folder"/debs/mesa-opencl-icd_* "$folder"/debs/libllvmspirvlib15_*; do
+        dpkg-deb -x "$deb" "$folder/rusticl/tree" || return 1
+    done
+    find "$folder/rusticl/tree" -name 'libRusticlOpenCL.so.1' > "$folder/rusticl/vendors/rusticl.icd"
+    [ -s "$folder/rusticl/vendors/rusticl.icd" ]
+}
+
+# A tree of Debian 13 with both drivers, by an apt that knows of nothing else.
+fetch_debian_13() {
+    [ "$(id -u)" = 0 ] || return 1
+    [ -f "$folder/13/done" ] && return 0
+    state=$folder/13/apt
+    mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$folder/13/tree"
+    : > "$state/status"
+    mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p' /etc/apt/sources.list \
+        /etc/apt/sources.list.d/* 2> /dev/null | grep -v security | head -1)
+    key=/usr/share/keyrings/debian-archive-keyring.gpg
+    echo "deb [signed-by=$key] $mirror trixie main" > "$state/list"
+    apt13() {
+        apt-get -q -o Dir::Etc::sourcelist="$state/list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State="$state" \
+            -o Dir::State::status="$state/status" -o Dir::Cache="$state/cache" -o APT::Sandbox::User=root "$@"
+    }
+    { apt13 update && apt13 install -d -y --no-install-recommends pocl-opencl-icd mesa-opencl-icd libcjson1; } \
+        > "$folder/out/debian13.apt" 2>&1 || return 1
+    (cd "$folder/13/tree" && mkdir -p usr/lib usr/lib64 usr/bin usr/sbin proc sys dev tmp gravel &&
+        ln -sfn usr/lib lib && ln -sfn usr/lib64 lib64 && ln -sfn usr/bin bin && ln -sfn usr/sbin sbin) || return 1
+    for deb in "$state"/cache/archives/*.deb; do
+        dpkg-deb -x "$deb" "$folder/13/tree" || return 1
+    done
+    for driver in pocl rusticl; do
+        mkdir -p "$folder/13/tree/vendors/$driver"
+        cp "$folder/13/tree/etc/OpenCL/vendors/$driver.icd" "$folder/13/tree/vendors/$driver/" || return 1
+    done
+    touch "$folder/13/done"
+}
+
+# ----------------------------------------------------------------- running
+
+in_debian_13() { # driver, command...
+    driver=$1; shift
+    cp "$gravel" "$folder/13/tree/gravel/gravel"
+    tree=$folder/13/tree
+    export tree
+    # shellcheck disable=SC2016
+    OCL_ICD_VENDORS=/vendors/$driver RUSTICL_ENABLE=llvmpipe HOME=/tmp POCL_CACHE_DIR=/tmp/pocl \
+        GRAVEL_CACHE_DIR=/tmp/cache-$driver \
+        unshare -m sh -c 'mount -t proc proc "$tree/proc" && mount --bind /sys "$tree/sys" &&
+            mount --bind /dev "$tree/dev" && exec chroot "$tree" "$@"' sh /gravel/gravel "$@"
+}
+
+# runs gravel under one implementation
+under() {
+    name=$1; shift
+    cache=$folder/cache/$name
+    mkdir -p "$cache"
+    case $name in
+        system) GRAVEL_CACHE_DIR=$cache "$gravel" "$@" ;;
+        pocl-13) in_debian_13 pocl "$@" ;;
+        rusticl-13) in_debian_13 rusticl "$@" ;;
+        # above -O1 its compiler leaves intrinsics in that it cannot run
+        oclgrind) GRAVEL_CACHE_DIR=$cache oclgrind --build-options -O1 "$gravel" "$@" ;;
+        *)
+            OCL_ICD_VENDORS=$folder/$name/vendors RUSTICL_ENABLE=llvmpipe POCL_CACHE_DIR=$cache \
+                GRAVEL_CACHE_DIR=$cache \
+                LD_LIBRARY_PATH=$folder/$name/lib:$folder/$name/tree/usr/lib/x86_64-linux-gnu "$gravel" "$@"
+            ;;
+    esac
+}
+
+fetch() {
+    case $1 in
+        system) return 0 ;;
+        intel) fetch_intel ;;
+        pocl-pypi) fetch_pocl_pypi ;;
+        rusticl) fetch_rusticl ;;
+        pocl-13 | rusticl-13) fetch_debian_13 ;;
+        oclgrind) command -v oclgrind > /dev/null ;;
+        *) say "$1: not one of system intel pocl-pypi rusticl pocl-13 rusticl-13 oclgrind"; return 1 ;;
+    esac
+}
+
+done=
+for name in $names; do
+    if ! fetch "$name"; then
+        say "$name: cannot be had here (see $folder/out)"
+        continue
+    fi
+    say "$name"
+    out=$folder/out/$name
+    own=$level
+    [ "$name" = oclgrind ] && own=--tiny
+    under "$name" check "$own" --json > "$out.check.json" 2> "$out.check.txt" || tail -1 "$out.check.txt" >&2
+    rm -f "$out.bench.json"
+    # a simulated device has no speed
+    [ "$name" = oclgrind ] ||
+        under "$name" bench direct --variant sp2,ds4,dp2 --quick --json > "$out.bench.json" 2> "$out.bench.txt" ||
+        tail -1 "$out.bench.txt" >&2
+    done="$done $name"
+done
+
+# shellcheck disable=SC2086
+python3 - "$folder/out" $done <<'PYTHON'
+import json
+import os
+import sys
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as handle:
+            return json.load(handle)
+    except (OSError, ValueError):
+        return None
+
+
+folder, names, first = sys.argv[1], sys.argv[2:], {}
+print("%-12s %-44s %-9s %8s %8s %8s" % ("", "device, driver", "check", "sp2", "ds4", "dp2"))
+for name in names:
+    check = read(os.path.join(folder, name + ".check.json"))
+    bench = read(os.path.join(folder, name + ".bench.json")) or []
+    slots = {r["variant"]: r["slots_per_pair"] for r in bench if r.get("slots_per_pair")}
+    ratio = []
+    for variant in ("sp2", "ds4", "dp2"):
+        first.setdefault(variant, slots.get(variant))
+        ratio.append("%.2f" % (slots[variant] / first[variant]) if slots.get(variant) and first[variant] else "-")
+    what = "%s, %s" % (check["device"], check["driver"]) if check else "-"
+    print("%-12s %-44.44s %-9s %8s %8s %8s" % (name, what, check["verdict"] if check else "refused", *ratio))
+PYTHON

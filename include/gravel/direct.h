@@ -1,0 +1,83 @@
+/* gravel: direct summation over views of bodies.
+ *
+ * A gravel_direct (gravel.h) owns work space and compiled kernels only; sources and sinks are views.  A call is
+ * submitted with gravel_direct_start and returns a ticket; several calls may be in flight and are collected in any
+ * order.
+ *
+ *   gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+ *   call.sources = gravel_view_all(bodies);
+ *   call.sinks = gravel_view_list(bodies, active);
+ *   call.order = 4;  call.eps = 1e-3;  call.into = GRAVEL_INTO_PLANES;
+ *   gravel_direct_start(direct, &call, NULL);
+ *
+ * Results in planes go to the sinks' own bodies: acceleration and potential, jerk from order 4, snap from order 6, in
+ * the units of these bodies.  Sources and sinks may be in different frames and precisions; pairs are computed in the
+ * precision of the gravel_direct and in the frame of the sources.  A call sees the bodies, and neighbours have the ids,
+ * as they were when it was submitted.
+ *
+ * A body does not act on itself: a source and a sink with one id are one body, whichever views they are in, unless the
+ * id is -1.  So ids of different gravel_bodies must differ where both are written; numbers that bodies without ids got
+ * (GRAVEL_ID) name them among themselves only, and sinks of other bodies with such numbers match no source.
+ *
+ * A ticket belongs to its gravel_direct: it is released before that, or with it.
+ */
+#ifndef GRAVEL_DIRECT_H
+#define GRAVEL_DIRECT_H
+
+#include "gravel/bodies.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whose softening counts for a pair of sink i and source j: s^2 = r^2 + ... */
+typedef enum gravel_soften {
+    GRAVEL_SOFTEN_EPS,     /* eps^2, one for all */
+    GRAVEL_SOFTEN_SINKS,   /* eps_i^2 */
+    GRAVEL_SOFTEN_SOURCES, /* eps_j^2 */
+    GRAVEL_SOFTEN_SUM,     /* eps_i^2 + eps_j^2: symmetric */
+    GRAVEL_SOFTEN_MAX      /* max(eps_i, eps_j)^2: symmetric */
+} gravel_soften;
+
+/* Where results go; may be added up */
+enum {
+    GRAVEL_INTO_HOST = 1,   /* kept until the ticket is collected */
+    GRAVEL_INTO_PLANES = 2, /* the planes of the sinks' bodies are replaced at the sinks, each at most once in a list */
+    GRAVEL_INTO_ADD = 4     /* with GRAVEL_INTO_PLANES: added to what is there */
+};
+
+typedef struct gravel_direct_call {
+    uint32_t size;              /* of this struct */
+    gravel_view sources;        /* bodies NULL: those written with gravel_direct_write_sources */
+    gravel_view sinks;          /* bodies NULL: `points` */
+    const gravel_sinks *points; /* sinks that are not bodies; copied */
+    int order;                  /* 2, 4 or 6; 0: the order in the options of the object */
+    double eps;                 /* of GRAVEL_SOFTEN_EPS; the others do not look at it */
+    gravel_soften soften;       /* anything but EPS needs the planes GRAVEL_SOFTENING; 0 in them is legal */
+    int predict; /* 1: sources, and sinks that are bodies, are predicted to `time` from their own times by all the
+                  * derivatives they have, up to the crackle */
+    double time;
+    int nearest;            /* 1: nearest neighbours; 0: none; -1: as in the options of the object */
+    int neighbour_capacity; /* entries of a list; 0: none; -1: as in the options of the object */
+    unsigned into;          /* GRAVEL_INTO_...; 0: GRAVEL_INTO_HOST */
+} gravel_direct_call;
+#define GRAVEL_DIRECT_CALL_INIT                                                                                        \
+    {                                                                                                                  \
+        sizeof(gravel_direct_call), {NULL, GRAVEL_VIEW_ALL, 0, 0, NULL}, {NULL, GRAVEL_VIEW_ALL, 0, 0, NULL}, NULL, 0, \
+            0, GRAVEL_SOFTEN_EPS, 0, 0, -1, -1, 0                                                                      \
+    }
+GRAVEL_API void gravel_direct_call_init(gravel_direct_call *call);
+
+/* `ticket` NULL: the call cannot be waited for (results in planes only).  Points are copied before the function
+ * returns. */
+GRAVEL_API gravel_status gravel_direct_start(gravel_direct *direct, const gravel_direct_call *call,
+                                             gravel_ticket **ticket);
+/* Compiles and allocates what calls like this one with 1 ... `sinks` sinks and up to so many sources will need, with
+ * four of them in flight, so that these calls need neither. */
+GRAVEL_API gravel_status gravel_direct_prepare(gravel_direct *direct, const gravel_direct_call *call, size_t sinks,
+                                               size_t sources);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

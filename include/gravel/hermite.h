@@ -1,0 +1,105 @@
+/* gravel: Hermite integration of bodies on the device, 4th and 6th order, with block time-steps or one shared step.
+ *
+ *   gravel_hermite_create(&hermite, bodies, direct, &options);
+ *   gravel_hermite_start(hermite, 0);
+ *   while (gravel_hermite_get_next(hermite, &next) == GRAVEL_OK && next <= end)
+ *       gravel_hermite_step(hermite, &step);                        one block: the bodies that are due
+ *   gravel_hermite_synchronise(hermite, end);                        all bodies at one time
+ *
+ * A block: the least of all times + steps is found, the bodies of that time are predicted, get forces from all others
+ * (predicted to that time too), are corrected and get new steps.  All of it happens on the device; the host reads how
+ * many bodies a block has and its time.
+ *
+ * Steps are powers of two, so that bodies of different steps share block times; in ds times are two-floats, which hold
+ * them exactly.
+ *   Aarseth       dt = sqrt(eta4 (|a||s| + |j|^2) / (|j||c| + |s|^2))
+ *   generalised   dt = eta6 (A_1 / A_4)^(1/3),  A_k = sqrt(|a^(k-1)||a^(k+1)| + |a^(k)|^2)    (order 6; Nitadori and
+ *                 Makino 2008)
+ *   average       the mean of both: in ds the rounding noise of the snap drives the generalised step to zero (Spera and
+ *                 Capuzzo-Dolcetta 2015)
+ */
+#ifndef GRAVEL_HERMITE_H
+#define GRAVEL_HERMITE_H
+
+#include "gravel/direct.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum gravel_step_criterion {
+    GRAVEL_STEP_AARSETH,
+    GRAVEL_STEP_GENERALISED, /* order 6 only */
+    GRAVEL_STEP_AVERAGE      /* order 6 only */
+} gravel_step_criterion;
+GRAVEL_API const char *gravel_step_criterion_name(gravel_step_criterion criterion); /* "average" */
+
+typedef struct gravel_hermite gravel_hermite;
+
+/* An external force of the caller on bodies first ... first + count - 1 of `bodies`, which are at `time` (positions,
+ * velocities, and from order 6 accelerations): it adds to their planes ACCELERATION, JERK and, in order 6, SNAP, and
+ * optionally to POTENTIAL (which gravel_hermite_get_energies leaves out).  A status that is not OK ends the step with
+ * it. */
+typedef gravel_status (*gravel_external_fn)(gravel_bodies *bodies, size_t first, size_t count, double time, void *user);
+
+typedef struct gravel_hermite_options {
+    uint32_t size;
+    int order; /* 4 or 6 */
+    gravel_step_criterion criterion;
+    double eta4, eta6;         /* accuracy of steps: 0.01 and 0.1 are usual */
+    double eta_start;          /* of the first steps: eta_start |a| / |j| */
+    double step_max, step_min; /* powers of two; a step below step_min is ERR_STATE, with the body and its nearest */
+    int shared;                /* 1: all bodies take the smallest step */
+    int iterations;            /* evaluations of the force a step: P(EC)^n, 1 is usual */
+    double eps;
+    gravel_soften soften;
+    gravel_external_fn external; /* NULL: none */
+    void *external_user;
+} gravel_hermite_options;
+#define GRAVEL_HERMITE_OPTIONS_INIT                                                                                    \
+    {                                                                                                                  \
+        sizeof(gravel_hermite_options), 4, GRAVEL_STEP_AARSETH, 0.01, 0.1, 0.01, 0.125, 0x1p-40, 0, 1, 0,              \
+            GRAVEL_SOFTEN_EPS, NULL, NULL                                                                              \
+    }
+GRAVEL_API void gravel_hermite_options_init(gravel_hermite_options *options);
+
+/* Bodies (ds or dp) with positions, velocities and masses, and a solver of their precision; both must exist as long as
+ * the integrator.  Bodies without ids get their addresses. */
+GRAVEL_API gravel_status gravel_hermite_create(gravel_hermite **hermite, gravel_bodies *bodies, gravel_direct *direct,
+                                               const gravel_hermite_options *options);
+GRAVEL_API void gravel_hermite_release(gravel_hermite *hermite);
+
+/* First forces and steps, with all bodies at `time`.  It comes again (the planes TIME, STEP, SNAP and CRACKLE begin
+ * anew) after bodies were added or removed, or their masses, positions or velocities written; between calls they may
+ * get another frame or order. */
+GRAVEL_API gravel_status gravel_hermite_start(gravel_hermite *hermite, double time);
+
+typedef struct gravel_hermite_step_info {
+    double time;   /* of the block */
+    size_t active; /* its bodies */
+} gravel_hermite_step_info;
+/* One block; `info` may be NULL. */
+GRAVEL_API gravel_status gravel_hermite_step(gravel_hermite *hermite, gravel_hermite_step_info *info);
+/* The time of the next block; changes nothing. */
+GRAVEL_API gravel_status gravel_hermite_get_next(gravel_hermite *hermite, double *time);
+/* All bodies get forces and are corrected at `time`, which is neither before the last block nor after the next one:
+ * then planes are of one time, as snapshots and energies want them.  Steps that do not fit into this time any more
+ * become shorter; at a time that is no multiple of step_min no step begins, and gravel_hermite_start comes next. */
+GRAVEL_API gravel_status gravel_hermite_synchronise(gravel_hermite *hermite, double time);
+
+typedef struct gravel_energies {
+    double kinetic, potential; /* of the bodies among themselves */
+} gravel_energies;
+/* Of bodies that are at one time; the potential is summed in dp where the device has it. */
+GRAVEL_API gravel_status gravel_hermite_get_energies(gravel_hermite *hermite, gravel_energies *energies);
+
+/* What was done since start. */
+typedef struct gravel_hermite_counts {
+    uint64_t blocks, steps; /* steps: of single bodies */
+} gravel_hermite_counts;
+GRAVEL_API void gravel_hermite_get_counts(const gravel_hermite *hermite, gravel_hermite_counts *counts);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,64 @@
+/* Counts and sizes shared by the host code and the kernels of direct summation, as plain defines. */
+#ifndef GV_DIRECT_LAYOUT_H
+#define GV_DIRECT_LAYOUT_H
+
+/* Sources between two flushes of the plain sums into wide ones.  In sp and ds the rounding error of a sum of 32 terms
+ * stays within the ceilings for any number of sources, that of 128 does not where there are only a few hundred. */
+#define GV_DIRECT_FLUSH 32
+
+#define GV_REDUCE_THREADS 64 /* work-items a group of gv_reduce */
+#define GV_LIST_THREADS 64   /* of gv_join_lists, where a group is more than one work-item */
+
+/* Components of a result in the order of its planes: acc 3, pot, jerk 3, snap 3 */
+#define GV_DIRECT_COMPONENTS(order) ((order) / 2 * 3 + 1)
+
+/* Whose softening counts: the values of gravel_soften */
+#define GV_SOFTEN_EPS 0
+#define GV_SOFTEN_SINKS 1
+#define GV_SOFTEN_SOURCES 2
+#define GV_SOFTEN_SUM 3
+#define GV_SOFTEN_MAX 4
+#define GV_SOFTEN_OF_SINKS(soften) ((soften) == GV_SOFTEN_SINKS || (soften) >= GV_SOFTEN_SUM)
+#define GV_SOFTEN_OF_SOURCES(soften) ((soften) >= GV_SOFTEN_SOURCES)
+
+/* Sinks on the device: planes of scalars, one entry a sink, in the order
+ *   x y z   [ds: their low words]   [order 4: velocity]   [order 6: acceleration]   [lists: radius^2]
+ *   [softening of sinks: eps^2]   id
+ * `low`, `lists` and `soften` are 0 or 1. */
+#define GV_SINK_VELOCITY(low) (3 + 3 * (low))
+#define GV_SINK_RADIUS(order, low) (3 * ((order) / 2 + (low)))
+#define GV_SINK_SOFTENING(order, low, lists) (GV_SINK_RADIUS(order, low) + (lists))
+#define GV_SINK_ID(order, low, lists, soften) (GV_SINK_SOFTENING(order, low, lists) + (soften))
+#define GV_SINK_PLANES(order, low, lists, soften) (GV_SINK_ID(order, low, lists, soften) + 1)
+
+/* Words of bodies that take.cl may read beside positions: a bit each, set where the word is there */
+#define GV_TAKE_POSITION_LOW 1
+#define GV_TAKE_VELOCITY 2
+#define GV_TAKE_VELOCITY_LOW 4
+#define GV_TAKE_ACCELERATION 8
+#define GV_TAKE_JERK 16
+#define GV_TAKE_SNAP 32
+#define GV_TAKE_CRACKLE 64
+#define GV_TAKE_TIME 128
+#define GV_TAKE_TIME_LOW 256
+#define GV_TAKE_SOFTENING 512
+#define GV_TAKE_RADIUS 1024
+#define GV_TAKE_ID 2048
+#define GV_TAKE_PREDICT 4096 /* to the time of the call */
+
+/* Where take.cl has the addresses of sinks from; at most GV_TAKE_MOST_FEW come as arguments */
+#define GV_TAKE_RANGE 0
+#define GV_TAKE_LIST 1
+#define GV_TAKE_FEW 2
+#define GV_TAKE_MOST_FEW 32
+
+/* Which softening lengths take.cl writes */
+#define GV_TAKE_SINKS_SOFTEN 1
+#define GV_TAKE_SOURCES_SOFTEN 2
+
+/* Where gv_reduce puts results; may be added up: the values of GRAVEL_INTO_... */
+#define GV_PUT_HOST 1
+#define GV_PUT_PLANES 2 /* the words of the sinks' bodies */
+#define GV_PUT_ADD 4    /* added to what is there */
+
+#endif

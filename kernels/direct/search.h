@@ -1,0 +1,86 @@
+/* Nearest neighbours and neighbour lists: what one vector of sinks has found so far, and the second pass over sources
+ * that the inner loop has flagged. */
+#define GV_NO_SOURCE 0xffffffffu
+
+#if GV_SEARCH
+typedef struct gv_found {
+    gv_real threshold;
+#if GV_NEAREST
+    gv_real r2;
+    gv_uint nearest; /* address */
+#endif
+#if GV_LISTS
+    gv_real radius2;
+    gv_uint count;
+#endif
+} gv_found;
+
+/* The second pass over sources first ... first + count - 1 of the view, which have addresses from `address` on. */
+static void gv_look(gv_found *found, const gv_sink i, gv_int sink_id, const gv_view view, uint first, uint count,
+                    uint address, global uint *list, uint list_stride, uint capacity)
+{
+    for (uint k = first; k < first + count; k++) {
+        gv_separation d = gv_separate(i, gv_fetch(view, k), 0);
+        gv_mask self = gv_same(sink_id, view.id[k]);
+#if GV_NEAREST
+#if GV_LANES == 1
+        int nearer = (d.r2 < found->r2) & !self;
+        found->nearest = nearer ? address + k : found->nearest;
+        found->r2 = nearer ? d.r2 : found->r2;
+#else
+        gv_mask nearer = (d.r2 < found->r2) & ~self;
+        found->nearest = select(found->nearest, (gv_uint)(address + k), gv_narrow(nearer));
+        found->r2 = select(found->r2, d.r2, nearer);
+#endif
+#endif
+#if GV_LISTS
+#if GV_LANES == 1
+        if ((d.r2 <= found->radius2) & !self) {
+            if (found->count < capacity)
+                list[found->count] = address + k;
+            found->count++;
+        }
+#else
+        gv_mask close = (d.r2 <= found->radius2) & ~self;
+        if (any(close)) {
+            /* lanes are sinks with lists of their own: `list` is the first one's */
+            GV_MASK_SCALAR hit[GV_LANES];
+            uint have[GV_LANES];
+            GV_PASTE(vstore, GV_LANES)(close, 0, hit);
+            GV_PASTE(vstore, GV_LANES)(found->count, 0, have);
+            for (uint lane = 0; lane < GV_LANES; lane++) {
+                if (!hit[lane])
+                    continue;
+                if (have[lane] < capacity)
+                    list[lane * list_stride + have[lane]] = address + k;
+                have[lane]++;
+            }
+            found->count = GV_PASTE(vload, GV_LANES)(0, have);
+        }
+#endif
+#endif
+    }
+#if GV_NEAREST && GV_LISTS
+    found->threshold = fmax(found->radius2, found->r2);
+#elif GV_NEAREST
+    found->threshold = found->r2;
+#endif
+}
+
+/* What a vector of sinks starts with; radius2 is read with lists only. */
+static inline void gv_found_begin(gv_found *found, gv_real radius2)
+{
+    found->threshold = (gv_real)(GV_HUGE);
+#if GV_NEAREST
+    found->r2 = (gv_real)(GV_HUGE);
+    found->nearest = (gv_uint)(GV_NO_SOURCE);
+#endif
+#if GV_LISTS
+    found->radius2 = radius2;
+    found->count = (gv_uint)(0);
+#if !GV_NEAREST
+    found->threshold = radius2;
+#endif
+#endif
+}
+#endif

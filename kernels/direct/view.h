@@ -1,0 +1,70 @@
+/* Where a stretch of sources lies, in local or in global memory, and how one source is fetched from it.
+ *
+ * GV_PLANES(use): use(plane) for every plane of four scalars that a source has here, in the kernel's order */
+#if GV_PRECISION == GV_DS
+#define GV_IF_LOW(x) x
+#else
+#define GV_IF_LOW(x)
+#endif
+#if GV_ORDER >= 4
+#define GV_IF_4(x) x
+#else
+#define GV_IF_4(x)
+#endif
+#if GV_ORDER >= 6
+#define GV_IF_6(x) x
+#else
+#define GV_IF_6(x)
+#endif
+#define GV_PLANES(use) use(pos) GV_IF_LOW(use(lo)) GV_IF_4(use(vel)) GV_IF_6(use(acc))
+
+#if GV_TILE > 0
+#define GV_NEAR local
+#else
+#define GV_NEAR global
+#endif
+#define GV_VIEW_OF(p) GV_NEAR const gv_scalar4 *p;
+#define GV_FETCH(p) s.p = v.p[j];
+
+typedef struct gv_view {
+    GV_PLANES(GV_VIEW_OF)
+#if GV_SOFTEN_OF_SOURCES(GV_SOFTEN)
+    GV_NEAR const gv_scalar *softening;
+#endif
+    GV_NEAR const int *id;
+} gv_view;
+
+static inline gv_source gv_fetch(const gv_view v, uint j)
+{
+    gv_source s;
+    GV_PLANES(GV_FETCH)
+#if GV_SOFTEN_OF_SOURCES(GV_SOFTEN)
+    s.eps2 = v.softening[j] * v.softening[j];
+#endif
+    return s;
+}
+
+/* a match of ids, as a mask for gv_real; id -1 matches nothing */
+static inline gv_mask gv_same(gv_int sink_id, int source_id)
+{
+#if GV_LANES == 1
+    return (sink_id == source_id) & (sink_id != -1);
+#else
+    return gv_widen((sink_id == (gv_int)(source_id)) & (sink_id != (gv_int)(-1)));
+#endif
+}
+
+/* does one of `count` ids lie in low ... high? */
+static inline int gv_ids_within(global const int *id, uint count, int low, int high)
+{
+    int16 within = (int16)(0);
+    uint k = 0;
+    for (; k + 16 <= count; k += 16) {
+        const int16 v = vload16(0, id + k);
+        within |= (v >= (int16)(low)) & (v <= (int16)(high));
+    }
+    int some = any(within);
+    for (; k < count; k++)
+        some |= (id[k] >= low) & (id[k] <= high);
+    return some;
+}

@@ -1,0 +1,289 @@
+/* Hermite steps: bodies of a block are predicted, and corrected when their new forces are known.
+ *
+ *   gv_step_predict   bodies list[0 ... count-1] at the time of the block, into planes of the active set
+ *   gv_step_correct   the same bodies from old and new derivatives: positions, velocities, new derivatives, time, step
+ *   gv_step_first     first steps, all bodies
+ *
+ * With T the step, a0, j0, s0 the derivatives at its start and a1, j1, s1 at its end, the acceleration in between is
+ * the polynomial through them:
+ *   order 4: a0 + j0 t + d2 t^2/2 + d3 t^3/6        p = 3 A - J T, q = -2 A + J T,  A = a1 - a0 - j0 T,  J = j1 - j0
+ *            d2 = 2 p / T^2,  d3 = 6 q / T^3
+ *   order 6: a0 + j0 t + s0 t^2/2 + d3 t^3/6 + d4 t^4/24 + d5 t^5/120
+ *            p = 10 A - 4 J T + S T^2/2,  q = -15 A + 7 J T - S T^2,  r = 6 A - 3 J T + S T^2/2
+ *            A = a1 - a0 - j0 T - s0 T^2/2,  J = j1 - j0 - s0 T,  S = s1 - s0
+ *            d3 = 6 p / T^3,  d4 = 24 q / T^4,  d5 = 120 r / T^5
+ * Its integrals correct velocity and position; its derivatives at the end give the next step.  In ds positions and
+ * velocities are two-floats; the corrections added to them are small, so one word is enough.
+ *
+ *   GV_ORDER      4 or 6
+ *   GV_CRITERION  step/layout.h
+ */
+#include "lib/real.h"
+
+#include "lib/pair.h"
+
+#include "step/layout.h"
+
+#if GV_ORDER != 4 && GV_ORDER != 6
+#error "GV_ORDER must be 4 or 6"
+#endif
+#ifndef GV_CRITERION
+#error "GV_CRITERION must be one of GV_STEP_CRITERION_..."
+#endif
+#if GV_CRITERION != GV_STEP_CRITERION_AARSETH && GV_ORDER != 6
+#error "the generalised criterion needs order 6"
+#endif
+
+/* low words exist in ds only */
+#if GV_PRECISION == GV_DS
+#define gv_low(word, k) (word)[k]
+#define gv_put_low(word, k, value) ((word)[k] = (value))
+#else
+#define gv_low(word, k) 0
+#define gv_put_low(word, k, value)
+#endif
+
+static inline gv_scalar gv_norm2(gv_scalar4 v)
+{
+    return v.x * v.x + v.y * v.y + v.z * v.z;
+}
+
+/* next - time[k] */
+static inline gv_pair gv_span_to(gv_scalar next, gv_scalar next_low, gv_scalar time, gv_scalar time_low)
+{
+    const gv_pair high = gv_two_sum(next, -time);
+    return gv_two_sum(high.hi, high.lo + (next_low - time_low));
+}
+
+/* x + v dt + more and v + dv, of position and velocity in two words */
+typedef struct gv_phase {
+    gv_scalar4 x, x_low, v, v_low;
+} gv_phase;
+
+static inline gv_phase gv_advance(gv_phase s, gv_pair dt, gv_scalar4 more, gv_scalar4 dv)
+{
+    gv_phase r;
+#if GV_PRECISION == GV_DS
+    const gv_pair x = gv_pair_advance(s.x.x, s.x_low.x, s.v.x, s.v_low.x, dt, more.x);
+    const gv_pair y = gv_pair_advance(s.x.y, s.x_low.y, s.v.y, s.v_low.y, dt, more.y);
+    const gv_pair z = gv_pair_advance(s.x.z, s.x_low.z, s.v.z, s.v_low.z, dt, more.z);
+    const gv_pair vx = gv_two_sum(s.v.x, dv.x), vy = gv_two_sum(s.v.y, dv.y), vz = gv_two_sum(s.v.z, dv.z);
+    const gv_pair wx = gv_two_sum(vx.hi, vx.lo + s.v_low.x), wy = gv_two_sum(vy.hi, vy.lo + s.v_low.y);
+    const gv_pair wz = gv_two_sum(vz.hi, vz.lo + s.v_low.z);
+    r.x = (gv_scalar4)(x.hi, y.hi, z.hi, s.x.w);
+    r.x_low = (gv_scalar4)(x.lo, y.lo, z.lo, s.x_low.w);
+    r.v = (gv_scalar4)(wx.hi, wy.hi, wz.hi, 0);
+    r.v_low = (gv_scalar4)(wx.lo, wy.lo, wz.lo, 0);
+#else
+    r.x = (gv_scalar4)(s.x.xyz + (s.v.xyz * dt.hi + more.xyz), s.x.w);
+    r.v = (gv_scalar4)(s.v.xyz + dv.xyz, 0);
+    r.x_low = r.v_low = (gv_scalar4)(0);
+#endif
+    return r;
+}
+
+/* Integrals of a polynomial with derivatives d[0 ... 5] over T: what is added to v, and to x beside v T. */
+static inline gv_scalar4 gv_velocity_part(const gv_scalar4 *d, gv_scalar T)
+{
+    return T *
+           (d[0] +
+            T * GV_R(0.5) *
+                (d[1] + T * GV_R(0.33333333333333333333) *
+                            (d[2] + T * GV_R(0.25) *
+                                        (d[3] + T * GV_R(0.2) * (d[4] + T * GV_R(0.16666666666666666667) * d[5])))));
+}
+
+static inline gv_scalar4 gv_position_part(const gv_scalar4 *d, gv_scalar T)
+{
+    return T * (T * GV_R(0.5) *
+                (d[0] + T * GV_R(0.33333333333333333333) *
+                            (d[1] + T * GV_R(0.25) *
+                                        (d[2] + T * GV_R(0.2) *
+                                                    (d[3] + T * GV_R(0.16666666666666666667) *
+                                                                (d[4] + T * GV_R(0.14285714285714285714) * d[5]))))));
+}
+
+kernel void gv_step_predict(global const uint *list, uint count, gv_scalar next, gv_scalar next_low,
+                            global const gv_scalar4 *pos, global const gv_scalar4 *pos_low,
+                            global const gv_scalar4 *vel, global const gv_scalar4 *vel_low,
+                            global const gv_scalar4 *acc, global const gv_scalar4 *jerk, global const gv_scalar4 *snap,
+                            global const gv_scalar4 *crackle, global const gv_scalar *time,
+                            global const gv_scalar *time_low, global const int *id, global gv_scalar4 *to_pos,
+                            global gv_scalar4 *to_pos_low, global gv_scalar4 *to_vel, global gv_scalar4 *to_vel_low,
+                            global gv_scalar4 *to_acc, global gv_scalar *to_time, global gv_scalar *to_time_low,
+                            global const gv_scalar *soft, global gv_scalar *to_soft, int softened, global int *to_id)
+{
+    const uint k = get_global_id(0);
+    if (k >= count)
+        return;
+    const uint a = list[k];
+    const gv_pair dt = gv_span_to(next, next_low, time[a], gv_low(time_low, a));
+    const gv_scalar4 d[6] = {acc[a],          jerk[a],        snap[a], GV_ORDER == 6 ? crackle[a] : (gv_scalar4)(0),
+                             (gv_scalar4)(0), (gv_scalar4)(0)};
+    gv_phase s = {pos[a], gv_low(pos_low, a), vel[a], gv_low(vel_low, a)};
+    s = gv_advance(s, dt, gv_position_part(d, dt.hi), gv_velocity_part(d, dt.hi));
+    to_pos[k] = s.x;
+    to_vel[k] = s.v;
+    gv_put_low(to_pos_low, k, s.x_low);
+    gv_put_low(to_vel_low, k, s.v_low);
+#if GV_ORDER == 6
+    to_acc[k] = d[0] + dt.hi * (d[1] + dt.hi * GV_R(0.5) * (d[2] + dt.hi * GV_R(0.33333333333333333333) * d[3]));
+#endif
+    to_time[k] = next;
+    gv_put_low(to_time_low, k, next_low);
+    to_id[k] = id[a];
+    if (softened)
+        to_soft[k] = soft[a];
+}
+
+/* every body is in the list */
+kernel void gv_step_all(uint n, global uint *list)
+{
+    const uint k = get_global_id(0);
+    if (k < n)
+        list[k] = k;
+}
+
+/* the largest power of two that is not above x > 0 */
+static inline gv_scalar gv_power_below(gv_scalar x)
+{
+    return ldexp(GV_R(1.0), ilogb(x));
+}
+
+/* 1 if t is a multiple of the power of two `step` */
+static inline int gv_is_multiple(gv_scalar t, gv_scalar t_low, gv_scalar step)
+{
+    const gv_scalar per = GV_R(1.0) / step;
+    const gv_scalar high = t * per, low = t_low * per;
+    const gv_scalar rest = (high - floor(high)) + (low - floor(low));
+    return rest == floor(rest);
+}
+
+/* derivatives d[0 ... 5] at the end of a step -> the next one, not yet a power of two */
+static inline gv_scalar gv_wanted_step(const gv_scalar4 *d, gv_scalar eta4, gv_scalar eta6)
+{
+    gv_scalar n[6];
+    for (int k = 0; k < 6; k++)
+        n[k] = gv_norm2(d[k]);
+    const gv_scalar near2 = sqrt(n[0] * n[2]) + n[1];
+    const gv_scalar aarseth = sqrt(eta4 * near2 / (sqrt(n[1] * n[3]) + n[2]));
+#if GV_CRITERION == GV_STEP_CRITERION_AARSETH
+    return aarseth;
+#else
+    const gv_scalar far2 = sqrt(n[3] * n[5]) + n[4];
+    const gv_scalar general = eta6 * cbrt(sqrt(near2 / far2));
+#if GV_CRITERION == GV_STEP_CRITERION_AVERAGE
+    return GV_R(0.5) * (aarseth + general);
+#else
+    return general;
+#endif
+#endif
+}
+
+/* A step that keeps blocks: a power of two, at most twice the old one, and the time a multiple of it.  0: too short. */
+static inline gv_scalar gv_block_step(gv_scalar wanted, gv_scalar old, gv_scalar t, gv_scalar t_low, gv_scalar most,
+                                      gv_scalar least)
+{
+    /* no limit: all derivatives but the first are zero */
+    gv_scalar step = wanted > 0 && wanted < most ? gv_power_below(wanted) : most;
+    step = fmin(step, GV_R(2.0) * old);
+    while (step >= least && !gv_is_multiple(t, t_low, step))
+        step *= GV_R(0.5);
+    return step >= least ? step : 0;
+}
+
+/* `last` 0: positions and velocities go back into the active set, for one more evaluation of the forces there. */
+kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next, gv_scalar next_low,
+                            global gv_scalar4 *pos, global gv_scalar4 *pos_low, global gv_scalar4 *vel,
+                            global gv_scalar4 *vel_low, global gv_scalar4 *acc, global gv_scalar4 *jerk,
+                            global gv_scalar4 *snap, global gv_scalar4 *crackle, global gv_scalar *time,
+                            global gv_scalar *time_low, global gv_scalar *step, global gv_scalar *pot,
+                            global gv_scalar4 *to_pos, global gv_scalar4 *to_pos_low, global gv_scalar4 *to_vel,
+                            global gv_scalar4 *to_vel_low, global gv_scalar4 *to_acc, global const gv_scalar4 *to_jerk,
+                            global const gv_scalar4 *to_snap, global const gv_scalar *to_pot, gv_scalar eta4,
+                            gv_scalar eta6, gv_scalar step_most, gv_scalar step_least, int last, global uint *head)
+{
+    const uint k = get_global_id(0);
+    if (k >= count)
+        return;
+    const uint a = list[k];
+    const gv_pair span = gv_span_to(next, next_low, time[a], gv_low(time_low, a));
+    const gv_scalar T = span.hi;
+    if (!(T > 0))
+        return; /* it is at this time already */
+    const gv_scalar4 a1 = to_acc[k], j1 = to_jerk[k];
+    gv_scalar4 d[6] = {acc[a], jerk[a], (gv_scalar4)(0), (gv_scalar4)(0), (gv_scalar4)(0), (gv_scalar4)(0)};
+    gv_scalar4 e[6]; /* at the end */
+    e[0] = a1;
+    e[1] = j1;
+    const gv_scalar per = GV_R(1.0) / T;
+#if GV_ORDER == 4
+    const gv_scalar4 A = a1 - d[0] - T * d[1], JT = T * (j1 - d[1]);
+    d[2] = GV_R(2.0) * (GV_R(3.0) * A - JT) * per * per;
+    d[3] = GV_R(6.0) * (GV_R(-2.0) * A + JT) * per * per * per;
+#else
+    d[2] = snap[a];
+    const gv_scalar4 A = a1 - d[0] - T * (d[1] + GV_R(0.5) * T * d[2]), JT = T * (j1 - d[1] - T * d[2]);
+    const gv_scalar4 ST2 = T * T * (to_snap[k] - d[2]);
+    const gv_scalar4 p = GV_R(10.0) * A - GV_R(4.0) * JT + GV_R(0.5) * ST2;
+    const gv_scalar4 q = GV_R(-15.0) * A + GV_R(7.0) * JT - ST2;
+    const gv_scalar4 r = GV_R(6.0) * A - GV_R(3.0) * JT + GV_R(0.5) * ST2;
+    d[3] = GV_R(6.0) * p * per * per * per;
+    d[4] = GV_R(24.0) * q * (per * per) * (per * per);
+    d[5] = GV_R(120.0) * r * (per * per) * (per * per) * per;
+#endif
+#if GV_ORDER == 4
+    e[2] = d[2] + T * d[3];
+#else
+    e[2] = to_snap[k];
+#endif
+    e[3] = d[3] + T * (d[4] + GV_R(0.5) * T * d[5]);
+    e[4] = d[4] + T * d[5];
+    e[5] = d[5];
+
+    gv_phase s = {pos[a], gv_low(pos_low, a), vel[a], gv_low(vel_low, a)};
+    s = gv_advance(s, span, gv_position_part(d, T), gv_velocity_part(d, T));
+    if (!last) {
+        to_pos[k] = s.x;
+        to_vel[k] = s.v;
+        gv_put_low(to_pos_low, k, s.x_low);
+        gv_put_low(to_vel_low, k, s.v_low);
+        return;
+    }
+    pos[a] = s.x;
+    vel[a] = s.v;
+    gv_put_low(pos_low, a, s.x_low);
+    gv_put_low(vel_low, a, s.v_low);
+    acc[a] = e[0];
+    jerk[a] = e[1];
+    snap[a] = e[2];
+#if GV_ORDER == 6
+    crackle[a] = e[3];
+#endif
+    pot[a] = to_pot[k];
+    time[a] = next;
+    gv_put_low(time_low, a, next_low);
+    const gv_scalar now = gv_block_step(gv_wanted_step(e, eta4, eta6), step[a], next, next_low, step_most, step_least);
+    if (now == 0)
+        atomic_min(&head[GV_HEAD_SHORT], a);
+    step[a] = now > 0 ? now : step_least;
+}
+
+/* Derivatives of all bodies are known up to the jerk (order 6: the snap), those above are zero. */
+kernel void gv_step_first(uint n, gv_scalar start, gv_scalar start_low, global const gv_scalar4 *acc,
+                          global const gv_scalar4 *jerk, global gv_scalar *time, global gv_scalar *time_low,
+                          global gv_scalar *step, gv_scalar eta_start, gv_scalar step_most, gv_scalar step_least,
+                          global uint *head)
+{
+    const uint k = get_global_id(0);
+    if (k >= n)
+        return;
+    const gv_scalar a2 = gv_norm2(acc[k]), j2 = gv_norm2(jerk[k]);
+    const gv_scalar wanted = j2 > 0 && a2 > 0 ? eta_start * sqrt(a2 / j2) : step_most;
+    const gv_scalar now = gv_block_step(wanted, step_most, start, start_low, step_most, step_least);
+    if (now == 0)
+        atomic_min(&head[GV_HEAD_SHORT], k);
+    time[k] = start;
+    gv_put_low(time_low, k, start_low);
+    step[k] = now > 0 ? now : step_least;
+}

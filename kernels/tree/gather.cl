@@ -1,0 +1,130 @@
+/* Copies between planes of bodies and the arrays of the tree: bodies and sinks in the tree's order and precision,
+ * results back into planes.
+ *
+ * Number v of a view is the body list[v], or first + v without a list.  `index` (may be NULL) gives the order: entry k
+ * is number index[k] of the view.
+ *
+ *   GV_FROM  precision of the planes (lib/from.h) */
+#include "tree/cell.h"
+#include "lib/pair.h"
+#include "lib/from.h"
+
+static inline uint gv_address(global const uint *list, uint first, global const uint *index, uint k)
+{
+    uint v = index ? index[k] : k;
+    return list ? list[v] : first + v;
+}
+
+/* positions and masses; those of sinks may be turned into the frame of the tree, and shifted */
+kernel void gv_tree_gather(global const gv_plane4 *from, global const gv_plane4 *from_low, global const uint *list,
+                           uint first, global const uint *index, uint n, gv_exact scale, gv_exact4 shift,
+                           gv_exact4 shift_low, global gv_scalar4 *to, global gv_scalar4 *to_low)
+{
+    uint k = get_global_id(0);
+    if (k >= n)
+        return;
+    uint b = gv_address(list, first, index, k);
+    gv_vector v = gv_place(from[b], from_low ? from_low[b] : (gv_plane4)(0), scale, shift, shift_low);
+    to[k] = v.hi;
+#if GV_PRECISION == GV_DS
+    to_low[k] = v.lo;
+#endif
+}
+
+/* squares of softening lengths */
+kernel void gv_tree_gather_soft(global const gv_plane *soft, global const uint *list, uint first,
+                                global const uint *index, uint n, gv_scalar factor, global gv_scalar *to)
+{
+    uint k = get_global_id(0);
+    if (k < n) {
+        gv_scalar length = (gv_scalar)soft[gv_address(list, first, index, k)] * factor;
+        to[k] = length * length;
+    }
+}
+
+/* sizes of accelerations */
+kernel void gv_tree_gather_last(global const gv_plane4 *acc, global const uint *list, uint first,
+                                global const uint *index, uint n, gv_scalar factor, global gv_scalar *to)
+{
+    uint k = get_global_id(0);
+    if (k < n) {
+        gv_scalar4 a = gv_to_scalar4(acc[gv_address(list, first, index, k)]);
+        to[k] = sqrt(a.x * a.x + a.y * a.y + a.z * a.z) * factor;
+    }
+}
+
+/* inverse[body] = its place in the tree; other bodies keep what is there */
+kernel void gv_tree_inverse(global const uint *index, global const uint *list, uint first, uint n, global uint *inverse)
+{
+    uint k = get_global_id(0);
+    if (k < n)
+        inverse[gv_address(list, first, index, k)] = k;
+}
+
+/* places of the view's bodies in the tree: place[k], with number[k] = k (may be NULL) */
+kernel void gv_tree_places(global const uint *inverse, global const uint *list, uint first, global const uint *index,
+                           uint n, global uint *place, global uint *number)
+{
+    uint k = get_global_id(0);
+    if (k >= n)
+        return;
+    place[k] = inverse[gv_address(list, first, index, k)];
+    if (number)
+        number[k] = k;
+}
+
+/* (place, k) in ascending order, each by counting those before it: for up to a few thousand */
+kernel void gv_tree_rank(global const uint *place, uint n, global uint *sorted, global uint *number)
+{
+    uint k = get_global_id(0);
+    if (k >= n)
+        return;
+    uint mine = place[k], before = 0;
+    for (uint j = 0; j < n; j++) {
+        uint other = place[j];
+        before += other < mine || (other == mine && j < k);
+    }
+    sorted[before] = mine;
+    number[before] = k;
+}
+
+/* sinks that are bodies of the tree: body place[k], shifted */
+kernel void gv_tree_pick(global const gv_scalar4 *body, global const gv_scalar4 *body_low, global const uint *place,
+                         uint n, gv_scalar scale, gv_scalar4 shift, gv_scalar4 shift_low, global gv_scalar4 *to,
+                         global gv_scalar4 *to_low)
+{
+    uint k = get_global_id(0);
+    if (k >= n)
+        return;
+    uint b = place ? place[k] : k;
+    gv_scalar4 at = body[b] * (gv_scalar4)(scale, scale, scale, 1);
+#if GV_PRECISION == GV_DS
+    gv_scalar4 low = body_low[b] * scale + shift_low, sum = at + shift, part = sum - at;
+    to_low[k] = (gv_scalar4)((((at - (sum - part)) + (shift - part)) + low).xyz, 0);
+    to[k] = (gv_scalar4)(sum.xyz, at.w);
+#else
+    to[k] = (gv_scalar4)((at + (shift + shift_low)).xyz, at.w);
+#endif
+}
+
+/* Results, one a number of the view, into planes: replaced, or added to what is there. */
+kernel void gv_tree_store(global const gv_scalar4 *result, global const uint *list, uint first, uint n, int add,
+                          gv_exact acc_factor, gv_exact pot_factor, global gv_plane4 *acc, global gv_plane *pot)
+{
+    uint k = get_global_id(0);
+    if (k >= n)
+        return;
+    uint b = gv_address(list, first, (global const uint *)0, k);
+    gv_exact4 f = gv_to_exact4(result[GV_RESULT * (size_t)k]);
+#if GV_PRECISION == GV_DS
+    f += gv_to_exact4(result[GV_RESULT * (size_t)k + 1]);
+#endif
+    gv_plane4 a = gv_to_plane4(f * acc_factor);
+    gv_plane p = gv_to_plane(f.w * pot_factor);
+    if (add) {
+        a += acc[b];
+        p += pot[b];
+    }
+    acc[b] = (gv_plane4)(a.xyz, 0);
+    pot[b] = p;
+}

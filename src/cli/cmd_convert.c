@@ -1,0 +1,104 @@
+/* gravel convert: particle files from one format, or one system of units, into another. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/particle_file.h"
+
+#define COMMAND "gravel convert"
+
+typedef struct convert_options {
+    const char *in, *out;
+    int units, to_units, renumber; /* to_units -1: as they are */
+    double unit_mass, unit_length;
+} convert_options;
+
+static int same_file(const char *a, const char *b)
+{
+    char *x = realpath(a, NULL), *y = realpath(b, NULL);
+    const int same = x && y && strcmp(x, y) == 0;
+    free(x);
+    free(y);
+    return same;
+}
+
+static gravel_status change_units(gv_particles *p, const convert_options *opts)
+{
+    if (opts->to_units >= 0)
+        return gv_cli_convert_units(p, opts->to_units, opts->unit_mass, opts->unit_length, "--to-units");
+    if (opts->unit_mass > 0.0 || opts->unit_length > 0.0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "--unit-mass and --unit-length need --to-units kpc or pc");
+    return GRAVEL_OK;
+}
+
+static int run(const void *values, const gv_operands *operands)
+{
+    const convert_options *opts = values;
+    gv_read_options reading = GV_READ_OPTIONS_INIT;
+    gv_particles particles;
+    (void)operands;
+    if (same_file(opts->in, opts->out)) {
+        gv_say(COMMAND, "-o: %s is the input", opts->out);
+        return GV_EXIT_USAGE;
+    }
+    reading.text_units = gv_cli_units(opts->units);
+    reading.renumber = opts->renumber;
+    gravel_status status = gv_snapshot_read(&particles, opts->in, &reading);
+    if (!status)
+        status = gv_particles_check(&particles, opts->in);
+    if (!status)
+        status = change_units(&particles, opts);
+    if (status) {
+        const int code = gv_cli_fail(COMMAND, status);
+        gv_particles_free(&particles);
+        return code;
+    }
+    status = gv_snapshot_write(&particles, opts->out);
+    gv_particles_free(&particles);
+    if (!status)
+        return GV_EXIT_OK;
+    const int code = gv_cli_fail(COMMAND, status);
+    return status == GRAVEL_ERR_FILE ? GV_EXIT_FAILURE : code;
+}
+
+static const gv_opt opts_table[] = {
+    {.name = "input",
+     .letter = 'i',
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(convert_options, in),
+     .value = "IN",
+     .help = "particles, text or HDF5; - is standard input (text)",
+     .required = 1},
+    {.name = "output",
+     .letter = 'o',
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(convert_options, out),
+     .value = "OUT",
+     .help = "where to: a name in .hdf5 or .h5 gives HDF5, any other\ntext; - is standard output",
+     .required = 1},
+    GV_OPT_TEXT_UNITS(convert_options),
+    {.name = "to-units",
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(convert_options, to_units),
+     .value = "nbody|kpc|pc",
+     .help = "of OUT, if text (HDF5 is in kpc, 1e10 Msun, km/s, or in\nN-body units); default: those of IN",
+     .fallback = "-1"},
+    GV_OPT_UNIT_SCALES(convert_options),
+    {.name = "renumber",
+     .kind = GV_OPT_FLAG,
+     .offset = offsetof(convert_options, renumber),
+     .help = "ids become 0, 1, ... in the order of the file"},
+    {.name = NULL},
+};
+
+const gv_command gv_cmd_convert = {
+    .name = "convert",
+    .summary = "particles from text to HDF5 and back, and into other units",
+    .synopsis = "-i IN -o OUT [options]",
+    .about = "Nothing is written if IN holds what a simulation cannot use: NaN, masses below zero, an id twice.",
+    .opts = opts_table,
+    .examples = "gravel convert -i plummer.txt -o plummer.hdf5\n"
+                "gravel convert -i plummer.txt -o cluster.hdf5 --to-units pc --unit-mass 1e5 --unit-length 2\n"
+                "gravel convert -i snapshot_0007.hdf5 -o - --to-units kpc\n",
+    .size = sizeof(convert_options),
+    .run = run,
+};

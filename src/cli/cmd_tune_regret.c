@@ -1,0 +1,269 @@
+/* gravel tune --regret: what programs get at sizes between the questions, beside the best of all that the profile
+ * keeps and the untuned default. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd_tune.h"
+#include "cli/plot.h"
+#include "host/base/files.h"
+#include "host/direct/plan.h"
+#include "tuner/regret.h"
+#include "tuner/session.h"
+
+static const size_t default_sinks[] = {1, 3, 5, 12, 24, 48, 100, 300, 1024, 3000, 10000, 50000};
+static const size_t default_sources[] = {1000, 5000, 30000, 131072, 500000, 1000000};
+static const size_t default_bodies[] = {1000, 5000, 30000, 131072, 500000, 1000000};
+
+typedef struct grid {
+    const tune_options *options;
+    gv_regret_setting setting;
+    gv_tune_worker worker;
+    cJSON *points, *summaries;
+    char *plot; /* gnuplot's data blocks */
+    gv_table table;
+    int n_blocks, missed;
+    uint64_t seed;
+} grid;
+
+static double time_one(void *user, const gv_task *task, const char *configuration, double stop_above)
+{
+    grid *g = user;
+    const int quick = g->options->quick;
+    gv_request request = {.task = *task, .seed = ++g->seed};
+    gv_outcome outcome;
+
+    if (gv_signals_pending())
+        return -1;
+    snprintf(request.configuration, sizeof request.configuration, "%s", configuration);
+    request.effort = quick ? (gv_effort){5, 32, 0.008, 0.3, fmin(stop_above, 1e30)}
+                           : (gv_effort){9, 64, 0.02, 1.0, fmin(stop_above, 1e30)};
+    if (gv_tune_worker_ask(&g->worker, &request, quick ? 20 : 60, &outcome) != GRAVEL_OK)
+        return -1;
+    return gv_outcome_score(&outcome);
+}
+
+static const char *features_name(unsigned features)
+{
+    return features == 0 ? "plain" : features == GV_DIRECT_NEAREST ? "nearest" : "nearest + lists";
+}
+
+static cJSON *json_of(const gv_regret_point *p)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "kernel", p->task.kernel);
+    cJSON_AddStringToObject(object, "variant", p->task.variant.name);
+    cJSON_AddNumberToObject(object, "features", p->task.variant.features);
+    cJSON_AddNumberToObject(object, "sinks", (double)p->task.sinks);
+    cJSON_AddNumberToObject(object, "sources", (double)p->task.sources);
+    cJSON_AddNumberToObject(object, "candidates", p->candidates);
+    cJSON_AddNumberToObject(object, "failed", p->failed);
+    cJSON_AddStringToObject(object, "choice", p->choice);
+    gv_json_number(object, "choice_s", p->choice_s);
+    cJSON_AddStringToObject(object, "best", p->best);
+    gv_json_number(object, "best_s", p->best_s);
+    gv_json_number(object, "default_s", p->default_s);
+    gv_json_number(object, "over_best", p->choice_s / p->best_s);
+    gv_json_number(object, "over_default", p->choice_s / p->default_s);
+    return object;
+}
+
+static void append(char **text, char *grown)
+{
+    free(*text);
+    *text = grown;
+}
+
+static void tell(grid *g, const gv_variant *variant, const gv_regret_point *point, int n)
+{
+    gv_regret_summary s;
+    cJSON *object = cJSON_CreateObject();
+
+    gv_regret_summarise(point, n, &s);
+    g->missed += !gv_regret_is_kept(&s);
+    gv_table_row(&g->table, "%s|%s|%d|%.3f|%.3f|%.3f|%.3f|%.3f", variant->name, features_name(variant->features),
+                 s.points, s.median, s.p95, s.most, s.median_default, s.most_default);
+    cJSON_AddStringToObject(object, "variant", variant->name);
+    cJSON_AddNumberToObject(object, "features", variant->features);
+    cJSON_AddNumberToObject(object, "points", s.points);
+    gv_json_number(object, "over_best_median", s.median);
+    gv_json_number(object, "over_best_95_percent", s.p95);
+    gv_json_number(object, "over_best_most", s.most);
+    gv_json_number(object, "over_default_median", s.median_default);
+    gv_json_number(object, "over_default_most", s.most_default);
+    cJSON_AddBoolToObject(object, "kept", gv_regret_is_kept(&s));
+    cJSON_AddItemToArray(g->summaries, object);
+    append(&g->plot, gv_format("%stitle%d = \"%s %s\"\n$d%d << EOD\n", g->plot ? g->plot : "", g->n_blocks,
+                               variant->name, features_name(variant->features), g->n_blocks));
+    for (int k = 0; k < n && g->plot; k++) {
+        cJSON_AddItemToArray(g->points, json_of(&point[k]));
+        append(&g->plot, gv_format("%s%zu %g %g\n", g->plot, point[k].task.sinks, point[k].choice_s / point[k].best_s,
+                                   point[k].choice_s / point[k].default_s));
+    }
+    if (g->plot)
+        append(&g->plot, gv_format("%sEOD\n", g->plot));
+    g->n_blocks++;
+}
+
+static gravel_status measure_variant(grid *g, const gv_variant *variant)
+{
+    const tune_options *o = g->options;
+    const int square = gv_subject_find(o->kernel)->square;
+    const size_t *sources = o->sources.n > 0 ? o->sources.value : square ? default_bodies : default_sources;
+    const size_t *sinks = o->sinks.n > 0 ? o->sinks.value : default_sinks;
+    const int n_sources = o->sources.n > 0 ? o->sources.n : (int)(sizeof default_sources / sizeof default_sources[0]);
+    const int n_sinks = square           ? 1
+                        : o->sinks.n > 0 ? o->sinks.n
+                                         : (int)(sizeof default_sinks / sizeof default_sinks[0]);
+    gv_regret_point *point = malloc((size_t)(n_sinks * n_sources) * sizeof *point);
+    gravel_status status = point ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for the points of a regret");
+    int n = 0;
+
+    for (int j = 0; j < n_sources; j++) {
+        for (int i = 0; i < n_sinks && status == GRAVEL_OK; i++) {
+            gv_task task = {.variant = *variant, .sinks = square ? sources[j] : sinks[i], .sources = sources[j]};
+
+            snprintf(task.kernel, sizeof task.kernel, "%s", g->setting.space->kernel);
+            status = gv_regret_measure(&g->setting, &task, &point[n]);
+            if (status == GRAVEL_OK && o->verbose)
+                fprintf(stderr, "gravel: %s %s %zu x %zu: %.3f of the best of %d, %.3f of the default\n", variant->name,
+                        features_name(variant->features), task.sinks, task.sources, point[n].choice_s / point[n].best_s,
+                        point[n].candidates, point[n].choice_s / point[n].default_s);
+            n += status == GRAVEL_OK;
+        }
+    }
+    if (n > 0)
+        tell(g, variant, point, n);
+    free(point);
+    return status;
+}
+
+static gravel_status measure_all(grid *g)
+{
+    static const unsigned each[] = {0, GV_DIRECT_NEAREST, GV_DIRECT_NEAREST | GV_DIRECT_LISTS};
+    const tune_options *o = g->options;
+    const int one = gv_subject_find(o->kernel)->square || o->nearest || o->neighbours;
+    gv_variant variant[GV_TUNE_VARIANTS];
+    const int n = gv_tune_variants(o, variant, GV_TUNE_VARIANTS);
+    gravel_status status = n > 0 ? GRAVEL_OK : gv_fail(GRAVEL_ERR_ARGUMENT, "there is nothing to measure");
+
+    for (int v = 0; v < n && status == GRAVEL_OK; v++) {
+        if (variant[v].precision == GRAVEL_DP && !g->setting.limits->info.has_fp64)
+            continue;
+        for (int f = 0; f < (one ? 1 : 3) && status == GRAVEL_OK; f++) {
+            gv_variant with = variant[v];
+
+            with.features = one ? variant[v].features : each[f];
+            status = measure_variant(g, &with);
+        }
+    }
+    return status;
+}
+
+static gravel_status plot(const grid *g)
+{
+    char *script = gv_format("%sset logscale x\nset xlabel 'sinks'\nset ylabel 'time of the choice / best kept'\n"
+                             "set yrange [0.95:*]\nset grid\nset key outside\nplot %g dt 2 lc rgb 'gray' notitle",
+                             g->plot ? g->plot : "", GV_REGRET_MOST);
+
+    for (int k = 0; k < g->n_blocks && script; k++)
+        append(&script, gv_format("%s, $d%d using 1:2 with points title title%d", script, k, k));
+    if (script)
+        append(&script, gv_format("%s\n", script));
+    if (!script)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a plot");
+    const gravel_status status = gv_plot_run(script, g->options->plot, 1000, 560);
+    free(script);
+    return status;
+}
+
+static gravel_status report(grid *g, const char *device)
+{
+    if (!g->options->json) {
+        gv_table_print(&g->table, stdout);
+        return GRAVEL_OK;
+    }
+    cJSON *root = cJSON_CreateObject();
+
+    gv_json_stamp(root);
+    cJSON_AddStringToObject(root, "device", device);
+    cJSON_AddStringToObject(root, "driver", g->setting.limits->info.driver);
+    cJSON_AddItemToObject(root, "summary", g->summaries);
+    cJSON_AddItemToObject(root, "points", g->points);
+    g->summaries = g->points = NULL;
+    return gv_json_write(root, NULL);
+}
+
+/* Profiles as programs read them. */
+static gravel_status read_profiles(const tune_options *o, const gv_limits *limits, gv_profile_set *user,
+                                   gv_profile_set *shipped)
+{
+    char *dir = o->profile_dir != NULL ? gv_format("%s", o->profile_dir)
+                                       : gv_user_folder("XDG_DATA_HOME", ".local/share", "profiles");
+    gv_profile_device device;
+    gravel_status status = GRAVEL_OK;
+
+    gv_profile_device_of(&limits->info, &device);
+    if (dir != NULL && dir[0] != '\0')
+        status = gv_profile_read_dir(dir, user, NULL, NULL);
+    free(dir);
+    return status == GRAVEL_OK ? gv_profile_read_shipped(&device, shipped, NULL, NULL) : status;
+}
+
+int gv_tune_regret(const tune_options *o)
+{
+    char program[4096], words[4][12] = {"tune", "--worker", "--device", "--no-fp64"};
+    char *device = gv_format("%s", o->device != NULL ? o->device : ""), *argv[8] = {program, words[0], words[1], NULL};
+    const gv_tune_worker_options worker = {.argv = argv, .start_s = 60};
+    gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
+    grid g = {.options = o, .points = cJSON_CreateArray(), .summaries = cJSON_CreateArray()};
+    const gv_subject *subject = gv_subject_find(o->kernel);
+    gv_tune_device found;
+    gravel_status status;
+    int n = 3;
+
+    gv_tune_own_path(program, sizeof program);
+    if (o->device != NULL && device != NULL) {
+        argv[n++] = words[2];
+        argv[n++] = device;
+    }
+    if (o->no_fp64)
+        argv[n++] = words[3];
+    gv_table_start(&g.table, "variant|features|points|over best: median|95 %|most|over default: median|most");
+    gv_signals_catch(0, NULL);
+    gv_tune_worker_init(&g.worker, &worker);
+    status = subject ? gv_tune_look(o->device, o->no_fp64, subject->space, &found)
+                     : gv_fail(GRAVEL_ERR_ARGUMENT, "there is no kernel '%s' (direct, tree)", o->kernel);
+    if (status == GRAVEL_OK)
+        status = read_profiles(o, &found.limits, &user, &shipped);
+    if (status == GRAVEL_OK) {
+        g.setting = (gv_regret_setting){
+            subject->space, &found.limits, found.kernel_version, &user, &shipped, o->most, time_one, &g};
+        status = measure_all(&g);
+    }
+    /* what was measured before Ctrl-C is reported */
+    if (g.n_blocks > 0) {
+        const gravel_status told = report(&g, found.limits.info.name);
+
+        status = status == GRAVEL_OK ? told : status;
+        if (status == GRAVEL_OK && o->plot != NULL)
+            status = plot(&g);
+    }
+    gv_tune_worker_stop(&g.worker);
+    gv_profile_set_free(&user);
+    gv_profile_set_free(&shipped);
+    gv_table_free(&g.table);
+    cJSON_Delete(g.points);
+    cJSON_Delete(g.summaries);
+    free(g.plot);
+    free(device);
+    if (status != GRAVEL_OK)
+        return gv_cli_fail_writing("gravel tune", status);
+    if (g.missed > 0)
+        gv_say("gravel tune",
+               "%d of %d variants miss the mark: median %.2f, 95 %% %.2f, most %.2f of the best, %.2f of the "
+               "default",
+               g.missed, g.n_blocks, GV_REGRET_MEDIAN, GV_REGRET_P95, GV_REGRET_MOST, GV_REGRET_OVER_DEFAULT);
+    return o->json && g.missed > 0 ? GV_EXIT_FAILURE : GV_EXIT_OK;
+}

@@ -1,0 +1,23 @@
+/* A few threads that share the work of one loop at a time. */
+#ifndef GV_THREADS_H
+#define GV_THREADS_H
+
+#include <stddef.h>
+
+typedef struct gv_pool gv_pool;
+
+/* Items first ... first + count - 1 of the loop. */
+typedef void (*gv_work)(void *user, size_t first, size_t count);
+
+/* As many threads as the machine has cores, at most 8, or GRAVEL_THREADS; the caller of gv_parallel is one of them.
+ * NULL: there is one core only, or no memory; gv_parallel does without. */
+gv_pool *gv_pool_create(void);
+/* Threads that work on a loop, the caller among them. */
+int gv_pool_threads(const gv_pool *pool);
+void gv_pool_release(gv_pool *pool);
+
+/* work(user, ...) over items 0 ... n - 1 in pieces of `grain`, and returns when all are done.  Without a pool, with one
+ * piece, or while another thread uses the pool, the caller does everything itself. */
+void gv_parallel(gv_pool *pool, size_t n, size_t grain, gv_work work, void *user);
+
+#endif

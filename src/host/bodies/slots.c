@@ -1,0 +1,122 @@
+#include "host/bodies/slots.h"
+
+#include <stdlib.h>
+
+/* slots are powers of two from here on, so that small calls of different sizes share them */
+static const size_t least_size = 65536, most_bytes = (size_t)64 << 20;
+
+static void release_slot(const gv_worker *worker, gv_slot *slot)
+{
+    if (slot->busy) {
+        clWaitForEvents(1, &slot->busy);
+        clReleaseEvent(slot->busy);
+    }
+    gv_buffer_release(&slot->device);
+    if (slot->pinned) {
+        clEnqueueUnmapMemObject(gv_worker_device(worker)->copy, slot->pinned, slot->host, 0, NULL, NULL);
+        clReleaseMemObject(slot->pinned);
+    } else {
+        free(slot->host);
+    }
+    *slot = (gv_slot){.size = 0};
+}
+
+static gravel_status make_host_side(const gv_worker *worker, gv_slot *slot, size_t size)
+{
+    const gv_device *device = gv_worker_device(worker);
+    cl_int code = CL_SUCCESS;
+    if (device->info.host_memory) {
+        slot->host = malloc(size);
+        return slot->host ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory to stage %zu bytes", size);
+    }
+    slot->pinned = clCreateBuffer(worker->context->cl, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &code);
+    if (!code)
+        slot->host = clEnqueueMapBuffer(device->copy, slot->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, size, 0,
+                                        NULL, NULL, &code);
+    if (!code)
+        return GRAVEL_OK;
+    if (slot->pinned)
+        clReleaseMemObject(slot->pinned);
+    slot->pinned = NULL;
+    slot->host = NULL;
+    return gv_fail_cl(code, "pinning %zu bytes of host memory for %s", size, device->info.name);
+}
+
+static gravel_status make_slot(const gv_worker *worker, gv_slot *slot, size_t size)
+{
+    gravel_status status = gv_buffer_reserve(worker, &slot->device, size, "staging buffers");
+    if (!status)
+        status = make_host_side(worker, slot, size);
+    if (status)
+        gv_buffer_release(&slot->device);
+    else
+        slot->size = size;
+    return status;
+}
+
+/* A command that failed is reported by the call that waits for its results; the slot is free all the same. */
+static int is_free(gv_slot *slot)
+{
+    cl_int state = CL_COMPLETE;
+    if (slot->held)
+        return 0;
+    if (!slot->busy)
+        return 1;
+    if (clGetEventInfo(slot->busy, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) || state > 0)
+        return 0;
+    clReleaseEvent(slot->busy);
+    slot->busy = NULL;
+    return 1;
+}
+
+gravel_status gv_slot_wait(const gv_worker *worker, gv_slot *slot)
+{
+    if (!slot->busy)
+        return GRAVEL_OK;
+    const cl_int code = clWaitForEvents(1, &slot->busy);
+    clReleaseEvent(slot->busy);
+    slot->busy = NULL;
+    return code ? gv_fail_cl(code, "waiting for a transfer on %s", gv_worker_device(worker)->info.name) : GRAVEL_OK;
+}
+
+gravel_status gv_slots_take(const gv_worker *worker, gv_slots *slots, size_t size, gv_slot **slot)
+{
+    size_t rounded = least_size;
+    gv_slot *small = NULL;
+    while (rounded < size)
+        rounded *= 2;
+    const size_t fit = most_bytes / rounded;
+    const int most = fit < GV_LEAST_SLOTS ? GV_LEAST_SLOTS : fit < GV_MOST_SLOTS ? (int)fit : GV_MOST_SLOTS;
+    for (int k = 0; k < slots->count; k++) {
+        gv_slot *one = &slots->slot[k];
+        if ((one->size >= size || !small) && is_free(one)) {
+            *slot = one;
+            if (one->size >= size)
+                return GRAVEL_OK;
+            small = one;
+        }
+    }
+    if (!small && slots->count < most)
+        small = &slots->slot[slots->count++];
+    if (!small) {
+        do {
+            small = &slots->slot[slots->next];
+            slots->next = (slots->next + 1) % slots->count;
+        } while (small->held);
+        gravel_status status = gv_slot_wait(worker, small);
+        if (status)
+            return status;
+    }
+    *slot = small;
+    if (small->size >= size)
+        return GRAVEL_OK;
+    release_slot(worker, small);
+    return make_slot(worker, small, rounded);
+}
+
+void gv_slots_release(const gv_worker *worker, gv_slots *slots)
+{
+    for (int k = 0; k < slots->count; k++)
+        release_slot(worker, &slots->slot[k]);
+    slots->count = 0;
+}

@@ -1,0 +1,368 @@
+/* Calls of direct summation: planned, started, prepared for. */
+#include "host/direct/call.h"
+
+#include "host/direct/direct.h"
+#include "host/direct/points.h"
+#include "host/direct/take.h"
+#include "host/program/row.h"
+
+/* -------------------------------------------------------------------- planning */
+
+/* What would fit: groups of sinks with lists of this length, and the length for one group. */
+static gravel_status lists_too_large(const gravel_direct *d, const gv_direct_job *c, size_t list_bytes)
+{
+    const size_t capacity = (size_t)c->asked.neighbour_capacity, group = c->plan.stride / c->plan.sink_groups;
+    const size_t entries = list_bytes / sizeof(uint32_t) / (size_t)c->choice->config.value[GV_T_SPLIT];
+    const size_t groups = entries / (capacity + 1) / group, longest = entries / group;
+    return gv_fail(
+        GRAVEL_ERR_DEVICE_MEMORY,
+        "neighbour lists of %zu sinks with %zu entries each do not fit into %.0f MB of %s: %zu sinks at once "
+        "would; lists of at most %zu entries fit for %zu sinks",
+        c->count, capacity, (double)list_bytes / 1e6, d->limits.info.name, groups * group,
+        longest > 0 ? longest - 1 : 0, group);
+}
+
+static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size_t sources)
+{
+    const gravel_device_info *info = &d->limits.info;
+    const uint64_t quarter = info->global_memory / 4;
+    const size_t list_bytes = (size_t)(info->max_allocation < quarter ? info->max_allocation : quarter);
+    gravel_status status = gv_direct_choose(d, c->variant, c->asked.soften, sinks, sources, &c->choice);
+    if (!status)
+        status = gv_direct_chosen_kernel(d, c->variant, c->choice, c->asked.soften, c->unsoftened, &c->force);
+    if (status)
+        return status;
+    if (!gv_direct_plan_make(&c->plan, &c->choice->config, &d->variant[c->variant], info->compute_units, sinks, sources,
+                             (size_t)c->asked.neighbour_capacity, list_bytes))
+        return lists_too_large(d, c, list_bytes);
+    c->is_single = c->plan.blocks == 1 && c->asked.into == GRAVEL_INTO_HOST;
+    return GRAVEL_OK;
+}
+
+/* With room to grow: sizes of calls vary a little. */
+static gravel_status reserve(gravel_direct *d, gv_buffer *buffer, size_t size, const char *what)
+{
+    const size_t most = (size_t)d->limits.info.max_allocation, roomy = size + size / 8;
+    if (buffer->size >= size)
+        return GRAVEL_OK;
+    return gv_buffer_reserve(&d->worker, buffer, size <= most && roomy > most ? most : roomy, what);
+}
+
+/* Work space that calls share: partial results and lists, sinks taken from bodies. */
+static gravel_status reserve_shared(gravel_direct *d, const gv_direct_job *c)
+{
+    const size_t scalar = (size_t)c->layout.scalar_size, plane = c->plan.stride * scalar;
+    const size_t counts = c->plan.parts * c->plan.stride * sizeof(uint32_t);
+    const size_t capacity = (size_t)c->asked.neighbour_capacity;
+    const size_t blocks = c->is_single ? 0 : c->plan.blocks;
+    gravel_status status =
+        reserve(d, &d->partial, blocks * (size_t)c->layout.partial_planes * plane + plane, "partial results");
+    if (!status && c->sinks.bodies)
+        status = reserve(d, &d->sinks, (size_t)c->layout.sink_planes * plane, "sinks");
+    if (!status && capacity > 0)
+        status = reserve(d, &d->part_count, counts, "neighbour counts");
+    if (!status && capacity > 0)
+        status = reserve(d, &d->part_list, counts * capacity, "partial neighbour lists");
+    return status;
+}
+
+static gravel_status reserve_lists(gravel_direct *d, gv_direct_ticket *t)
+{
+    const size_t counts = t->sinks * sizeof(uint32_t);
+    gravel_status status = reserve(d, &t->count, counts, "neighbour counts");
+    if (!status)
+        status = reserve(d, &t->list, counts * t->capacity, "neighbour lists");
+    if (!status)
+        status = reserve(d, &t->ids, counts * t->capacity, "neighbour lists");
+    return status;
+}
+
+/* -------------------------------------------------------------------- starting */
+
+static gravel_status send_points(gravel_direct *d, gv_direct_job *c)
+{
+    const gv_direct_points points = {c->asked.points, &c->sources.bodies->frame, c->asked.order,
+                                     c->asked.neighbour_capacity > 0, c->plan.stride};
+    const size_t bytes = (size_t)c->layout.sink_planes * c->plan.stride * (size_t)c->layout.scalar_size;
+    gv_slot *slot;
+    gravel_status status = gv_slots_take(&d->worker, &c->ticket->in, bytes, &slot);
+    if (!status)
+        status = gv_direct_pack_points(d, &points, slot->host);
+    if (status)
+        return status;
+    c->points = slot->device.mem;
+    const cl_int code =
+        clEnqueueWriteBuffer(gv_worker_queue(&d->worker), c->points, CL_FALSE, 0, bytes, slot->host, 0, NULL, NULL);
+    return code ? gv_fail_cl(code, "sending %zu sinks to %s", c->count, d->limits.info.name) : GRAVEL_OK;
+}
+
+static gv_direct_reading reading_of(const gv_direct_job *c)
+{
+    const gravel_direct_call *a = &c->asked;
+    return (gv_direct_reading){a->order,  !!a->predict, a->neighbour_capacity > 0,
+                               a->soften, a->time,      c->sources.list ? a->sources.list->version : 0};
+}
+
+static gravel_status read_bodies(gravel_direct *d, gv_direct_job *c)
+{
+    const gv_direct_reading how = reading_of(c);
+    const gv_selection *sinks = c->sinks.bodies ? &c->sinks : NULL;
+    if (sinks)
+        c->points = d->sinks.mem;
+    return gv_direct_read_bodies(d, &c->ticket->worker, &how, &c->sources, sinks, c->plan.stride, &c->from);
+}
+
+/* Results to the host.  Large ones go beside the work of later calls, on the copy queue. */
+static gravel_status queue_reads(gravel_direct *d, gv_direct_ticket *t)
+{
+    enum { LARGE = 1 << 20 };
+    const gv_device *device = gv_worker_device(&d->worker);
+    const size_t bytes = (size_t)t->layout.result_planes * t->stride * (size_t)t->layout.scalar_size;
+    const int beside = bytes > LARGE;
+    const cl_command_queue queue = beside ? device->copy : device->compute;
+    cl_event ready = NULL;
+    cl_int code = beside ? clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &ready) : CL_SUCCESS;
+    if (!code && t->capacity > 0)
+        code = clEnqueueReadBuffer(queue, t->count.mem, CL_FALSE, 0, t->sinks * sizeof(uint32_t),
+                                   (char *)t->result->host + bytes, ready ? 1 : 0, ready ? &ready : NULL, NULL);
+    if (!code)
+        code = clEnqueueReadBuffer(queue, t->result->device.mem, CL_FALSE, 0, bytes, t->result->host, ready ? 1 : 0,
+                                   ready ? &ready : NULL, &t->base.done);
+    if (!code && beside)
+        code = clFlush(queue);
+    if (!beside && !code && !(code = clRetainEvent(t->base.done)))
+        ready = t->base.done;
+    t->base.compute = ready;
+    return code ? gv_fail_cl(code, "reading results from %s", d->limits.info.name) : GRAVEL_OK;
+}
+
+/* Sinks without any source: sums of no parts, which are zeros, and no neighbours. */
+static gravel_status without_sources(gravel_direct *d, gv_direct_job *c)
+{
+    gravel_status status = reserve(d, &d->partial, 16, "partial results");
+    c->plan.reduce_rows = 1;
+    c->from.id = d->partial.mem;
+    return status;
+}
+
+static gravel_status prepare_ticket(gravel_direct *d, gv_direct_job *c)
+{
+    gv_direct_ticket *t;
+    gravel_status status = gv_direct_take_ticket(d, &c->ticket);
+    if (status)
+        return status;
+    t = c->ticket;
+    t->order = c->asked.order;
+    t->nearest = c->asked.nearest;
+    t->capacity = (size_t)c->asked.neighbour_capacity;
+    t->sinks = c->count;
+    t->stride = c->is_single ? c->plan.stride : c->count;
+    t->into = c->asked.into;
+    t->layout = c->layout;
+    t->frame = c->sources.bodies ? c->sources.bodies->frame : (gravel_frame){{0, 0, 0}, 1, 1};
+    if (c->count == 0 || !(t->into & GRAVEL_INTO_HOST))
+        return GRAVEL_OK;
+    const size_t bytes = (size_t)t->layout.result_planes * t->stride * (size_t)t->layout.scalar_size;
+    status = gv_slots_take(&t->worker, &t->out, bytes + t->sinks * sizeof(uint32_t), &t->result);
+    return !status && t->capacity > 0 ? reserve_lists(d, t) : status;
+}
+
+/* What the ticket waits for: the transfer of the results, else the end of the kernels. */
+static gravel_status finish_ticket(gravel_direct *d, gv_direct_ticket *t)
+{
+    if (t->result)
+        return queue_reads(d, t);
+    cl_int code = clEnqueueMarkerWithWaitList(gv_worker_queue(&d->worker), 0, NULL, &t->base.done);
+    if (!code && !(code = clRetainEvent(t->base.done)))
+        t->base.compute = t->base.done;
+    return code ? gv_fail_cl(code, "marking the end of a call on %s", d->limits.info.name) : GRAVEL_OK;
+}
+
+static gravel_status run(gravel_direct *d, gv_direct_job *c, int is_waited_for)
+{
+    const size_t sources = d->last_sources = c->sources.count;
+    gravel_status status = GRAVEL_OK;
+    if (sources > 0 && c->count > 0)
+        status = plan(d, c, c->count, sources);
+    if (!status)
+        status = prepare_ticket(d, c);
+    if (status || c->count == 0)
+        return status;
+    status = sources > 0 ? reserve_shared(d, c) : without_sources(d, c);
+    if (!status && sources > 0 && !c->sinks.bodies)
+        status = send_points(d, c);
+    if (!status && sources > 0)
+        status = read_bodies(d, c);
+    d->n_again = 0;
+    if (!status && sources > 0)
+        status = gv_direct_start_force(d, c);
+    if (!status)
+        status = gv_direct_start_reduce(d, c);
+    if (!status && c->asked.neighbour_capacity > 0)
+        status = gv_direct_start_join(d, c);
+    if (!status && is_waited_for)
+        status = finish_ticket(d, c->ticket);
+    if (!status && clFlush(gv_worker_queue(&d->worker)))
+        status = gv_fail(GRAVEL_ERR_OPENCL, "starting a call on %s failed", d->limits.info.name);
+    return status;
+}
+
+static void mark_changed(const gv_direct_job *c)
+{
+    static const gravel_plane plane[4] = {GRAVEL_ACCELERATION, GRAVEL_POTENTIAL, GRAVEL_JERK, GRAVEL_SNAP};
+    for (int k = 0; k < 1 + c->asked.order / 2 && c->asked.into & GRAVEL_INTO_PLANES && c->count > 0; k++)
+        gv_bodies_changed(c->sinks.bodies, plane[k]);
+}
+
+gravel_status gravel_direct_start(gravel_direct *d, const gravel_direct_call *asked, gravel_ticket **ticket)
+{
+    gv_direct_job c;
+    if (ticket)
+        *ticket = NULL;
+    if (!d || !asked)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_start: no object or no call");
+    gravel_status status = gv_direct_check(d, asked, &c);
+    if (!status && !ticket && c.asked.into & GRAVEL_INTO_HOST)
+        status =
+            gv_fail(GRAVEL_ERR_ARGUMENT, "results for the host need a ticket: gravel_direct_start without one takes "
+                                         "GRAVEL_INTO_PLANES only");
+    if (!status)
+        status = run(d, &c, ticket != NULL);
+    if (status) {
+        clFinish(gv_worker_queue(&d->worker)); /* nothing may use the staging areas any more */
+        clFinish(gv_worker_device(&d->worker)->copy);
+        gv_direct_forget(d);
+        if (c.ticket)
+            gv_direct_drop_ticket(c.ticket);
+        return status;
+    }
+    mark_changed(&c);
+    if (ticket)
+        *ticket = &c.ticket->base;
+    else
+        gv_direct_drop_ticket(c.ticket);
+    return GRAVEL_OK;
+}
+
+/* ------------------------------------------------------------------- preparing */
+
+/* Starts the kernels of a planned call on no data: some drivers finish compiling a kernel at its first start only. */
+static gravel_status start_on_nothing(gravel_direct *d, gv_direct_job *c)
+{
+    const gv_direct_plan plan = c->plan;
+    const size_t count = c->count;
+    const unsigned into = c->asked.into;
+    gravel_status status = reserve_shared(d, c);
+    if (!status)
+        status = reserve(d, &d->sinks, (size_t)(c->layout.sink_planes * c->layout.scalar_size) * plan.stride, "sinks");
+    if (status)
+        return status;
+    d->n_again = 0;
+    c->from = (gv_direct_sources){.quad = {d->partial.mem, d->partial.mem, d->partial.mem, d->partial.mem},
+                                  .softening = d->partial.mem,
+                                  .id = d->partial.mem};
+    c->points = d->sinks.mem;
+    c->plan =
+        (gv_direct_plan){.stride = plan.stride / plan.sink_groups, .sink_groups = 1, .blocks = 1, .reduce_rows = 1};
+    c->plan.parts = plan.parts / plan.blocks;
+    c->is_single = 0;
+    c->count = 1;
+    c->asked.into = 0;
+    status = gv_direct_start_force(d, c);
+    if (!status)
+        status = gv_direct_start_reduce(d, c);
+    if (!status && c->asked.neighbour_capacity > 0)
+        status = gv_direct_start_join(d, c);
+    d->n_again = 0;
+    c->plan = plan;
+    c->count = count;
+    c->asked.into = into;
+    return status;
+}
+
+/* Kernels and work space of calls with 1 ... `sinks` sinks, in steps of 2 %: sizes are not larger for more sinks. */
+static gravel_status prepare_sizes(gravel_direct *d, gv_direct_job *c, size_t sinks, size_t sources)
+{
+    cl_kernel last = NULL;
+    gravel_status status = GRAVEL_OK;
+    for (size_t n = sinks; n > 0 && !status; n -= n / 50 + 1) {
+        c->count = n;
+        status = plan(d, c, n, sources);
+        if (!status)
+            status = c->force == last ? reserve_shared(d, c) : start_on_nothing(d, c);
+        last = c->force;
+    }
+    c->count = sinks;
+    return status;
+}
+
+static gravel_status prepare_tickets(gravel_direct *d, gv_direct_job *c)
+{
+    enum { IN_FLIGHT = 4 };
+    gv_direct_ticket *made[IN_FLIGHT] = {NULL};
+    const size_t bytes = (size_t)(c->layout.sink_planes * c->layout.scalar_size) * c->plan.stride;
+    gravel_status status = GRAVEL_OK;
+    for (int k = 0; k < IN_FLIGHT && !status; k++) {
+        gv_slot *slot;
+        status = prepare_ticket(d, c);
+        made[k] = c->ticket;
+        if (!status && !c->sinks.bodies)
+            status = gv_slots_take(&d->worker, &c->ticket->in, bytes, &slot);
+    }
+    for (int k = 0; k < IN_FLIGHT; k++)
+        if (made[k])
+            gv_direct_drop_ticket(made[k]);
+    c->ticket = NULL;
+    return status;
+}
+
+gravel_status gravel_direct_prepare(gravel_direct *d, const gravel_direct_call *asked, size_t sinks, size_t sources)
+{
+    gv_direct_job c;
+    if (!d || !asked)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_prepare: no object or no call");
+    gravel_status status = gv_direct_check(d, asked, &c);
+    if (status || sinks == 0 || sources == 0)
+        return status;
+    const gv_direct_reading how = reading_of(&c);
+    c.count = sinks;
+    status = plan(d, &c, sinks, sources);
+    if (!status)
+        status = prepare_ticket(d, &c);
+    if (!status && c.sources.bodies)
+        status = gv_direct_prepare_reading(d, &how, &c.sources, c.sinks.bodies ? &c.sinks : NULL, sources);
+    if (!status)
+        status = prepare_sizes(d, &c, sinks, sources);
+    if (c.ticket)
+        gv_direct_drop_ticket(c.ticket);
+    if (!status)
+        status = plan(d, &c, sinks, sources);
+    if (!status)
+        status = prepare_tickets(d, &c);
+    const cl_int code = clFinish(gv_worker_queue(&d->worker));
+    return status ? status : code ? gv_fail_cl(code, "preparing calls on %s", d->limits.info.name) : GRAVEL_OK;
+}
+
+/* ------------------------------------------------------------------ the row */
+
+static gravel_status launch_again(void *user, cl_command_queue queue)
+{
+    const gravel_direct *d = user;
+    for (int k = 0; k < d->n_again; k++) {
+        const gv_direct_again *a = &d->again[k];
+        const cl_int code = clEnqueueNDRangeKernel(queue, a->kernel, a->range.dimensions, NULL, a->range.global,
+                                                   a->range.local, 0, NULL, NULL);
+        if (code)
+            return gv_fail_cl(code, "starting kernel %d of a call again on %s", k, d->limits.info.name);
+    }
+    return GRAVEL_OK;
+}
+
+gravel_status gv_direct_row(gravel_direct *d, int runs, double *seconds)
+{
+    if (d->pair || d->n_again == 0)
+        return gv_fail(GRAVEL_ERR_STATE, "no call was collected whose kernels could run again");
+    const cl_int code = clFinish(gv_worker_queue(&d->worker));
+    return code ? gv_fail_cl(code, "waiting for %s", d->limits.info.name)
+                : gv_row_time(d->worker.context, d->worker.device, launch_again, d, runs, seconds);
+}

@@ -1,0 +1,32 @@
+/* One call of direct summation. */
+#ifndef GV_DIRECT_CALL_H
+#define GV_DIRECT_CALL_H
+
+#include "host/direct/ticket.h"
+
+/* A call in preparation: checked (check.c), planned (call.c), started (start.c). */
+typedef struct gv_direct_job {
+    gravel_direct_call asked; /* with the options of the object in place of 0 and -1 */
+    gv_selection sources, sinks;
+    size_t count; /* of sinks */
+    double eps;   /* in the frame of the sources */
+    int unsoftened, variant;
+    gv_direct_layout layout;
+    gv_direct_choice *choice;
+    cl_kernel force;
+    int is_single; /* one block of sources, results to the host only: the force kernel's results are final */
+    gv_direct_plan plan;
+    gv_direct_sources from;
+    cl_mem points; /* planes of the sinks */
+    gv_direct_ticket *ticket;
+} gv_direct_job;
+
+/* check.c: `c` from the caller's call. */
+gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked, gv_direct_job *c);
+
+/* start.c: the kernels, in this order. */
+gravel_status gv_direct_start_force(gravel_direct *d, gv_direct_job *c);
+gravel_status gv_direct_start_reduce(gravel_direct *d, gv_direct_job *c);
+gravel_status gv_direct_start_join(gravel_direct *d, gv_direct_job *c);
+
+#endif

@@ -1,0 +1,121 @@
+/* Checks of a call: options of the object filled in, views resolved, everything impossible refused. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "host/base/options.h"
+#include "host/direct/call.h"
+#include "host/direct/points.h"
+
+void gravel_direct_call_init(gravel_direct_call *c)
+{
+    *c = (gravel_direct_call)GRAVEL_DIRECT_CALL_INIT;
+}
+
+static gravel_status check_features(const gravel_direct *d, gravel_direct_call *a)
+{
+    const unsigned all = GRAVEL_INTO_HOST | GRAVEL_INTO_PLANES | GRAVEL_INTO_ADD;
+    a->order = a->order ? a->order : d->options.order;
+    a->into = a->into ? a->into : GRAVEL_INTO_HOST;
+    const int to_host = (a->into & GRAVEL_INTO_HOST) != 0;
+    a->nearest = a->nearest < 0 ? to_host && d->options.nearest : !!a->nearest;
+    a->neighbour_capacity = a->neighbour_capacity != -1 ? a->neighbour_capacity
+                            : to_host                   ? d->options.neighbour_capacity
+                                                        : 0;
+    if (a->order != 2 && a->order != 4 && a->order != 6)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "order is %d; it must be 2, 4 or 6", a->order);
+    if (a->neighbour_capacity < 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "neighbour capacity is negative");
+    if ((unsigned)a->soften > GRAVEL_SOFTEN_MAX)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "there is no softening of kind %d", (int)a->soften);
+    if (a->into & ~all || (a->into & GRAVEL_INTO_ADD && !(a->into & GRAVEL_INTO_PLANES)))
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "into is %u: GRAVEL_INTO_HOST, GRAVEL_INTO_PLANES, and with it "
+                       "GRAVEL_INTO_ADD",
+                       a->into);
+    if (!to_host && (a->nearest || a->neighbour_capacity > 0))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "neighbours go to the host: into has no GRAVEL_INTO_HOST");
+    if (a->predict && !(fabs(a->time) <= (d->options.precision == GRAVEL_DP ? DBL_MAX : FLT_MAX)))
+        return gv_fail(GRAVEL_ERR_INPUT, "the time to predict to is %g", a->time);
+    return GRAVEL_OK;
+}
+
+static gravel_status check_device(const gravel_direct *d, const gv_selection *s, const char *what)
+{
+    if (s->bodies->worker.context != d->worker.context || s->bodies->worker.device != d->worker.device)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "%s: the bodies are on another device than the gravel_direct", what);
+    return GRAVEL_OK;
+}
+
+static gravel_status resolve(const gravel_direct *d, gv_direct_job *c)
+{
+    const gravel_direct_call *a = &c->asked;
+    gravel_status status = GRAVEL_OK;
+    if (a->sources.bodies) {
+        status = gv_view_resolve(&a->sources, "sources", &c->sources);
+        if (!status)
+            status = check_device(d, &c->sources, "sources");
+        if (!status)
+            status = gv_bodies_need_ids(c->sources.bodies);
+    } else if (d->own)
+        c->sources = (gv_selection){.bodies = d->own, .count = gv_direct_own_count(d)};
+    if (status)
+        return status;
+    if (a->sinks.bodies) {
+        /* gv_reduce has no argument for a few addresses */
+        status = a->into & GRAVEL_INTO_PLANES ? gv_view_resolve(&a->sinks, "sinks", &c->sinks)
+                                              : gv_view_resolve_few(&a->sinks, "sinks", &c->sinks);
+        c->count = c->sinks.count;
+        return status ? status : check_device(d, &c->sinks, "sinks");
+    }
+    if (!a->points)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "there are no sinks: neither a view of bodies nor points");
+    c->count = a->points->count;
+    if (a->into & GRAVEL_INTO_PLANES)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "points have no planes: results go to the host");
+    if (c->count > 0 && (!a->points->pos.x || !a->points->pos.y || !a->points->pos.z))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "sinks need positions");
+    return GRAVEL_OK;
+}
+
+/* eps in the frame of the sources; below the smallest its square vanishes in float (in dp: is no normal number) */
+static gravel_status check_softening(const gravel_direct *d, gv_direct_job *c)
+{
+    const gravel_direct_call *a = &c->asked;
+    const gravel_precision p = d->options.precision;
+    const double most = gv_direct_square_limit(p), unit = c->sources.bodies ? c->sources.bodies->frame.length : 1;
+    if (GV_SOFTEN_OF_SINKS((int)a->soften) && !gravel_bodies_has_plane(c->sinks.bodies, GRAVEL_SOFTENING))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the sinks have no softening lengths: write the plane GRAVEL_SOFTENING");
+    if (GV_SOFTEN_OF_SOURCES((int)a->soften) && !gravel_bodies_has_plane(c->sources.bodies, GRAVEL_SOFTENING))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the sources have no softening lengths: write the plane GRAVEL_SOFTENING");
+    if (a->soften != GRAVEL_SOFTEN_EPS)
+        return GRAVEL_OK;
+    if (!(a->eps >= 0) || isinf(a->eps))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the softening length is %g; it must be zero or positive", a->eps);
+    c->eps = a->eps / unit;
+    if (c->eps > most)
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the softening length is %g, beyond %g, where squares overflow beside the sources", a->eps,
+                       most * unit);
+    c->unsoftened = c->eps < (p == GRAVEL_DP ? 1e-100 : 1e-12);
+    c->eps = c->unsoftened ? 0 : c->eps;
+    return GRAVEL_OK;
+}
+
+gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked, gv_direct_job *c)
+{
+    memset(c, 0, sizeof *c);
+    gravel_direct_call_init(&c->asked);
+    gravel_status status = gv_options_take(&c->asked, sizeof c->asked, asked, "gravel_direct_call");
+    if (!status)
+        status = check_features(d, &c->asked);
+    if (!status)
+        status = resolve(d, c);
+    if (!status)
+        status = check_softening(d, c);
+    if (!status && c->count > UINT32_MAX / 4) /* kernels count planes x sinks in 32 bits */
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "%zu sinks in one call; at most %u", c->count, UINT32_MAX / 4);
+    c->variant = gv_direct_variant(c->asked.order, c->asked.nearest, c->asked.neighbour_capacity > 0);
+    gv_direct_layout_set(&c->layout, &d->variant[c->variant], c->asked.soften);
+    return status;
+}

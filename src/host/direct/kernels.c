@@ -1,0 +1,190 @@
+/* Kernels of direct summation: made when a call first needs them, kept in the object. */
+#include "host/direct/object.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t gv_direct_own_count(const gravel_direct *d)
+{
+    return d->own_count_is_set ? d->own_count : d->own ? d->own->count : 0;
+}
+
+int gv_direct_variant(int order, int nearest, int lists)
+{
+    return (order / 2 - 1) * 4 + !!nearest + 2 * !!lists;
+}
+
+static gravel_status choose(gravel_direct *d, int variant, size_t sinks, size_t sources, gv_direct_choice *choice)
+{
+    if (d->is_named) {
+        choice->config = d->named;
+        choice->origin = GRAVEL_ORIGIN_CALLER;
+        return GRAVEL_OK;
+    }
+    return gv_profile_choose(d->worker.context, d->worker.device, &gv_direct_space, &d->variant[variant], sinks,
+                             sources, &choice->config, &choice->origin);
+}
+
+/* The choice of a configuration ignores softening lengths of sources, which need further room in the tiles. */
+static void make_room_for_softening(const gravel_direct *d, int variant, gv_config *config)
+{
+    int *tile = &config->value[GV_T_TILE];
+    while (*tile > 0 &&
+           gv_direct_local_bytes(config, &d->variant[variant], GRAVEL_SOFTEN_SUM) > (size_t)d->limits.info.local_memory)
+        *tile = *tile > GV_DIRECT_FLUSH ? *tile / 2 : 0;
+}
+
+gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, size_t sinks, size_t sources,
+                               gv_direct_choice **choice)
+{
+    const int softened = GV_SOFTEN_OF_SOURCES((int)soften);
+    gv_direct_choices **choices = &d->choice[softened][variant];
+    if (!*choices)
+        *choices = calloc(1, sizeof **choices);
+    if (!*choices)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for configurations");
+    gv_direct_choice *chosen = *choice = &(**choices)[gv_sink_bucket(sinks)][gv_source_bucket(sources)];
+    if (chosen->known)
+        return GRAVEL_OK;
+    gravel_status status = choose(d, variant, sinks, sources, chosen);
+    if (!status && softened)
+        make_room_for_softening(d, variant, &chosen->config);
+    chosen->known = !status;
+    return status;
+}
+
+/* The limit of the compiled kernel is available only now. */
+static gravel_status check_kernel(gravel_direct *d, cl_kernel kernel, const gv_config *config, const char *options)
+{
+    size_t group = 0;
+    const cl_int code = clGetKernelWorkGroupInfo(kernel, gv_worker_device(&d->worker)->id, CL_KERNEL_WORK_GROUP_SIZE,
+                                                 sizeof group, &group, NULL);
+    if (code)
+        return gv_fail_cl(code, "reading the group limit of gv_force");
+    if (group < (size_t)config->value[GV_T_THREADS])
+        return gv_fail(GRAVEL_ERR_LAUNCH, "the compiled kernel allows groups of %zu work-items on %s, not %d (%s)",
+                       group, d->limits.info.name, config->value[GV_T_THREADS], options);
+    return GRAVEL_OK;
+}
+
+gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,
+                                     int unsoftened, cl_kernel *kernel)
+{
+    char options[640];
+    gv_variant v = d->variant[variant];
+    if (unsoftened)
+        v.features |= GV_DIRECT_UNSOFTENED;
+    gv_direct_program_options(&v, soften, config, options, sizeof options);
+    for (int k = 0; k < d->n_kernels; k++)
+        if (strcmp(d->kernel[k].options, options) == 0) {
+            *kernel = d->kernel[k].force;
+            return GRAVEL_OK;
+        }
+    if (d->n_kernels == GV_DIRECT_KERNELS)
+        return gv_fail(GRAVEL_ERR_INTERNAL, "more than %d sets of macros in one object", GV_DIRECT_KERNELS);
+    cl_kernel made;
+    gravel_status status = gv_kernel_make(&d->worker, "direct/force.cl", options, "gv_force", &made);
+    if (status)
+        return status;
+    status = check_kernel(d, made, config, options);
+    if (status) {
+        clReleaseKernel(made);
+        return status;
+    }
+    gv_direct_kernel *slot = &d->kernel[d->n_kernels++];
+    memcpy(slot->options, options, sizeof options);
+    slot->force = *kernel = made;
+    return GRAVEL_OK;
+}
+
+gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_choice *choice, gravel_soften soften,
+                                      int unsoftened, cl_kernel *kernel)
+{
+    cl_kernel *kept = &choice->force[unsoftened ? (int)GV_KIND_NO_EPS : (int)soften];
+    gravel_status status = GRAVEL_OK;
+    if (!*kept)
+        status = gv_direct_force_kernel(d, variant, &choice->config, soften, unsoftened, kept);
+    *kernel = *kept;
+    return status;
+}
+
+gravel_status gv_direct_take_kernel(gravel_direct *d, int order, gravel_precision bodies, cl_kernel *kernel)
+{
+    char options[128];
+    cl_kernel *kept = &d->take[order / 2 - 1][bodies];
+    if (!*kept) {
+        snprintf(options, sizeof options, "-DGV_ORDER=%d -DGV_PRECISION=%d -DGV_OTHER=%d -DGV_LANES=1", order,
+                 (int)bodies, (int)d->options.precision);
+        gravel_status status = gv_kernel_make(&d->worker, "direct/take.cl", options, "gv_take", kept);
+        if (status)
+            return status;
+    }
+    *kernel = *kept;
+    return GRAVEL_OK;
+}
+
+static gravel_status make_reduce(gravel_direct *d, int order, int nearest, gravel_precision bodies, const char *name,
+                                 cl_kernel *kernel)
+{
+    char options[160];
+    snprintf(options, sizeof options, "-DGV_ORDER=%d -DGV_PRECISION=%d -DGV_OTHER=%d -DGV_LANES=1 -DGV_NEAREST=%d",
+             order, (int)d->options.precision, (int)bodies, nearest);
+    return gv_kernel_make(&d->worker, "direct/reduce.cl", options, name, kernel);
+}
+
+gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, gravel_precision bodies,
+                                      cl_kernel *kernel)
+{
+    cl_kernel *kept = &d->reduce[2 * (order / 2 - 1) + !!nearest][bodies];
+    gravel_status status = *kept ? GRAVEL_OK : make_reduce(d, order, !!nearest, bodies, "gv_reduce", kept);
+    *kernel = *kept;
+    return status;
+}
+
+gravel_status gv_direct_names_kernel(gravel_direct *d, int order, cl_kernel *kernel)
+{
+    cl_kernel *kept = &d->names[order / 2 - 1];
+    gravel_status status = *kept ? GRAVEL_OK : make_reduce(d, order, 1, d->options.precision, "gv_name_nearest", kept);
+    *kernel = *kept;
+    return status;
+}
+
+size_t gv_direct_list_items(const gravel_direct *d)
+{
+    return d->limits.info.type == GRAVEL_DEVICE_CPU ? 1 : GV_LIST_THREADS;
+}
+
+gravel_status gv_direct_join_kernel(gravel_direct *d, cl_kernel *kernel)
+{
+    char options[64];
+    if (!d->join) {
+        snprintf(options, sizeof options, "-DGV_LIST_ITEMS=%zu", gv_direct_list_items(d));
+        gravel_status status = gv_kernel_make(&d->worker, "direct/lists.cl", options, "gv_join_lists", &d->join);
+        if (status)
+            return status;
+    }
+    *kernel = d->join;
+    return GRAVEL_OK;
+}
+
+static void release_all(cl_kernel *kernel, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (kernel[k])
+            clReleaseKernel(kernel[k]);
+}
+
+void gv_direct_release_kernels(gravel_direct *d)
+{
+    release_all(&d->join, 1);
+    release_all(d->names, sizeof d->names / sizeof d->names[0]);
+    release_all(d->reduce[0], sizeof d->reduce / sizeof d->reduce[0][0]);
+    release_all(d->take[0], sizeof d->take / sizeof d->take[0][0]);
+    for (int k = 0; k < d->n_kernels; k++)
+        clReleaseKernel(d->kernel[k].force);
+    for (int k = 0; k < GV_DIRECT_VARIANTS; k++) {
+        free(d->choice[0][k]);
+        free(d->choice[1][k]);
+    }
+}

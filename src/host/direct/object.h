@@ -1,0 +1,110 @@
+/* The inside of gravel_direct: work space and compiled kernels, shared by the files of this room.  Each of them uses
+ * only those before it: plan, space, object (kernels.c), take, points, ticket, call, direct (life), arrays. */
+#ifndef GV_DIRECT_OBJECT_H
+#define GV_DIRECT_OBJECT_H
+
+#include "host/bodies/bodies.h"
+#include "host/bodies/slots.h"
+#include "host/bodies/ticket.h"
+#include "host/direct/plan.h"
+#include "host/profile/profile.h"
+
+enum { GV_STAGE_TAKE, GV_STAGE_FORCE, GV_STAGE_REDUCE, GV_STAGE_LISTS, GV_DIRECT_STAGES };
+
+/* Force kernels of one choice: one for each gravel_soften, and one where eps is 0. */
+enum { GV_KIND_NO_EPS = GRAVEL_SOFTEN_MAX + 1, GV_DIRECT_KINDS };
+enum { GV_DIRECT_KERNELS = 256, GV_DIRECT_VARIANTS = 12, GV_PRECISIONS = 3 };
+
+typedef struct gv_direct_kernel {
+    char options[640];
+    cl_kernel force;
+} gv_direct_kernel;
+
+/* What calls of one variant with about so many sinks and sources use. */
+typedef struct gv_direct_choice {
+    int known;
+    gv_config config;
+    gravel_origin origin;
+    cl_kernel force[GV_DIRECT_KINDS]; /* NULL: not made yet */
+} gv_direct_choice;
+
+typedef gv_direct_choice gv_direct_choices[GV_SINK_BUCKETS][GV_SOURCE_BUCKETS];
+
+/* Sources as the force kernel reads them: words of bodies, or what take.cl made of them. */
+typedef struct gv_direct_sources {
+    cl_mem quad[4]; /* position + mass, low words, velocity, acceleration; absent ones repeat the first */
+    cl_mem softening, id;
+    size_t count;
+    cl_mem list;          /* not NULL: source k is body list[k] */
+    size_t address_first; /* else body address_first + k */
+} gv_direct_sources;
+
+/* The work space that sources are taken into, and from what they were taken last. */
+typedef struct gv_direct_taken {
+    gv_buffer quads, softening, id;
+    size_t capacity; /* sources */
+    cl_mem slice[4]; /* sub-buffers of quads */
+    int order;       /* of what is there; 0: nothing */
+    int predict, softened;
+    double time;
+    cl_mem position; /* of the bodies; held, so that no other buffer has its address */
+    cl_mem list;     /* likewise; NULL: a range */
+    size_t first, count;
+    uint64_t version;
+} gv_direct_taken;
+
+/* A kernel that was started and whose arguments are still set. */
+typedef struct gv_direct_again {
+    cl_kernel kernel;
+    gv_range range;
+} gv_direct_again;
+
+struct gravel_direct {
+    gv_worker worker;
+    gravel_direct_options options;
+    gv_limits limits;
+    gv_config named; /* options.configuration over the built-in default */
+    int is_named;
+    gv_variant variant[GV_DIRECT_VARIANTS];
+    gv_direct_choices *choice[2][GV_DIRECT_VARIANTS]; /* [softening of sources]; NULL: not used yet */
+    gv_direct_kernel kernel[GV_DIRECT_KERNELS];
+    int n_kernels;
+    cl_kernel take[GV_DIRECT_VARIANTS / 4][GV_PRECISIONS];   /* [order][precision of the bodies] */
+    cl_kernel reduce[GV_DIRECT_VARIANTS / 2][GV_PRECISIONS]; /* [order, nearest][precision of the sinks' bodies] */
+    cl_kernel join, names[GV_DIRECT_VARIANTS / 4];
+    gv_direct_taken taken;
+    gv_buffer sinks, partial, part_count, part_list; /* of the call in the queue: calls run one after the other */
+    struct gv_direct_ticket *tickets;                /* all that were made; free ones are used again */
+    size_t last_sources;                             /* of the last call */
+    gv_direct_again again[3];                        /* force, reduce, join of the last call */
+    int n_again;
+    /* sources from host arrays, and the one call of gravel_direct_submit: arrays.c */
+    gravel_bodies *own;
+    size_t own_count; /* sources that pull, where it was set */
+    int own_count_is_set, time_is_set;
+    double time;
+    gravel_ticket *pair;   /* NULL: nothing was submitted */
+    double kernel_seconds; /* of the last call that was collected; negative: it was not timed */
+};
+
+/* Sources of calls that name no bodies. */
+size_t gv_direct_own_count(const gravel_direct *d);
+/* The variant of calls like this, an index into `variant`. */
+int gv_direct_variant(int order, int nearest, int lists);
+gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, size_t sinks, size_t sources,
+                               gv_direct_choice **choice);
+/* The force kernel of a configuration; `unsoftened`: eps is 0. */
+gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,
+                                     int unsoftened, cl_kernel *kernel);
+/* The same, kept in the choice. */
+gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_choice *choice, gravel_soften soften,
+                                      int unsoftened, cl_kernel *kernel);
+gravel_status gv_direct_take_kernel(gravel_direct *d, int order, gravel_precision bodies, cl_kernel *kernel);
+gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, gravel_precision bodies,
+                                      cl_kernel *kernel);
+gravel_status gv_direct_names_kernel(gravel_direct *d, int order, cl_kernel *kernel);
+gravel_status gv_direct_join_kernel(gravel_direct *d, cl_kernel *kernel);
+size_t gv_direct_list_items(const gravel_direct *d); /* work-items a group of gv_join_lists */
+void gv_direct_release_kernels(gravel_direct *d);
+
+#endif

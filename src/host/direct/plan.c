@@ -1,0 +1,117 @@
+#include "host/direct/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert((int)GRAVEL_SOFTEN_EPS == GV_SOFTEN_EPS && (int)GRAVEL_SOFTEN_SINKS == GV_SOFTEN_SINKS &&
+                   (int)GRAVEL_SOFTEN_SOURCES == GV_SOFTEN_SOURCES && (int)GRAVEL_SOFTEN_SUM == GV_SOFTEN_SUM &&
+                   (int)GRAVEL_SOFTEN_MAX == GV_SOFTEN_MAX,
+               "the kernels' GV_SOFTEN_... are the values of gravel_soften");
+
+void gv_direct_layout_set(gv_direct_layout *layout, const gv_variant *variant, gravel_soften soften)
+{
+    const int low = variant->precision == GRAVEL_DS, nearest = (variant->features & GV_DIRECT_NEAREST) != 0;
+    const int lists = (variant->features & GV_DIRECT_LISTS) != 0;
+    memset(layout, 0, sizeof *layout);
+    layout->scalar_size = variant->precision == GRAVEL_DP ? 8 : 4;
+    layout->components = GV_DIRECT_COMPONENTS(variant->order);
+    layout->wide_words = variant->precision == GRAVEL_DP ? 1 : 2;
+    layout->partial_planes = layout->components * layout->wide_words + 2 * nearest;
+    layout->result_planes = layout->partial_planes + nearest;
+    layout->sink_planes = GV_SINK_PLANES(variant->order, low, lists, GV_SOFTEN_OF_SINKS((int)soften));
+    layout->quads = variant->order / 2 + low;
+}
+
+static size_t round_up(size_t value, size_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+static size_t divide_up(size_t value, size_t by)
+{
+    return (value + by - 1) / by;
+}
+
+/* Groups run in turns of `wanted`; the last turn is seldom full.  The fewest blocks along the sources that keep within
+ * 5 % of the best use of all turns: 86 groups of sinks on 132 places leave a third idle, 3 x 86 in two turns 2 %. */
+static size_t even_blocks(size_t wanted, size_t sink_groups)
+{
+    const size_t least = wanted / sink_groups > 0 ? wanted / sink_groups : 1;
+    double use[8], best = 0;
+    for (size_t k = 0; k < 8; k++) {
+        const size_t groups = (least + k) * sink_groups;
+        use[k] = (double)groups / (double)round_up(groups, wanted);
+        best = use[k] > best ? use[k] : best;
+    }
+    for (size_t k = 0; k < 8; k++)
+        if (use[k] >= 0.95 * best)
+            return least + k;
+    return least;
+}
+
+int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_variant *variant, int compute_units,
+                        size_t sinks, size_t sources, size_t list_capacity, size_t list_bytes)
+{
+    const size_t split = (size_t)config->value[GV_T_SPLIT];
+    const size_t group_sinks = (size_t)config->value[GV_T_THREADS] / split *
+                               (size_t)config->value[GV_T_SINKS_PER_ITEM] * (size_t)config->value[GV_T_LANES];
+    const size_t tile = config->value[GV_T_TILE] > 0 ? (size_t)config->value[GV_T_TILE] : GV_DIRECT_FLUSH;
+    memset(plan, 0, sizeof *plan);
+    plan->sink_groups = divide_up(sinks, group_sinks);
+    plan->stride = plan->sink_groups * group_sinks;
+
+    /* as many groups as wanted, but no part without work */
+    const size_t wanted = (size_t)config->value[GV_T_BLOCKS_PER_CU] * (size_t)compute_units;
+    size_t blocks = even_blocks(wanted, plan->sink_groups);
+    if (variant->features & GV_DIRECT_LISTS && list_capacity > 0) {
+        /* one division after the other: the product could overflow */
+        const size_t most = list_bytes / sizeof(uint32_t) / (list_capacity + 1) / split / plan->stride;
+        if (most == 0)
+            return 0;
+        blocks = blocks < most ? blocks : most;
+    }
+    blocks = blocks > 0 ? blocks : 1;
+    size_t part = divide_up(sources, blocks * split);
+    part = round_up(part > 0 ? part : 1, part >= 4 * tile ? tile : 16);
+    plan->part_sources = part;
+    plan->blocks = sources > 0 ? divide_up(sources, part * split) : 1;
+    plan->parts = plan->blocks * split;
+
+    /* short columns of partial results need no rows; long ones are shared until a row has about four */
+    plan->reduce_rows = 1;
+    while (plan->reduce_rows < GV_REDUCE_THREADS && plan->reduce_rows * 4 < plan->blocks)
+        plan->reduce_rows *= 2;
+    return 1;
+}
+
+size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant, gravel_soften soften)
+{
+    gv_direct_layout layout;
+    gv_direct_layout_set(&layout, variant, soften);
+    const size_t split = (size_t)config->value[GV_T_SPLIT];
+    const size_t threads = (size_t)config->value[GV_T_THREADS];
+    const size_t lanes = (size_t)config->value[GV_T_LANES];
+    const size_t scalar = (size_t)layout.scalar_size;
+    size_t bytes = 0;
+    if (config->value[GV_T_TILE] > 0) {
+        const size_t softening = GV_SOFTEN_OF_SOURCES((int)soften) ? scalar : 0;
+        bytes += split * (size_t)config->value[GV_T_TILE] * ((size_t)layout.quads * 4 * scalar + softening + 4);
+        bytes += (split + 2) * 4;
+    }
+    if (split > 1)
+        bytes += threads * lanes *
+                 (scalar * (size_t)(layout.components * layout.wide_words) +
+                  (variant->features & GV_DIRECT_NEAREST ? 4 : 0));
+    return bytes;
+}
+
+void gv_direct_program_options(const gv_variant *variant, gravel_soften soften, const gv_config *config, char *text,
+                               size_t size)
+{
+    char macros[512];
+    gv_space_macros(&gv_direct_space, config, macros, sizeof macros);
+    snprintf(text, size,
+             "-DGV_ORDER=%d -DGV_PRECISION=%d -DGV_NEAREST=%d -DGV_LISTS=%d -DGV_SOFTEN=%d -DGV_SOFTENED=%d%s",
+             variant->order, (int)variant->precision, !!(variant->features & GV_DIRECT_NEAREST),
+             !!(variant->features & GV_DIRECT_LISTS), (int)soften, !(variant->features & GV_DIRECT_UNSOFTENED), macros);
+}

@@ -1,0 +1,65 @@
+/* Direct summation: what a variant and a configuration mean for programs and launches.  Pure functions, no OpenCL
+ * calls, so that they are tested without a device. */
+#ifndef GV_DIRECT_PLAN_H
+#define GV_DIRECT_PLAN_H
+
+#include "gravel/direct.h"
+#include "host/profile/space.h"
+#include "kernels/direct/layout.h"
+
+/* feature bits of a direct variant */
+enum { GV_DIRECT_NEAREST = 1, GV_DIRECT_LISTS = 2, GV_DIRECT_UNSOFTENED = 4 };
+
+/* indices into gv_direct_space.tunable */
+enum {
+    GV_T_THREADS,
+    GV_T_BLOCKS_PER_CU,
+    GV_T_SPLIT,
+    GV_T_SINKS_PER_ITEM,
+    GV_T_TILE,
+    GV_T_UNROLL,
+    GV_T_LANES,
+    GV_T_RSQRT,
+    GV_T_COUNT
+};
+
+/* Planes: arrays with one entry a particle. */
+typedef struct gv_direct_layout {
+    int scalar_size;    /* bytes of one scalar on the device */
+    int components;     /* of a result: acc 3, pot, jerk 3, snap 3 */
+    int wide_words;     /* words of one component: high and low in sp and ds */
+    int partial_planes; /* scalars per sink that one part writes */
+    int result_planes;  /* scalars per sink that the host gets */
+    int sink_planes;    /* scalars per sink that the kernel reads, the id among them */
+    int quads;          /* planes of four scalars that the force kernel reads of a source */
+} gv_direct_layout;
+
+void gv_direct_layout_set(gv_direct_layout *layout, const gv_variant *variant, gravel_soften soften);
+
+/* Launch of one force call. */
+typedef struct gv_direct_plan {
+    size_t stride; /* sinks, padded to whole groups */
+    size_t sink_groups;
+    size_t blocks;       /* groups along the sources: partial results */
+    size_t parts;        /* blocks x split */
+    size_t part_sources; /* sources in a part */
+    size_t reduce_rows;
+} gv_direct_plan;
+
+/* `list_capacity` > 0 bounds the number of parts so that their lists stay within `list_bytes`; returns 0 if even one
+ * block does not fit. */
+int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_variant *variant, int compute_units,
+                        size_t sinks, size_t sources, size_t list_capacity, size_t list_bytes);
+
+/* Bytes of local memory the force kernel takes. */
+size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant, gravel_soften soften);
+
+/* prove.c: gv_space.prove */
+gravel_status gv_direct_prove(gravel_context *context, int device, const gv_variant *variant, const char *configuration,
+                              double *error, double *most);
+
+/* "-D..." for kernels/direct/force.cl */
+void gv_direct_program_options(const gv_variant *variant, gravel_soften soften, const gv_config *config, char *text,
+                               size_t size);
+
+#endif

@@ -1,0 +1,19 @@
+/* Sinks that are not bodies: from the caller's arrays to the planes of kernels/direct/layout.h. */
+#ifndef GV_DIRECT_POINTS_H
+#define GV_DIRECT_POINTS_H
+
+#include "host/direct/object.h"
+
+typedef struct gv_direct_points {
+    const gravel_sinks *sinks;
+    const gravel_frame *frame; /* of the sources */
+    int order, lists;
+    size_t stride; /* entries of a plane; those behind the last sink repeat it, with id -1 */
+} gv_direct_points;
+
+/* `out`: all planes.  ERR_INPUT names the first sink that is not usable. */
+gravel_status gv_direct_pack_points(const gravel_direct *d, const gv_direct_points *points, char *out);
+/* Positions, velocities and accelerations beyond this (in units of the frame) have squares that overflow. */
+double gv_direct_square_limit(gravel_precision precision);
+
+#endif

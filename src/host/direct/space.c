@@ -1,0 +1,206 @@
+/* The search space of the direct force kernel: its tunables, its constraints and the untuned default. */
+#include "host/direct/plan.h"
+
+static const gv_tunable tunables[GV_T_COUNT] = {
+    [GV_T_THREADS] = {"threads", "work-items", "work-items in a group", 1, 7, {1, 16, 32, 64, 128, 256, 512}},
+    [GV_T_BLOCKS_PER_CU] = {"blocks_per_cu",
+                            "groups",
+                            "groups wanted per compute unit; sources are split until there are as many",
+                            0,
+                            10,
+                            {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}},
+    [GV_T_SPLIT] = {"split",
+                    "rows",
+                    "2D split: rows of a group, each takes a part of the sources",
+                    1,
+                    7,
+                    {1, 2, 4, 8, 16, 32, 64}},
+    [GV_T_SINKS_PER_ITEM] =
+        {"sinks_per_item", "vectors", "sinks (vectors of sinks) held by one work-item", 1, 6, {1, 2, 3, 4, 6, 8}},
+    [GV_T_TILE] = {"tile",
+                   "sources",
+                   "sources a row stages in local memory at once; 0: read through the cache",
+                   1,
+                   6,
+                   {0, 32, 64, 128, 256, 512}},
+    [GV_T_UNROLL] = {"unroll", "sources", "sources per turn of the inner loop", 1, 5, {1, 2, 4, 8, 16}},
+    [GV_T_LANES] = {"lanes", "sinks", "sinks in one vector", 1, 5, {1, 2, 4, 8, 16}},
+    [GV_T_RSQRT] = {"rsqrt",
+                    "flavour",
+                    "0 exact, 1 native, 2 refined, 3 bits, 4 estimate (kernels/lib/rsqrt.h)",
+                    1,
+                    5,
+                    {0, 1, 2, 3, 4}},
+};
+
+#define VALUE(name) (config->value[GV_T_##name])
+#define CONSTRAINT(name) static int name(const gv_config *config, const gv_variant *variant, const gv_limits *limits)
+
+/* one work-item drives all SIMD lanes, as on most CPUs */
+static int by_lanes(const gv_limits *limits)
+{
+    return !gv_limits_groups(limits);
+}
+
+CONSTRAINT(group_fits)
+{
+    (void)variant;
+    return VALUE(THREADS) <= limits->info.max_group;
+}
+CONSTRAINT(rows_fit)
+{
+    (void)variant, (void)limits;
+    return VALUE(THREADS) % VALUE(SPLIT) == 0;
+}
+CONSTRAINT(local_memory_fits)
+{
+    return gv_direct_local_bytes(config, variant, GRAVEL_SOFTEN_EPS) <= limits->info.local_memory;
+}
+CONSTRAINT(estimate_exists)
+{
+    return VALUE(RSQRT) != 4 || gv_limits_root_is_right(limits, variant->precision, 4, VALUE(LANES));
+}
+CONSTRAINT(root_is_right)
+{
+    return VALUE(RSQRT) == 4 || gv_limits_root_is_right(limits, variant->precision, VALUE(RSQRT), VALUE(LANES));
+}
+CONSTRAINT(lanes_are_for_cpus)
+{
+    (void)variant;
+    return by_lanes(limits) || VALUE(LANES) == 1;
+}
+CONSTRAINT(cpus_want_lanes)
+{
+    const int width = variant->precision == GRAVEL_DP ? limits->info.simd_width_double : limits->info.simd_width_float;
+    return !by_lanes(limits) || (VALUE(LANES) >= width && VALUE(LANES) <= 2 * width);
+}
+CONSTRAINT(cpus_want_no_barriers)
+{
+    (void)variant;
+    return !by_lanes(limits) || (VALUE(THREADS) == 1 && VALUE(TILE) == 0);
+}
+CONSTRAINT(gpus_want_whole_waves)
+{
+    (void)variant;
+    return by_lanes(limits) || VALUE(THREADS) >= 64;
+}
+CONSTRAINT(gpus_want_tiles)
+{
+    (void)variant;
+    return by_lanes(limits) || VALUE(TILE) > 0 || VALUE(SPLIT) >= 8;
+}
+CONSTRAINT(gpus_have_estimates)
+{
+    (void)variant;
+    return limits->info.type == GRAVEL_DEVICE_CPU || VALUE(RSQRT) <= 2;
+}
+CONSTRAINT(registers_suffice)
+{
+    /* float words: sums, wide sums and the sink itself */
+    static const int words[3] = {18, 33, 48};
+    const int per_vector = words[variant->order / 2 - 1] * (variant->precision == GRAVEL_DP ? 2 : 1);
+    return VALUE(SINKS_PER_ITEM) * per_vector <= (by_lanes(limits) ? 100 : 200);
+}
+CONSTRAINT(loop_body_is_small)
+{
+    (void)limits;
+    return VALUE(UNROLL) * VALUE(SINKS_PER_ITEM) * variant->order <= 192;
+}
+
+static const gv_constraint constraints[] = {
+    {"the group is larger than the device allows", 1, group_fits},
+    {"split does not divide threads: every row has as many work-items", 1, rows_fit},
+    {"tiles of all rows do not fit into local memory", 1, local_memory_fits},
+    {"this device has no estimate instruction for so many lanes", 1, estimate_exists},
+    {"this device's rsqrt or native_rsqrt is too rough for this flavour and precision", 1, root_is_right},
+    {"a GPU's work-item is one lane already", 0, lanes_are_for_cpus},
+    {"a CPU is fastest with vectors of its SIMD width or twice that", 0, cpus_want_lanes},
+    {"barriers and tiles only cost time on a CPU: one work-item a group, no tile", 0, cpus_want_no_barriers},
+    {"groups smaller than a wave leave lanes of a GPU idle", 0, gpus_want_whole_waves},
+    {"where rows are wide, reading every source from global memory is slower than a tile on a GPU", 0, gpus_want_tiles},
+    {"a GPU has a reciprocal square root unit", 0, gpus_have_estimates},
+    {"the sums of so many sinks do not fit into registers", 0, registers_suffice},
+    {"the unrolled loop is too long for the instruction cache", 0, loop_body_is_small},
+};
+
+/* Few sinks on a GPU: rows make up for missing sinks, so that every work-item has one.  The values are the tuned ones
+ * of an H200, where they agree between variants. */
+static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks)
+{
+    const int light = variant->order == 2 && variant->precision != GRAVEL_DP;
+    VALUE(THREADS) = 128;
+    VALUE(LANES) = 1;
+    VALUE(RSQRT) = 1;
+    VALUE(UNROLL) = variant->precision == GRAVEL_DP && variant->order >= 4 ? 2 : 4; /* 4 spills on 256 registers */
+    if (limits->info.type == GRAVEL_DEVICE_CPU) {
+        VALUE(UNROLL) = 1; /* 16 registers: llvmpipe takes 2.5 times as long with 4 */
+        VALUE(RSQRT) = gv_limits_root(limits, variant->precision, 1);
+    }
+    if (sinks >= 1024) {
+        const int few = light && sinks < 16384;
+        VALUE(TILE) = 128;
+        VALUE(SPLIT) = few ? 4 : 1;
+        VALUE(BLOCKS_PER_CU) = 8;
+        VALUE(SINKS_PER_ITEM) = variant->order == 6 ? 1 : light && !few ? 4 : 2;
+        return;
+    }
+    VALUE(SINKS_PER_ITEM) = 1;
+    VALUE(TILE) = sinks >= 64 ? 64 : 32;
+    VALUE(SPLIT) = sinks <= 1 ? 64 : sinks < 16 ? 16 : 4;
+    VALUE(BLOCKS_PER_CU) = sinks <= 1 ? 8 : sinks < 16 ? 2 : 4;
+}
+
+static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks)
+{
+    const int dp = variant->precision == GRAVEL_DP;
+    const int width = dp ? limits->info.simd_width_double : limits->info.simd_width_float;
+    VALUE(THREADS) = 1;
+    VALUE(SPLIT) = 1;
+    VALUE(TILE) = 0;
+    VALUE(LANES) = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : width >= 2 ? 2 : 1;
+    /* one vector of sinks and a long loop, or several vectors: what AVX-512 and AVX2 were tuned to */
+    const int wide = width >= (dp ? 8 : 16), many = sinks > 4 * (size_t)VALUE(LANES);
+    const int ds2 = variant->precision == GRAVEL_DS && variant->order == 2;
+    VALUE(SINKS_PER_ITEM) = wide && ds2 && many ? 4 : 1;
+    VALUE(UNROLL) = !wide ? 4 : dp ? (variant->order == 4 ? 2 : 8) : variant->order == 2 && !ds2 ? 8 : 1;
+    VALUE(RSQRT) = gv_limits_root(limits, variant->precision, VALUE(LANES));
+    VALUE(BLOCKS_PER_CU) = 4;
+}
+
+static void built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                     size_t sources)
+{
+    (void)sources;
+    *config = (gv_config){{0}};
+    if (by_lanes(limits))
+        built_in_cpu(config, variant, limits, sinks);
+    else
+        built_in_gpu(config, variant, limits, sinks);
+    if (!root_is_right(config, variant, limits))
+        VALUE(RSQRT) = gv_limits_root(limits, variant->precision, VALUE(LANES));
+    while (VALUE(THREADS) > limits->info.max_group && VALUE(THREADS) > 1)
+        VALUE(THREADS) = VALUE(THREADS) > 16 ? VALUE(THREADS) / 2 : 1;
+    while (VALUE(SPLIT) > VALUE(THREADS))
+        VALUE(SPLIT) /= 2;
+    while (VALUE(TILE) > 32 && !local_memory_fits(config, variant, limits))
+        VALUE(TILE) /= 2;
+    if (!local_memory_fits(config, variant, limits))
+        VALUE(TILE) = 0;
+    while (VALUE(SPLIT) > 1 && !local_memory_fits(config, variant, limits))
+        VALUE(SPLIT) /= 2;
+}
+
+static const char *const files[] = {"direct/force.cl", NULL};
+
+const gv_space gv_direct_space = {
+    .kernel = "direct",
+    .file = files,
+    .n_tunables = GV_T_COUNT,
+    .tunable = tunables,
+    .n_constraints = sizeof constraints / sizeof constraints[0],
+    .constraint = constraints,
+    .built_in = built_in,
+    .prove = gv_direct_prove,
+    .plain = {"threads=64 split=1 sinks_per_item=1 tile=64 unroll=1 lanes=1 rsqrt=0",
+              "threads=1 split=1 sinks_per_item=1 tile=0 unroll=1 lanes=1 rsqrt=0"},
+};

@@ -1,0 +1,113 @@
+/* The kernels of a call that was planned. */
+#include "host/direct/call.h"
+
+_Static_assert(GRAVEL_INTO_HOST == GV_PUT_HOST && GRAVEL_INTO_PLANES == GV_PUT_PLANES && GRAVEL_INTO_ADD == GV_PUT_ADD,
+               "the kernels' GV_PUT_... are the values of GRAVEL_INTO_...");
+
+static gravel_status start_again(gravel_direct *d, gv_worker *worker, int stage, cl_kernel kernel, gv_range range,
+                                 size_t n_args, const gv_arg *arg)
+{
+    d->again[d->n_again++] = (gv_direct_again){kernel, range};
+    return gv_launch_list(worker, stage, kernel, range, n_args, arg);
+}
+#define START(d, worker, stage, kernel, range, ...)                                                                    \
+    start_again(d, worker, stage, kernel, range, sizeof((const gv_arg[]){__VA_ARGS__}) / sizeof(gv_arg),               \
+                (const gv_arg[]){__VA_ARGS__})
+
+gravel_status gv_direct_start_force(gravel_direct *d, gv_direct_job *c)
+{
+    const gv_direct_plan *p = &c->plan;
+    const gv_direct_sources *from = &c->from;
+    const size_t threads = (size_t)c->choice->config.value[GV_T_THREADS];
+    const cl_mem out = c->is_single ? c->ticket->result->device.mem : d->partial.mem;
+    const gv_arg arg[] = {GV_ARG(from->quad[0]),
+                          GV_ARG(from->quad[1]),
+                          GV_ARG(from->quad[2]),
+                          GV_ARG(from->quad[3]),
+                          GV_ARG(from->id),
+                          GV_ARG(c->points),
+                          GV_ARG(out),
+                          GV_MEM(d->part_count),
+                          GV_MEM(d->part_list),
+                          GV_INT(c->asked.neighbour_capacity),
+                          GV_UINT(from->count),
+                          GV_UINT(p->part_sources),
+                          GV_UINT(p->stride),
+                          GV_REAL(d->options.precision, c->eps * c->eps),
+                          GV_ARG(from->softening)};
+    const size_t args = sizeof arg / sizeof arg[0] - !GV_SOFTEN_OF_SOURCES((int)c->asked.soften);
+    return start_again(d, &c->ticket->worker, GV_STAGE_FORCE, c->force,
+                       gv_groups_2d(p->sink_groups, p->blocks, threads), args, arg);
+}
+
+/* Factors from the device's results to the words of the sinks' bodies: m / l^2 in the frame of the sources, stored in
+ * the unit of length of the sinks (potentials: m / l, in its square). */
+static void factors(const gv_direct_job *c, double *acc, double *pot)
+{
+    *acc = *pot = 1;
+    if (!c->sinks.bodies || !c->sources.bodies)
+        return;
+    const gravel_frame *from = &c->sources.bodies->frame, *to = &c->sinks.bodies->frame;
+    *acc = from->mass / from->length / from->length / to->length;
+    *pot = from->mass / from->length / to->length / to->length;
+}
+
+/* Where the force kernel's results are final, only the neighbours' addresses and ids are missing. */
+static gravel_status start_names(gravel_direct *d, gv_direct_job *c)
+{
+    const gv_direct_sources *from = &c->from;
+    const cl_mem list = from->list ? from->list : from->id;
+    cl_kernel kernel;
+    gravel_status status = gv_direct_names_kernel(d, c->asked.order, &kernel);
+    if (status)
+        return status;
+    return START(d, &c->ticket->worker, GV_STAGE_REDUCE, kernel, gv_items(c->count, GV_REDUCE_THREADS),
+                 GV_MEM(c->ticket->result->device), GV_ARG(from->id), GV_ARG(list), GV_UINT(from->list != NULL),
+                 GV_UINT(from->address_first), GV_UINT(c->count), GV_UINT(c->plan.stride));
+}
+
+gravel_status gv_direct_start_reduce(gravel_direct *d, gv_direct_job *c)
+{
+    static const gv_word word[4] = {GV_WORD_ACCELERATION, GV_WORD_POTENTIAL, GV_WORD_JERK, GV_WORD_SNAP};
+    const gravel_direct_call *a = &c->asked;
+    const gv_direct_plan *p = &c->plan;
+    const gv_direct_sources *from = &c->from;
+    const gravel_precision bodies = c->sinks.bodies ? c->sinks.bodies->precision : d->options.precision;
+    const size_t columns = GV_REDUCE_THREADS / p->reduce_rows, groups = (c->count + columns - 1) / columns;
+    const size_t down = (size_t)(c->layout.components + a->nearest), blocks = from->count > 0 ? p->blocks : 0;
+    const cl_mem result = c->ticket->result ? c->ticket->result->device.mem : d->partial.mem;
+    const cl_mem list = from->list ? from->list : from->id, sink_list = c->sinks.list ? c->sinks.list : from->id;
+    cl_mem out[4] = {d->partial.mem, d->partial.mem, d->partial.mem, d->partial.mem};
+    cl_kernel kernel;
+    double acc, pot;
+    if (c->is_single)
+        return a->nearest ? start_names(d, c) : GRAVEL_OK;
+    gravel_status status = gv_direct_reduce_kernel(d, a->order, a->nearest, bodies, &kernel);
+    for (int k = 0; k < 1 + a->order / 2 && a->into & GRAVEL_INTO_PLANES && !status; k++)
+        status = gv_bodies_need(c->sinks.bodies, word[k], &out[k]);
+    if (status)
+        return status;
+    factors(c, &acc, &pot);
+    return START(d, &c->ticket->worker, GV_STAGE_REDUCE, kernel, gv_groups_2d(groups, down, GV_REDUCE_THREADS),
+                 GV_MEM(d->partial), GV_ARG(result), GV_ARG(from->id), GV_ARG(list), GV_UINT(from->list != NULL),
+                 GV_UINT(from->address_first), GV_UINT(blocks), GV_UINT(p->stride), GV_UINT(c->count),
+                 GV_UINT(p->reduce_rows), GV_UINT(a->into), GV_ARG(sink_list), GV_UINT(c->sinks.list != NULL),
+                 GV_UINT(c->sinks.first), GV_REAL(bodies, acc), GV_REAL(bodies, pot), GV_ARG(out[0]), GV_ARG(out[1]),
+                 GV_ARG(out[2]), GV_ARG(out[3]));
+}
+
+gravel_status gv_direct_start_join(gravel_direct *d, gv_direct_job *c)
+{
+    const gv_direct_ticket *t = c->ticket;
+    const gv_direct_sources *from = &c->from;
+    const size_t parts = from->count > 0 ? c->plan.parts : 0;
+    const cl_mem list = from->list ? from->list : from->id;
+    cl_kernel kernel;
+    gravel_status status = gv_direct_join_kernel(d, &kernel);
+    if (status)
+        return status;
+    return START(d, &c->ticket->worker, GV_STAGE_LISTS, kernel, gv_groups(c->count, gv_direct_list_items(d)),
+                 GV_MEM(d->part_count), GV_MEM(d->part_list), GV_ARG(from->id), GV_ARG(list),
+                 GV_UINT(from->list != NULL), GV_UINT(from->address_first), GV_MEM(t->count), GV_MEM(t->list),
+                 GV_MEM(t->ids), GV_UINT(parts), GV_UINT(c->plan.stride), GV_UINT(t->capacity));
+}

@@ -1,0 +1,28 @@
+/* What a call reads of bodies: sources for the force kernel, sinks in the planes of kernels/direct/layout.h. */
+#ifndef GV_DIRECT_TAKE_H
+#define GV_DIRECT_TAKE_H
+
+#include "host/direct/object.h"
+
+/* How bodies are read. */
+typedef struct gv_direct_reading {
+    int order, predict, lists;
+    gravel_soften soften;
+    double time;
+    uint64_t list_version; /* of the list of sources */
+} gv_direct_reading;
+
+/* Kernels and work space for `count` sources; `sinks` may be NULL. */
+gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_reading *how, const gv_selection *sources,
+                                        const gv_selection *sinks, size_t count);
+/* The sources of a call: the words of the bodies in place where possible, else a copy made by a kernel, which is used
+ * again while the bodies do not change.  `sinks` (may be NULL) are taken into d->sinks, `stride` entries a plane; in
+ * the same launch where they are of the same bodies. */
+gravel_status gv_direct_read_bodies(gravel_direct *d, gv_worker *worker, const gv_direct_reading *how,
+                                    const gv_selection *sources, const gv_selection *sinks, size_t stride,
+                                    gv_direct_sources *out);
+/* The copy of the sources is not to be used again. */
+void gv_direct_forget(gravel_direct *d);
+void gv_direct_release_taken(gravel_direct *d);
+
+#endif

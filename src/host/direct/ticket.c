@@ -1,0 +1,246 @@
+#include "host/direct/ticket.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/bodies/transfer.h"
+
+enum { GRAIN = 8192 }; /* sinks that one thread unpacks at a time */
+
+/* ------------------------------------------------------------------- unpacking */
+
+typedef struct unpacking {
+    const gv_direct_ticket *t;
+    const gravel_forces *f;
+} unpacking;
+
+static const char *plane(const gv_direct_ticket *t, int p)
+{
+    return (const char *)t->result->host + (size_t)p * t->stride * (size_t)t->layout.scalar_size;
+}
+
+static const uint32_t *counts(const gv_direct_ticket *t)
+{
+    return (const uint32_t *)(const void *)plane(t, t->layout.result_planes);
+}
+
+/* High + low word of a plane of results, in the caller's units: m/l of the potential, m/l^2 of accelerations and their
+ * derivatives.  Where the high word left the range of float, the low one is no number. */
+static void unpack_component(const gv_direct_ticket *t, int component, double *out, size_t stride, size_t first,
+                             size_t count)
+{
+    const double mass = t->frame.mass, per_length = 1 / t->frame.length, again = component == 3 ? 1 : per_length;
+    if (!out)
+        return;
+    if (t->layout.wide_words == 1) {
+        const double *value = (const double *)(const void *)plane(t, component);
+        for (size_t k = first; k < first + count; k++)
+            out[k * stride] = value[k] * mass * per_length * again;
+        return;
+    }
+    const float *high = (const float *)(const void *)plane(t, 2 * component);
+    const float *low = (const float *)(const void *)plane(t, 2 * component + 1);
+    for (size_t k = first; k < first + count; k++) {
+        const double sum = isfinite(high[k]) ? (double)high[k] + low[k] : high[k];
+        out[k * stride] = sum * mass * per_length * again;
+    }
+}
+
+static void unpack_nearest(const gv_direct_ticket *t, const gravel_forces *f, size_t first, size_t count)
+{
+    const int r2_plane = t->layout.components * t->layout.wide_words;
+    const void *r2 = plane(t, r2_plane);
+    const uint32_t *address = (const uint32_t *)(const void *)plane(t, r2_plane + 1);
+    const int32_t *id = (const int32_t *)(const void *)plane(t, r2_plane + 2);
+    for (size_t k = first; k < first + count; k++) {
+        const double square = t->layout.scalar_size == 8 ? ((const double *)r2)[k] : ((const float *)r2)[k];
+        if (f->nearest_id)
+            f->nearest_id[k] = id[k];
+        if (f->nearest_address)
+            f->nearest_address[k] = address[k];
+        if (f->nearest_distance)
+            f->nearest_distance[k] = address[k] == GRAVEL_NONE ? INFINITY : sqrt(square) * t->frame.length;
+    }
+}
+
+static void unpack(void *user, size_t first, size_t count)
+{
+    const unpacking *u = user;
+    const gravel_vec_out vec[3] = {u->f->acc, u->f->jerk, u->f->snap};
+    for (int v = 0; v < u->t->order / 2; v++) {
+        double *const axis[3] = {vec[v].x, vec[v].y, vec[v].z};
+        const int begin = v == 0 ? 0 : 1 + 3 * v; /* the potential is between acceleration and jerk */
+        for (int c = 0; c < 3; c++)
+            unpack_component(u->t, begin + c, axis[c], vec[v].stride ? vec[v].stride : 1, first, count);
+    }
+    unpack_component(u->t, 3, u->f->pot, 1, first, count);
+    if (u->t->nearest)
+        unpack_nearest(u->t, u->f, first, count);
+}
+
+/* Columns of a list: as many as the longest one has. */
+static gravel_status read_columns(const gv_direct_ticket *t, const gv_buffer *from, size_t columns, uint32_t *host)
+{
+    const gv_device *device = gv_worker_device(&t->worker);
+    const size_t origin[3] = {0, 0, 0}, region[3] = {columns * sizeof *host, t->sinks, 1};
+    const cl_int code =
+        clEnqueueReadBufferRect(device->copy, from->mem, CL_TRUE, origin, origin, region, t->capacity * sizeof *host, 0,
+                                columns * sizeof *host, 0, host, 0, NULL, NULL);
+    return code ? gv_fail_cl(code, "reading neighbour lists from %s", device->info.name) : GRAVEL_OK;
+}
+
+static void spread(const gv_direct_ticket *t, const uint32_t *from, size_t columns, uint32_t *to)
+{
+    for (size_t k = 0; k < t->sinks; k++)
+        for (size_t c = 0; c < columns && c < counts(t)[k]; c++)
+            to[k * t->capacity + c] = from[k * columns + c];
+}
+
+static gravel_status unpack_lists(const gv_direct_ticket *t, const gravel_forces *f, size_t *overflow)
+{
+    uint32_t most = 0;
+    *overflow = 0;
+    for (size_t k = 0; k < t->sinks; k++) {
+        const uint32_t count = counts(t)[k];
+        *overflow += count > t->capacity;
+        most = count > most ? count : most;
+        if (f->neighbour_count)
+            f->neighbour_count[k] = count;
+    }
+    const size_t columns = most < t->capacity ? most : t->capacity;
+    if (columns == 0 || (!f->neighbour_id && !f->neighbour_address))
+        return GRAVEL_OK;
+    uint32_t *list = malloc(t->sinks * columns * sizeof *list);
+    if (!list)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for neighbour lists of %zu x %zu", t->sinks, columns);
+    gravel_status status = GRAVEL_OK;
+    if (f->neighbour_address) {
+        status = read_columns(t, &t->list, columns, list);
+        if (!status)
+            spread(t, list, columns, f->neighbour_address);
+    }
+    if (!status && f->neighbour_id) {
+        status = read_columns(t, &t->ids, columns, list);
+        if (!status)
+            spread(t, list, columns, (uint32_t *)f->neighbour_id);
+    }
+    free(list);
+    return status;
+}
+
+/* ------------------------------------------------------------------- collecting */
+
+static int is_wanted(gravel_vec_out v)
+{
+    return v.x || v.y || v.z;
+}
+
+/* Nothing is written if a quantity is requested that the call did not compute. */
+static gravel_status check_wanted(const gv_direct_ticket *t, const gravel_forces *f)
+{
+    if (!(t->into & GRAVEL_INTO_HOST))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the results went to planes of bodies only: into has no GRAVEL_INTO_HOST");
+    if (is_wanted(f->jerk) && t->order < 4)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the jerk was not computed: order is %d, it takes 4 or 6", t->order);
+    if (is_wanted(f->snap) && t->order < 6)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the snap was not computed: order is %d, it takes 6", t->order);
+    if ((f->nearest_id || f->nearest_address || f->nearest_distance) && !t->nearest)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "nearest neighbours were not looked for: the option is nearest = 1");
+    if ((f->neighbour_count || f->neighbour_id || f->neighbour_address) && t->capacity == 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "there are no neighbour lists: the option is neighbour_capacity > 0");
+    return GRAVEL_OK;
+}
+
+/* Device time of the kernels of the call; -1 if it was not timed, or timing was switched off since. */
+static double seconds_of(gv_direct_ticket *t)
+{
+    double total = 0, seconds;
+    for (int stage = 0; stage < GV_DIRECT_STAGES; stage++) {
+        if (!t->timed || gv_worker_seconds(&t->worker, stage, &seconds))
+            return -1;
+        total += seconds;
+    }
+    return total;
+}
+
+static gravel_status collect(gravel_ticket *ticket, const gravel_forces *forces, size_t *overflow)
+{
+    gv_direct_ticket *t = (gv_direct_ticket *)ticket;
+    size_t over = 0;
+    gravel_status status = check_wanted(t, forces);
+    if (status)
+        return status;
+    t->direct->kernel_seconds = seconds_of(t);
+    if (t->result) {
+        unpacking u = {t, forces};
+        gv_parallel(t->sinks > GRAIN ? gv_context_pool(t->worker.context) : NULL, t->sinks, GRAIN, unpack, &u);
+        if (t->capacity > 0)
+            status = unpack_lists(t, forces, &over);
+    }
+    if (!status && overflow)
+        *overflow = over;
+    return status;
+}
+
+/* ------------------------------------------------------------------------ life */
+
+static void release(gravel_ticket *ticket)
+{
+    gv_direct_drop_ticket((gv_direct_ticket *)ticket);
+}
+
+static const gv_ticket_ops ops = {collect, release};
+
+gravel_status gv_direct_take_ticket(gravel_direct *d, gv_direct_ticket **ticket)
+{
+    gv_direct_ticket *t = d->tickets;
+    while (t && t->used)
+        t = t->next;
+    if (!t) {
+        t = calloc(1, sizeof *t);
+        if (!t)
+            return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for a ticket");
+        t->base.ops = &ops;
+        t->direct = d;
+        t->worker = (gv_worker){.context = d->worker.context, .device = d->worker.device};
+        t->next = d->tickets;
+        d->tickets = t;
+    }
+    const gv_device *device = gv_worker_device(&t->worker);
+    t->used = 1;
+    t->timed = device->compute == device->timed;
+    t->base.collected = 0;
+    t->result = NULL;
+    *ticket = t;
+    return GRAVEL_OK;
+}
+
+void gv_direct_drop_ticket(gv_direct_ticket *t)
+{
+    if (t->base.done) {
+        if (t->into & GRAVEL_INTO_HOST) /* staging areas must not be used again before */
+            clWaitForEvents(1, &t->base.done);
+        clReleaseEvent(t->base.done);
+    }
+    if (t->base.compute)
+        clReleaseEvent(t->base.compute);
+    t->base.done = t->base.compute = NULL;
+    gv_worker_clear(&t->worker);
+    t->used = 0;
+}
+
+void gv_direct_release_tickets(gravel_direct *d)
+{
+    while (d->tickets) {
+        gv_direct_ticket *t = d->tickets;
+        d->tickets = t->next;
+        gv_direct_drop_ticket(t);
+        gv_slots_release(&t->worker, &t->in);
+        gv_slots_release(&t->worker, &t->out);
+        gv_buffer_release(&t->ids);
+        gv_buffer_release(&t->list);
+        gv_buffer_release(&t->count);
+        free(t);
+    }
+}

@@ -1,0 +1,278 @@
+#include "host/profile/choice.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Not kept at a corner: slower than what was kept there by so much, and than the winner by so much at least. */
+#define UNKNOWN_BEHIND 1.10
+#define UNKNOWN_LEAST 1.25
+/* Spreads above this are disturbances of the machine, not of the configuration. */
+#define MOST_SPREAD 0.2
+
+/* ------------------------------------------------------------------- cells */
+
+enum { SINGLE = 64, SINK_PARTS = 8, SOURCE_PARTS = 2 }; /* sinks up to SINGLE are cells of their own */
+
+/* floor(parts * log2(n)), exact at powers of two: a cell never reaches over an edge of a bucket. */
+static int octave_cell(size_t n, int parts)
+{
+    int octave = 0, part = 0;
+
+    while (octave < 62 && n >> (octave + 1) != 0)
+        octave++;
+    while (part + 1 < parts && (double)n >= ldexp(exp2((double)(part + 1) / parts), octave))
+        part++;
+    return parts * octave + part;
+}
+
+static int at_most(int cell, int cells)
+{
+    return cell < cells ? cell : cells - 1;
+}
+
+int gv_choice_sink_cell(size_t sinks)
+{
+    if (sinks <= SINGLE)
+        return sinks > 0 ? (int)sinks - 1 : 0;
+    return at_most(SINGLE + octave_cell(sinks, SINK_PARTS) - octave_cell(SINGLE, SINK_PARTS), GV_CHOICE_SINK_CELLS);
+}
+
+int gv_choice_source_cell(size_t sources)
+{
+    return at_most(octave_cell(sources, SOURCE_PARTS), GV_CHOICE_SOURCE_CELLS);
+}
+
+static size_t first_of_octave_cell(int cell, int parts)
+{
+    return (size_t)ceil(ldexp(exp2((double)(cell % parts) / parts), cell / parts));
+}
+
+static size_t first_sinks(int cell)
+{
+    if (cell < SINGLE)
+        return (size_t)cell + 1;
+    return cell == SINGLE ? SINGLE + 1
+                          : first_of_octave_cell(cell - SINGLE + octave_cell(SINGLE, SINK_PARTS), SINK_PARTS);
+}
+
+void gv_choice_sizes(const gv_profile_entry *const *entry, int n, size_t *sinks, size_t *sources)
+{
+    const int i = gv_choice_sink_cell(*sinks), j = gv_choice_source_cell(*sources);
+    const gv_profile_entry *at[2] = {NULL, NULL};
+
+    for (int e = 0; e < n; e++) {
+        const int same_i = gv_choice_sink_cell(entry[e]->sinks) == i;
+        const int same_j = gv_choice_source_cell(entry[e]->sources) == j;
+
+        /* both sizes of one question before one size of another; the smaller of two */
+        if (same_i && (!at[0] || (same_j && gv_choice_source_cell(at[0]->sources) != j)))
+            at[0] = entry[e];
+        if (same_j && (!at[1] || (same_i && gv_choice_sink_cell(at[1]->sinks) != i)))
+            at[1] = entry[e];
+    }
+    *sinks = at[0] ? at[0]->sinks : first_sinks(i);
+    *sources = at[1] ? at[1]->sources : first_of_octave_cell(j, SOURCE_PARTS);
+}
+
+/* ----------------------------------------------------------------- corners */
+
+static double log_size(size_t n)
+{
+    return log2((double)(n > 0 ? n : 1));
+}
+
+/* Where x lies between low and high: 0 ... 1. */
+static double part_of_way(double x, double low, double high)
+{
+    return high > low ? fmin(fmax((x - low) / (high - low), 0), 1) : 0;
+}
+
+typedef struct level {
+    const gv_profile_entry *entry[2]; /* next below or at the sinks, next above; may be the same */
+    double part;                      /* of the second */
+    double at;                        /* log of its sources there */
+} level;
+
+/* Of one bucket of sources, the questions around a number of sinks; 0: there is none. */
+static int make_level(const gv_profile_entry *const *entry, int n, int bucket, double sinks, level *made)
+{
+    const gv_profile_entry *low = NULL, *high = NULL;
+
+    for (int e = 0; e < n; e++) {
+        const double at = log_size(entry[e]->sinks);
+
+        if (gv_source_bucket(entry[e]->sources) != bucket)
+            continue;
+        if (at <= sinks && (!low || at > log_size(low->sinks)))
+            low = entry[e];
+        if (at >= sinks && (!high || at < log_size(high->sinks)))
+            high = entry[e];
+    }
+    if (!low && !high)
+        return 0;
+    made->entry[0] = low ? low : high;
+    made->entry[1] = high ? high : low;
+    made->part = part_of_way(sinks, log_size(made->entry[0]->sinks), log_size(made->entry[1]->sinks));
+    made->at = (1 - made->part) * log_size(made->entry[0]->sources) + made->part * log_size(made->entry[1]->sources);
+    return 1;
+}
+
+static int add_corner(gv_choice_corner *corner, int n, const gv_profile_entry *entry, double weight)
+{
+    for (int k = 0; k < n; k++) {
+        if (corner[k].entry == entry) {
+            corner[k].weight += weight;
+            return n;
+        }
+    }
+    if (weight > 0)
+        corner[n++] = (gv_choice_corner){entry, weight};
+    return n;
+}
+
+int gv_choice_corners(const gv_profile_entry *const *entry, int n, size_t sinks, size_t sources,
+                      gv_choice_corner corner[GV_CHOICE_CORNERS])
+{
+    const double x = log_size(sinks), y = log_size(sources);
+    level made[GV_SOURCE_BUCKETS];
+    int low = -1, high = -1, n_levels = 0, n_corners = 0;
+
+    for (int bucket = 0; bucket < GV_SOURCE_BUCKETS; bucket++)
+        n_levels += make_level(entry, n, bucket, x, &made[n_levels]);
+    for (int k = 0; k < n_levels; k++) {
+        if (made[k].at <= y && (low < 0 || made[k].at > made[low].at))
+            low = k;
+        if (made[k].at >= y && (high < 0 || made[k].at < made[high].at))
+            high = k;
+    }
+    low = low >= 0 ? low : high;
+    high = high >= 0 ? high : low;
+    for (int k = 0; low >= 0 && k < 2; k++) {
+        const level *l = &made[k == 0 ? low : high];
+        const double part = part_of_way(y, made[low].at, made[high].at), weight = k == 0 ? 1 - part : part;
+
+        n_corners = add_corner(corner, n_corners, l->entry[0], weight * (1 - l->part));
+        n_corners = add_corner(corner, n_corners, l->entry[1], weight * l->part);
+    }
+    return n_corners;
+}
+
+/* ------------------------------------------------------------------ scores */
+
+static double score_time(const gv_profile_result *result)
+{
+    return result->time_min_s > 0 ? result->time_min_s : result->time_s;
+}
+
+/* log(time / winner's); the winner may be a hair slower than a less simple one behind it: that counts as equal. */
+static double log_behind(const gv_profile_entry *entry, int r)
+{
+    const double ratio = score_time(&entry->result[r]) / score_time(&entry->result[0]);
+
+    return r > 0 && ratio > 1 ? log(ratio) : 0;
+}
+
+static int find_result(const gv_profile_entry *entry, const char *configuration)
+{
+    int r = 0;
+
+    while (r < entry->n_results && strcmp(entry->result[r].configuration, configuration) != 0)
+        r++;
+    return r < entry->n_results ? r : -1;
+}
+
+static double unknown_behind(const gv_profile_entry *entry)
+{
+    double most = 0;
+
+    for (int r = 0; r < entry->n_results; r++)
+        most = fmax(most, log_behind(entry, r));
+    return fmax(most + log(UNKNOWN_BEHIND), log(UNKNOWN_LEAST));
+}
+
+double gv_choice_grain(const gv_space *space, const char *configuration)
+{
+    static const char *const name[4] = {"sinks_per_item", "threads", "lanes", "split"};
+    int at[4];
+    gv_config config = {{0}};
+
+    for (int k = 0; k < 4; k++) {
+        at[k] = gv_space_index(space, name[k]);
+        if (at[k] < 0)
+            return 1;
+        config.value[at[k]] = 1;
+    }
+    if (gv_space_parse(space, configuration, &config) != GRAVEL_OK)
+        return 1;
+    return fmax(1, (double)config.value[at[0]] * config.value[at[1]] * config.value[at[2]] / config.value[at[3]]);
+}
+
+static double padded(size_t sinks, double grain)
+{
+    return grain * ceil((double)(sinks > 0 ? sinks : 1) / grain);
+}
+
+static void judge(const gv_choice_corner *corner, int n, double grain, size_t sinks, gv_choice_candidate *candidate)
+{
+    double heaviest = -1;
+
+    candidate->score = 0;
+    candidate->measured = 1;
+    for (int k = 0; k < n; k++) {
+        const int r = find_result(corner[k].entry, candidate->configuration);
+
+        candidate->measured &= r >= 0;
+        candidate->score +=
+            corner[k].weight * (r >= 0 ? log_behind(corner[k].entry, r) : unknown_behind(corner[k].entry));
+        candidate->score += corner[k].weight * log(padded(sinks, grain) / padded(corner[k].entry->sinks, grain));
+        if (r >= 0 && corner[k].weight > heaviest) {
+            heaviest = corner[k].weight;
+            candidate->from = corner[k].entry;
+        }
+    }
+}
+
+int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space, size_t sinks,
+                   gv_choice_candidate candidate[GV_CHOICE_CANDIDATES])
+{
+    int n_candidates = 0;
+
+    for (int k = 0; k < n; k++) {
+        for (int r = 0; r < corner[k].entry->n_results; r++) {
+            gv_choice_candidate made = {.configuration = corner[k].entry->result[r].configuration};
+            int at = n_candidates, there = 0;
+
+            for (int c = 0; c < n_candidates; c++)
+                there |= strcmp(candidate[c].configuration, made.configuration) == 0;
+            if (there)
+                continue;
+            judge(corner, n, space ? gv_choice_grain(space, made.configuration) : 1, sinks, &made);
+            while (at > 0 && candidate[at - 1].score > made.score)
+                at--;
+            memmove(&candidate[at + 1], &candidate[at], (size_t)(n_candidates - at) * sizeof *candidate);
+            candidate[at] = made;
+            n_candidates++;
+        }
+    }
+    return n_candidates;
+}
+
+static double spread_at(const gv_profile_entry *entry, const char *configuration)
+{
+    const int r = find_result(entry, configuration);
+
+    return r >= 0 ? fmin(entry->result[r].spread, MOST_SPREAD) : 0;
+}
+
+int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_candidate *best,
+                            const gv_choice_candidate *built_in)
+{
+    double spread = 0;
+
+    if (n < 2 || !built_in->measured)
+        return 0;
+    for (int k = 0; k < n; k++)
+        spread += corner[k].weight * fmax(spread_at(corner[k].entry, best->configuration),
+                                          spread_at(corner[k].entry, built_in->configuration));
+    return built_in->score - best->score <= log1p(spread);
+}

@@ -1,0 +1,58 @@
+/* The model behind a choice: the configuration of a call follows from what was measured at the questions around it.
+ *
+ * A question (sinks, sources) keeps its fastest few configurations, its neighbours' winners and the untuned default,
+ * each with its time. A call lies between up to four questions: the two next numbers of sinks, each at the two next
+ * numbers of sources. The score of a configuration is the mean over these corners of
+ *
+ *     log(its time there / the winner's time there),
+ *
+ * weighted linearly in log(sinks) and log(sources). A group of work-items holds a fixed number of sinks, its grain,
+ * and computes for all of them: a corner's time is multiplied by the padded sinks of the call over those of the
+ * corner, ceil(n / grain) x grain, so that 24 sinks are not judged by how well 32 fit. One that was not kept at a
+ * corner counts there as slower than all that were. The least score wins, so that a call with exactly a question's
+ * sizes gets its winner. Elsewhere the untuned default keeps its place unless the best beats it by more than the
+ * spreads that were measured. */
+#ifndef GV_CHOICE_H
+#define GV_CHOICE_H
+
+#include "host/profile/store.h"
+
+enum { GV_CHOICE_CORNERS = 4, GV_CHOICE_CANDIDATES = GV_CHOICE_CORNERS * GV_PROFILE_RESULTS };
+
+typedef struct gv_choice_corner {
+    const gv_profile_entry *entry;
+    double weight; /* of all corners: sum 1 */
+} gv_choice_corner;
+
+typedef struct gv_choice_candidate {
+    const char *configuration;    /* in a corner's entry */
+    const gv_profile_entry *from; /* the heaviest corner that kept it */
+    double score;                 /* log of the expected slowness */
+    int measured;                 /* 1: kept at every corner */
+} gv_choice_candidate;
+
+/* The corners around a call among n entries of one device, variant and set of features; returns how many, 0 for n 0. */
+int gv_choice_corners(const gv_profile_entry *const *entry, int n, size_t sinks, size_t sources,
+                      gv_choice_corner corner[GV_CHOICE_CORNERS]);
+
+/* Sinks of one group; 1 for spaces whose groups do not hold fixed sinks. */
+double gv_choice_grain(const gv_space *space, const char *configuration);
+
+/* What the corners kept, least score first; of equals the one kept at the heavier corner. Returns how many. `space`
+ * NULL: without grains. */
+int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space, size_t sinks,
+                   gv_choice_candidate candidate[GV_CHOICE_CANDIDATES]);
+
+/* 1 if `best` does not beat the default by more than the spreads. Never at a question's own sizes: its finals
+ * decided. */
+int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_candidate *best,
+                            const gv_choice_candidate *built_in);
+
+/* Sizes that share one answer: up to 64 sinks none, then eighths of octaves of sinks; half octaves of sources. */
+enum { GV_CHOICE_SINK_CELLS = 65 + 8 * 34, GV_CHOICE_SOURCE_CELLS = 2 * 40 };
+int gv_choice_sink_cell(size_t sinks);
+int gv_choice_source_cell(size_t sources);
+/* The sizes the answer of their cell is made for: a question's where one is in the cell, else the cell's smallest. */
+void gv_choice_sizes(const gv_profile_entry *const *entry, int n, size_t *sinks, size_t *sources);
+
+#endif

@@ -1,0 +1,30 @@
+/* A small problem whose answer is known: which a configuration must solve correctly on a device before it is used
+ * there. */
+#ifndef GV_KNOWN_H
+#define GV_KNOWN_H
+
+#include "gravel/gravel.h"
+
+/* Neither a multiple of a group, a tile nor a vector. */
+enum { GV_KNOWN_BODIES = 331, GV_KNOWN_QUANTITIES = 4 };
+
+typedef struct gv_known {
+    double mass[GV_KNOWN_BODIES], pos[3][GV_KNOWN_BODIES], vel[3][GV_KNOWN_BODIES], acc[3][GV_KNOWN_BODIES];
+    int32_t id[GV_KNOWN_BODIES];
+    double eps;
+} gv_known;
+
+/* acc, jerk, snap (three components each) and pot of one body, and for each quantity (acc, jerk, snap, pot) the sum of
+ * what its pairs contribute: what errors are measured against. */
+typedef struct gv_known_answer {
+    double vector[3][3], pot, size[GV_KNOWN_QUANTITIES];
+} gv_known_answer;
+
+void gv_known_make(gv_known *known, double eps);
+/* By plain sums in double. */
+void gv_known_solve(const gv_known *known, int body, gv_known_answer *answer);
+/* The largest error of what was computed (as columns, NULL: not computed) over all bodies, in units of `size`; INFINITY
+ * where something is no number. */
+double gv_known_error(const gv_known *known, const gravel_forces *computed);
+
+#endif

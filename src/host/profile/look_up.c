@@ -1,0 +1,217 @@
+/* The ladder: exact device (the user's file, then a shipped one), same family with the nearest number of compute
+ * units, same vendor and type, same type. What answers the call's bucket of sinks best brings the other questions of
+ * its device, variant and features along, and the model of choice.h picks among their configurations.  It uses no file
+ * and no context, so that tests can pass it any device. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/profile/choice.h"
+
+typedef struct match {
+    const gv_profile_entry *entry;
+    const gv_profile_block *block;
+    gravel_origin origin;
+    int user;
+    double rank[7]; /* compared in order, smaller is nearer */
+    int order;
+} match;
+
+static int same_family(const gv_profile_device *a, const gv_profile_device *b)
+{
+    char family_a[GRAVEL_NAME_SIZE], family_b[GRAVEL_NAME_SIZE];
+
+    if (a->type != b->type || !gv_name_same(a->platform, b->platform))
+        return 0;
+    /* CPUs of one vector width run the same code, whatever they are called */
+    if (a->type == GRAVEL_DEVICE_CPU)
+        return a->simd_width_float == b->simd_width_float && a->simd_width_double == b->simd_width_double;
+    gv_name_family(a->name, family_a);
+    gv_name_family(b->name, family_b);
+    return strcmp(family_a, family_b) == 0 && gv_name_same(a->vendor, b->vendor);
+}
+
+/* GRAVEL_ORIGIN_BUILT_IN: nothing in common */
+static gravel_origin level_of(const gv_profile_device *device, const gv_profile_device *wanted, int user)
+{
+    if (gv_profile_same_device(device, wanted))
+        return user ? GRAVEL_ORIGIN_USER : GRAVEL_ORIGIN_SHIPPED;
+    if (same_family(device, wanted))
+        return GRAVEL_ORIGIN_FAMILY;
+    if (device->type == wanted->type)
+        return gv_name_same(device->vendor, wanted->vendor) ? GRAVEL_ORIGIN_VENDOR_TYPE : GRAVEL_ORIGIN_TYPE;
+    return GRAVEL_ORIGIN_BUILT_IN;
+}
+
+static double log_distance(int a, int b)
+{
+    return fabs(log2((double)(a > 0 ? a : 1) / (double)(b > 0 ? b : 1)));
+}
+
+static int bits(unsigned value)
+{
+    int n = 0;
+
+    for (; value != 0; value &= value - 1)
+        n++;
+    return n;
+}
+
+static void rank(match *m, const gv_profile_device *device, const gv_profile_device *wanted,
+                 const gv_profile_question *question)
+{
+    const gv_profile_entry *entry = m->entry;
+
+    /* of this device, what fits the question better comes before whose file it is */
+    m->rank[0] = (double)(m->origin == GRAVEL_ORIGIN_SHIPPED ? GRAVEL_ORIGIN_USER : m->origin);
+    m->rank[1] = log_distance(device->simd_width_float, wanted->simd_width_float);
+    m->rank[2] = log_distance(device->compute_units, wanted->compute_units);
+    /* a search of any kind has more in common with another one than with none */
+    m->rank[3] = bits(entry->features ^ question->variant->features) +
+                 0.5 * ((entry->features == 0) != (question->variant->features == 0));
+    m->rank[4] = abs(entry->source_bucket - gv_source_bucket(question->sources));
+    m->rank[5] = strcmp(entry->kernel_version, question->kernel_version) != 0;
+    m->rank[6] = !gv_name_same(entry->driver, question->limits->info.driver);
+}
+
+/* Nearest first; of equals the user's, then the newest, then the first read. */
+static int nearer(const void *a, const void *b)
+{
+    const match *x = a, *y = b;
+    int dates;
+
+    for (size_t i = 0; i < sizeof x->rank / sizeof x->rank[0]; i++)
+        if (x->rank[i] != y->rank[i])
+            return x->rank[i] < y->rank[i] ? -1 : 1;
+    if (x->user != y->user)
+        return y->user - x->user;
+    dates = strcmp(y->entry->date, x->entry->date);
+    return dates != 0 ? dates : x->order - y->order;
+}
+
+static size_t collect(const gv_profile_set *set, int user, const gv_profile_question *question,
+                      const gv_profile_device *wanted, match *found, size_t n)
+{
+    for (int b = 0; set != NULL && b < set->n_blocks; b++) {
+        const gv_profile_block *block = &set->block[b];
+        gravel_origin origin = level_of(&block->device, wanted, user);
+
+        for (int e = 0; origin != GRAVEL_ORIGIN_BUILT_IN && e < block->n_entries; e++) {
+            const gv_profile_entry *entry = &block->entry[e];
+
+            if (entry->sink_bucket != gv_sink_bucket(question->sinks) ||
+                strcmp(entry->variant, question->variant->name) != 0 ||
+                strcmp(entry->kernel, question->space->kernel) != 0) {
+                continue;
+            }
+            if (found != NULL) {
+                found[n] = (match){entry, block, origin, user, {0}, (int)n};
+                rank(&found[n], &block->device, wanted, question);
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+/* The first result of the entry that passes the constraints of this device. */
+static int usable(const gv_profile_entry *entry, const gv_profile_question *question, gv_config *config)
+{
+    for (int r = 0; r < entry->n_results; r++) {
+        gv_config tried;
+
+        /* tunables that are not in the file keep their built-in value */
+        question->space->built_in(&tried, question->variant, question->limits, question->sinks, question->sources);
+        if (gv_space_parse(question->space, entry->result[r].configuration, &tried) == GRAVEL_OK &&
+            gv_space_check(question->space, &tried, question->variant, question->limits) == NULL) {
+            *config = tried;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The questions that are of one measurement with `like`: its device, kernel text, variant, features and driver. */
+static int gather(const match *like, const gv_profile_entry **entry)
+{
+    int n = 0;
+
+    for (int e = 0; e < like->block->n_entries; e++) {
+        const gv_profile_entry *other = &like->block->entry[e];
+
+        if (other->features == like->entry->features && strcmp(other->variant, like->entry->variant) == 0 &&
+            strcmp(other->kernel, like->entry->kernel) == 0 &&
+            strcmp(other->kernel_version, like->entry->kernel_version) == 0 &&
+            strcmp(other->driver, like->entry->driver) == 0)
+            entry[n++] = other;
+    }
+    return n;
+}
+
+/* The model's choice among the questions of `like`; 0: none of its configurations can run here. */
+static int model_choice(const match *like, const gv_profile_question *question, gv_config *config,
+                        const gv_profile_entry **from)
+{
+    const gv_profile_entry **entry = malloc((size_t)like->block->n_entries * sizeof *entry);
+    gv_choice_corner corner[GV_CHOICE_CORNERS];
+    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
+    size_t sinks = question->sinks, sources = question->sources;
+    char built_in[GV_PROFILE_TEXT];
+    gv_config tried;
+    int n = entry ? gather(like, entry) : 0, n_corners, best = -1;
+
+    gv_choice_sizes(entry, n, &sinks, &sources);
+    n_corners = gv_choice_corners(entry, n, sinks, sources, corner);
+    free(entry);
+    n = gv_choice_rank(corner, n_corners, question->space, sinks, candidate);
+    question->space->built_in(&tried, question->variant, question->limits, sinks, sources);
+    gv_space_format(question->space, &tried, built_in, sizeof built_in);
+    for (int c = 0; c < n; c++) {
+        const int is_default = strcmp(candidate[c].configuration, built_in) == 0;
+
+        /* tunables that are not in the file keep their built-in value */
+        question->space->built_in(&tried, question->variant, question->limits, sinks, sources);
+        if (gv_space_parse(question->space, candidate[c].configuration, &tried) != GRAVEL_OK ||
+            gv_space_check(question->space, &tried, question->variant, question->limits) != NULL)
+            continue;
+        if (best < 0 || (is_default && gv_choice_keeps_default(corner, n_corners, &candidate[best], &candidate[c]))) {
+            best = c;
+            *config = tried;
+            *from = candidate[c].from;
+        }
+    }
+    return best >= 0;
+}
+
+int gv_profile_look_up(const gv_profile_set *user, const gv_profile_set *shipped, const gv_profile_question *question,
+                       gv_config *config, gravel_origin *origin, const gv_profile_entry **from)
+{
+    gv_profile_device wanted;
+    match *found;
+    size_t n;
+    int answer = 0;
+
+    gv_profile_device_of(&question->limits->info, &wanted);
+    n = collect(user, 1, question, &wanted, NULL, 0);
+    n = collect(shipped, 0, question, &wanted, NULL, n);
+    found = n > 0 ? malloc(n * sizeof *found) : NULL;
+    if (found == NULL)
+        return 0;
+    n = collect(user, 1, question, &wanted, found, 0);
+    n = collect(shipped, 0, question, &wanted, found, n);
+    qsort(found, n, sizeof *found, nearer);
+    for (size_t i = 0; i < n && !answer; i++) {
+        if (usable(found[i].entry, question, config)) {
+            const gv_profile_entry *entry = found[i].entry;
+
+            answer = 1;
+            *origin = found[i].origin;
+            model_choice(&found[i], question, config, &entry);
+            if (from != NULL)
+                *from = entry;
+        }
+    }
+    free(found);
+    return answer;
+}

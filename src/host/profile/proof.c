@@ -1,0 +1,186 @@
+#include "host/profile/proof.h"
+
+#include "host/profile/profile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/device/device.h"
+#include "host/program/cache.h"
+
+enum verdict { UNKNOWN, RIGHT, WRONG };
+
+typedef struct proof {
+    struct proof *next;
+    gv_digest key;
+    enum verdict verdict;
+} proof;
+
+struct gv_proof_table {
+    proof *first;
+    int busy; /* a proof is running: configurations that it uses are not proven themselves */
+};
+
+static void find_key(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
+                     const char *configuration, gv_digest *key)
+{
+    char version[17];
+    gv_hasher hasher;
+
+    gv_profile_kernel_version(context, space, version);
+    gv_hash_start(&hasher);
+    gv_device_hash(&context->device[device], &hasher);
+    gv_hash_text(&hasher, context->device[device].feature_options);
+    gv_hash_text(&hasher, space->kernel);
+    gv_hash_text(&hasher, version);
+    gv_hash_text(&hasher, variant->name);
+    gv_hash_add(&hasher, &variant->features, sizeof variant->features);
+    gv_hash_text(&hasher, configuration);
+    gv_hash_end(&hasher, key);
+}
+
+/* Of this context, or of an earlier one by the cache. */
+static enum verdict recall(gravel_context *context, const gv_digest *key)
+{
+    enum verdict verdict = UNKNOWN;
+    unsigned char *stored;
+    size_t size;
+
+    pthread_mutex_lock(&context->profile_lock);
+    for (const proof *p = context->proofs->first; p && verdict == UNKNOWN; p = p->next)
+        if (memcmp(p->key.byte, key->byte, sizeof key->byte) == 0)
+            verdict = p->verdict;
+    pthread_mutex_unlock(&context->profile_lock);
+    if (verdict == UNKNOWN && gv_cache_load(context, "proof", key, &stored, &size)) {
+        verdict = size == 1 && stored[0] == RIGHT ? RIGHT : WRONG;
+        free(stored);
+    }
+    return verdict;
+}
+
+static void remember(gravel_context *context, const gv_digest *key, enum verdict verdict)
+{
+    proof *made = malloc(sizeof *made);
+
+    if (!made)
+        return; /* without it only the next call looks into the cache again */
+    *made = (proof){NULL, *key, verdict};
+    pthread_mutex_lock(&context->profile_lock);
+    made->next = context->proofs->first;
+    context->proofs->first = made;
+    pthread_mutex_unlock(&context->profile_lock);
+}
+
+/* 1 unless proofs are off, or this call is part of one */
+static int begin(gravel_context *context, const gv_space *space)
+{
+    if (!space->prove || !context->cl || context->for_once || (context->kernel_dir && context->kernel_dir[0]))
+        return 0;
+    pthread_mutex_lock(&context->profile_lock);
+    if (!context->proofs)
+        context->proofs = calloc(1, sizeof *context->proofs);
+    context->release_profiles = gv_profile_release;
+    const int go = context->proofs && !context->proofs->busy;
+    pthread_mutex_unlock(&context->profile_lock);
+    return go;
+}
+
+static void set_busy(gravel_context *context, int busy)
+{
+    pthread_mutex_lock(&context->profile_lock);
+    context->proofs->busy = busy;
+    pthread_mutex_unlock(&context->profile_lock);
+}
+
+/* What does not build or start is wrong here too.  Other failures (no memory, a device that is lost) say nothing about
+ * the configuration: the call that follows will report them itself. */
+static enum verdict try(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
+                        const char *configuration, char *why, size_t size)
+{
+    double error = 0, most = 0;
+
+    set_busy(context, 1);
+    const gravel_status status = space->prove(context, device, variant, configuration, &error, &most);
+    set_busy(context, 0);
+    if (status == GRAVEL_ERR_BUILD || status == GRAVEL_ERR_LAUNCH) {
+        snprintf(why, size, "%s", gravel_error_message());
+        return WRONG;
+    }
+    if (status)
+        return UNKNOWN;
+    snprintf(why, size, "a known problem comes out with an error of %.1e, at most %.0e is right", error, most);
+    return error <= most ? RIGHT : WRONG;
+}
+
+static enum verdict prove(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
+                          const gv_config *config)
+{
+    char configuration[384], why[512] = "a known problem came out wrong";
+    gv_digest key;
+
+    gv_space_format(space, config, configuration, sizeof configuration);
+    find_key(context, device, space, variant, configuration, &key);
+    enum verdict verdict = recall(context, &key);
+    const int known = verdict != UNKNOWN;
+    if (!known)
+        verdict = try(context, device, space, variant, configuration, why, sizeof why);
+    if (verdict == WRONG)
+        gv_log(context, GRAVEL_LOG_WARNING, "%s: %s %s with %s is not used: %s", context->device[device].info.name,
+               space->kernel, variant->name, configuration, why);
+    if (!known && verdict != UNKNOWN) {
+        const unsigned char byte = (unsigned char)verdict;
+        remember(context, &key, verdict);
+        gv_cache_store(context, "proof", &key, &byte, 1);
+    }
+    return verdict;
+}
+
+/* The n-th way out, from 0; 0 returned: there are no more. */
+static int way_out(const gv_space *space, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                   size_t sources, int n, gv_config *config)
+{
+    space->built_in(config, variant, limits, sinks, sources);
+    if (n == 0)
+        return 1;
+    if (n > GV_PLAIN_SHAPES)
+        return 0;
+    /* the table's own text; what a shape breaks is passed over by the caller */
+    return gv_space_parse(space, space->plain[n - 1], config) == GRAVEL_OK;
+}
+
+gravel_status gv_proof_settle(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
+                              size_t sinks, size_t sources, gv_config *config, gravel_origin *origin)
+{
+    gv_config tried;
+
+    if (!begin(context, space) || prove(context, device, space, variant, config) != WRONG)
+        return GRAVEL_OK;
+    const gv_limits limits = gv_limits_of(context, device);
+    for (int n = 0; way_out(space, variant, &limits, sinks, sources, n, &tried); n++) {
+        if (gv_space_can_run(space, &tried, variant, &limits) ||
+            memcmp(tried.value, config->value, sizeof tried.value) == 0 ||
+            prove(context, device, space, variant, &tried) == WRONG) {
+            continue;
+        }
+        *config = tried;
+        *origin = GRAVEL_ORIGIN_BUILT_IN;
+        return GRAVEL_OK;
+    }
+    return gv_fail(GRAVEL_ERR_UNSUPPORTED,
+                   "%s (%s, driver %s): no configuration of %s %s gives the right forces of a known problem; "
+                   "`gravel check` shows what is wrong",
+                   limits.info.name, limits.info.platform, limits.info.driver, space->kernel, variant->name);
+}
+
+void gv_proof_release(gravel_context *context)
+{
+    proof *next;
+
+    for (proof *p = context->proofs ? context->proofs->first : NULL; p; p = next) {
+        next = p->next;
+        free(p);
+    }
+    free(context->proofs);
+    context->proofs = NULL;
+}

@@ -1,0 +1,212 @@
+#include "host/profile/space.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+gv_limits gv_limits_of(const gravel_context *context, int device)
+{
+    const gv_device *d = &context->device[device];
+
+    return (gv_limits){d->info,
+                       d->fast_fma,
+                       d->has_ptx_asm,
+                       d->has_rsqrt14,
+                       d->has_rsqrt12,
+                       d->traits.runs_groups,
+                       (double)d->traits.exact_error,
+                       (double)d->traits.native_error,
+                       (double)d->traits.seed_error,
+                       d->traits.wrong_timers};
+}
+
+int gv_limits_groups(const gv_limits *limits)
+{
+    return limits->info.type != GRAVEL_DEVICE_CPU || limits->runs_groups;
+}
+
+static int has_estimate(const gv_limits *limits, gravel_precision precision, int lanes)
+{
+    if (precision == GRAVEL_DP)
+        return limits->has_rsqrt14 && lanes == 8;
+    return (limits->has_rsqrt14 && lanes == 16) || (limits->has_rsqrt12 && lanes == 8);
+}
+
+/* The method's error after the steps of the flavour, from that of the estimate; with d the error of y, Newton's step
+ * leaves 3/2 d^2, the third-order one 5/2 d^3.  The steps' own roundings are four units in the last place at most. */
+static double method_error(const gv_limits *limits, gravel_precision precision, int rsqrt)
+{
+    const int dp = precision == GRAVEL_DP;
+    const double d = dp ? limits->seed_error : limits->native_error;
+    const double third = 2.5 * d * d * d, newton = 1.5 * d * d;
+
+    if (rsqrt == 1)
+        return dp ? third : d;
+    if (rsqrt == 2)
+        return dp ? 1.5 * third * third : d > GV_ROUGH_ESTIMATE ? third : newton;
+    return rsqrt == 0 && !dp ? limits->exact_error : 0;
+}
+
+int gv_limits_root_is_right(const gv_limits *limits, gravel_precision precision, int rsqrt, int lanes)
+{
+    if (rsqrt == 4)
+        return has_estimate(limits, precision, lanes);
+    /* Eight roundings: a pair's force has three times the error of the root, and one close pair may be all of a force:
+     * 3 * 8 * 2^-24 = 1.4e-6, where ds allows 2e-6. */
+    return method_error(limits, precision, rsqrt) <= 8 * (precision == GRAVEL_DP ? 0x1p-53 : 0x1p-24);
+}
+
+int gv_limits_root(const gv_limits *limits, gravel_precision precision, int lanes)
+{
+    /* on a GPU native_rsqrt is an instruction; on a CPU it is an estimate or the same root and division as rsqrt */
+    static const int gpu[] = {1, 2, 0, 3}, estimate[] = {4, 2, 1, 0, 3}, plain[] = {4, 0, 3};
+    const int is_estimate = limits->native_error > 4 * 0x1p-24;
+    const int *order = limits->info.type != GRAVEL_DEVICE_CPU ? gpu : is_estimate ? estimate : plain;
+    while (*order != 3 && !gv_limits_root_is_right(limits, precision, *order, lanes))
+        order++;
+    return *order;
+}
+
+int gv_space_index(const gv_space *space, const char *name)
+{
+    for (int t = 0; t < space->n_tunables; t++)
+        if (strcmp(space->tunable[t].name, name) == 0)
+            return t;
+    return -1;
+}
+
+static int in_table(const gv_tunable *tunable, int value)
+{
+    for (int v = 0; v < tunable->n_values; v++)
+        if (tunable->values[v] == value)
+            return 1;
+    return 0;
+}
+
+static const char *check(const gv_space *space, const gv_config *config, const gv_variant *variant,
+                         const gv_limits *limits, int soft_too)
+{
+    for (int t = 0; t < space->n_tunables; t++)
+        if (!in_table(&space->tunable[t], config->value[t]))
+            return "a value is not in the tunable's table";
+    for (int c = 0; c < space->n_constraints; c++)
+        if ((soft_too || space->constraint[c].hard) && !space->constraint[c].holds(config, variant, limits))
+            return space->constraint[c].reason;
+    return NULL;
+}
+
+const char *gv_space_check(const gv_space *space, const gv_config *config, const gv_variant *variant,
+                           const gv_limits *limits)
+{
+    return check(space, config, variant, limits, 1);
+}
+
+const char *gv_space_can_run(const gv_space *space, const gv_config *config, const gv_variant *variant,
+                             const gv_limits *limits)
+{
+    return check(space, config, variant, limits, 0);
+}
+
+static gravel_status parse_pair(const gv_space *space, const char *word, size_t length, gv_config *config)
+{
+    char name[64];
+    const char *equals = memchr(word, '=', length);
+    if (!equals || equals == word || (size_t)(equals - word) >= sizeof name)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "configuration: '%.*s' is not name=value", (int)length, word);
+    memcpy(name, word, (size_t)(equals - word));
+    name[equals - word] = '\0';
+    int t = gv_space_index(space, name);
+    if (t < 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "configuration: the %s kernel has no tunable '%s'", space->kernel, name);
+    char *end;
+    errno = 0;
+    long value = strtol(equals + 1, &end, 10);
+    if (end == equals + 1 || end != word + length || errno || value < INT_MIN || value > INT_MAX ||
+        !in_table(&space->tunable[t], (int)value)) {
+        char known[160] = "";
+        for (int v = 0; v < space->tunable[t].n_values; v++)
+            snprintf(known + strlen(known), sizeof known - strlen(known), " %d", space->tunable[t].values[v]);
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "configuration: '%.*s': %s takes%s", (int)length, word, name, known);
+    }
+    config->value[t] = (int)value;
+    return GRAVEL_OK;
+}
+
+gravel_status gv_space_parse(const gv_space *space, const char *text, gv_config *config)
+{
+    while (text) {
+        while (isspace((unsigned char)*text) || *text == ',')
+            text++;
+        if (!*text)
+            break;
+        size_t length = strcspn(text, " \t\r\n,");
+        gravel_status status = parse_pair(space, text, length, config);
+        if (status)
+            return status;
+        text += length;
+    }
+    return GRAVEL_OK;
+}
+
+void gv_space_format(const gv_space *space, const gv_config *config, char *text, size_t size)
+{
+    size_t used = 0;
+    if (size > 0)
+        text[0] = '\0';
+    for (int t = 0; t < space->n_tunables && used < size; t++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s=%d", t ? " " : "", space->tunable[t].name,
+                                 config->value[t]);
+}
+
+void gv_space_macros(const gv_space *space, const gv_config *config, char *text, size_t size)
+{
+    size_t used = 0;
+    if (size > 0)
+        text[0] = '\0';
+    for (int t = 0; t < space->n_tunables && used < size; t++) {
+        char upper[64];
+        size_t k = 0;
+        if (!space->tunable[t].macro)
+            continue;
+        for (; space->tunable[t].name[k] && k + 1 < sizeof upper; k++)
+            upper[k] = (char)toupper((unsigned char)space->tunable[t].name[k]);
+        upper[k] = '\0';
+        used += (size_t)snprintf(text + used, size - used, " -DGV_%s=%d", upper, config->value[t]);
+    }
+}
+
+void gv_variant_set(gv_variant *variant, int order, gravel_precision precision, unsigned features)
+{
+    memset(variant, 0, sizeof *variant);
+    snprintf(variant->name, sizeof variant->name, "%s%d", gravel_precision_name(precision), order);
+    variant->order = order;
+    variant->precision = precision;
+    variant->features = features;
+}
+
+int gv_variant_parse(const char *name, gv_variant *variant)
+{
+    for (int p = GRAVEL_SP; p <= GRAVEL_DP; p++)
+        for (int order = 2; order <= 6; order += 2) {
+            gv_variant_set(variant, order, (gravel_precision)p, 0);
+            if (strcmp(variant->name, name) == 0)
+                return 1;
+        }
+    return 0;
+}
+
+const char *gravel_precision_name(gravel_precision precision)
+{
+    static const char *const name[] = {"sp", "ds", "dp"};
+    return precision >= GRAVEL_SP && precision <= GRAVEL_DP ? name[precision] : "?";
+}
+
+const char *gravel_origin_name(gravel_origin origin)
+{
+    static const char *const name[] = {"caller",          "user profile", "shipped profile", "family profile",
+                                       "vendor and type", "type",         "built-in"};
+    return origin >= GRAVEL_ORIGIN_CALLER && origin <= GRAVEL_ORIGIN_BUILT_IN ? name[origin] : "?";
+}

@@ -1,0 +1,94 @@
+/* Tunables as data.  A kernel's space is a table of parameters with their values and a table of constraints; adding a
+ * tunable is one line in the kernel's table (direct_space.c, tree_space.c).  Kernels see a tunable as the macro
+ * GV_<NAME IN UPPER CASE>; JSON and --configuration use the lower-case name. */
+#ifndef GV_SPACE_H
+#define GV_SPACE_H
+
+#include "host/device/context.h"
+
+enum { GV_MAX_TUNABLES = 16, GV_MAX_VALUES = 12 };
+
+typedef struct gv_tunable {
+    const char *name, *unit, *help;
+    int macro; /* 1: passed to the kernel as -DGV_<NAME>; 0: used by the launch only */
+    int n_values;
+    int values[GV_MAX_VALUES]; /* ascending; the simpler first */
+} gv_tunable;
+
+/* One value per tunable of the space, in table order. */
+typedef struct gv_config {
+    int value[GV_MAX_TUNABLES];
+} gv_config;
+
+/* What a configuration is chosen for.  `features` holds the kernel's own bits (direct: GV_DIRECT_*). */
+typedef struct gv_variant {
+    char name[16]; /* "ds4", also in profiles and on the command line */
+    int order;
+    gravel_precision precision;
+    unsigned features;
+} gv_variant;
+
+/* Device limits and features that constraints look at; measured ones as in gv_traits. */
+typedef struct gv_limits {
+    gravel_device_info info;
+    int fast_fma, has_ptx_asm, has_rsqrt14, has_rsqrt12;
+    int runs_groups;                              /* a CPU whose driver spreads a group over its SIMD lanes */
+    double exact_error, native_error, seed_error; /* 0: as good as the type */
+    int wrong_timers;                             /* nothing can be measured */
+} gv_limits;
+gv_limits gv_limits_of(const gravel_context *context, int device);
+/* 1 where a work-item is one lane and groups work together, as on GPUs; 0 where one work-item drives all lanes. */
+int gv_limits_groups(const gv_limits *limits);
+/* Whether flavour `rsqrt` of kernels/lib/rsqrt.h with so many lanes keeps what a variant of this precision needs. */
+int gv_limits_root_is_right(const gv_limits *limits, gravel_precision precision, int rsqrt, int lanes);
+/* The flavour to begin with where nothing was tuned: the cheapest that is right. */
+int gv_limits_root(const gv_limits *limits, gravel_precision precision, int lanes);
+
+typedef struct gv_constraint {
+    const char *reason; /* one line: why such a configuration cannot or need not run */
+    int hard;           /* 1: it cannot run.  0: it can, but is never worth trying on this device */
+    int (*holds)(const gv_config *config, const gv_variant *variant, const gv_limits *limits);
+} gv_constraint;
+
+enum { GV_PLAIN_SHAPES = 2 };
+
+typedef struct gv_space {
+    const char *kernel; /* "direct" */
+    /* kernel files whose text a measured time belongs to; {NULL} at the end */
+    const char *const *file;
+    int n_tunables;
+    const gv_tunable *tunable;
+    int n_constraints;
+    const gv_constraint *constraint;
+    /* the untuned default for this many sinks and sources */
+    void (*built_in)(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                     size_t sources);
+    /* Solves a known problem (known.h) in this configuration: the error it comes out with, and the most that is right.
+     * NULL: nothing is known. */
+    gravel_status (*prove)(gravel_context *context, int device, const gv_variant *variant, const char *configuration,
+                           double *error, double *most);
+    /* What to put over the built-in default where that is wrong: without vectors and special instructions. */
+    const char *plain[GV_PLAIN_SHAPES];
+} gv_space;
+
+extern const gv_space gv_direct_space;
+
+int gv_space_index(const gv_space *space, const char *name); /* -1: no such tunable */
+/* NULL if the configuration may run, else the reason of the first constraint it breaks.  A value that is not in the
+ * tunable's table breaks "not a value of <name>". */
+const char *gv_space_check(const gv_space *space, const gv_config *config, const gv_variant *variant,
+                           const gv_limits *limits);
+/* The same with the hard constraints only: what a caller may name. */
+const char *gv_space_can_run(const gv_space *space, const gv_config *config, const gv_variant *variant,
+                             const gv_limits *limits);
+/* "threads=128 split=2"; names may be left out (their value in `config` stays) */
+gravel_status gv_space_parse(const gv_space *space, const char *text, gv_config *config);
+void gv_space_format(const gv_space *space, const gv_config *config, char *text, size_t size);
+/* " -DGV_THREADS=128 ..." of the macro tunables */
+void gv_space_macros(const gv_space *space, const gv_config *config, char *text, size_t size);
+
+/* "ds4" and the like -> variant (no features); 0 if the name is none */
+int gv_variant_parse(const char *name, gv_variant *variant);
+void gv_variant_set(gv_variant *variant, int order, gravel_precision precision, unsigned features);
+
+#endif

@@ -1,0 +1,126 @@
+/* Profiles as data: what a file holds, how it is checked, merged and written.  The look-up on top of it
+ * works on fake devices as well; doc/profiles.md describes the format. */
+#ifndef GV_PROFILE_STORE_H
+#define GV_PROFILE_STORE_H
+
+#include "host/profile/profile.h"
+
+enum { GV_PROFILE_SCHEMA = 1, GV_PROFILE_RESULTS = 8, GV_PROFILE_ENTRIES = 4096, GV_PROFILE_TEXT = 384 };
+
+/* ------------------------------------------------------------------ names */
+
+/* The one normaliser.  `clean`: valid UTF-8 without control characters, single blanks, none at the ends (what files
+ * store and people read).  `key`: what two names are compared by: ASCII lower case, letters and digits kept, (R) (TM)
+ * (C) dropped, everything else one blank.  key(clean(s)) == key(s). */
+void gv_name_clean(const char *name, char clean[GRAVEL_NAME_SIZE]);
+void gv_name_key(const char *name, char key[GRAVEL_NAME_SIZE]);
+int gv_name_same(const char *a, const char *b); /* by their keys */
+/* "NVIDIA H100 80GB HBM3" -> "nvidia h", "GeForce RTX 4090" -> "geforce rtx 40": the words up to the model number and
+ * of the number what stays within a generation. */
+void gv_name_family(const char *name, char family[GRAVEL_NAME_SIZE]);
+
+/* ------------------------------------------------------------------- data */
+
+typedef struct gv_profile_device {
+    char name[GRAVEL_NAME_SIZE], vendor[GRAVEL_NAME_SIZE], platform[GRAVEL_NAME_SIZE];
+    gravel_device_type type;
+    int compute_units, simd_width_float, simd_width_double, has_fp64;
+} gv_profile_device;
+
+typedef struct gv_profile_result {
+    char configuration[GV_PROFILE_TEXT]; /* "threads=128 split=2", names in the table's order */
+    double time_s, time_min_s, spread;   /* kernel time: median, minimum, interquartile range / median */
+    double call_s;                       /* whole call, median */
+    double error;                        /* largest relative error of acc seen in the verification */
+} gv_profile_result;
+
+typedef struct gv_profile_entry {
+    char kernel[16], kernel_version[17], variant[16];
+    unsigned features;
+    char driver[GRAVEL_NAME_SIZE];
+    int sink_bucket, source_bucket;
+    size_t sinks, sources; /* that were measured */
+    char date[24];         /* "2026-11-21T01:52:06Z" */
+    char gravel[16], strategy[16];
+    int evaluations, failures;
+    int n_results;
+    gv_profile_result result[GV_PROFILE_RESULTS]; /* the winner first, the others by time */
+} gv_profile_entry;
+
+typedef struct gv_profile_block {
+    gv_profile_device device;
+    int n_entries, room;
+    gv_profile_entry *entry;
+} gv_profile_block;
+
+typedef struct gv_profile_set {
+    int n_blocks;
+    gv_profile_block *block;
+} gv_profile_set;
+#define GV_PROFILE_SET_INIT                                                                                            \
+    {                                                                                                                  \
+        0, NULL                                                                                                        \
+    }
+
+void gv_profile_set_free(gv_profile_set *set);
+void gv_profile_device_of(const gravel_device_info *info, gv_profile_device *device);
+/* The same machine part: names, platform, type, compute units and vector widths. */
+int gv_profile_same_device(const gv_profile_device *a, const gv_profile_device *b);
+/* The same question: kernel, its version, variant, features, driver, sinks and sources. */
+int gv_profile_same_entry(const gv_profile_entry *a, const gv_profile_entry *b);
+
+gv_profile_block *gv_profile_set_find(const gv_profile_set *set, const gv_profile_device *device);   /* NULL: none */
+gv_profile_entry *gv_profile_set_entry(const gv_profile_block *block, const gv_profile_entry *like); /* NULL: none */
+
+/* Adds copies.  An entry that is there already is joined: the results of both, of one configuration the later measured,
+ * the date's winner stays first.  So two tuners that write one after the other lose nothing. */
+gravel_status gv_profile_set_add(gv_profile_set *set, const gv_profile_device *device, const gv_profile_entry *entry);
+gravel_status gv_profile_set_merge(gv_profile_set *into, const gv_profile_set *from);
+
+/* ------------------------------------------------------------------- text */
+
+/* Reads one file's text into an empty set.  Everything is checked before anything is kept; a failure is ERR_FORMAT with
+ * `name` and the place in the message, ERR_UNSUPPORTED for a file of a newer gravel, and the set stays empty. */
+gravel_status gv_profile_parse(const char *name, const char *text, size_t size, gv_profile_set *set);
+gravel_status gv_profile_print(const gv_profile_set *set, char **text); /* malloc'd, ends with a newline */
+
+/* A JSON text that is worth giving to a parser: size, UTF-8, depth, number and string lengths, duplicate keys.  NULL if
+ * so, else the reason; `at` is the byte. */
+const char *gv_json_check(const char *text, size_t size, size_t *at);
+
+/* ------------------------------------------------------------------ files */
+
+enum { GV_PROFILE_FILE_MAX = 16 << 20 }; /* bytes; a full profile of one device has a few hundred kB */
+
+gravel_status gv_profile_read_file(const char *path, gv_profile_set *set);
+/* A new file beside it, then a rename: readers see the old or the new file, never half of one. */
+gravel_status gv_profile_write_file(const char *path, const gv_profile_set *set);
+/* Adds one device's entries to its file in `dir` (made if missing) under a lock, so two tuners lose nothing.  A damaged
+ * file is moved aside to *.damaged; one of a newer gravel stays and nothing is saved.  `path` gets the file's name. */
+gravel_status gv_profile_save(const char *dir, const gv_profile_set *set, char *path, size_t path_size);
+/* Whether gv_profile_save could save entries of this device: before hours of tuning are spent on them. */
+gravel_status gv_profile_may_save(const char *dir, const gv_profile_device *device);
+void gv_profile_file_name(const gv_profile_device *device, char name[128]);
+
+typedef void (*gv_profile_refused_fn)(const char *message, void *user);
+/* All *.json of a folder; those refused are reported and left out.  A folder that is not there is an empty one. */
+gravel_status gv_profile_read_dir(const char *dir, gv_profile_set *set, gv_profile_refused_fn refused, void *user);
+/* The profiles built into the library: all, or only the file named for this device. */
+gravel_status gv_profile_read_shipped(const gv_profile_device *device, gv_profile_set *set,
+                                      gv_profile_refused_fn refused, void *user);
+
+/* ---------------------------------------------------------------- look-up */
+
+typedef struct gv_profile_question {
+    const gv_space *space;
+    const gv_variant *variant;
+    const gv_limits *limits;
+    const char *kernel_version; /* "" = unknown */
+    size_t sinks, sources;
+} gv_profile_question;
+
+/* 1 and the configuration if a profile fits and its configuration passes the constraints, else 0 (built-in). */
+int gv_profile_look_up(const gv_profile_set *user, const gv_profile_set *shipped, const gv_profile_question *question,
+                       gv_config *config, gravel_origin *origin, const gv_profile_entry **from);
+
+#endif

@@ -1,0 +1,313 @@
+/* What a device can do beyond plain OpenCL 1.2, found by running kernels/lib/features.cl once per device and driver. */
+#include "host/device/device.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/base/clock.h"
+#include "host/program/cache.h"
+#include "host/program/launch.h"
+#include "host/program/program.h"
+#include "host/program/traits.h"
+
+/* A program under trial, on the device's queue with events. */
+typedef struct bench {
+    gv_worker worker;
+    cl_program program;
+} bench;
+
+/* Runs a kernel of the program to its end; *seconds by the wall clock, *event_s by the device's (may be NULL). */
+static cl_int run_kernel(const bench *b, const char *name, gv_range range, cl_uint n_args, const gv_arg *arg,
+                         double *seconds, double *event_s)
+{
+    const cl_command_queue queue = gv_worker_device((gv_worker *)&b->worker)->timed;
+    cl_ulong start = 0, end = 0;
+    cl_event event = NULL;
+    cl_int code;
+
+    const cl_kernel kernel = clCreateKernel(b->program, name, &code);
+    for (cl_uint k = 0; k < n_args && !code; k++)
+        code = clSetKernelArg(kernel, k, arg[k].size, arg[k].value);
+    const double begin = gv_now();
+    if (!code)
+        code = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, range.global, range.local, 0, NULL, &event);
+    if (!code)
+        code = clFinish(queue);
+    *seconds = gv_now() - begin;
+    if (!code && event_s) {
+        /* a timer that cannot be read is a wrong one, not a broken device */
+        clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+        clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+        *event_s = end > start ? 1e-9 * (double)(end - start) : 0;
+    }
+    if (event)
+        clReleaseEvent(event);
+    if (kernel)
+        clReleaseKernel(kernel);
+    return code;
+}
+
+static cl_int copy(const bench *b, int to_device, const gv_buffer *buffer, size_t size, void *host)
+{
+    const cl_command_queue queue = gv_worker_device((gv_worker *)&b->worker)->timed;
+
+    return to_device ? clEnqueueWriteBuffer(queue, buffer->mem, CL_TRUE, 0, size, host, 0, NULL, NULL)
+                     : clEnqueueReadBuffer(queue, buffer->mem, CL_TRUE, 0, size, host, 0, NULL, NULL);
+}
+
+/* `size` bytes for a trial, with what is in `host` (NULL: nothing) */
+static cl_int make_buffer(const bench *b, gv_buffer *buffer, size_t size, void *host)
+{
+    if (gv_buffer_reserve(&b->worker, buffer, size, "trials") != GRAVEL_OK)
+        return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    return host ? copy(b, 1, buffer, size, host) : CL_SUCCESS;
+}
+
+/* ------------------------------------------------------------------ trials */
+
+static cl_int try_values(const bench *b, gv_trial *t)
+{
+    gv_buffer x = {NULL, 0}, result = {NULL, 0}, found = {NULL, 0};
+    double seconds;
+
+    cl_int code = make_buffer(b, &x, sizeof t->x, t->x);
+    if (!code)
+        code = make_buffer(b, &result, sizeof t->result, t->result);
+    if (!code)
+        code = make_buffer(b, &found, sizeof t->found, t->found);
+    if (!code)
+        code =
+            run_kernel(b, "gv_features", gv_groups(GV_TRIAL_X / 16, 1), 4,
+                       (const gv_arg[]){GV_MEM(x), GV_UINT(GV_TRIAL_X), GV_MEM(result), GV_MEM(found)}, &seconds, NULL);
+    if (!code)
+        code = copy(b, 0, &result, sizeof t->result, t->result);
+    if (!code)
+        code = copy(b, 0, &found, sizeof t->found, t->found);
+    gv_buffer_release(&found);
+    gv_buffer_release(&result);
+    gv_buffer_release(&x);
+    return code;
+}
+
+static cl_int try_loop(const bench *b, gv_trial *t)
+{
+    gv_buffer state = {NULL, 0};
+    cl_uint s = 1, expected = 1;
+
+    for (cl_uint turn = 0; turn < GV_LONG_LOOP; turn++)
+        expected = (expected ^ (expected >> 15)) * 0x2c1b3c6dU + turn;
+    cl_int code = make_buffer(b, &state, sizeof s, &s);
+    if (!code)
+        code = run_kernel(b, "gv_count", gv_groups(1, 1), 2, (const gv_arg[]){GV_MEM(state), GV_UINT(GV_LONG_LOOP)},
+                          &t->wall_s, &t->event_s);
+    if (!code)
+        code = copy(b, 0, &state, sizeof s, &s);
+    t->counted = s == expected;
+    gv_buffer_release(&state);
+    return code;
+}
+
+enum { TIMES = 3, CHAIN_TURNS = 100000, TRY_SOURCES = 1024 };
+
+/* The least time of TIMES runs after one for warming up: a busy machine can only slow a run down.  A run of 0.1 s and
+ * more is not repeated. */
+static cl_int try_time(const bench *b, const char *name, gv_range range, cl_uint n_args, const gv_arg *arg,
+                       double *least)
+{
+    cl_int code = CL_SUCCESS;
+    double seconds;
+
+    *least = INFINITY;
+    for (int k = -1; k < TIMES && !code && !(isfinite(*least) && *least > 0.1); k++) {
+        code = run_kernel(b, name, range, n_args, arg, &seconds, NULL);
+        if (k >= 0)
+            *least = fmin(*least, seconds);
+    }
+    return code;
+}
+
+static cl_int try_fma(const bench *b, gv_trial *t)
+{
+    cl_float values[32], a = 0.875f, c = 0.125f;
+    gv_buffer x = {NULL, 0};
+
+    for (int k = 0; k < 32; k++)
+        values[k] = (float)k;
+    cl_int code = make_buffer(b, &x, sizeof values, values);
+    const gv_arg args[] = {GV_MEM(x), GV_ARG(a), GV_ARG(c), GV_UINT(CHAIN_TURNS)};
+    if (!code)
+        code = try_time(b, "gv_apart", gv_groups(1, 1), 4, args, &t->apart_s);
+    if (!code)
+        code = try_time(b, "gv_fused", gv_groups(1, 1), 4, args, &t->fused_s);
+    gv_buffer_release(&x);
+    return code;
+}
+
+static cl_int try_shapes(const bench *b, gv_trial *t)
+{
+    static const int group = 64, lanes = 8;
+    gv_buffer source = {NULL, 0}, sum = {NULL, 0};
+
+    cl_int code = make_buffer(b, &source, sizeof t->x, t->x); /* x[4 k ... 4 k + 3]: a source */
+    if (!code)
+        code = make_buffer(b, &sum, TRY_SOURCES * sizeof(cl_float), NULL);
+    const gv_arg args[] = {GV_MEM(source), GV_UINT(TRY_SOURCES), GV_MEM(sum)};
+    if (!code)
+        code = try_time(b, "gv_by_lanes", gv_groups(TRY_SOURCES / lanes, 1), 3, args, &t->by_lanes_s);
+    if (!code && gv_worker_device((gv_worker *)&b->worker)->info.max_group >= group)
+        code = try_time(b, "gv_by_group", gv_groups(TRY_SOURCES / group, group), 3, args, &t->by_group_s);
+    else
+        t->by_group_s = t->by_lanes_s;
+    gv_buffer_release(&sum);
+    gv_buffer_release(&source);
+    return code;
+}
+
+static cl_int try_all(const bench *b, gv_trial *t)
+{
+    cl_int code = try_loop(b, t);
+
+    if (!t->counted) /* the device is refused, whatever else it does right */
+        return code;
+    if (!code)
+        code = try_values(b, t);
+    if (!code && (t->is_cpu || !t->claims_fma))
+        code = try_fma(b, t);
+    if (!code && t->is_cpu)
+        code = try_shapes(b, t);
+    return code;
+}
+
+/* Numbers from the closest pair that counts (1e-25) to the largest square of a distance (1.9e38), and all mantissas of
+ * two octaves, where the errors of estimates have their extremes. */
+static void start_trial(const gv_device *device, gv_trial *t)
+{
+    cl_device_fp_config config = 0;
+
+    memset(t, 0, sizeof *t);
+    for (int k = 0; k < GV_TRIAL_X; k++) {
+        const double at = (double)k / (GV_TRIAL_X - 1);
+        t->x[k] = (float)(k % 4 == 0 ? fmin(pow(10, -25 + 63.27 * at), 1.9e38) : 1 + 3 * at);
+    }
+    t->x[1] = 1;
+    t->is_cpu = device->info.type == GRAVEL_DEVICE_CPU;
+    t->driver_lanes = device->info.simd_width_float;
+    clGetDeviceInfo(device->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config, &config, NULL);
+    t->claims_fma = (config & CL_FP_FMA) && !(config & CL_FP_SOFT_FLOAT);
+}
+
+enum end { RAN, NOT_BUILT, NOT_RUN };
+
+static enum end try_once(gravel_context *context, int device, const char *text, const char *options, gv_trial *t)
+{
+    bench b = {{.context = context, .device = device}, NULL};
+    char *log;
+
+    start_trial(&context->device[device], t);
+    cl_int code = gv_program_compile(context, device, text, options, &b.program, &log);
+    int built = code == CL_SUCCESS;
+    if (built) {
+        code = try_all(&b, t);
+        clReleaseProgram(b.program);
+    }
+    if (code != CL_SUCCESS) {
+        gv_log(context, GRAVEL_LOG_DEBUG, "features with '%s': %s\n%s", options, gv_cl_error_name(code),
+               log ? log : "");
+    }
+    free(log);
+    return code == CL_SUCCESS ? RAN : built ? NOT_RUN : NOT_BUILT;
+}
+
+/* Some compilers end the process at assembler text that they cannot parse, so PTX is only tried on drivers that list
+ * its vendor's extensions. */
+static int may_know_ptx(const gv_device *device)
+{
+    char extensions[8192] = "";
+
+    if (device->info.type != GRAVEL_DEVICE_GPU ||
+        clGetDeviceInfo(device->id, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL) != CL_SUCCESS) {
+        return 0;
+    }
+    return strstr(extensions, "cl_nv_") != NULL;
+}
+
+static void log_traits(gravel_context *context, const gv_device *d, const gv_trial *t, const gv_traits *traits)
+{
+    gv_log(context, GRAVEL_LOG_DEBUG,
+           "%s: rsqrt within %.2g, native %.2g; fma %.3g ms, apart %.3g ms; pairs by groups %.3g ms, by lanes %.3g ms; "
+           "%d turns in %.3g ms, by events %.3g ms; compiler's lanes %d",
+           d->info.name, (double)traits->exact_error, (double)traits->native_error, 1e3 * t->fused_s, 1e3 * t->apart_s,
+           1e3 * t->by_group_s, 1e3 * t->by_lanes_s, GV_LONG_LOOP, 1e3 * t->wall_s, 1e3 * t->event_s, traits->lanes);
+}
+
+/* *lasting: the outcome may be cached; not if the device was busy or out of memory, as the next trial may succeed */
+static gravel_status find(gravel_context *context, int device, const char *text, gv_traits *traits, int *lasting)
+{
+    static const char *const options[] = {"-cl-std=CL1.2 -w -DGV_TRY_FP64=1 -DGV_TRY_PTX_ASM=1",
+                                          "-cl-std=CL1.2 -w -DGV_TRY_FP64=1", "-cl-std=CL1.2 -w"};
+    const gv_device *d = &context->device[device];
+    gv_trial *t = malloc(sizeof *t);
+
+    if (!t)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the trial of %s", d->info.name);
+    *lasting = 1;
+    enum end end = NOT_RUN;
+    for (int i = !d->info.has_fp64 ? 2 : may_know_ptx(d) ? 0 : 1; i < 3 && end != RAN; i++) {
+        end = try_once(context, device, text, options[i], t);
+        *lasting = *lasting && end != NOT_RUN;
+    }
+    if (end == RAN) {
+        gv_traits_judge(t, traits);
+        log_traits(context, d, t, traits);
+    } else {
+        gv_log(context, GRAVEL_LOG_WARNING, "%s: no feature could be tried, the plain kernels are used", d->info.name);
+        *lasting = 0;
+        /* no trial ran: no estimate, no fast fma; loops and timers are taken to be right */
+        *traits = (gv_traits){.native_error = 1, .seed_error = 1, .runs_groups = d->info.type != GRAVEL_DEVICE_CPU};
+    }
+    free(t);
+    return GRAVEL_OK;
+}
+
+gravel_status gv_device_find_features(gravel_context *context, int device)
+{
+    gv_device *d = &context->device[device];
+    gv_hasher hasher;
+    gv_digest key;
+    unsigned char *stored;
+    gv_traits traits;
+    size_t size;
+    char *text;
+
+    d->driver_caches = strcmp(d->info.platform, "Portable Computing Language") == 0;
+    gv_device_find_target(d);
+    /* always the embedded text: kernels from a folder must not change what is found out about the device */
+    gravel_status status = gv_source_flatten(NULL, "lib/features.cl", &text);
+    if (status != GRAVEL_OK)
+        return status;
+    gv_hash_start(&hasher);
+    gv_hash_text(&hasher, text);
+    gv_device_hash(d, &hasher);
+    gv_hash_add(&hasher, &d->info.has_fp64, sizeof d->info.has_fp64);
+    gv_hash_add(&hasher, &(size_t){sizeof traits}, sizeof(size_t));
+    gv_hash_end(&hasher, &key);
+    if (gv_cache_load(context, "features", &key, &stored, &size)) {
+        memcpy(&traits, stored, size < sizeof traits ? size : sizeof traits);
+        free(stored);
+    } else {
+        int lasting = 0;
+        status = find(context, device, text, &traits, &lasting);
+        if (status == GRAVEL_OK && lasting)
+            gv_cache_store(context, "features", &key, &traits, sizeof traits);
+    }
+    free(text);
+    if (status != GRAVEL_OK)
+        return status;
+    gv_traits_take(d, &traits);
+    const char *reason = gv_traits_refuse(&traits);
+    return reason ? gv_fail(GRAVEL_ERR_UNSUPPORTED, "%s (%s, driver %s) is not used: %s", d->info.name,
+                            d->info.platform, d->info.driver, reason)
+                  : GRAVEL_OK;
+}

@@ -1,0 +1,105 @@
+#include "host/program/traits.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/device/device.h"
+
+/* No processor runs a turn of the long loop, which needs the one before, in less than a cycle of 10 GHz. */
+#define SHORTEST_LOOP (GV_LONG_LOOP * 1e-10)
+
+/* The largest relative error of a plane of results; INFINITY where one is no number. */
+static float plane_error(const gv_trial *t, int plane)
+{
+    double worst = 0;
+
+    for (int k = 0; k < GV_TRIAL_X; k++) {
+        const double error = fabs((double)t->result[plane][k] * sqrt((double)t->x[k]) - 1);
+        if (!(error <= worst))
+            worst = isnan(error) ? INFINITY : error;
+    }
+    return (float)worst;
+}
+
+/* found, and as good as its name */
+static int has_estimate(const gv_trial *t, int flag, int plane, double promise)
+{
+    const double rounding = 1.2e-7; /* results come back as float */
+
+    return t->found[flag] && (double)plane_error(t, plane) <= promise + rounding;
+}
+
+/* In hardware, fma takes half the time of a product and a sum; emulated, or split into lanes, five times as long and
+ * more.  The 0.3 ms are half of what such a run takes, which a busy machine may add. */
+static int fma_is_fast(const gv_trial *t)
+{
+    return t->found[GV_FOUND_FUSED] &&
+           (t->fused_s > 0 ? t->fused_s < 2 * t->apart_s + 3e-4 : t->claims_fma && !t->is_cpu);
+}
+
+/* A driver that maps work-items to lanes reports a vector width of one: explicit vectors then leave lanes idle, and
+ * although the trial's one formula gains by them, other kernels lose more. */
+static int runs_groups(const gv_trial *t)
+{
+    return !t->is_cpu || 1.5 * t->by_group_s < t->by_lanes_s ||
+           (t->driver_lanes == 1 && t->found[GV_FOUND_LANES] == 0 && t->by_group_s < 4 * t->by_lanes_s);
+}
+
+void gv_traits_judge(const gv_trial *t, gv_traits *traits)
+{
+    memset(traits, 0, sizeof *traits);
+    traits->fp64 = t->found[GV_FOUND_FP64] != 0;
+    traits->fast_fma = fma_is_fast(t);
+    traits->rsqrt14 =
+        has_estimate(t, GV_FOUND_RSQRT14, GV_TRIAL_RSQRT14, ldexp(1, -14)) &&
+        (!traits->fp64 || has_estimate(t, GV_FOUND_RSQRT14_DOUBLE, GV_TRIAL_RSQRT14_DOUBLE, ldexp(1, -14)));
+    traits->rsqrt12 = has_estimate(t, GV_FOUND_RSQRT12, GV_TRIAL_RSQRT12, 1.5 * ldexp(1, -12));
+    traits->ptx_asm = has_estimate(t, GV_FOUND_PTX, GV_TRIAL_PTX, ldexp(1, -20)) &&
+                      has_estimate(t, GV_FOUND_PTX, GV_TRIAL_PTX_DOUBLE, ldexp(1, -20));
+    traits->lanes = t->found[GV_FOUND_LANES];
+    traits->exact_error = plane_error(t, GV_TRIAL_EXACT);
+    for (int plane = GV_TRIAL_NATIVE; plane < GV_TRIAL_NATIVE + 4; plane++)
+        traits->native_error = fmaxf(traits->native_error, plane_error(t, plane));
+    if (traits->ptx_asm) /* used in place of native_rsqrt */
+        traits->native_error = plane_error(t, GV_TRIAL_PTX);
+    traits->seed_error = traits->ptx_asm ? plane_error(t, GV_TRIAL_PTX_DOUBLE) : traits->native_error;
+    traits->short_loops = !t->counted;
+    traits->wrong_timers = !(t->event_s >= SHORTEST_LOOP && t->event_s <= 1.5 * t->wall_s + 1e-3);
+    traits->runs_groups = runs_groups(t);
+}
+
+void gv_traits_take(gv_device *device, const gv_traits *traits)
+{
+    gravel_device_info *info = &device->info;
+
+    device->traits = *traits;
+    device->fast_fma = traits->fast_fma;
+    device->has_rsqrt14 = traits->rsqrt14;
+    device->has_rsqrt12 = traits->rsqrt12;
+    device->has_ptx_asm = traits->ptx_asm;
+    /* the compiler's behaviour counts more than the driver's report: some drivers report the lanes of the machine they
+     * were built on */
+    if (info->type == GRAVEL_DEVICE_CPU && traits->runs_groups) {
+        info->simd_width_float = 1;
+        info->simd_width_double = 1;
+    } else if (info->type == GRAVEL_DEVICE_CPU && traits->lanes > 0) {
+        info->simd_width_float = traits->lanes;
+        info->simd_width_double = traits->lanes / 2;
+    }
+    if (!traits->fp64 || !info->has_fp64)
+        gv_device_hide_fp64(info);
+    snprintf(device->feature_options, sizeof device->feature_options, "%s%s%s%s%s%s",
+             info->has_fp64 ? " -DGV_HAVE_FP64=1" : "", device->fast_fma ? " -DGV_FAST_FMA=1" : "",
+             device->has_ptx_asm ? " -DGV_PTX_ASM=1" : "", device->has_rsqrt14 ? " -DGV_RSQRT14=1" : "",
+             device->has_rsqrt12 ? " -DGV_RSQRT12=1" : "",
+             (double)traits->native_error > GV_ROUGH_ESTIMATE ? " -DGV_ROUGH_NATIVE=1" : "");
+}
+
+const char *gv_traits_refuse(const gv_traits *traits)
+{
+    return traits->short_loops
+               ? "its compiler ends loops before their last turn, so that forces of many bodies would be "
+                 "wrong: another version of the driver, or another driver, is needed"
+               : NULL;
+}

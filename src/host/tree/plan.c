@@ -1,0 +1,102 @@
+/* What options and a configuration mean for programs: files, macros, sizes. */
+#include <math.h>
+#include <stdio.h>
+
+#include "host/tree/plan.h"
+
+#define VALUE(name) (config->value[GV_TT_##name])
+#define OPTIONS(which) plan->program[which].options, sizeof plan->program[which].options
+
+/* Few sinks: each is computed by several work-items, so that all work-items of the group have work. */
+static void plan_walk(gv_tree_plan *plan, int which, int sparse, gv_tree_kind kind, const gv_config *config,
+                      const gravel_tree_options *options)
+{
+    const int threads = VALUE(THREADS), n = sparse ? (int)plan->sparse_sinks : VALUE(N_GROUP);
+    const int split = sparse && threads > 1 ? threads / n : VALUE(SPLIT);
+    plan->program[which].file = threads > 1 ? "tree/walk_group.cl" : "tree/walk_lanes.cl";
+    snprintf(OPTIONS(which),
+             "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_RSQRT=%d -DGV_THREADS=%d -DGV_SPLIT=%d -DGV_SINKS_PER_ITEM=%d "
+             "-DGV_N_GROUP=%d -DGV_N_LEAF=%d -DGV_TILE=%d -DGV_STACK=%d -DGV_UNSOFTENED=%d -DGV_MOMENTS=%d "
+             "-DGV_SHAPE=%d -DGV_SOFTEN=%d",
+             (int)options->precision, VALUE(LANES), VALUE(RSQRT), threads, split, threads > 1 ? n * split / threads : 1,
+             n, VALUE(N_LEAF), VALUE(TILE), VALUE(STACK), kind == GV_TREE_UNSOFTENED, options->moments,
+             options->softening == GRAVEL_SPLINE && kind != GV_TREE_UNSOFTENED,
+             kind == GV_TREE_UNSOFTENED ? 0 : (int)kind);
+}
+
+static void plan_sizes(gv_tree_plan *plan, const gv_config *config)
+{
+    const int cpu = VALUE(SORT_THREADS) == 1;
+    plan->build_tile = plan->compact_tile = cpu ? 4096 : 1024;
+    plan->keys_lanes = cpu ? (size_t)VALUE(LANES) : 1;
+    plan->wide_group = cpu ? 1 : 256;
+    plan->plain_group = cpu ? 16 : 64;
+    plan->look_group = cpu ? 1 : 32;
+    plan->sparse_sinks = VALUE(THREADS) == 1 ? (size_t)VALUE(LANES) : GV_SPARSE_SINKS;
+}
+
+void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options)
+{
+    static const char *const file[] = {
+        [GV_TP_BOUNDS] = "lib/reduce.cl",  [GV_TP_SCAN] = "lib/scan.cl",    [GV_TP_COMPACT] = "lib/compact.cl",
+        [GV_TP_KEYS] = "tree/keys.cl",     [GV_TP_BUILD] = "tree/build.cl", [GV_TP_MOMENTS] = "tree/moments.cl",
+        [GV_TP_GROUPS] = "tree/groups.cl",
+    };
+    const int precision = (int)options->precision, by_error = options->mac != GRAVEL_TREE_GEOMETRIC;
+    plan_sizes(plan, config);
+    for (int k = 0; k < GV_TP_WALK; k++)
+        plan->program[k].file = file[k];
+    const int wide = (int)plan->wide_group, items = (int)(plan->build_tile / plan->wide_group);
+    snprintf(OPTIONS(GV_TP_SCAN), "-DGV_THREADS=%d -DGV_ITEMS=4", wide);
+    snprintf(OPTIONS(GV_TP_COMPACT), "-DGV_THREADS=%d -DGV_ITEMS=%d", wide, items);
+    snprintf(OPTIONS(GV_TP_BOUNDS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%d", precision, wide);
+    snprintf(OPTIONS(GV_TP_BUILD), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%d -DGV_ITEMS=%d -DGV_N_LEAF=%d",
+             precision, wide, items, VALUE(N_LEAF));
+    snprintf(OPTIONS(GV_TP_KEYS), "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_THREADS=%d -DGV_CURVE=%d", precision,
+             (int)plan->keys_lanes, wide, VALUE(CURVE));
+    snprintf(OPTIONS(GV_TP_MOMENTS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d", precision, by_error);
+    snprintf(OPTIONS(GV_TP_GROUPS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d -DGV_THREADS=%d", precision, by_error,
+             (int)plan->look_group);
+    for (int from = GRAVEL_SP; from <= GRAVEL_DP; from++) {
+        plan->program[GV_TP_GATHER + from].file = "tree/gather.cl";
+        snprintf(OPTIONS(GV_TP_GATHER + from), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_FROM=%d", precision, from);
+    }
+    for (int kind = 0; kind < GV_TREE_KINDS; kind++) {
+        plan_walk(plan, GV_TP_WALK + kind, 0, (gv_tree_kind)kind, config, options);
+        plan_walk(plan, GV_TP_SPARSE + kind, 1, (gv_tree_kind)kind, config, options);
+        plan->program[GV_TP_SOFTEN + kind].file = "tree/soften.cl";
+        snprintf(OPTIONS(GV_TP_SOFTEN + kind), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_SOFTEN=%d", precision, kind);
+    }
+}
+
+/* All sinks, or most of them: groups of the configuration; all sparse groups of a small call may be split, a part of
+ * those of a large one.  Less than half of the bodies: more boxes are large, so more groups may be split.  Few sinks
+ * (GV_SPARSE_PART): smaller groups, since their boxes contain the bodies between the sinks; all may be split, and up
+ * to GV_FEW_SINKS sinks are groups of one.  Groups of one work-item are not split: it waits for no other, and it needs
+ * several sinks to fill its lanes. */
+gv_tree_cut gv_tree_cut_of(const gv_tree_plan *plan, const gv_config *config, size_t sinks, size_t sources)
+{
+    const int alone = VALUE(THREADS) == 1, some = sinks < sources / 2;
+    gv_tree_cut cut = {.sparse = sinks <= sources / GV_SPARSE_PART};
+    cut.size = cut.sparse ? plan->sparse_sinks : (size_t)VALUE(N_GROUP);
+    if (cut.sparse && sinks <= GV_FEW_SINKS && !alone)
+        cut.size = 1;
+    cut.bodies = some ? GV_SPARSE_BODIES : GV_WIDE * (unsigned)VALUE(N_GROUP);
+    cut.groups = (sinks + cut.size - 1) / cut.size;
+    if (cut.size > 1 && !alone)
+        cut.room = sinks <= 16384 || cut.sparse ? cut.groups : some ? cut.groups / 16 + 2048 : cut.groups / 128 + 512;
+    cut.room = cut.room < cut.groups ? cut.room : cut.groups;
+    cut.places = cut.groups + cut.room * (cut.size - 1);
+    return cut;
+}
+
+/* Fits to measured errors of Plummer spheres: doc/tree.md */
+double gv_tree_tau(const gravel_tree_options *options, int n_group)
+{
+    return 2.5e-4 * pow(n_group / 32.0, 0.7) * pow(options->theta / 0.5, 6.0);
+}
+
+double gv_tree_tau_local(const gravel_tree_options *options, int n_group)
+{
+    return 8e-6 * pow(fmin(n_group / 32.0, 1.0), 0.4) * pow(options->theta / 0.5, 5.0);
+}

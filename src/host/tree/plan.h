@@ -1,0 +1,90 @@
+/* The tree: what options and a configuration mean for programs and launches.  Pure functions, no OpenCL calls. */
+#ifndef GV_TREE_PLAN_H
+#define GV_TREE_PLAN_H
+
+#include "gravel/tree.h"
+#include "host/profile/space.h"
+#include "kernels/tree/layout.h"
+
+extern const gv_space gv_tree_space;
+
+/* indices into gv_tree_space.tunable */
+enum {
+    GV_TT_N_LEAF,
+    GV_TT_N_GROUP,
+    GV_TT_THREADS,
+    GV_TT_SPLIT,
+    GV_TT_TILE,
+    GV_TT_STACK,
+    GV_TT_LANES,
+    GV_TT_RSQRT,
+    GV_TT_CURVE,
+    GV_TT_SORT_THREADS,
+    GV_TT_SORT_ITEMS,
+    GV_TT_SORT_BITS,
+    GV_TT_COUNT
+};
+
+/* Bytes of local memory that walk_group.cl takes. */
+size_t gv_tree_local_bytes(const gv_config *config, gravel_precision precision);
+
+/* prove.c: gv_space.prove */
+gravel_status gv_tree_prove(gravel_context *context, int device, const gv_variant *variant, const char *configuration,
+                            double *error, double *most);
+
+/* How interactions are softened: one program of the walk each. */
+typedef enum gv_tree_kind {
+    GV_TREE_EPS,
+    GV_TREE_SINKS,
+    GV_TREE_SOURCES,
+    GV_TREE_SUM,
+    GV_TREE_MAX,
+    GV_TREE_UNSOFTENED, /* no softening at all */
+    GV_TREE_KINDS
+} gv_tree_kind;
+
+/* what is compiled for a tree; a program is made when it is needed first */
+typedef enum gv_tree_program {
+    GV_TP_BOUNDS,
+    GV_TP_SCAN,
+    GV_TP_COMPACT,
+    GV_TP_KEYS,
+    GV_TP_BUILD,
+    GV_TP_MOMENTS,
+    GV_TP_GROUPS,
+    GV_TP_WALK,                                  /* + gv_tree_kind */
+    GV_TP_SPARSE = GV_TP_WALK + GV_TREE_KINDS,   /* + gv_tree_kind: the walk of few sinks among many bodies */
+    GV_TP_GATHER = GV_TP_SPARSE + GV_TREE_KINDS, /* + gravel_precision of the planes */
+    GV_TP_SOFTEN = GV_TP_GATHER + GRAVEL_DP + 1, /* + gv_tree_kind */
+    GV_TP_COUNT = GV_TP_SOFTEN + GV_TREE_KINDS
+} gv_tree_program;
+
+typedef struct gv_tree_plan {
+    struct {
+        const char *file;
+        char options[400]; /* "-D..." */
+    } program[GV_TP_COUNT];
+    /* elements of one work-group; work-items of a group where groups work together, and where they do not; of a group
+     * of groups.cl; sinks of a group at most where sinks are few */
+    size_t build_tile, compact_tile, keys_lanes, wide_group, plain_group, look_group, sparse_sinks;
+} gv_tree_plan;
+
+void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options);
+
+/* How the sinks of a walk are cut into groups. */
+typedef struct gv_tree_cut {
+    int sparse;      /* few sinks: programs of the walk for them */
+    size_t size;     /* sinks of a group */
+    size_t groups;   /* of so many sinks */
+    size_t room;     /* sparse groups that may be split */
+    size_t places;   /* groups, and room for the parts of sparse ones */
+    unsigned bodies; /* a group with more of them in and around its box is sparse */
+} gv_tree_cut;
+
+gv_tree_cut gv_tree_cut_of(const gv_tree_plan *plan, const gv_config *config, size_t sinks, size_t sources);
+
+/* Tolerances of the criteria (doc/tree.md).  Small groups keep less distance from cells, and get less. */
+double gv_tree_tau(const gravel_tree_options *options, int n_group);
+double gv_tree_tau_local(const gravel_tree_options *options, int n_group);
+
+#endif

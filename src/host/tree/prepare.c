@@ -1,0 +1,100 @@
+/* Everything that walks will need, compiled and allocated before the first of them. */
+#include "host/tree/tree.h"
+
+typedef struct gv_needs {
+    int kernel[32], n;
+} gv_needs;
+
+static void need(gv_needs *needs, int kernel)
+{
+    needs->kernel[needs->n++] = kernel;
+}
+
+/* Kernels of walks of this kind, of up to so many sinks. */
+static void list_kernels(const gravel_tree *tree, const gravel_tree_call *call, const gv_tree_cut *cut, gv_needs *needs)
+{
+    const int sources = (int)tree->view.bodies->precision;
+    const int sinks = call->sinks.bodies ? (int)call->sinks.bodies->precision : sources;
+    const gv_tree_kind kind = gv_tree_numbers_of(tree, call->eps, call->soften).kind;
+    need(needs, GV_TK_GATHER + sources);
+    need(needs, GV_TK_GATHER + sinks);
+    need(needs, gv_tree_walk_kernel(cut, kind));
+    need(needs, GV_TK_PICK);
+    if (call->sinks.bodies == tree->view.bodies) {
+        need(needs, GV_TK_INVERSE);
+        need(needs, GV_TK_PLACES);
+        need(needs, GV_TK_RANK);
+    }
+    if (cut->room > 0) {
+        need(needs, GV_TK_COMPACT_COUNT);
+        need(needs, GV_TK_COMPACT_WRITE);
+        need(needs, GV_TK_SPLIT);
+    }
+    if (call->last)
+        need(needs, GV_TK_GATHER_LAST + sinks);
+    if (call->into & GRAVEL_INTO_PLANES)
+        need(needs, GV_TK_STORE + sinks);
+    if (kind == GV_TREE_SINKS || kind == GV_TREE_SUM || kind == GV_TREE_MAX)
+        need(needs, GV_TK_GATHER_SOFT + sinks);
+    if (kind >= GV_TREE_SOURCES && kind <= GV_TREE_MAX) {
+        need(needs, GV_TK_GATHER_SOFT + sources);
+        need(needs, GV_TK_SOFTEN + (int)kind);
+    }
+}
+
+/* Bodies in key order, sinks in the order of the walk. */
+static gravel_status reserve_bodies(gravel_tree *tree, size_t sources, size_t sinks)
+{
+    const size_t vector = 4 * tree->scalar;
+    gravel_status status = GRAVEL_OK;
+    for (int low = 0; low < (int)tree->words && !status; low++) {
+        status = gv_tree_reserve(tree, &tree->buffer[GV_TB_BODY + low], sources * vector, "bodies");
+        if (!status && sinks < sources)
+            status = gv_tree_reserve(tree, &tree->sinks.buffer[GV_SB_POINTS + low], sinks * vector, "sinks");
+    }
+    return status;
+}
+
+static gravel_status reserve_results(gravel_tree *tree, const gravel_tree_call *call, size_t sinks)
+{
+    gv_tree_ticket *ticket;
+    if (!(call->into & GRAVEL_INTO_HOST))
+        return gv_tree_reserve(tree, &tree->result, sinks * 4 * tree->words * tree->scalar, "forces");
+    gravel_status status = gv_tree_take_ticket(tree, &ticket);
+    if (status)
+        return status;
+    status = gv_tree_reserve_ticket(ticket, sinks, 1);
+    gravel_ticket_release(&ticket->base);
+    return status;
+}
+
+gravel_status gravel_tree_prepare(gravel_tree *tree, const gravel_tree_call *call, size_t sources, size_t sinks)
+{
+    gravel_tree_call taken;
+    gv_needs needs = {.n = 0};
+    if (!tree || !call || sources == 0 || sinks == 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "gravel_tree_prepare needs a tree, a call, and numbers of sources and sinks");
+    if (!tree->view.bodies)
+        return gv_fail(GRAVEL_ERR_STATE, "the tree has no bodies: gravel_tree_set_sources comes first");
+    gravel_status status = gv_tree_take_call(tree, call, &taken);
+    if (!status)
+        status = gv_tree_check_size(tree, sources);
+    if (!status)
+        status = gv_tree_configure(tree, sources);
+    if (status)
+        return status;
+    const gv_tree_cut cut = gv_tree_cut_of(&tree->plan, &tree->config, sinks, sources);
+    list_kernels(tree, &taken, &cut, &needs);
+    for (int k = 0; k < needs.n && !status; k++) {
+        cl_kernel kernel;
+        status = gv_tree_get_kernel(tree, needs.kernel[k], &kernel);
+    }
+    if (!status)
+        status = reserve_bodies(tree, sources, sinks);
+    if (!status)
+        status = gv_tree_reserve_build(tree, sources);
+    if (!status)
+        status = gv_groups_reserve(tree, &tree->sinks, &cut);
+    return status ? status : reserve_results(tree, &taken, sinks);
+}

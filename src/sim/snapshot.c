@@ -1,0 +1,98 @@
+#include "sim/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/particle_text.h"
+
+int gv_snapshot_has_hdf5(void)
+{
+#ifdef GV_HAVE_HDF5
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+static int ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), k = strlen(end);
+    return n > k && strcmp(text + n - k, end) == 0;
+}
+
+int gv_snapshot_is_hdf5_name(const char *path)
+{
+    return ends_with(path, ".hdf5") || ends_with(path, ".h5");
+}
+
+/* 0 also for what cannot be read: the reader of text gives the reason. */
+static int has_signature(const char *path)
+{
+    static const char signature[8] = "\211HDF\r\n\032\n";
+    char begin[8] = "";
+    int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    if (fd < 0)
+        return 0;
+    /* not of a pipe: what is taken from it is gone */
+    const ssize_t got = lseek(fd, 0, SEEK_CUR) < 0 ? 0 : read(fd, begin, sizeof begin);
+    close(fd);
+    return got == (ssize_t)sizeof begin && memcmp(begin, signature, sizeof begin) == 0;
+}
+
+gravel_status gv_snapshot_read(gv_particles *particles, const char *path, const gv_read_options *options)
+{
+    gv_read_options o = GV_READ_OPTIONS_INIT;
+    if (options)
+        o = *options;
+    *particles = (gv_particles)GV_PARTICLES_INIT;
+    if (has_signature(path))
+        return gv_hdf5_read(particles, path, &o);
+    if (gv_snapshot_is_hdf5_name(path)) {
+        if (access(path, R_OK))
+            return gv_fail(GRAVEL_ERR_FILE, "cannot read %s: %s", path, strerror(errno));
+        return gv_fail(GRAVEL_ERR_FORMAT,
+                       "%s: not an HDF5 file (its first bytes are others): damaged, or text under a wrong name", path);
+    }
+    gravel_status status = gv_particles_read_text(particles, path);
+    if (status)
+        return status;
+    particles->units = o.text_units;
+    for (size_t i = 0; o.renumber && i < particles->count; i++)
+        particles->id[i] = (int32_t)i;
+    return GRAVEL_OK;
+}
+
+gravel_status gv_snapshot_write(const gv_particles *particles, const char *path)
+{
+    if (gv_snapshot_is_hdf5_name(path))
+        return gv_hdf5_write(particles, path, NULL, 0);
+    return gv_particles_write_text(particles, path);
+}
+
+#ifndef GV_HAVE_HDF5
+static gravel_status no_hdf5(const char *path)
+{
+    return gv_fail(GRAVEL_ERR_UNSUPPORTED,
+                   "%s: this gravel was built without HDF5; install libhdf5-dev and build again, or use text (any name "
+                   "that does not end in .hdf5 or .h5)",
+                   path);
+}
+
+gravel_status gv_hdf5_read(gv_particles *particles, const char *path, const gv_read_options *options)
+{
+    (void)options;
+    *particles = (gv_particles)GV_PARTICLES_INIT;
+    return no_hdf5(path);
+}
+
+gravel_status gv_hdf5_write(const gv_particles *particles, const char *path, const gv_snapshot_column *more,
+                            int columns)
+{
+    (void)particles;
+    (void)more;
+    (void)columns;
+    return no_hdf5(path);
+}
+#endif

@@ -1,0 +1,47 @@
+/* Particle files: text (particle_text.h) and HDF5 in GADGET's layout, which other programs read as well.
+ *
+ * HDF5: Header (NumPart_ThisFile, NumPart_Total, MassTable, Time, ...), Parameters and Units (length, mass, velocity in
+ * cgs), and PartType1 with Coordinates, Velocities, Masses, ParticleIDs and, where the set has them, Acceleration.
+ * All reals are doubles, so that what is read back has the same bits.  GADGET counts ids from 1: what was subtracted or
+ * added stands beside them.  Files of others may be float or double, have several types (they are joined in order),
+ * masses in MassTable, and any units that they name; those that name none are in kpc, 1e10 solar masses and km/s.
+ */
+#ifndef GV_SNAPSHOT_H
+#define GV_SNAPSHOT_H
+
+#include "sim/particles.h"
+
+typedef struct gv_read_options {
+    gv_units text_units; /* text files do not name their units */
+    int renumber;        /* 1: ids become 0 ... n-1 in the file's order; for ids that do not fit 32 bits */
+} gv_read_options;
+#define GV_READ_OPTIONS_INIT                                                                                           \
+    {                                                                                                                  \
+        GV_UNITS_NBODY, 0                                                                                              \
+    }
+
+/* 1 if this build reads and writes HDF5. */
+int gv_snapshot_has_hdf5(void);
+/* "name.hdf5" or "name.h5" */
+int gv_snapshot_is_hdf5_name(const char *path);
+
+/* The format is that of the contents, not of the name; "-" is text on standard input.  `options` NULL: the defaults.
+ * `particles` is overwritten, and empty after a failure.  Numbers that are not finite are ERR_INPUT, as are masses
+ * below zero in HDF5; for all checks that a simulation needs see gv_particles_check. */
+gravel_status gv_snapshot_read(gv_particles *particles, const char *path, const gv_read_options *options);
+/* The format is that of the name; the file appears whole or not at all. */
+gravel_status gv_snapshot_write(const gv_particles *particles, const char *path);
+
+/* A further quantity of each body, in the set's units: a number (y and z NULL) or a vector. */
+typedef struct gv_snapshot_column {
+    const char *name; /* of the dataset: "Potential" */
+    double *x, *y, *z;
+    int length, mass, velocity; /* powers of these in it: -1, 0, 2 for an acceleration */
+} gv_snapshot_column;
+
+/* The HDF5 half (snapshot_hdf5_*.c), or the sentence that this build has none.  `more` NULL: nothing. */
+gravel_status gv_hdf5_read(gv_particles *particles, const char *path, const gv_read_options *options);
+gravel_status gv_hdf5_write(const gv_particles *particles, const char *path, const gv_snapshot_column *more,
+                            int columns);
+
+#endif

@@ -1,0 +1,334 @@
+/* HDF5 snapshots, writing.  Values of sets with real units are converted to GADGET's (kpc, 1e10 solar masses, km/s):
+ * some readers assume these units whatever the file names.  N-body units are written as they are. */
+#ifdef GV_HAVE_HDF5
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/hdf5_file.h"
+#include "sim/out_file.h"
+#include "sim/snapshot.h"
+
+static const gv_units gadget = GV_UNITS_GADGET;
+
+typedef struct writer {
+    const gv_particles *p;
+    const gv_snapshot_column *more;
+    int columns;
+    const char *path; /* for messages */
+    hid_t file, group;
+    double length, mass, velocity; /* factors to what the file holds */
+    double *rows;                  /* GV_HDF5_ROWS x 3 */
+} writer;
+
+static void set_factors(writer *w)
+{
+    const gv_units *from = &w->p->units, *to = gv_units_are_nbody(from) ? from : &gadget;
+    w->length = gv_units_length_factor(from, to);
+    w->mass = gv_units_mass_factor(from, to);
+    w->velocity = gv_units_velocity_factor(from, to);
+}
+
+/* How files, groups and datasets are created: without the time of day, so that the same particles give the same
+ * bytes. */
+static hid_t timeless(hid_t kind)
+{
+    const hid_t creation = H5Pcreate(kind);
+    if (creation >= 0 && H5Pset_obj_track_times(creation, 0) < 0) {
+        H5Pclose(creation);
+        return -1;
+    }
+    return creation;
+}
+
+static hid_t new_group(hid_t file, const char *name)
+{
+    const hid_t creation = timeless(H5P_GROUP_CREATE);
+    const hid_t group = creation < 0 ? -1 : H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT);
+    if (creation >= 0)
+        H5Pclose(creation);
+    return group;
+}
+
+/* ----------------------------------------------------------------- header */
+
+static const double GYR_S = 3.15576e16; /* Julian years */
+
+/* With Omega at 0 and h = 1 readers take the run as not cosmological, and nothing is over h. */
+static herr_t put_cosmology(hid_t group)
+{
+    static const char *const name[] = {"Omega0", "OmegaLambda", "OmegaBaryon", "Redshift", "BoxSize"};
+    for (size_t k = 0; k < sizeof name / sizeof name[0]; k++)
+        if (gv_hdf5_put_real(group, name[k], 0.0) < 0)
+            return -1;
+    return gv_hdf5_put_real(group, "HubbleParam", 1.0);
+}
+
+static herr_t put_units(hid_t group)
+{
+    if (gv_hdf5_put_real(group, "UnitLength_in_cm", gadget.length_cm) < 0 ||
+        gv_hdf5_put_real(group, "UnitMass_in_g", gadget.mass_g) < 0)
+        return -1;
+    return gv_hdf5_put_real(group, "UnitVelocity_in_cm_per_s", gadget.velocity_cm_s);
+}
+
+static herr_t fill_header(const writer *w, hid_t header)
+{
+    const int64_t count[GV_HDF5_TYPES] = {0, (int64_t)w->p->count}, none[GV_HDF5_TYPES] = {0};
+    const double masses[GV_HDF5_TYPES] = {0.0}; /* 0: each has its own */
+    if (gv_hdf5_put_integers(header, "NumPart_ThisFile", H5T_STD_U32LE, count, GV_HDF5_TYPES) < 0 ||
+        gv_hdf5_put_integers(header, "NumPart_Total", H5T_STD_U32LE, count, GV_HDF5_TYPES) < 0 ||
+        gv_hdf5_put_integers(header, "NumPart_Total_HighWord", H5T_STD_U32LE, none, GV_HDF5_TYPES) < 0 ||
+        gv_hdf5_put_reals(header, "MassTable", masses, GV_HDF5_TYPES) < 0)
+        return -1;
+    static const char *const flag[] = {"Flag_Sfr", "Flag_Cooling", "Flag_Feedback", "Flag_StellarAge", "Flag_Metals"};
+    for (size_t k = 0; k < sizeof flag / sizeof flag[0]; k++)
+        if (gv_hdf5_put_integer(header, flag[k], 0) < 0)
+            return -1;
+    if (gv_hdf5_put_integer(header, "NumFilesPerSnapshot", 1) < 0 ||
+        gv_hdf5_put_integer(header, "Flag_DoublePrecision", 1) < 0)
+        return -1;
+    return put_cosmology(header);
+}
+
+/* `time` in the file's units.  In Gyr for readers that would else make an age of the universe from it. */
+static herr_t fill_parameters(hid_t group, double time)
+{
+    const double second = gadget.length_cm / gadget.velocity_cm_s;
+    if (put_units(group) < 0 || put_cosmology(group) < 0)
+        return -1;
+    return gv_hdf5_put_real(group, "Time_GYR", time * second / GYR_S);
+}
+
+static herr_t fill_own(const writer *w, hid_t group)
+{
+    const int nbody = gv_units_are_nbody(&w->p->units);
+    if (gv_hdf5_put_text(group, "Version", GRAVEL_VERSION) < 0)
+        return -1;
+    if (gv_hdf5_put_text(group, "Units", nbody ? "N-body: pure numbers, G = 1" : "kpc, 1e10 Msun, km/s") < 0)
+        return -1;
+    return gv_hdf5_put_integer(group, "NBodyUnits", nbody);
+}
+
+static herr_t put_groups(writer *w)
+{
+    static const char *const name[] = {"Header", "Parameters", "Units", "Gravel"};
+    const double time = w->p->time * w->length / w->velocity;
+    for (int k = 0; k < 4; k++) {
+        const hid_t group = new_group(w->file, name[k]);
+        herr_t status = group < 0 ? -1 : 0;
+        if (!status && k == 0)
+            status = gv_hdf5_put_real(group, "Time", time) < 0 ? -1 : fill_header(w, group);
+        else if (!status)
+            status = k == 1 ? fill_parameters(group, time) : k == 2 ? put_units(group) : fill_own(w, group);
+        if (group >= 0 && H5Gclose(group) < 0)
+            status = -1;
+        if (status < 0)
+            return status;
+    }
+    return 0;
+}
+
+/* --------------------------------------------------------------- datasets */
+
+/* Of a GADGET-4 file: the powers of length, mass and velocity in it, none of them comoving or over h. */
+static herr_t put_scaling(hid_t dataset, int length, int mass, int velocity)
+{
+    static const char *const name[] = {"a_scaling", "h_scaling", "length_scaling", "mass_scaling", "velocity_scaling"};
+    const double value[] = {0.0, 0.0, length, mass, velocity};
+    for (int k = 0; k < 5; k++)
+        if (gv_hdf5_put_real(dataset, name[k], value[k]) < 0)
+            return -1;
+    return 0;
+}
+
+static hid_t new_dataset(const writer *w, const char *name, hid_t type, int columns)
+{
+    const hsize_t size[2] = {w->p->count, (hsize_t)columns};
+    const hid_t space = H5Screate_simple(columns > 1 ? 2 : 1, size, NULL), creation = timeless(H5P_DATASET_CREATE);
+    hid_t dataset = -1;
+    if (space >= 0 && creation >= 0)
+        dataset = H5Dcreate2(w->group, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    if (creation >= 0)
+        H5Pclose(creation);
+    if (space >= 0)
+        H5Sclose(space);
+    return dataset;
+}
+
+/* Rows first ... first + count - 1 from `values`. */
+static herr_t write_rows(hid_t dataset, hid_t memory_type, size_t first, size_t count, int columns, const void *values)
+{
+    const hsize_t begin[2] = {first, 0}, size[2] = {count, (hsize_t)columns};
+    const int rank = columns > 1 ? 2 : 1;
+    const hid_t space = H5Dget_space(dataset), memory = H5Screate_simple(rank, size, NULL);
+    herr_t status = -1;
+    if (space >= 0 && memory >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, begin, NULL, size, NULL) >= 0)
+        status = H5Dwrite(dataset, memory_type, memory, space, H5P_DEFAULT, values);
+    if (memory >= 0)
+        H5Sclose(memory);
+    if (space >= 0)
+        H5Sclose(space);
+    return status;
+}
+
+static herr_t write_reals(writer *w, hid_t dataset, double *const column[3], int columns, double factor)
+{
+    const size_t n = w->p->count;
+    for (size_t i = 0; i < n; i += GV_HDF5_ROWS) {
+        const size_t count = n - i < GV_HDF5_ROWS ? n - i : GV_HDF5_ROWS;
+        for (int c = 0; c < columns; c++)
+            for (size_t k = 0; k < count; k++)
+                w->rows[k * (size_t)columns + (size_t)c] = factor * column[c][i + k];
+        if (write_rows(dataset, H5T_NATIVE_DOUBLE, i, count, columns, w->rows) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static herr_t put_column(writer *w, const gv_snapshot_column *item)
+{
+    double *const column[3] = {item->x, item->y, item->z};
+    const double factor = pow(w->length, item->length) * pow(w->mass, item->mass) * pow(w->velocity, item->velocity);
+    if (!item->x)
+        return 0;
+    const int columns = item->y ? 3 : 1;
+    const hid_t dataset = new_dataset(w, item->name, H5T_IEEE_F64LE, columns);
+    herr_t status = dataset < 0 ? -1 : put_scaling(dataset, item->length, item->mass, item->velocity);
+    if (status >= 0)
+        status = write_reals(w, dataset, column, columns, factor);
+    if (dataset >= 0 && H5Dclose(dataset) < 0)
+        status = -1;
+    return status;
+}
+
+/* From 1 at least, as GADGET counts: what was added stands beside them. */
+static herr_t put_ids(writer *w)
+{
+    const gv_particles *p = w->p;
+    int64_t least = p->id[0];
+    for (size_t i = 0; i < p->count; i++)
+        least = p->id[i] < least ? p->id[i] : least;
+    const int64_t offset = least + p->id_offset < 1 ? 1 - least : p->id_offset;
+    int64_t *id = (int64_t *)w->rows;
+    const hid_t dataset = new_dataset(w, "ParticleIDs", H5T_STD_U64LE, 1);
+    herr_t status = dataset < 0 ? -1 : gv_hdf5_put_integers(dataset, "IdOffset", H5T_STD_I64LE, &offset, 1);
+    for (size_t i = 0; i < p->count && status >= 0; i += GV_HDF5_ROWS) {
+        const size_t count = p->count - i < GV_HDF5_ROWS ? p->count - i : GV_HDF5_ROWS;
+        for (size_t k = 0; k < count; k++)
+            id[k] = p->id[i + k] + offset;
+        status = write_rows(dataset, H5T_NATIVE_INT64, i, count, 1, id);
+    }
+    if (dataset >= 0 && H5Dclose(dataset) < 0)
+        status = -1;
+    return status;
+}
+
+static herr_t put_particles(writer *w)
+{
+    const gv_particles *p = w->p;
+    const gv_snapshot_column own[] = {{"Coordinates", p->x, p->y, p->z, 1, 0, 0},
+                                      {"Velocities", p->vx, p->vy, p->vz, 0, 0, 1},
+                                      {"Acceleration", p->ax, p->ay, p->az, -1, 0, 2},
+                                      {"Masses", p->m, NULL, NULL, 0, 1, 0}};
+    w->group = new_group(w->file, "PartType1");
+    if (w->group < 0 || put_ids(w) < 0)
+        return -1;
+    for (size_t k = 0; k < sizeof own / sizeof own[0]; k++)
+        if (put_column(w, &own[k]) < 0)
+            return -1;
+    for (int k = 0; k < w->columns; k++)
+        if (put_column(w, &w->more[k]) < 0)
+            return -1;
+    return 0;
+}
+
+/* ------------------------------------------------------------------- file */
+
+/* The file's space before anything is written: HDF5 keeps a file open that it could not write completely, and gives no
+ * reason.  Where the file system cannot reserve, the write itself fails. */
+static gravel_status reserve(const writer *w, int fd)
+{
+    enum { HEADERS = 32768 };
+    const gv_particles *p = w->p;
+    size_t reals = p->vx ? 7 : 4;
+    reals += p->ax ? 3 : 0;
+    for (int k = 0; k < w->columns; k++)
+        reals += w->more[k].y ? 3 : 1;
+    const int error = posix_fallocate(fd, 0, (off_t)(p->count * 8 * (reals + 1) + HEADERS));
+    if (error == ENOSPC || error == EFBIG || error == EDQUOT || error == EIO)
+        return gv_fail(GRAVEL_ERR_FILE, "cannot write %s: %s; free some space or choose another place with -o", w->path,
+                       strerror(error));
+    return GRAVEL_OK;
+}
+
+/* Cuts off what was reserved behind the end of the data, which HDF5 does not do. */
+static gravel_status cut(const writer *w, int fd, hsize_t size)
+{
+    struct stat info;
+    if (!fstat(fd, &info) && (info.st_size <= (off_t)size || !ftruncate(fd, (off_t)size)))
+        return GRAVEL_OK;
+    return gv_fail(GRAVEL_ERR_FILE, "cannot write %s: %s", w->path, strerror(errno));
+}
+
+/* Into the open file `fd`, whose name is `place`.  The reason of a failure is taken where the call failed: closing what
+ * is open would replace it. */
+static gravel_status write_file(writer *w, const char *place, int fd)
+{
+    const hid_t access = gv_hdf5_access(), creation = timeless(H5P_FILE_CREATE);
+    gravel_status status = GRAVEL_OK;
+    hsize_t size = 0;
+    w->file = w->group = -1;
+    if (access >= 0 && creation >= 0)
+        w->file = H5Fcreate(place, H5F_ACC_TRUNC, creation, access);
+    if (w->file < 0)
+        status = gv_hdf5_fail(GRAVEL_ERR_FILE, w->path, "cannot write HDF5");
+    if (!status)
+        status = reserve(w, fd);
+    if (!status && (put_groups(w) < 0 || put_particles(w) < 0 || H5Fflush(w->file, H5F_SCOPE_LOCAL) < 0 ||
+                    H5Fget_filesize(w->file, &size) < 0))
+        status = gv_hdf5_fail(GRAVEL_ERR_FILE, w->path, "cannot write HDF5");
+    if (w->group >= 0 && H5Gclose(w->group) < 0 && !status)
+        status = gv_hdf5_fail(GRAVEL_ERR_FILE, w->path, "cannot write HDF5");
+    if (w->file >= 0 && H5Fclose(w->file) < 0 && !status)
+        status = gv_hdf5_fail(GRAVEL_ERR_FILE, w->path, "cannot write HDF5");
+    if (creation >= 0)
+        H5Pclose(creation);
+    if (access >= 0)
+        H5Pclose(access);
+    return status ? status : cut(w, fd, size);
+}
+
+gravel_status gv_hdf5_write(const gv_particles *particles, const char *path, const gv_snapshot_column *more,
+                            int columns)
+{
+    gv_out_file out;
+    gv_hdf5_quiet quiet;
+    writer w = {.p = particles, .more = more, .columns = columns, .path = path};
+    if (particles->count == 0)
+        return gv_fail(GRAVEL_ERR_INPUT, "%s: a snapshot without particles", path);
+    gravel_status status = gv_out_open(&out, path);
+    if (status)
+        return status;
+    w.rows = malloc(GV_HDF5_ROWS * 3 * sizeof *w.rows);
+    if (!out.temporary)
+        status = gv_fail(GRAVEL_ERR_FILE, "%s: HDF5 can be written to regular files only", path);
+    else if (!w.rows)
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory to write %s", path);
+    if (!status) {
+        set_factors(&w);
+        gv_hdf5_begin(&quiet);
+        status = write_file(&w, out.temporary, fileno(out.stream));
+        gv_hdf5_end(&quiet);
+    }
+    free(w.rows);
+    if (!status)
+        return gv_out_commit(&out);
+    gv_out_abort(&out);
+    return status;
+}
+#endif

@@ -1,0 +1,191 @@
+#include "tuner/regret.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Slower than the best by more: not timed to the end. */
+#define HOPELESS 1.5
+
+typedef struct candidate {
+    const char *configuration;
+    double distance; /* of the question that kept it from the point */
+    double time_s;   /* the least that was seen */
+} candidate;
+
+static double distance(const gv_profile_entry *entry, const gv_task *task)
+{
+    return fabs(log2((double)entry->sinks / (double)task->sinks)) +
+           fabs(log2((double)entry->sources / (double)task->sources)) +
+           0.5 * (entry->features != task->variant.features);
+}
+
+static int add(candidate *list, int n, const char *configuration, double away)
+{
+    for (int k = 0; k < n; k++) {
+        if (strcmp(list[k].configuration, configuration) == 0) {
+            list[k].distance = fmin(list[k].distance, away);
+            return n;
+        }
+    }
+    if (n < GV_REGRET_CANDIDATES)
+        list[n++] = (candidate){configuration, away, INFINITY};
+    return n;
+}
+
+/* All that this device's questions about the variant keep, whatever their features. */
+static int collect(const gv_regret_setting *setting, const gv_profile_set *set, const gv_task *task, candidate *list,
+                   int n)
+{
+    gv_profile_device device;
+    const gv_profile_block *block;
+
+    gv_profile_device_of(&setting->limits->info, &device);
+    block = set ? gv_profile_set_find(set, &device) : NULL;
+    for (int e = 0; block && e < block->n_entries; e++) {
+        const gv_profile_entry *entry = &block->entry[e];
+
+        if (strcmp(entry->kernel, task->kernel) != 0 || strcmp(entry->variant, task->variant.name) != 0)
+            continue;
+        for (int r = 0; r < entry->n_results; r++) {
+            gv_config config;
+
+            setting->space->built_in(&config, &task->variant, setting->limits, task->sinks, task->sources);
+            if (gv_space_parse(setting->space, entry->result[r].configuration, &config) == GRAVEL_OK &&
+                gv_space_check(setting->space, &config, &task->variant, setting->limits) == NULL)
+                n = add(list, n, entry->result[r].configuration, distance(entry, task) + 1e-3 * r);
+        }
+    }
+    return n;
+}
+
+static int nearer(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+
+    return (x->distance > y->distance) - (x->distance < y->distance);
+}
+
+/* 0: stop. */
+static int time_one(const gv_regret_setting *setting, const gv_task *task, candidate *c, double best)
+{
+    const double time_s = setting->time(setting->time_user, task, c->configuration, HOPELESS * best);
+
+    if (time_s < 0)
+        return 0;
+    c->time_s = fmin(c->time_s, time_s);
+    return 1;
+}
+
+/* Candidates 0 and 1 are the choice and the default; both, and the best, are timed once more, so that a disturbance of
+ * one timing is no regret. */
+static int time_all(const gv_regret_setting *setting, const gv_task *task, candidate *list, int n, int *best)
+{
+    *best = 0;
+    for (int k = 0; k < n; k++) {
+        /* what the comparison is about is timed to the end */
+        if (!time_one(setting, task, &list[k], k < 2 ? INFINITY : list[*best].time_s))
+            return 0;
+        if (list[k].time_s < list[*best].time_s)
+            *best = k;
+    }
+    for (int k = 0; k < 3; k++) {
+        const int again = k < 2 ? k : *best;
+
+        if (k < n && (k < 2 || *best > 1) && !time_one(setting, task, &list[again], INFINITY))
+            return 0;
+    }
+    for (int k = 0; k < n; k++)
+        if (list[k].time_s < list[*best].time_s)
+            *best = k;
+    return 1;
+}
+
+gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task *task, gv_regret_point *point)
+{
+    const gv_profile_question question = {setting->space,          &task->variant, setting->limits,
+                                          setting->kernel_version, task->sinks,    task->sources};
+    candidate *list = malloc(GV_REGRET_CANDIDATES * sizeof *list);
+    char built_in[GV_PROFILE_TEXT];
+    gv_config config;
+    int n, best;
+
+    if (!list)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the candidates of a regret");
+    memset(point, 0, sizeof *point);
+    point->task = *task;
+    point->origin = GRAVEL_ORIGIN_BUILT_IN;
+    setting->space->built_in(&config, &task->variant, setting->limits, task->sinks, task->sources);
+    gv_space_format(setting->space, &config, built_in, sizeof built_in);
+    gv_profile_look_up(setting->user, setting->shipped, &question, &config, &point->origin, NULL);
+    gv_space_format(setting->space, &config, point->choice, sizeof point->choice);
+    n = add(list, 0, point->choice, -2);
+    n = add(list, n, built_in, -1);
+    n = collect(setting, setting->user, task, list, n);
+    n = collect(setting, setting->shipped, task, list, n);
+    qsort(list, (size_t)n, sizeof *list, nearer);
+    if (setting->most > 0 && setting->most < n)
+        n = setting->most > 2 ? setting->most : 2;
+    if (!time_all(setting, task, list, n, &best)) {
+        free(list);
+        return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
+    }
+    for (int k = 0; k < n; k++) {
+        point->failed += !isfinite(list[k].time_s);
+        if (strcmp(list[k].configuration, built_in) == 0)
+            point->default_s = list[k].time_s;
+    }
+    point->candidates = n;
+    point->choice_s = list[0].time_s;
+    point->best_s = list[best].time_s;
+    snprintf(point->best, sizeof point->best, "%s", list[best].configuration);
+    free(list);
+    if (!isfinite(point->choice_s))
+        return gv_fail(GRAVEL_ERR_LAUNCH, "%s with %zu sinks and %zu sources: '%s', which programs would get, fails",
+                       task->variant.name, task->sinks, task->sources, point->choice);
+    return GRAVEL_OK;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+/* The value that a part q of all is not above. */
+static double quantile(const double *sorted, int n, double q)
+{
+    const int at = (int)ceil(q * n) - 1;
+
+    return sorted[at > 0 ? at : 0];
+}
+
+void gv_regret_summarise(const gv_regret_point *point, int n, gv_regret_summary *summary)
+{
+    double *ratio = malloc(2 * (size_t)(n > 0 ? n : 1) * sizeof *ratio);
+
+    memset(summary, 0, sizeof *summary);
+    if (!ratio || n == 0) {
+        free(ratio);
+        return;
+    }
+    for (int k = 0; k < n; k++) {
+        ratio[k] = point[k].choice_s / point[k].best_s;
+        ratio[n + k] = point[k].choice_s / point[k].default_s;
+    }
+    qsort(ratio, (size_t)n, sizeof *ratio, ascending);
+    qsort(ratio + n, (size_t)n, sizeof *ratio, ascending);
+    summary->points = n;
+    summary->median = quantile(ratio, n, 0.5);
+    summary->p95 = quantile(ratio, n, 0.95);
+    summary->most = ratio[n - 1];
+    summary->median_default = quantile(ratio + n, n, 0.5);
+    summary->most_default = ratio[2 * n - 1];
+    free(ratio);
+}
+
+int gv_regret_is_kept(const gv_regret_summary *summary)
+{
+    return summary->median <= GV_REGRET_MEDIAN && summary->p95 <= GV_REGRET_P95 && summary->most <= GV_REGRET_MOST &&
+           summary->most_default <= GV_REGRET_OVER_DEFAULT;
+}

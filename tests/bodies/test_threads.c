@@ -1,0 +1,138 @@
+/* Several threads: a pool that shares loops, contexts made at the same time, one context used by all. */
+#include "host_test.h"
+
+#include <pthread.h>
+
+#include "gravel/bodies.h"
+#include "host/base/threads.h"
+#include "host/program/program.h"
+
+enum { THREADS = 4 };
+
+/* ---------------------------------------------------------------------- pool */
+
+enum { ITEMS = 100001 };
+static unsigned char touched[ITEMS];
+
+static void touch(void *user, size_t first, size_t count)
+{
+    (void)user;
+    for (size_t k = first; k < first + count; k++)
+        touched[k]++;
+}
+
+static void every_item_once(void **state)
+{
+    (void)state;
+    static const size_t grain[] = {1, 7, 1000, ITEMS - 1, ITEMS, 2 * ITEMS};
+    assert_int_equal(setenv("GRAVEL_THREADS", "4", 1), 0);
+    gv_pool *pool = gv_pool_create();
+    assert_non_null(pool);
+    for (size_t g = 0; g < sizeof grain / sizeof grain[0]; g++) {
+        memset(touched, 0, sizeof touched);
+        gv_parallel(pool, ITEMS, grain[g], touch, NULL);
+        for (size_t k = 0; k < ITEMS; k++)
+            assert_int_equal(touched[k], 1);
+    }
+    gv_parallel(pool, 0, 16, touch, NULL);
+    gv_pool_release(pool);
+    memset(touched, 0, sizeof touched);
+    gv_parallel(NULL, ITEMS, 16, touch, NULL);
+    assert_int_equal(touched[ITEMS - 1], 1);
+}
+
+/* ------------------------------------------------------------------- contexts */
+
+/* assertions of cmocka work in the main thread only: a thread stores its message */
+typedef struct worker {
+    pthread_t thread;
+    gravel_context *context; /* shared, or made by the thread */
+    int number;
+    char failure[512];
+} worker;
+
+static int failed(worker *w, gravel_status status, const char *what)
+{
+    if (status)
+        snprintf(w->failure, sizeof w->failure, "thread %d, %s: %s", w->number, what, gravel_error_message());
+    return status != GRAVEL_OK;
+}
+
+static void run_all(worker w[THREADS], gravel_context *context, void *(*work)(void *))
+{
+    for (int k = 0; k < THREADS; k++) {
+        w[k] = (worker){.context = context, .number = k};
+        assert_int_equal(pthread_create(&w[k].thread, NULL, work, &w[k]), 0);
+    }
+    for (int k = 0; k < THREADS; k++)
+        pthread_join(w[k].thread, NULL);
+    for (int k = 0; k < THREADS; k++)
+        if (w[k].failure[0])
+            fail_msg("%s", w[k].failure);
+}
+
+static void *make_context(void *argument)
+{
+    worker *w = argument;
+    failed(w, gravel_context_create(&w->context, NULL), "create");
+    return NULL;
+}
+
+static void contexts_at_the_same_time(void **state)
+{
+    (void)state;
+    worker w[THREADS];
+    run_all(w, NULL, make_context);
+    for (int k = 0; k < THREADS; k++)
+        gravel_context_release(w[k].context);
+}
+
+/* Each thread has bodies of its own on one context and device: programs, threads and queues are shared. */
+static void *use_context(void *argument)
+{
+    enum { N = 70000 };
+    worker *w = argument;
+    gravel_bodies_options options = GRAVEL_BODIES_OPTIONS_INIT;
+    gravel_bodies *bodies = NULL;
+    cl_program program;
+    double *x = calloc(2 * (size_t)N, sizeof *x), *out = x + N;
+    const gravel_frame frame = {{0, 0, 0}, 1, 1};
+    const gravel_array array = {x, NULL, NULL, 1, GRAVEL_F64};
+    const gravel_array_out to = {out, NULL, NULL, 1, GRAVEL_F64};
+    options.precision = w->number % 2 ? GRAVEL_DS : GRAVEL_SP;
+    for (int k = 0; x && k < N; k++)
+        x[k] = k + w->number;
+    int bad = !x || failed(w, gravel_bodies_create(&bodies, w->context, &options), "create") ||
+              failed(w, gravel_bodies_set_frame(bodies, &frame), "frame");
+    for (int turn = 0; !bad && turn < 3; turn++) {
+        bad = failed(w, gravel_bodies_write(bodies, GRAVEL_TIME, 0, N, &array), "write") ||
+              failed(w, gv_program_get(w->context, 0, "measure/copy.cl", EMPTY_OPTIONS, &program), "program") ||
+              failed(w, gravel_bodies_read(bodies, GRAVEL_TIME, 0, N, &to), "read");
+        if (!bad && memcmp(x, out, N * sizeof *x) != 0)
+            snprintf(w->failure, sizeof w->failure, "thread %d reads what it has not written", w->number);
+    }
+    gravel_bodies_release(bodies);
+    free(x);
+    return NULL;
+}
+
+static void one_context(void **state)
+{
+    (void)state;
+    worker w[THREADS];
+    gravel_context *context;
+    assert_ok(gravel_context_create(&context, NULL));
+    run_all(w, context, use_context);
+    gravel_context_release(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        /* first: no driver may have been used before */
+        cmocka_unit_test(contexts_at_the_same_time),
+        cmocka_unit_test(every_item_once),
+        cmocka_unit_test(one_context),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

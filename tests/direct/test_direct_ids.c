@@ -1,0 +1,209 @@
+/* Bodies without ids: src/host/bodies/bodies.c. */
+#include "problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "gravel/direct.h"
+#include "gravel/opencl.h"
+
+/* Bodies without ids do not act on themselves, also those that were added, or stayed when others were removed. */
+static void no_ids(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    enum { N = 5 };
+    static const double x[N] = {0, 1, 3, 7, 15}, zero[N] = {0}, mass[N] = {1, 1, 1, 1, 1};
+    const double eps = 0.5;
+    double pot[N];
+    const uint32_t second = 1;
+    gravel_bodies_options stored = GRAVEL_BODIES_OPTIONS_INIT;
+    gravel_bodies *bodies_of_test;
+    gravel_direct *direct;
+    gravel_ticket *ticket;
+    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+    gravel_forces forces;
+    memset(&forces, 0, sizeof forces);
+    forces.pot = pot;
+    assert_ok(gravel_bodies_create(&bodies_of_test, context, &stored));
+    assert_ok(gravel_direct_create(&direct, context, NULL));
+    call.sources = call.sinks = gravel_view_all(bodies_of_test);
+    call.eps = eps;
+    /* four bodies; without the second; with a fifth */
+    static const double at[3][4] = {{0, 1, 3, 7}, {0, 3, 7}, {0, 3, 7, 15}};
+    static const size_t count[3] = {4, 3, 4};
+    for (int turn = 0; turn < 3; turn++) {
+        if (turn == 1) {
+            assert_ok(gravel_bodies_remove(bodies_of_test, &second, 1));
+        } else {
+            const size_t first = turn == 0 ? 0 : 3, from = turn == 0 ? 0 : 4, n = turn == 0 ? 4 : 1;
+            assert_ok(gravel_bodies_write(bodies_of_test, GRAVEL_POSITION, first, n,
+                                          &GRAVEL_ARRAY_SOA(x + from, zero, zero)));
+            assert_ok(gravel_bodies_write(bodies_of_test, GRAVEL_MASS, first, n, &GRAVEL_ARRAY(mass)));
+        }
+        assert_ok(gravel_direct_start(direct, &call, &ticket));
+        assert_ok(gravel_ticket_collect(ticket, &forces, NULL));
+        gravel_ticket_release(ticket);
+        for (size_t i = 0; i < count[turn]; i++) {
+            double sum = 0;
+            for (size_t j = 0; j < count[turn]; j++)
+                if (j != i)
+                    sum -= 1 / sqrt((at[turn][j] - at[turn][i]) * (at[turn][j] - at[turn][i]) + eps * eps);
+            assert_true(fabs(pot[i] / sum - 1) < 1e-5); /* sp: a few roundings of 6e-8 */
+        }
+    }
+    gravel_direct_release(direct);
+    gravel_bodies_release(bodies_of_test);
+}
+
+/* Potentials of `sinks` from `sources`. */
+static void find(gravel_direct *direct, gravel_bodies *sources, gravel_bodies *sinks, double eps, double *pot)
+{
+    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+    gravel_ticket *ticket;
+    gravel_forces forces;
+    memset(&forces, 0, sizeof forces);
+    forces.pot = pot;
+    call.sources = gravel_view_all(sources);
+    call.sinks = gravel_view_all(sinks);
+    call.eps = eps;
+    assert_ok(gravel_direct_start(direct, &call, &ticket));
+    assert_ok(gravel_ticket_collect(ticket, &forces, NULL));
+    gravel_ticket_release(ticket);
+}
+
+static gravel_bodies *on_a_line(gravel_context *context, size_t n, const double *x)
+{
+    static const double zero[8] = {0}, one[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    gravel_bodies *made;
+    assert_ok(gravel_bodies_create(&made, context, NULL));
+    assert_ok(gravel_bodies_write(made, GRAVEL_POSITION, 0, n, &GRAVEL_ARRAY_SOA(x, zero, zero)));
+    assert_ok(gravel_bodies_write(made, GRAVEL_MASS, 0, n, &GRAVEL_ARRAY(one)));
+    return made;
+}
+
+static void check_potentials(size_t n, const double *at, size_t n_sources, const double *from, int own, double eps,
+                             const double *pot)
+{
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < n_sources; j++)
+            if (!own || j != i)
+                sum -= 1 / sqrt((from[j] - at[i]) * (from[j] - at[i]) + eps * eps);
+        assert_true(fabs(pot[i] / sum - 1) < 1e-5); /* sp: a few roundings of 6e-8 */
+    }
+}
+
+/* Two sets of bodies, both without ids: what numbers they got from forces of their own does not name the other's. */
+static void two_sets(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    static const double x[2][4] = {{0, 1, 3, 7}, {0.5, 2, 5, 6}};
+    const double eps = 0.5;
+    double pot[4];
+    gravel_direct *direct;
+    gravel_bodies *set[2] = {on_a_line(context, 4, x[0]), on_a_line(context, 4, x[1])};
+    assert_ok(gravel_direct_create(&direct, context, NULL));
+    for (int turn = 0; turn < 2; turn++) /* before and after both have numbers */
+        for (int from = 0; from < 2; from++)
+            for (int to = 0; to < 2; to++) {
+                find(direct, set[from], set[to], eps, pot);
+                check_potentials(4, x[to], 4, x[from], from == to, eps, pot);
+            }
+    /* ids that are given replace the numbers: all are the same body now */
+    for (int k = 0; k < 2; k++)
+        assert_ok(gravel_bodies_fill(set[k], GRAVEL_ID, 7));
+    find(direct, set[0], set[1], eps, pot);
+    for (int k = 0; k < 4; k++)
+        assert_true(pot[k] == 0);
+    gravel_direct_release(direct);
+    gravel_bodies_release(set[0]);
+    gravel_bodies_release(set[1]);
+}
+
+/* Bodies that come where others have gone, with no force in between, get numbers too. */
+static void shrunk_and_grown(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    static const double x[4] = {0, 1, 3, 7}, zero[4] = {0}, one[4] = {1, 1, 1, 1};
+    double pot[4];
+    gravel_direct *direct;
+    gravel_bodies *set = on_a_line(context, 4, x);
+    assert_ok(gravel_direct_create(&direct, context, NULL));
+    find(direct, set, set, 0.5, pot);
+    assert_ok(gravel_bodies_resize(set, 2));
+    assert_ok(gravel_bodies_write(set, GRAVEL_POSITION, 0, 4, &GRAVEL_ARRAY_SOA(x, zero, zero)));
+    assert_ok(gravel_bodies_write(set, GRAVEL_MASS, 0, 4, &GRAVEL_ARRAY(one)));
+    find(direct, set, set, 0.5, pot);
+    check_potentials(4, x, 4, x, 1, 0.5, pot);
+    gravel_direct_release(direct);
+    gravel_bodies_release(set);
+}
+
+/* Ids of some bodies do not meet the numbers that the others had: those have none, and act on themselves. */
+static void ids_of_some(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    static const double x[4] = {0, 1, 3, 7};
+    static const int32_t third = 2;
+    const double eps = 0.5;
+    double pot[4];
+    int32_t id[4];
+    gravel_direct *direct;
+    gravel_bodies *set = on_a_line(context, 4, x);
+    const gravel_array one = {&third, NULL, NULL, 1, GRAVEL_I32}, none = {x, NULL, NULL, 1, GRAVEL_F64};
+    const gravel_array_out ids = {id, NULL, NULL, 1, GRAVEL_I32};
+    assert_ok(gravel_direct_create(&direct, context, NULL));
+    find(direct, set, set, eps, pot);
+    assert_int_equal(gravel_bodies_write(set, GRAVEL_ID, 0, 1, &none), GRAVEL_ERR_ARGUMENT);
+    find(direct, set, set, eps, pot);
+    check_potentials(4, x, 4, x, 1, eps, pot); /* the refused write has left the numbers */
+    assert_ok(gravel_bodies_write(set, GRAVEL_ID, 0, 1, &one));
+    assert_ok(gravel_bodies_read(set, GRAVEL_ID, 0, 4, &ids));
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(id[k], k == 0 ? 2 : -1);
+    find(direct, set, set, eps, pot);
+    pot[0] -= 1 / eps;
+    check_potentials(4, x, 4, x, 0, eps, pot);
+    gravel_direct_release(direct);
+    gravel_bodies_release(set);
+}
+
+/* A point with the address of a source as its id is this source, whether or not there were forces before. */
+static void points_by_address(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    static const double x[4] = {0, 1, 3, 7}, zero = 0;
+    static const int32_t second = 1;
+    double pot;
+    gravel_direct *direct;
+    gravel_bodies *set = on_a_line(context, 4, x);
+    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+    gravel_sinks point;
+    gravel_forces forces;
+    gravel_ticket *ticket;
+    assert_ok(gravel_direct_create(&direct, context, NULL));
+    memset(&point, 0, sizeof point);
+    memset(&forces, 0, sizeof forces);
+    point.count = 1;
+    point.id = &second;
+    point.pos = GRAVEL_VEC_SOA(&x[1], &zero, &zero);
+    forces.pot = &pot;
+    call.sources = gravel_view_all(set);
+    call.points = &point;
+    call.eps = 0.5;
+    assert_ok(gravel_direct_start(direct, &call, &ticket));
+    assert_non_null(gravel_ticket_get_cl_event(ticket));
+    assert_ok(gravel_ticket_collect(ticket, &forces, NULL));
+    gravel_ticket_release(ticket);
+    assert_true(fabs(pot / -(1 / sqrt(1.25) + 1 / sqrt(4.25) + 1 / sqrt(36.25)) - 1) < 1e-5);
+    gravel_direct_release(direct);
+    gravel_bodies_release(set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_ids), cmocka_unit_test(two_sets),
+                                       cmocka_unit_test(shrunk_and_grown), cmocka_unit_test(ids_of_some),
+                                       cmocka_unit_test(points_by_address)};
+    return cmocka_run_group_tests(tests, context_open, context_close);
+}

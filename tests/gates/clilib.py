@@ -1,0 +1,74 @@
+"""What the gates of the program share: a scratch folder, calls of the program, what they should give."""
+import os
+import subprocess
+import tempfile
+
+from gatelib import BUILD, Failed, Skipped
+
+PROGRAM = os.environ.get("GRAVEL_PROGRAM") or os.path.join(BUILD, "bin", "gravel")
+WORK = tempfile.mkdtemp(prefix="gravel-cli-")
+OK, FAILURE, USAGE = 0, 1, 2
+
+
+def run(*arguments, stdin=None, env=None):
+    more = dict(os.environ)
+    more.pop("GRAVEL_DEVICE", None)
+    more.update(env or {})
+    done = subprocess.run([PROGRAM, *arguments], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          cwd=WORK, env=more, check=False)
+    print("$ gravel %s -> %d" % (" ".join(arguments), done.returncode))
+    return done
+
+
+def expect(condition, what, done=None):
+    if not condition:
+        raise Failed(what + ("\nstdout: %s\nstderr: %s" % (done.stdout[:2000], done.stderr[:2000]) if done else ""))
+
+
+def good(*arguments, **more):
+    done = run(*arguments, **more)
+    expect(done.returncode == OK, "exit status %d" % done.returncode, done)
+    return done
+
+
+def refused(code, part, *arguments, **more):
+    """Exit status `code`, nothing on stdout, `part` in the message."""
+    done = run(*arguments, **more)
+    expect(done.returncode == code, "exit status %d, expected %d" % (done.returncode, code), done)
+    expect(done.stdout == "", "something on stdout beside the error", done)
+    expect(part in done.stderr, "'%s' is not in the message" % part, done)
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def write(name, text):
+    with open(path(name), "w", encoding="utf-8") as handle:
+        handle.write(text)
+    return name
+
+
+def read(name):
+    with open(path(name), encoding="utf-8") as handle:
+        return handle.read()
+
+
+def table(text):
+    """Column names and rows of a force or particle file."""
+    lines = text.splitlines()
+    expect(lines[0].startswith("# "), "the first line does not name the columns: " + lines[0][:80])
+    return lines[0][2:].split(), [line.split() for line in lines[1:]]
+
+
+def need_device():
+    done = run("devices", "--json")
+    if done.returncode != OK:
+        raise Skipped("no OpenCL device on this machine")
+
+
+def cluster(n):
+    name = "plummer%d.txt" % n
+    if not os.path.exists(path(name)):
+        good("ic", "plummer", "-n", str(n), "--seed", "5", "-o", name)
+    return name

@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+"""What goes wrong around the program: hostile names, full disks, signals, files of others, streams that are closed."""
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import gatelib
+from clilib import (FAILURE, OK, PROGRAM, USAGE, WORK, cluster, expect, good, need_device, path, read, refused, run,
+                    write)
+from gatelib import Failed
+
+# For a shell behind backquotes or $(), for gnuplot's double quotes, single quotes and new lines, for a terminal.
+HOSTILE = "`touch OBEYED`$(touch OBEYED)'\"; set print 'OBEYED'; print 1\n!touch OBEYED\nsystem 'touch OBEYED'\r\b\x1b[2J"
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def check_harmless(done, what):
+    if os.path.exists(path("OBEYED")):
+        os.unlink(path("OBEYED"))
+        raise Failed("a name was run as a command: " + what)
+    for text in (done.stdout, done.stderr):
+        expect(not CONTROL.search(text), "control characters reach the terminal: %s: %r" % (what, text[:300]))
+
+
+def every_field(value, at=()):
+    """Paths to all strings and numbers inside a JSON value."""
+    if isinstance(value, (dict, list)):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from every_field(value[key], at + (key,))
+    else:
+        yield at
+
+
+def changed(value, at, by):
+    copy = json.loads(json.dumps(value))
+    place = copy
+    for key in at[:-1]:
+        place = place[key]
+    place[at[-1]] = by
+    return copy
+
+
+def log_lines():
+    header = {"log": "gravel-tune", "schema": 1, "name": "A GPU", "vendor": "V", "platform": "P", "type": "gpu",
+              "compute_units": 2, "simd_width_float": 1, "simd_width_double": 1, "fp64": 1, "driver": "1",
+              "kernel": "direct", "kernel_version": "0123456789abcdef", "gravel": "0.1.0", "date": "2026-11-22T00:00:00Z"}
+    record = {"kernel": "direct", "variant": "sp2", "features": 0, "sinks": 64, "sources": 8192, "stage": "search",
+              "round": 0, "configuration": "threads=64 blocks_per_cu=1 split=1", "status": "ok", "time_s": 1e-3,
+              "time_min_s": 1e-3, "spread": 0.01, "call_s": 2e-3, "samples": 9, "cost_s": 1, "reason": ""}
+    return [header, record, dict(record, configuration="threads=128 blocks_per_cu=1 split=1"), dict(record, sinks=96)]
+
+
+def write_log(name, lines):
+    return write(name, "".join(json.dumps(line) + "\n" for line in lines))
+
+
+def tree_record(n, theta):
+    stages = ("keys", "sort", "build", "moments", "groups", "walk", "total")
+    record = {"device": "A GPU", "model": "plummer", "mac": "relative", "n": n, "theta": theta, "moments": 2,
+              "err_acc_p50": 1e-4 * theta, "err_acc_p99": 1e-3 * theta, "err_acc_above": [[1e-6, 0.9], [1e-3, 0.1]]}
+    return dict(record, **{"%s_s_median" % s: 1e-3 * n for s in stages})
+
+
+# Per command: plot arguments, and the JSON value whose fields are tried.
+def plots_take_no_orders():
+    gatelib.need_tool("gnuplot")
+    log, tree = log_lines(), [tree_record(1000, 0.3), tree_record(1000, 0.5)]
+    recording = {"format": "gravel-recording", "schema": 1, "device": "A GPU", "type": "gpu", "driver": "1",
+                 "kernel": "direct", "kernel_version": "0", "date": "d", "variant": "sp2", "features": 0, "sinks": 64,
+                 "sources": 8192, "tunables": [{"name": "threads", "builds": 1, "values": [32, 64, 128]}],
+                 "built_in": [0], "rows": [[0, 3.0], [1, 2.0], [2, 1.0]]}
+    done = run("plot", "tuning", write_log("good.jsonl", log), "-o", "p.svg", "--sinks", "64")
+    expect(done.returncode == OK and "A GPU" in read("p.svg"), "a good log is not drawn", done)
+    for at in every_field(log[:2]):
+        is_text = isinstance(log[at[0]][at[1]], str)
+        for by in (HOSTILE,) if is_text else (1e300, -1):
+            write_log("bad.jsonl", changed(log, at, by))
+            check_harmless(run("plot", "tuning", "bad.jsonl", "-o", "p.svg", "--kind", "threads"), "log %s" % (at,))
+    good("plot", "tree", write("tree.json", json.dumps(tree)), "-o", "p.svg", "--kind", "theta")
+    for at in every_field(tree[:1]):
+        for kind in ("distribution" if "above" in at[1] else "theta",):
+            bad = changed(tree, at, HOSTILE)
+            check_harmless(run("plot", "tree", write("bad.json", json.dumps(bad)), "-o", "p.svg", "--kind", kind),
+                           "tree %s" % (at,))
+    for at in list(every_field(recording))[:12]:
+        name = write("bad.json", json.dumps(changed(recording, at, HOSTILE)))
+        check_harmless(run("tune", "--simulate", name, "--runs", "1", "--plot", "p.svg"), "recording %s" % (at,))
+        check_harmless(run("tune", "--simulate", name, "--runs", "1", "--json"), "recording %s" % (at,))
+
+
+def terminals_get_plain_text():
+    name = "a\x1b]0;b\x07\x7f\u009b31m\r\b"
+    for words in (("force", "-i", name), ("force", "-i", "x", "--eps", name), ("force", "-i", "x", "--order", name),
+                  (name,), ("ic", name), ("force", "--" + name), ("force", "-i", "x", name, name),
+                  ("profiles", "show", name), ("profiles", "validate", name), ("plot", "tuning", name, "-o", "x.png"),
+                  ("ic", "plummer", "-n", "3", "-o", "no/" + name)):
+        done = run(*words)
+        expect(done.returncode in (USAGE, FAILURE), "accepted", done)
+        check_harmless(done, repr(words))
+
+
+def plots_say_what_is_missing():
+    one = write("one.json", json.dumps([tree_record(1000, 0.5)]))
+    for kind, part in (("theta", "1 opening angle,"), ("n", "1 number of bodies,"), ("time", "1 number of bodies,"),
+                       ("crossover", "0 points")):
+        refused(USAGE, part, "plot", "tree", one, "-o", "p.svg", "--kind", kind)
+    log = write_log("one.jsonl", log_lines()[:2])
+    refused(USAGE, "1 value of threads", "plot", "tuning", log, "-o", "p.svg", "--kind", "threads")
+    refused(USAGE, "1 number of sinks", "plot", "tuning", log, "-o", "p.svg", "--kind", "sinks")
+    lines = write_log("odd.jsonl", log_lines())
+    with open(path(lines), "ab") as handle:
+        handle.write(b'{"half": \x00 1}\n{"log": 3\nnot JSON\n' + json.dumps(log_lines()[3]).encode() + b"\n")
+    gatelib.need_tool("gnuplot")
+    done = good("plot", "tuning", "odd.jsonl", "-o", "p.svg", "--kind", "sinks")
+    expect("no records: 3, the first is line 5" in done.stderr, "no word about bad lines", done)
+
+
+# --------------------------------------------------------------------- files
+
+
+def with_stream_closed(number, *arguments):
+    done = subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, cwd=WORK, check=False,
+                          preexec_fn=lambda: os.close(number))  # pylint: disable=subprocess-popen-preexec-fn
+    print("$ gravel %s, descriptor %d closed -> %d" % (" ".join(arguments), number, done.returncode))
+    return done
+
+
+def closed_streams_catch_no_file():
+    twice = write("twice.txt", "5 1 0 0 0\n5 1 1 0 0\n")
+    for number in (0, 1, 2):
+        done = with_stream_closed(number, "force", "-i", twice, "-m", "reference", "-o", "f.txt")
+        expect(done.returncode == OK, "force with a closed stream", done)
+        expect(len(read("f.txt").splitlines()) == 3 and "warning" not in read("f.txt"),
+               "what belongs to a stream is in the file: " + read("f.txt"))
+    done = with_stream_closed(1, "ic", "plummer", "-n", "3")
+    expect(done.returncode == FAILURE and "standard output" in done.stderr, "closed standard output unnoticed", done)
+
+
+def special_files_stay():
+    os.mkfifo(path("pipe"))
+    write("own.json", good("profiles", "export", "--shipped", "H200").stdout)
+    write("target.json", "old\n")
+    os.symlink("target.json", path("link.json"))
+    reader = os.open(path("pipe"), os.O_RDONLY | os.O_NONBLOCK)
+    for command in (("profiles", "export", "--shipped", "-o"), ("profiles", "merge", "own.json", "-o")):
+        child = subprocess.Popen([PROGRAM, *command, "pipe"], cwd=WORK)
+        while child.poll() is None:
+            try:
+                os.read(reader, 65536)
+            except BlockingIOError:
+                time.sleep(0.01)
+        expect(child.returncode == OK and stat.S_ISFIFO(os.lstat(path("pipe")).st_mode), "a pipe was replaced")
+        good(*command, "link.json")
+        expect(os.path.islink(path("link.json")) and len(read("target.json")) > 100, "a link was replaced")
+    os.close(reader)
+
+
+def left_over(name):
+    return [f for f in os.listdir(WORK) if f.startswith(name + ".")]
+
+
+def disks_run_full():
+    if not os.path.exists("/dev/full"):
+        raise gatelib.Skipped("no /dev/full")
+    for end in ("json", "png", "svg"):
+        os.symlink("/dev/full", path("full." + end))
+    log = write_log("good.jsonl", log_lines())
+    commands = [("profiles", "export", "--shipped", "-o", "full.json"),
+                ("profiles", "merge", write("own.json", good("profiles", "export", "--shipped", "H200").stdout), "-o",
+                 "full.json")]
+    if shutil.which("gnuplot"):
+        commands += [("plot", "tuning", log, "-o", "full.png", "--kind", "threads"),
+                     ("plot", "tuning", log, "-o", "full.svg", "--kind", "threads")]
+    for command in commands:
+        refused(FAILURE, "No space left", *command)
+        expect("/dev/full" in run(*command).stderr, "the file is not named")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        for command in (("profiles", "list"), ("info", path(cluster(50)), "--json"), ("profiles", "export", "--shipped"),
+                        ("tune", "--simulate", "--runs", "1", "--json")):
+            done = subprocess.run([PROGRAM, *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            expect(done.returncode == FAILURE and "No space left" in done.stderr,
+                   "full disk unnoticed: %s" % " ".join(command))
+    write("out.txt", "precious\n")
+    refused(FAILURE, "No space left", "force", cluster(50), "-m", "reference", "-o", "out.txt", "--report", "full.json")
+    expect(read("out.txt") == "precious\n" and not left_over("out.txt"), "new forces without their report")
+
+
+def leftovers_go():
+    for name in ("f.txt.gravel-0123456789ab", "f.txt.gravel-notes", "f.txt.gravel-0123456789abc",
+                 "f.txt.gravel-ba9876543210", "g.txt.gravel-0123456789ab"):
+        write(name, "x\n")
+    with open(path("f.txt.gravel-ba9876543210"), encoding="utf-8") as busy:
+        fcntl.flock(busy, fcntl.LOCK_EX)
+        good("ic", "plummer", "-n", "3", "-o", "f.txt")
+        there = sorted(f for f in os.listdir(WORK) if ".txt.gravel-" in f)
+    expect(there == ["f.txt.gravel-0123456789abc", "f.txt.gravel-ba9876543210", "f.txt.gravel-notes",
+                     "g.txt.gravel-0123456789ab"], "left over or removed: " + " ".join(there))
+    for name in there:
+        os.unlink(path(name))
+
+
+def tuning_keeps_its_log():
+    need_device()
+    log = write_log("kept.jsonl", log_lines())
+    before = read(log)
+    base = ("tune", "--variant", "sp2", "--evaluations", "1", "--sinks", "64", "--sources", "1024", "--log", log)
+    refused(USAGE, "foo", *base, "--only", "foo=3")
+    refused(FAILURE, "no/such", *base, "--record", "no/such/file.json")
+    write("a file", "")
+    refused(FAILURE, "a file", *base, "--profile-dir", "a file/x")
+    with open(path(log), encoding="utf-8") as busy:
+        fcntl.flock(busy, fcntl.LOCK_EX)
+        refused(FAILURE, "another `gravel tune`", *base, "--profile-dir", "p")
+    expect(read(log) == before and not os.path.exists(path(log + ".old")), "the log lost its name")
+
+
+def a_first_call_speaks():
+    """On a terminal: what takes seconds says that it compiles; a check says which run it is at."""
+    need_device()
+    name = cluster(300)
+    for words, part, cache in ((("force", name, "--order", "6", "-o", "f.txt"), "compiling kernels (once per device), ", "a"),
+                               (("check", "--quick", "--variant", "sp2"), ": run 1 of ", "b")):
+        env = dict(os.environ, GRAVEL_CACHE_DIR=path("cold-" + cache), POCL_CACHE_DIR=path("cold-pocl-" + cache))
+        os.makedirs(path("cold-pocl-" + cache))
+        main_end, terminal = os.openpty()
+        process = subprocess.Popen([PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=terminal, cwd=WORK, env=env)
+        os.close(terminal)
+        began, said = time.monotonic(), ""
+        while part not in said:
+            try:
+                block = os.read(main_end, 4096)
+            except OSError:  # the other end is closed: it was done
+                break
+            if not block:
+                break
+            said += block.decode("utf-8", "replace")
+        seconds = time.monotonic() - began
+        process.terminate()
+        process.wait()
+        os.close(main_end)
+        # on a machine where nothing takes two seconds nothing is printed
+        expect(part in said or seconds < 3, "silent for %.0f seconds: %r" % (seconds, said[:300]))
+
+
+# ------------------------------------------------------------------- signals
+
+
+def by_default():
+    """In the child: who started the gate may have had signals ignored (nohup), and children inherit that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def catches(pid, number):
+    """Whether the process has a handler for the signal by now; 1 where that cannot be seen."""
+    try:
+        with open("/proc/%d/status" % pid, encoding="ascii") as handle:
+            mask = int(re.search(r"^SigCgt:\s*([0-9a-f]+)", handle.read(), re.M).group(1), 16)
+    except OSError:
+        return True
+    return bool(mask >> (number - 1) & 1)
+
+
+def stopped(numbers, begun, *arguments, env=None):
+    """Starts the program, waits until begun() holds, sends the signals; exit status and what it said."""
+    more = dict(os.environ, **(env or {}))
+    process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               cwd=WORK, env=more, preexec_fn=by_default)
+    deadline = time.monotonic() + 60
+    while not (begun() and catches(process.pid, numbers[0])) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    for number in numbers:
+        process.send_signal(number)
+    try:
+        output, message = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired as late:
+        process.kill()
+        raise Failed("does not stop") from late
+    print("$ gravel %s, signals %s -> %d" % (" ".join(arguments), numbers, process.returncode))
+    expect(process.returncode == 128 + numbers[0], "exit status %d: %s" % (process.returncode, message))
+    return output, message
+
+
+def signals_leave_nothing():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        write("big.txt", "precious\n")
+        stopped([number], lambda: left_over("big.txt"), "ic", "plummer", "-n", "20M", "-o", "big.txt")
+        expect(read("big.txt") == "precious\n" and not left_over("big.txt"), "a part was left, or the file was lost")
+    # a drawing program that never ends is ended with ours
+    os.makedirs(path("bin"), exist_ok=True)
+    write("bin/gnuplot", "#!/bin/sh\necho $$ > %s\nexec sleep 1000\n" % path("pid"))
+    os.chmod(path("bin/gnuplot"), 0o755)
+    log = write_log("good.jsonl", log_lines())
+    env = {"PATH": path("bin") + ":" + os.environ["PATH"]}
+    stopped([signal.SIGTERM], lambda: os.path.exists(path("pid")) and read("pid").strip(), "plot", "tuning", log, "-o",
+            "big.png", "--kind", "threads", env=env)
+    expect(not left_over("big.png"), "a part of a plot was left")
+    try:
+        os.kill(int(read("pid")), signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    raise Failed("gnuplot goes on without us")
+
+
+def a_stopped_check_has_no_verdict():
+    need_device()
+    started = time.monotonic()
+    # a cache of its own: the first kernel takes the compiler seconds
+    env = {"GRAVEL_CACHE_DIR": path("cold"), "POCL_CACHE_DIR": path("cold-pocl")}
+    os.makedirs(path("cold-pocl"))
+    output, message = stopped([signal.SIGTERM], lambda: time.monotonic() > started + 0.5, "check", "--quick", env=env)
+    expect("PASS" not in output.replace("PASS:", "") and "no verdict" in output + message,
+           "a verdict of a check that was stopped: %s%s" % (output, message))
+
+
+def a_stopped_tuning_keeps_what_it_found():
+    need_device()
+    log = "tuned.jsonl"
+    _, message = stopped([signal.SIGTERM], lambda: os.path.exists(path(log)) and len(read(log).splitlines()) > 2,
+                         "tune", "--variant", "sp2", "--sinks", "64", "--sources", "1024", "--log", log, "--evaluations",
+                         "1000", "--profile-dir", "profiles")
+    expect("stopped on request" in message, "does not say what was kept: " + message)
+    expect(all(json.loads(line)["status"] == "ok" for line in read(log).splitlines()[1:3]), "what was found is lost")
+    before = len(read(log).splitlines())
+    stopped([signal.SIGINT, signal.SIGINT], lambda: len(read(log).splitlines()) > before, "tune", "--variant", "sp2",
+            "--sinks", "64", "--sources", "1024", "--log", log, "--evaluations", "1000", "--resume", "--profile-dir",
+            "profiles")
+
+
+def main():
+    gatelib.need_file(PROGRAM)
+    try:
+        return gatelib.main([plots_take_no_orders, terminals_get_plain_text, plots_say_what_is_missing,
+                             closed_streams_catch_no_file, special_files_stay, disks_run_full, leftovers_go,
+                             tuning_keeps_its_log, a_first_call_speaks, signals_leave_nothing, a_stopped_check_has_no_verdict,
+                             a_stopped_tuning_keeps_what_it_found])
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

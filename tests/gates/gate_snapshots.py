@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+"""Particle files from outside: `gravel ic`, `info`, `convert` and `force` on text and HDF5, as h5py sees and makes them."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import gatelib
+from gatelib import BUILD, Failed, Skipped
+
+try:
+    import h5py
+    import numpy
+except ImportError:
+    # The tests may run under a Python of the user's own, the package is the system's.
+    system = "/usr/bin/python3"
+    if os.path.realpath(sys.executable) != os.path.realpath(system) and os.path.exists(system) and \
+            subprocess.call([system, "-c", "import h5py"], stderr=subprocess.DEVNULL) == 0:
+        os.execv(system, [system] + sys.argv)
+    h5py = numpy = None
+
+PROGRAM = os.environ.get("GRAVEL_PROGRAM") or os.path.join(BUILD, "bin", "gravel")
+WORK = tempfile.mkdtemp(prefix="gravel-snapshots-")
+OK, FAILURE, USAGE = 0, 1, 2
+
+
+def run(*arguments, stdin=None):
+    done = subprocess.run([PROGRAM, *arguments], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          cwd=WORK, check=False)
+    print("$ gravel %s -> %d" % (" ".join(arguments), done.returncode))
+    return done
+
+
+def expect(condition, what, done=None):
+    if not condition:
+        raise Failed(what + ("\nstdout: %s\nstderr: %s" % (done.stdout[:2000], done.stderr[:2000]) if done else ""))
+
+
+def good(*arguments, **more):
+    done = run(*arguments, **more)
+    expect(done.returncode == OK and done.stderr == "", "exit status %d" % done.returncode, done)
+    return done
+
+
+def refused(code, part, *arguments, **more):
+    """Exit status `code`, nothing on stdout, one line with `part` on stderr: HDF5's own messages are not shown."""
+    done = run(*arguments, **more)
+    expect(done.returncode == code, "exit status %d, expected %d" % (done.returncode, code), done)
+    expect(done.stdout == "", "something on stdout beside the error", done)
+    expect(part in done.stderr, "'%s' is not in the message" % part, done)
+    expect(len(done.stderr.splitlines()) <= 2 and "HDF5-DIAG" not in done.stderr, "too many words", done)
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def read(name):
+    with open(path(name), encoding="utf-8") as handle:
+        return handle.read()
+
+
+def info(name, *more):
+    return json.loads(good("info", name, "--json", *more).stdout)
+
+
+def need_hdf5():
+    done = run("ic", "twobody", "-o", "probe.hdf5")
+    if done.returncode == USAGE and "without HDF5" in done.stderr:
+        raise Skipped("built without HDF5")
+    if h5py is None:
+        raise Skipped("no h5py (package python3-h5py)")
+
+
+# --------------------------------------------------------------------- models
+
+
+def every_model():
+    for model in ("plummer", "king", "hernquist", "uniform"):
+        for more in ([], ["--masses", "salpeter"], ["--black-hole", "1e6"]):
+            good("ic", model, "-n", "300", *more, "-o", "m.txt")
+            facts = info("m.txt")
+            # M = 1, E = -1/4 from sums over 300 bodies; printed with 17 digits
+            expect(abs(facts["mass"] - 1) < 1e-13 and abs(facts["energy"] + 0.25) < 1e-9,
+                   "%s %s: mass %g, energy %g" % (model, more, facts["mass"], facts["energy"]))
+            expect(abs(facts["virial_ratio"] - 0.5) < 1e-8, "%s: virial ratio" % model)
+    good("ic", "merger", "-n", "600", "-o", "m.txt")
+    expect(info("m.txt")["particles"] == 600, "merger")
+    good("ic", "figure8", "-o", "m.txt")
+    facts = info("m.txt")
+    expect(facts["particles"] == 3 and abs(facts["energy"] + 1.2871) < 1e-4, "figure8: energy %g" % facts["energy"])
+    good("ic", "twobody", "--eccentricity", "0.9", "-o", "m.txt")
+    pair = info("m.txt")["binaries"][0]
+    expect(abs(pair["eccentricity"] - 0.9) < 1e-12 and abs(pair["semi_major_axis"] - 1) < 1e-12, "twobody")
+    refused(USAGE, "separation 40", "ic", "merger", "-n", "600", "--eccentricity", "0.1")
+    refused(USAGE, "mass-ratio", "ic", "merger", "-n", "600", "--mass-ratio", "2")
+
+
+def real_units():
+    """A sphere of 1e5 Msun and scale 2 pc: the same orbit times in every unit."""
+    good("ic", "plummer", "-n", "100", "--units", "pc", "--unit-mass", "1e5", "--unit-length", "2", "-o", "pc.txt")
+    facts = info("pc.txt", "--units", "pc")
+    expect(abs(facts["mass"] / 1e5 - 1) < 1e-12 and abs(facts["virial_ratio"] - 0.5) < 1e-9, "pc")
+    gravity = 4.300917e-3  # pc (km/s)^2 / Msun
+    expect(abs(facts["energy"] / (-0.25 * gravity * 1e10 / 2) - 1) < 1e-5, "energy %g" % facts["energy"])
+    good("convert", "-i", "pc.txt", "--units", "pc", "-o", "n.txt", "--to-units", "nbody")
+    expect(abs(info("n.txt")["virial_ratio"] - 0.5) < 1e-9, "masses times G")
+    good("ic", "king", "-n", "100", "--masses", "kroupa", "--units", "pc", "--unit-length", "1", "-o", "k.txt")
+    expect(20 < info("k.txt", "--units", "pc")["mass"] < 500, "solar masses of a hundred stars")
+    refused(USAGE, "--unit-mass", "ic", "plummer", "-n", "10", "--units", "kpc", "--unit-length", "1")
+    refused(USAGE, "need --units kpc or pc", "ic", "plummer", "-n", "10", "--unit-mass", "1", "--unit-length", "1")
+    refused(USAGE, "need --to-units", "convert", "-i", "pc.txt", "-o", "-", "--unit-mass", "1")
+    refused(USAGE, "these have others", "convert", "-i", "pc.txt", "--units", "pc", "-o", "-", "--to-units", "kpc",
+            "--unit-mass", "1", "--unit-length", "1")
+
+
+def forces_in_units_of_the_file():
+    """Two bodies of 1e10 Msun, 1 kpc apart: acc = 43009 (km/s)^2 / kpc."""
+    done = good("force", "-i", "-", "-m", "reference", "--units", "kpc", stdin="0 1e10 0 0 0\n1 1e10 1 0 0\n")
+    row = done.stdout.splitlines()[1].split()
+    expect(abs(float(row[1]) / 43009.17 - 1) < 1e-6 and abs(float(row[4]) / -43009.17 - 1) < 1e-6, " ".join(row))
+
+
+# ----------------------------------------------------------------------- HDF5
+
+
+def text_and_hdf5_are_the_same():
+    need_hdf5()
+    good("ic", "plummer", "-n", "1000", "--seed", "3", "-o", "p.txt")
+    good("ic", "plummer", "-n", "1000", "--seed", "3", "-o", "direct.hdf5")
+    time.sleep(1.1)  # HDF5 would store the second of writing
+    good("convert", "-i", "p.txt", "-o", "p.hdf5")
+    good("convert", "-i", "p.hdf5", "-o", "back.txt")
+    expect(read("back.txt") == read("p.txt"), "text, HDF5, text")
+    with open(path("direct.hdf5"), "rb") as one, open(path("p.hdf5"), "rb") as other:
+        expect(one.read() == other.read(), "the same particles give other bytes")
+    for command in (("force", "-m", "reference", "--order", "4", "-i"), ("info",)):
+        expect(good(*command, "p.txt").stdout == good(*command, "p.hdf5").stdout, "%s on both files" % command[0])
+    with h5py.File(path("p.hdf5"), "r") as f:
+        rows = numpy.loadtxt(path("p.txt"))
+        p = f["PartType1"]
+        expect((p["Coordinates"][:] == rows[:, 2:5]).all() and (p["Velocities"][:] == rows[:, 5:8]).all() and
+               (p["Masses"][:] == rows[:, 1]).all() and (p["ParticleIDs"][:] == rows[:, 0] + 1).all(), "values")
+        h = f["Header"].attrs
+        expect(list(h["NumPart_ThisFile"]) == [0, 1000, 0, 0, 0, 0] and list(h["NumPart_Total_HighWord"]) == [0] * 6 and
+               h["NumFilesPerSnapshot"] == 1 and list(h["MassTable"]) == [0] * 6 and h["HubbleParam"] == 1, "header")
+
+
+def forces_as_hdf5():
+    need_hdf5()
+    good("ic", "plummer", "-n", "200", "--units", "pc", "--unit-mass", "1e5", "--unit-length", "1", "-o", "k.hdf5")
+    common = ("force", "-i", "k.hdf5", "-m", "reference", "--order", "6", "--sinks", "10:50")
+    good(*common, "-o", "forces.hdf5")
+    good(*common, "-o", "forces.txt")
+    rows = numpy.loadtxt(path("forces.txt"))
+    with h5py.File(path("forces.hdf5"), "r") as f, h5py.File(path("k.hdf5"), "r") as whole:
+        p, q = f["PartType1"], whole["PartType1"]
+        for name, first, last in (("Acceleration", 1, 4), ("Potential", 4, 5), ("Jerks", 5, 8), ("Snaps", 8, 11)):
+            expect((p[name][:].reshape(50, -1) == rows[:, first:last]).all(), name)
+        expect((p["Coordinates"][:] == q["Coordinates"][10:60]).all() and (p["ParticleIDs"][:] == rows[:, 0] + 1).all(),
+               "sinks")
+        # times G and over G: two roundings
+        expect(abs(p["Masses"][:] / q["Masses"][10:60] - 1).max() < 3e-16, "masses")
+    expect(info("forces.hdf5")["accelerations"], "a snapshot with accelerations")
+    refused(USAGE, "as text only", "force", "-i", "k.hdf5", "-m", "reference", "-o", "n.hdf5", "--nearest")
+    refused(FAILURE, "cannot write", "force", "-i", "k.hdf5", "-m", "reference", "-o", "no/such/n.hdf5")
+
+
+def write_gadget(name, counts, change=None, table=(0,) * 6, **header):
+    """A snapshot as other programs make it: float, several types."""
+    random = numpy.random.default_rng(1)
+    with h5py.File(path(name), "w") as f:
+        h = f.create_group("Header").attrs
+        h["NumPart_ThisFile"] = numpy.array(counts, "i4")
+        h["MassTable"] = numpy.array(table, "f8")
+        h["NumFilesPerSnapshot"] = 1
+        h["Time"] = 0.5
+        for key, value in header.items():
+            h[key] = value
+        first = 1
+        for t, n in enumerate(counts):
+            if n:
+                g = f.create_group("PartType%d" % t)
+                g["Coordinates"] = random.random((n, 3), "f4")
+                g["Velocities"] = random.random((n, 3), "f4")
+                g["ParticleIDs"] = numpy.arange(first, first + n, dtype="u4")
+                if not table[t]:
+                    g["Masses"] = random.random(n, "f4")
+                first += n
+        if change:
+            change(f)
+    return name
+
+
+def files_of_others():
+    need_hdf5()
+    write_gadget("g.hdf5", (2, 0, 3, 0, 4, 0), table=(0, 0, 0.25, 0, 0, 0))
+    facts = info("g.hdf5")
+    expect(facts["particles"] == 9 and facts["units"]["name"] == "kpc, 1e10 Msun, km/s" and facts["time"] == 0.5,
+           "joined types: %s" % facts)
+    good("convert", "-i", "g.hdf5", "-o", "g.txt")
+    rows = numpy.loadtxt(path("g.txt"))
+    with h5py.File(path("g.hdf5"), "r") as f:
+        whole = numpy.concatenate([f["PartType%d/Coordinates" % t][:] for t in (0, 2, 4)])
+        expect((rows[:, 2:5] == whole).all() and list(rows[:, 0]) == list(range(1, 10)), "places and ids")
+        good("convert", "-i", "g.hdf5", "-o", "again.hdf5")
+        with h5py.File(path("again.hdf5"), "r") as again:
+            expect(list(again["PartType1/ParticleIDs"]) == list(range(1, 10)), "ids of others stay")
+        expect((rows[2:5, 1] == 0.25).all() and (rows[5:, 1] == f["PartType4/Masses"][:]).all(), "masses")
+    # a = 0.5: comoving over h, masses over h, velocities over sqrt(a)
+    write_gadget("c.hdf5", (0, 5, 0, 0, 0, 0), OmegaLambda=0.7, Omega0=0.3, HubbleParam=0.7, Redshift=1.0)
+    good("convert", "-i", "c.hdf5", "-o", "c.txt")
+    rows = numpy.loadtxt(path("c.txt"))
+    with h5py.File(path("c.hdf5"), "r") as f:
+        p = f["PartType1"]
+        for got, stored, factor in ((rows[:, 2:5], "Coordinates", 0.5 / 0.7), (rows[:, 5:8], "Velocities", 0.5 ** 0.5),
+                                    (rows[:, 1], "Masses", 1 / 0.7)):
+            expect(abs(got / (p[stored][:].astype("f8") * factor) - 1).max() < 1e-15, "cosmological " + stored)
+    write_gadget("u.hdf5", (0, 5, 0, 0, 0, 0), UnitLength_in_cm=3.0857e18, UnitMass_in_g=1.989e33,
+                 UnitVelocity_in_cm_per_s=1e5)
+    expect(info("u.hdf5")["units"]["name"] == "pc, Msun, km/s", "named units")
+
+    def without(name):
+        def change(f):
+            del f["PartType1/" + name]
+        return change
+
+    expect(not info(write_gadget("v.hdf5", (0, 5, 0, 0, 0, 0), without("Velocities")))["velocities"], "no velocities")
+    info(write_gadget("v.hdf5", (0, 5, 0, 0, 0, 0), without("ParticleIDs")))
+
+
+def bad_files():
+    need_hdf5()
+
+    def put(name, value):
+        def change(f):
+            if name in f:
+                del f[name]
+            f[name] = value
+        return change
+
+    def poke(name, at, value):
+        def change(f):
+            f[name][at] = value
+        return change
+
+    def attribute(name, value):
+        def change(f):
+            f["Header"].attrs[name] = value
+        return change
+
+    def delete(name):
+        def change(f):
+            del f[name]
+        return change
+
+    def declare(f):
+        del f["PartType1/Masses"]
+        f.create_dataset("PartType1/Masses", (5,), "f8")
+
+    one = "PartType1/"
+    cases = [
+        ("no group Header", delete("Header")), ("no Coordinates", delete(one + "Coordinates")),
+        ("no such group", delete("PartType1")), ("neither Masses", delete(one + "Masses")),
+        ("not finite", poke(one + "Coordinates", (3, 1), numpy.nan)),
+        ("not finite", poke(one + "Velocities", (3, 1), numpy.inf)), ("below zero", poke(one + "Masses", 2, -1)),
+        ("occurs more than once", poke(one + "ParticleIDs", 2, 1)),
+        ("4 x 3 values", put(one + "Coordinates", numpy.zeros((4, 3)))),
+        ("5 x 2 values", put(one + "Coordinates", numpy.zeros((5, 2)))),
+        ("5 x 1 values", put(one + "Coordinates", numpy.zeros(5))),
+        ("0 x 1 values", put(one + "Coordinates", numpy.zeros((5, 3, 2)))),
+        ("not of a type", put(one + "Coordinates", numpy.array([[b"a"] * 3] * 5))),
+        ("not of a type", put(one + "ParticleIDs", numpy.zeros(5))),
+        ("does not fit 32 bits", put(one + "ParticleIDs", numpy.arange(5, dtype="u8") + 2 ** 63)),
+        ("does not fit 32 bits", put(one + "ParticleIDs", numpy.arange(5, dtype="u8") + 2 ** 31)),
+        ("nothing was ever written", declare),
+        ("not a list of whole numbers", attribute("NumPart_ThisFile", "five")),
+        ("below zero", attribute("NumPart_ThisFile", numpy.array([0, -5, 0, 0, 0, 0]))),
+        ("no particles", attribute("NumPart_ThisFile", numpy.zeros(6, "i4"))),
+        ("6 particles", attribute("NumPart_ThisFile", numpy.array([0, 6, 0, 0, 0, 0]))),
+        ("at most", attribute("NumPart_ThisFile", numpy.array([0, 2 ** 62, 0, 0, 0, 0]))),
+        ("below zero", attribute("MassTable", numpy.array([0, -1.0, 0, 0, 0, 0]))),
+        ("one of 8 files", attribute("NumFilesPerSnapshot", 8)), ("Time", attribute("Time", numpy.nan)),
+    ]
+    for part, change in cases:
+        write_gadget("bad.hdf5", (0, 5, 0, 0, 0, 0), change)
+        for command in (("info", "bad.hdf5"), ("convert", "-i", "bad.hdf5", "-o", "never.txt")):
+            refused(USAGE, part, *command)
+    units = {"UnitLength_in_cm": 0.0, "UnitMass_in_g": 1.0, "UnitVelocity_in_cm_per_s": 1e5}
+    refused(USAGE, "wrong units", "info", write_gadget("bad.hdf5", (0, 5, 0, 0, 0, 0), **units))
+    refused(USAGE, "HubbleParam", "info", write_gadget("bad.hdf5", (0, 5, 0, 0, 0, 0), OmegaLambda=0.7, HubbleParam=0.0,
+                                                       Redshift=1.0))
+    expect(not os.path.exists(path("never.txt")), "something was written")
+    big = write_gadget("big.hdf5", (0, 5, 0, 0, 0, 0), put(one + "ParticleIDs", numpy.arange(5, dtype="u8") + 2 ** 63))
+    expect(info(big, "--renumber")["particles"] == 5, "--renumber")
+    refused(USAGE, "cannot read", "info", "missing.hdf5")
+
+
+def nothing_is_lost():
+    need_hdf5()
+    good("ic", "plummer", "-n", "100", "-o", "old.hdf5")
+    with open(path("old.hdf5"), "rb") as handle:
+        before = handle.read()
+    refused(USAGE, "is the input", "convert", "-i", "old.hdf5", "-o", "./old.hdf5")
+    refused(FAILURE, "cannot write", "ic", "plummer", "-n", "10", "-o", "no/such/f.hdf5")
+    if os.path.exists("/dev/full"):
+        os.symlink("/dev/full", path("full.hdf5"))
+        refused(FAILURE, "regular files", "ic", "plummer", "-n", "10", "-o", "full.hdf5")
+    with open(path("no.txt"), "w", encoding="utf-8") as handle:
+        handle.write("0 1 0 0 0\n0 1 1 0 0\n")
+    refused(USAGE, "occurs more than once", "convert", "-i", "no.txt", "-o", "old.hdf5")
+    with open(path("old.hdf5"), "rb") as handle:
+        expect(handle.read() == before, "the old file was touched")
+    expect(not [f for f in os.listdir(WORK) if f.startswith("old.hdf5.")], "a temporary file is left")
+
+
+if __name__ == "__main__":
+    try:
+        outcome = gatelib.main([every_model, real_units, forces_in_units_of_the_file, text_and_hdf5_are_the_same,
+                                forces_as_hdf5, files_of_others, bad_files, nothing_is_lost])
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
+    sys.exit(outcome)

@@ -1,0 +1,689 @@
+/* Profiles without any device: names, wrong files, the ladder, merging, two writers at once. */
+#include "host_test.h"
+
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "host/profile/store.h"
+
+/* ------------------------------------------------------------------ names */
+
+static void test_names_have_one_key(void **state)
+{
+    static const char *const same[][2] = {
+        {"Intel(R) Xeon(R) CPU @ 2.60GHz", "intel xeon cpu 2 60ghz"},
+        {"  NVIDIA  H200 \t", "NVIDIA H200"},
+        {"pthread-skylake-avx512 (AMD EPYC)", "pthread skylake avx512 AMD EPYC"},
+        {"Radeon(TM) RX\x01Vega", "Radeon RX Vega"},
+        {"GeForce RTX 4090   ", "geforce rtx 4090"},
+    };
+    char a[GRAVEL_NAME_SIZE], b[GRAVEL_NAME_SIZE], clean[GRAVEL_NAME_SIZE];
+
+    (void)state;
+    for (size_t k = 0; k < sizeof same / sizeof same[0]; k++) {
+        gv_name_key(same[k][0], a);
+        gv_name_key(same[k][1], b);
+        assert_string_equal(a, b);
+        /* stored and read back it is still the same device */
+        gv_name_clean(same[k][0], clean);
+        gv_name_key(clean, b);
+        assert_string_equal(a, b);
+        gv_name_clean(clean, b);
+        assert_string_equal(clean, b);
+    }
+}
+
+static void test_names_hostile(void **state)
+{
+    char longest[600], clean[GRAVEL_NAME_SIZE], again[GRAVEL_NAME_SIZE], file[128];
+    gv_profile_device device;
+
+    (void)state;
+    memset(longest, 'x', sizeof longest);
+    longest[200] = '\0';
+    gv_name_clean(longest, clean);
+    assert_string_equal(clean, longest); /* 200 characters are kept */
+    memset(longest, 'y', sizeof longest);
+    longest[599] = '\0';
+    gv_name_clean(longest, clean);
+    assert_int_equal(strlen(clean), GRAVEL_NAME_SIZE - 1);
+    /* not UTF-8, cut UTF-8, overlong form, surrogate, control characters */
+    gv_name_clean("a\xff"
+                  "b\xc3 \xc0\xaf \xed\xa0\x80 \x7f\n\x01 \xc3\xa9",
+                  clean);
+    gv_name_clean(clean, again);
+    assert_string_equal(clean, again);
+    for (const char *c = clean; *c != '\0'; c++)
+        assert_true((unsigned char)*c >= ' ' && *c != 0x7f);
+    assert_contains(clean, "\xc3\xa9");
+    gv_name_clean("", clean);
+    assert_string_equal(clean, "");
+    memset(&device, 0, sizeof device);
+    strcpy(device.name, "../../etc/pass wd (R)");
+    gv_profile_file_name(&device, file);
+    assert_null(strchr(file, '/'));
+    assert_true(file[0] != '.');
+}
+
+static void test_families(void **state)
+{
+    static const char *const family[][2] = {
+        {"NVIDIA H200", "nvidia h"},
+        {"NVIDIA H100 80GB HBM3", "nvidia h"},
+        {"NVIDIA A100-SXM4-40GB", "nvidia a"},
+        {"NVIDIA GeForce RTX 4090", "nvidia geforce rtx 40"},
+        {"NVIDIA GeForce RTX 2080 Ti", "nvidia geforce rtx 20"},
+        {"gfx90a:sramecc+:xnack-", "gfx9"},
+        {"gfx906", "gfx9"},
+        {"gfx1100", "gfx11"},
+        {"Apple GPU", "apple gpu"},
+    };
+    char got[GRAVEL_NAME_SIZE];
+
+    (void)state;
+    for (size_t k = 0; k < sizeof family / sizeof family[0]; k++) {
+        gv_name_family(family[k][0], got);
+        assert_string_equal(got, family[k][1]);
+    }
+}
+
+/* ------------------------------------------------------------- good files */
+
+static void make_device(gv_profile_device *device, const char *name, int compute_units)
+{
+    memset(device, 0, sizeof *device);
+    gv_name_clean(name, device->name);
+    strcpy(device->vendor, "NVIDIA Corporation");
+    strcpy(device->platform, "NVIDIA CUDA");
+    device->type = GRAVEL_DEVICE_GPU;
+    device->compute_units = compute_units;
+    device->simd_width_float = device->simd_width_double = 1;
+    device->has_fp64 = 1;
+}
+
+static void make_entry(gv_profile_entry *entry, const char *variant, size_t sinks, size_t sources,
+                       const char *configuration)
+{
+    memset(entry, 0, sizeof *entry);
+    strcpy(entry->kernel, "fake");
+    strcpy(entry->kernel_version, "0123456789abcdef");
+    strcpy(entry->variant, variant);
+    strcpy(entry->driver, "580.1");
+    strcpy(entry->date, "2026-11-21T00:00:00Z");
+    strcpy(entry->gravel, "0.1.0");
+    strcpy(entry->strategy, "forest");
+    entry->sinks = sinks;
+    entry->sources = sources;
+    entry->sink_bucket = gv_sink_bucket(sinks);
+    entry->source_bucket = gv_source_bucket(sources);
+    entry->evaluations = 100;
+    entry->n_results = 1;
+    strcpy(entry->result[0].configuration, configuration);
+    entry->result[0].time_s = 1e-3;
+    entry->result[0].time_min_s = 0.9e-3;
+    entry->result[0].spread = 0.01;
+    entry->result[0].call_s = 1.1e-3;
+    entry->result[0].error = 1e-7;
+}
+
+static void add(gv_profile_set *set, const char *name, int compute_units, const char *variant, size_t sinks,
+                const char *configuration)
+{
+    gv_profile_device device;
+    gv_profile_entry entry;
+
+    make_device(&device, name, compute_units);
+    make_entry(&entry, variant, sinks, 131072, configuration);
+    assert_ok(gv_profile_set_add(set, &device, &entry));
+}
+
+static void test_print_and_parse_agree(void **state)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT, back = GV_PROFILE_SET_INIT, none = GV_PROFILE_SET_INIT;
+    char *text, *again;
+
+    (void)state;
+    add(&set, "NVIDIA \"H200\" \\ (R)", 132, "ds4", 1, "size=4 split=8");
+    add(&set, "NVIDIA \"H200\" \\ (R)", 132, "ds4", 100, "size=4 split=1");
+    add(&set, "Other", 3, "sp2", 100000, "size=1");
+    assert_ok(gv_profile_print(&set, &text));
+    assert_ok(gv_profile_parse("text", text, strlen(text), &back));
+    assert_int_equal(back.n_blocks, 2);
+    assert_int_equal(back.block[0].n_entries, 2);
+    assert_string_equal(back.block[0].entry[1].result[0].configuration, "size=4 split=1");
+    assert_ok(gv_profile_print(&back, &again));
+    assert_string_equal(text, again);
+    free(again);
+    free(text);
+    assert_ok(gv_profile_print(&none, &text));
+    gv_profile_set_free(&back);
+    assert_ok(gv_profile_parse("text", text, strlen(text), &back));
+    assert_int_equal(back.n_blocks, 0);
+    free(text);
+    gv_profile_set_free(&set);
+}
+
+/* -------------------------------------------------------------- bad files */
+
+static void refused(const char *text, const char *why)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gravel_status status = gv_profile_parse("some.json", text, strlen(text), &set);
+
+    if (status != (strcmp(why, "newer gravel") == 0 ? GRAVEL_ERR_UNSUPPORTED : GRAVEL_ERR_FORMAT))
+        fail_msg("accepted (%s): %.200s", gravel_status_name(status), text);
+    assert_int_equal(set.n_blocks, 0);
+    assert_contains(gravel_error_message(), "some.json");
+    assert_contains(gravel_error_message(), why);
+}
+
+#define DEVICE                                                                                                         \
+    "{\"name\":\"d\",\"vendor\":\"v\",\"platform\":\"p\",\"type\":\"gpu\",\"compute_units\":1,\"simd_width_float\":1," \
+    "\"simd_width_double\":1,\"fp64\":1}"
+#define RESULT(configuration)                                                                                          \
+    "{\"configuration\":" configuration                                                                                \
+    ",\"status\":\"ok\",\"time_s\":1,\"time_min_s\":1,\"spread\":0,\"call_s\":1,\"error\":0}"
+#define ENTRY(sinks, results)                                                                                          \
+    "{\"kernel\":\"k\",\"kernel_version\":\"v\",\"variant\":\"sp2\",\"features\":0,\"driver\":\"d\",\"sink_bucket\":"  \
+    "0,"                                                                                                               \
+    "\"source_bucket\":0,\"sinks\":" sinks ",\"sources\":100,\"date\":\"\",\"gravel\":\"\",\"strategy\":\"\","         \
+    "\"evaluations\":1,\"failures\":0,\"results\":[" results "]}"
+#define ROOT(devices) "{\"format\":\"gravel-profile\",\"schema\":1,\"devices\":[" devices "]}"
+#define BLOCK(entries) "{\"device\":" DEVICE ",\"entries\":[" entries "]}"
+
+static void test_refused_whole(void **state)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    static const char good[] = ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1}"))));
+
+    (void)state;
+    assert_ok(gv_profile_parse("good", good, sizeof good - 1, &set));
+    gv_profile_set_free(&set);
+    refused("", "too early");
+    refused("null", "not a gravel profile");
+    refused("{}", "'format' is missing");
+    refused("{\"format\":\"other\",\"schema\":1,\"devices\":[]}", "not a gravel profile");
+    refused("{\"format\":\"gravel-profile\",\"schema\":2,\"devices\":[]}", "newer gravel");
+    refused("{\"format\":\"gravel-profile\",\"schema\":1e300,\"devices\":[]}", "too large");
+    refused("{\"format\":\"gravel-profile\",\"schema\":1,\"devices\":{}}", "not a list");
+    refused("{\"format\":\"gravel-profile\",\"schema\":1,\"devices\":[],\"devices\":[]}", "twice");
+    refused("{\"format\":\"gravel-profile\",\"schema\":1,\"devices\":[],\"x\":1}", "unknown member 'x'");
+}
+
+static void test_refused_entries(void **state)
+{
+    (void)state;
+    refused(ROOT(BLOCK(ENTRY("2", RESULT("{\"a\":1}")))), "buckets");
+    refused(ROOT(BLOCK(ENTRY("1.5", RESULT("{\"a\":1}")))), "whole number");
+    refused(ROOT(BLOCK(ENTRY("-1", RESULT("{\"a\":1}")))), "outside");
+    refused(ROOT(BLOCK(ENTRY("1e400", RESULT("{\"a\":1}")))), "too large");
+    refused(ROOT(BLOCK(ENTRY("1", ""))), "results");
+    refused(ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1e10}")))), "whole number");
+    refused(ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":\"1\"}")))), "whole number");
+    refused(ROOT(BLOCK(ENTRY("1", RESULT("{\"a b\":1}")))), "no tunable");
+    refused(ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1,\"a\":2}")))), "twice");
+    refused(ROOT(BLOCK(ENTRY("1", RESULT("[]")))), "not an object");
+    refused(ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1}")) "," ENTRY("1", RESULT("{\"a\":1}")))), "entry appears twice");
+    refused(ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1}"))) "," BLOCK(ENTRY("1", RESULT("{\"a\":1}")))),
+            "device appears twice");
+    refused(ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1}")))) "x", "follows");
+    refused("{\"format\":\"gravel-profile\",\"schema\":01,\"devices\":[]}", "not a JSON value");
+    refused("{\"format\":\"gravel-profile\xff\",\"schema\":1,\"devices\":[]}", "UTF-8");
+    refused("{\"format\":\"gravel-profile\xed\xa0\x80\",\"schema\":1,\"devices\":[]}", "UTF-8");
+    refused("{\"format\":\"gravel\\u0000\",\"schema\":1,\"devices\":[]}", "escape");
+    refused("{\"format\":\"a\nb\"}", "control character");
+}
+
+/* Deep nesting, long strings, long numbers, many members, many values: refused before a parser recurses or
+
+ * allocates. */
+static void test_refused_sizes(void **state)
+{
+    const size_t n = 2000000;
+    char *text = malloc(n + 1);
+    size_t at;
+
+    (void)state;
+    assert_non_null(text);
+    memset(text, '[', n);
+    text[n] = '\0';
+    refused(text, "nested too deeply");
+    memset(text, '1', n);
+    refused(text, "too long");
+    memset(text, 'a', n);
+    text[0] = '"';
+    refused(text, "too long");
+    at = (size_t)sprintf(text, "{");
+    for (int k = 0; k < 100; k++)
+        at += (size_t)sprintf(text + at, "%s\"k%d\":0", k > 0 ? "," : "", k);
+    sprintf(text + at, "}");
+    refused(text, "too many members");
+    text[0] = '[';
+    for (at = 1; at + 1 < n; at += 2) {
+        text[at] = '1';
+        text[at + 1] = ',';
+    }
+    refused(text, "too many values");
+    free(text);
+}
+
+/* Every prefix of a good text and every text with one byte changed is refused or read, never worse. */
+static void test_damaged_bytes(void **state)
+{
+    static const char good[] = ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1}"))));
+    char text[sizeof good];
+    int accepted = 0;
+
+    (void)state;
+    for (size_t n = 0; n + 1 < sizeof good; n++) {
+        gv_profile_set set = GV_PROFILE_SET_INIT;
+
+        assert_int_equal(gv_profile_parse("cut", good, n, &set), GRAVEL_ERR_FORMAT);
+    }
+    for (size_t n = 0; n + 1 < sizeof good; n++) {
+        for (int flip = 1; flip < 256; flip <<= 1) {
+            gv_profile_set set = GV_PROFILE_SET_INIT;
+
+            memcpy(text, good, sizeof good);
+            text[n] = (char)(text[n] ^ flip);
+            if (gv_profile_parse("flipped", text, sizeof good - 1, &set) == GRAVEL_OK)
+                accepted++; /* another letter in a name is as good a name */
+            gv_profile_set_free(&set);
+        }
+    }
+    assert_true(accepted < (int)sizeof good * 4);
+}
+
+static void test_huge_file_is_refused_unread(void **state)
+{
+    char *folder = make_folder(), *path = gv_path_join(folder, "huge.json");
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    FILE *file = fopen(path, "w");
+    clock_t start;
+
+    (void)state;
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (1l << 30) - 1, SEEK_SET), 0); /* sparse: 1 GiB that takes no room */
+    assert_int_equal(fputc(0, file), 0);
+    assert_int_equal(fclose(file), 0);
+    start = clock();
+    assert_int_equal(gv_profile_read_file(path, &set), GRAVEL_ERR_FORMAT);
+    assert_contains(gravel_error_message(), "huge.json");
+    /* the size alone decides; a second is ten thousand times what a stat takes */
+    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 1);
+    remove_folder(folder);
+    free(path);
+    free(folder);
+}
+
+static void count_refused(const char *message, void *user)
+{
+    assert_non_null(strstr(message, ".json"));
+    ++*(int *)user;
+}
+
+static void test_folder_skips_what_is_refused(void **state)
+{
+    char *folder = make_folder();
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    int refusals = 0;
+
+    (void)state;
+    write_text(folder, "a.json", "{");
+    write_text(folder, "b.json", ROOT(BLOCK(ENTRY("1", RESULT("{\"a\":1}")))));
+    write_text(folder, "c.json", "{\"format\":\"gravel-profile\",\"schema\":99}");
+    write_text(folder, "schema.json", "not read");
+    write_text(folder, "note.txt", "not read");
+    assert_ok(gv_profile_read_dir(folder, &set, count_refused, &refusals));
+    assert_int_equal(refusals, 2);
+    assert_int_equal(set.n_blocks, 1);
+    gv_profile_set_free(&set);
+    assert_ok(gv_profile_read_dir("/nonexistent/folder", &set, count_refused, &refusals));
+    assert_int_equal(set.n_blocks, 0);
+    remove_folder(folder);
+    free(folder);
+}
+
+/* ---------------------------------------------------------------- merging */
+
+static void test_join_keeps_both(void **state)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gv_profile_device device;
+    gv_profile_entry early, late;
+
+    (void)state;
+    make_device(&device, "d", 1);
+    make_entry(&early, "sp2", 1, 100, "size=1");
+    make_entry(&late, "sp2", 1, 100, "size=2");
+    early.n_results = 2;
+    early.result[1] = early.result[0];
+    strcpy(early.result[1].configuration, "size=2");
+    early.result[1].time_s = 5;
+    strcpy(late.date, "2026-11-22T00:00:00Z");
+    late.result[0].time_s = 2e-3;
+    /* in either order: the later one leads with its own figure, the other's configuration follows */
+    for (int order = 0; order < 2; order++) {
+        assert_ok(gv_profile_set_add(&set, &device, order == 0 ? &early : &late));
+        assert_ok(gv_profile_set_add(&set, &device, order == 0 ? &late : &early));
+        assert_int_equal(set.block[0].n_entries, 1);
+        assert_int_equal(set.block[0].entry[0].n_results, 2);
+        assert_string_equal(set.block[0].entry[0].result[0].configuration, "size=2");
+        assert_true(set.block[0].entry[0].result[0].time_s == 2e-3);
+        assert_string_equal(set.block[0].entry[0].result[1].configuration, "size=1");
+        gv_profile_set_free(&set);
+    }
+    /* never more than there is room for */
+    assert_ok(gv_profile_set_add(&set, &device, &late));
+    for (int k = 0; k < 20; k++) {
+        make_entry(&early, "sp2", 1, 100, "");
+        sprintf(early.result[0].configuration, "size=%d", 100 + k);
+        early.result[0].time_s = 1.0 / (1 + k);
+        assert_ok(gv_profile_set_add(&set, &device, &early));
+    }
+    assert_int_equal(set.block[0].entry[0].n_results, GV_PROFILE_RESULTS);
+    assert_string_equal(set.block[0].entry[0].result[0].configuration, "size=2");
+    assert_string_equal(set.block[0].entry[0].result[1].configuration, "size=119");
+    gv_profile_set_free(&set);
+}
+
+enum { WRITERS = 4, ENTRIES = 12 };
+
+/* Processes, as tuners are; each saves one entry after the other. */
+static void write_entries(const char *folder, int writer)
+{
+    for (int k = 0; k < ENTRIES; k++) {
+        gv_profile_set set = GV_PROFILE_SET_INIT;
+        gv_profile_device device;
+        gv_profile_entry entry;
+        char path[1024];
+
+        make_device(&device, "Shared (R) Device  ", 4);
+        make_entry(&entry, "sp2", 1, 100, "size=1");
+        entry.features = (unsigned)(writer * ENTRIES + k);
+        if (gv_profile_set_add(&set, &device, &entry) != GRAVEL_OK ||
+            gv_profile_save(folder, &set, path, sizeof path) != GRAVEL_OK) {
+            _exit(1);
+        }
+        gv_profile_set_free(&set);
+    }
+    _exit(0);
+}
+
+static void test_two_tuners_lose_nothing(void **state)
+{
+    char *folder = make_folder();
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    pid_t pid[WRITERS];
+
+    (void)state;
+    for (int w = 0; w < WRITERS; w++) {
+        pid[w] = fork();
+        if (pid[w] == 0)
+            write_entries(folder, w);
+        assert_true(pid[w] > 0);
+    }
+    for (int w = 0; w < WRITERS; w++) {
+        int code = 1;
+
+        assert_int_equal(waitpid(pid[w], &code, 0), pid[w]);
+        assert_int_equal(code, 0);
+    }
+    assert_ok(gv_profile_read_dir(folder, &set, NULL, NULL));
+    assert_int_equal(set.n_blocks, 1);
+    assert_int_equal(set.block[0].n_entries, WRITERS * ENTRIES);
+    gv_profile_set_free(&set);
+    remove_folder(folder);
+    free(folder);
+}
+
+static void test_damaged_file_is_moved_aside(void **state)
+{
+    char *folder = make_folder(), *aside;
+    gv_profile_set set = GV_PROFILE_SET_INIT, back = GV_PROFILE_SET_INIT;
+    char name[128], path[1024];
+
+    (void)state;
+    add(&set, "d", 1, "sp2", 1, "size=1");
+    gv_profile_file_name(&set.block[0].device, name);
+    write_text(folder, name, "{\"format\":");
+    assert_ok(gv_profile_save(folder, &set, path, sizeof path));
+    assert_ok(gv_profile_read_file(path, &back));
+    aside = gv_format("%s.damaged", path);
+    assert_int_equal(access(aside, F_OK), 0);
+    free(aside);
+    gv_profile_set_free(&set);
+    gv_profile_set_free(&back);
+    remove_folder(folder);
+    free(folder);
+}
+
+/* A file of a newer gravel is not damaged: it stays as it is, which is reported before anything is tuned. */
+static void test_newer_file_stays(void **state)
+{
+    static const char newer[] = "{\"format\":\"gravel-profile\",\"schema\":2,\"more\":[1]}";
+    char *folder = make_folder(), *file, *text;
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    char name[128], path[1024];
+
+    (void)state;
+    add(&set, "d", 1, "sp2", 1, "size=1");
+    gv_profile_file_name(&set.block[0].device, name);
+    assert_ok(gv_profile_may_save(folder, &set.block[0].device));
+    write_text(folder, name, "{\"format\":"); /* damaged: it would be moved aside */
+    assert_ok(gv_profile_may_save(folder, &set.block[0].device));
+    write_text(folder, name, newer);
+    assert_int_equal(gv_profile_may_save(folder, &set.block[0].device), GRAVEL_ERR_UNSUPPORTED);
+    assert_int_equal(gv_profile_save(folder, &set, path, sizeof path), GRAVEL_ERR_UNSUPPORTED);
+    assert_contains(gravel_error_message(), "newer gravel");
+    file = gv_path_join(folder, name);
+    assert_ok(gv_file_read(file, 1000, &text, NULL));
+    assert_string_equal(text, newer);
+    assert_int_equal(count_files(folder, "", NULL), 1); /* not moved aside */
+    free(text);
+    free(file);
+    gv_profile_set_free(&set);
+    remove_folder(folder);
+    free(folder);
+}
+
+/* ----------------------------------------------------------------- ladder */
+
+static const gv_tunable fake_tunable[] = {
+    {"size", "items", "", 1, 4, {1, 2, 4, 8}},
+    {"split", "rows", "", 1, 4, {1, 2, 4, 8}},
+};
+
+static int small_enough(const gv_config *config, const gv_variant *variant, const gv_limits *limits)
+{
+    (void)variant;
+    return config->value[0] * config->value[1] <= limits->info.max_group;
+}
+
+static const gv_constraint fake_constraint[] = {{.reason = "too large", .hard = 1, .holds = small_enough}};
+
+static void fake_built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                          size_t sources)
+{
+    (void)variant, (void)limits, (void)sinks, (void)sources;
+    memset(config, 0, sizeof *config);
+    config->value[0] = config->value[1] = 1;
+}
+
+static const gv_space fake_space = {.kernel = "fake",
+                                    .n_tunables = 2,
+                                    .tunable = fake_tunable,
+                                    .n_constraints = 1,
+                                    .constraint = fake_constraint,
+                                    .built_in = fake_built_in};
+
+static void make_limits(gv_limits *limits, const char *name, int compute_units)
+{
+    memset(limits, 0, sizeof *limits);
+    limits->info.type = GRAVEL_DEVICE_GPU;
+    strncpy(limits->info.name, name, GRAVEL_NAME_SIZE - 1);
+    strcpy(limits->info.vendor, "NVIDIA Corporation");
+    strcpy(limits->info.platform, "NVIDIA CUDA");
+    strcpy(limits->info.driver, "580.1");
+    limits->info.compute_units = compute_units;
+    limits->info.max_group = 64;
+    limits->info.has_fp64 = limits->info.simd_width_float = limits->info.simd_width_double = 1;
+}
+
+static gravel_origin ask(const gv_profile_set *user, const gv_profile_set *shipped, const gv_limits *limits,
+                         const char *variant_name, size_t sinks, gv_config *config)
+{
+    gravel_origin origin = GRAVEL_ORIGIN_BUILT_IN;
+    gv_variant variant;
+    gv_profile_question question = {&fake_space, &variant, limits, "0123456789abcdef", sinks, 131072};
+
+    assert_true(gv_variant_parse(variant_name, &variant));
+    memset(config, 0, sizeof *config);
+    return gv_profile_look_up(user, shipped, &question, config, &origin, NULL) ? origin : GRAVEL_ORIGIN_BUILT_IN;
+}
+
+static void test_ladder(void **state)
+{
+    gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
+    gv_limits limits;
+    gv_config config;
+
+    (void)state;
+    make_limits(&limits, "NVIDIA H200", 132);
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_BUILT_IN);
+
+    /* type: another vendor's GPU */
+    add(&shipped, "Radeon", 60, "ds4", 1, "size=1 split=8");
+    strcpy(shipped.block[0].device.vendor, "AMD");
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_TYPE);
+    assert_int_equal(config.value[1], 8);
+    /* vendor and type */
+    add(&shipped, "NVIDIA GeForce RTX 4090", 128, "ds4", 1, "size=1 split=4");
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_VENDOR_TYPE);
+    assert_int_equal(config.value[1], 4);
+    /* family: of two the nearer in compute units */
+    add(&shipped, "NVIDIA H100 PCIe", 114, "ds4", 1, "size=2 split=1");
+    add(&shipped, "NVIDIA H20", 78, "ds4", 1, "size=4 split=1");
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_FAMILY);
+    assert_int_equal(config.value[0], 2);
+    /* exact, however the name is written */
+    add(&shipped, " nvidia  H200(R) ", 132, "ds4", 1, "size=8 split=1");
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_SHIPPED);
+    assert_int_equal(config.value[0], 8);
+    /* the user's file wins over a shipped one, on the same step only */
+    add(&user, "NVIDIA H100 PCIe", 131, "ds4", 1, "size=1 split=1");
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_SHIPPED);
+    add(&user, "NVIDIA H200", 132, "ds4", 1, "size=2 split=2");
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[0], 2);
+    /* another variant and another number of sinks have no profile */
+    assert_int_equal(ask(&user, &shipped, &limits, "sp2", 1, &config), GRAVEL_ORIGIN_BUILT_IN);
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 2, &config), GRAVEL_ORIGIN_BUILT_IN);
+    gv_profile_set_free(&user);
+    gv_profile_set_free(&shipped);
+}
+
+/* A configuration from a file passes the constraints of this device, or the next result or level is taken. */
+static void test_configurations_are_checked_again(void **state)
+{
+    gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
+    gv_limits limits;
+    gv_config config;
+
+    (void)state;
+    make_limits(&limits, "NVIDIA H200", 132);
+    limits.info.max_group = 4;
+    add(&shipped, "NVIDIA H100", 100, "ds4", 1, "size=4 split=1");
+    add(&user, "NVIDIA H200", 132, "ds4", 1, "size=8 split=8"); /* too large here */
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_FAMILY);
+    assert_int_equal(config.value[0], 4);
+    /* a runner-up of the same entry comes before another device */
+    user.block[0].entry[0].n_results = 2;
+    user.block[0].entry[0].result[1] = user.block[0].entry[0].result[0];
+    strcpy(user.block[0].entry[0].result[1].configuration, "size=2 split=2");
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[0], 2);
+    /* values and names the table does not have */
+    strcpy(user.block[0].entry[0].result[0].configuration, "size=3 split=1");
+    strcpy(user.block[0].entry[0].result[1].configuration, "magic=1");
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_FAMILY);
+    gv_profile_set_free(&user);
+    gv_profile_set_free(&shipped);
+}
+
+static void test_nearest_of_the_same_device(void **state)
+{
+    gv_profile_set user = GV_PROFILE_SET_INIT;
+    gv_profile_device device;
+    gv_profile_entry entry;
+    gv_limits limits;
+    gv_config config;
+
+    (void)state;
+    make_limits(&limits, "NVIDIA H200", 132);
+    make_device(&device, "NVIDIA H200", 132);
+    /* another number of sources before nothing; then another kernel text; the right one wins */
+    make_entry(&entry, "ds4", 1, 100, "size=1 split=2");
+    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    assert_int_equal(ask(&user, NULL, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[1], 2);
+    make_entry(&entry, "ds4", 1, 131072, "size=1 split=4");
+    strcpy(entry.kernel_version, "older");
+    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    assert_int_equal(ask(&user, NULL, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[1], 4);
+    make_entry(&entry, "ds4", 1, 131072, "size=1 split=8");
+    strcpy(entry.driver, "older");
+    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    assert_int_equal(ask(&user, NULL, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[1], 8);
+    make_entry(&entry, "ds4", 1, 131072, "size=8 split=1");
+    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    assert_int_equal(ask(&user, NULL, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[0], 8);
+    gv_profile_set_free(&user);
+}
+
+static void test_buckets(void **state)
+{
+    static const size_t first[] = {1, 2, 16, 64, 256, 1024, 16384};
+
+    (void)state;
+    for (int b = 0; b < GV_SINK_BUCKETS; b++) {
+        assert_int_equal(gv_sink_bucket(first[b]), b);
+        assert_int_equal(gv_sink_bucket(b + 1 < GV_SINK_BUCKETS ? first[b + 1] - 1 : SIZE_MAX), b);
+    }
+    assert_int_equal(gv_sink_bucket(0), 0);
+    assert_int_equal(gv_source_bucket(16383), 0);
+    assert_int_equal(gv_source_bucket(16384), 1);
+    assert_int_equal(gv_source_bucket(262143), 1);
+    assert_int_equal(gv_source_bucket(262144), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_have_one_key),
+        cmocka_unit_test(test_names_hostile),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_print_and_parse_agree),
+        cmocka_unit_test(test_refused_whole),
+        cmocka_unit_test(test_refused_entries),
+        cmocka_unit_test(test_refused_sizes),
+        cmocka_unit_test(test_damaged_bytes),
+        cmocka_unit_test(test_huge_file_is_refused_unread),
+        cmocka_unit_test(test_folder_skips_what_is_refused),
+        cmocka_unit_test(test_join_keeps_both),
+        cmocka_unit_test(test_two_tuners_lose_nothing),
+        cmocka_unit_test(test_damaged_file_is_moved_aside),
+        cmocka_unit_test(test_newer_file_stays),
+        cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_configurations_are_checked_again),
+        cmocka_unit_test(test_nearest_of_the_same_device),
+        cmocka_unit_test(test_buckets),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+/* The choice for a call on fake devices: its origin, its messages, its cost. */
+#include "host_test.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "host/profile/store.h"
+
+static void make_context(gravel_context *context, gv_device *device, char *profile_dir, test_log *log)
+{
+    memset(context, 0, sizeof *context);
+    memset(device, 0, sizeof *device);
+    memset(log, 0, sizeof *log);
+    device->info.type = GRAVEL_DEVICE_GPU;
+    strcpy(device->info.name, "Fake (R) GPU 9000  ");
+    strcpy(device->info.vendor, "Nobody");
+    strcpy(device->info.platform, "None");
+    strcpy(device->info.driver, "1.0");
+    device->info.compute_units = 10;
+    device->info.max_group = 1024;
+    device->info.local_memory = 65536;
+    device->info.has_fp64 = device->info.simd_width_float = device->info.simd_width_double = 1;
+    context->n_devices = 1;
+    context->device = device;
+    context->profile_dir = profile_dir;
+    context->log = log_into;
+    context->log_user = log;
+}
+
+/* A configuration that differs from the built-in default and passes the constraints; for all sinks of the bucket. */
+static void make_entry(const gv_device *device, const char *variant_name, size_t sinks, gv_profile_entry *entry,
+                       gv_config *config)
+{
+    const gv_limits limits = {.info = device->info};
+    gv_variant variant;
+
+    assert_true(gv_variant_parse(variant_name, &variant));
+    gv_direct_space.built_in(config, &variant, &limits, sinks, 131072);
+    config->value[gv_space_index(&gv_direct_space, "blocks_per_cu")] = 3;
+    assert_null(gv_space_check(&gv_direct_space, config, &variant, &limits));
+    memset(entry, 0, sizeof *entry);
+    strcpy(entry->kernel, "direct");
+    strcpy(entry->variant, variant_name);
+    strcpy(entry->driver, "1.0");
+    entry->sinks = sinks;
+    entry->sources = 131072;
+    entry->sink_bucket = gv_sink_bucket(sinks);
+    entry->source_bucket = gv_source_bucket(131072);
+    entry->n_results = 1;
+    gv_space_format(&gv_direct_space, config, entry->result[0].configuration, GV_PROFILE_TEXT);
+    entry->result[0].time_s = entry->result[0].time_min_s = 1;
+}
+
+static void test_users_profile_is_used(void **state)
+{
+    char *folder = make_folder(), path[1024];
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gravel_context context;
+    gv_device device;
+    test_log log;
+    gv_profile_device identity;
+    gv_profile_entry entry;
+    gv_config wanted, got;
+    gravel_origin origin;
+    gv_variant variant;
+
+    (void)state;
+    make_context(&context, &device, folder, &log);
+    make_entry(&device, "ds4", 1024, &entry, &wanted);
+    gv_profile_device_of(&device.info, &identity);
+    assert_ok(gv_profile_set_add(&set, &identity, &entry));
+    assert_ok(gv_profile_save(folder, &set, path, sizeof path));
+    assert_true(gv_variant_parse("ds4", &variant));
+    assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 5000, 20000, &got, &origin));
+    assert_int_equal(origin, GRAVEL_ORIGIN_USER);
+    assert_memory_equal(&got, &wanted, sizeof got);
+    assert_int_equal(log.lines, 0);
+    /* nothing for one sink: built in, and the advice is given once only */
+    for (int k = 0; k < 3; k++) {
+        assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 1, 20000, &got, &origin));
+        assert_true(origin > GRAVEL_ORIGIN_SHIPPED);
+        assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 100, 20000, &got, &origin));
+    }
+    assert_int_equal(log.lines, 1);
+    assert_contains(log.text, "gravel tune");
+    gv_profile_release(&context);
+    gv_profile_set_free(&set);
+    remove_folder(folder);
+    free(folder);
+}
+
+static void test_bad_file_warns_and_the_next_level_answers(void **state)
+{
+    char *folder = make_folder();
+    gravel_context context;
+    gv_device device;
+    test_log log;
+    gv_config got, built_in;
+    gravel_origin origin;
+    gv_variant variant;
+
+    (void)state;
+    make_context(&context, &device, folder, &log);
+    write_text(folder, "bad.json", "{\"format\": \"gravel-profile\", \"schema\": 7, \"devices\": []}");
+    assert_true(gv_variant_parse("sp2", &variant));
+    assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 1024, 1024, &got, &origin));
+    assert_true(origin > GRAVEL_ORIGIN_SHIPPED);
+    assert_int_equal(log.warnings, 1);
+    assert_contains(log.text, "bad.json");
+    assert_contains(log.text, "newer gravel");
+    /* the files are not read again */
+    assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 1, 1024, &built_in, &origin));
+    assert_int_equal(log.warnings, 1);
+    gv_profile_release(&context);
+    remove_folder(folder);
+    free(folder);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A choice should take less than a microsecond.  The figure is printed; asserted is only that it does not repeat the
+ * work of the first question, which costs a thousand times more. */
+static void test_choice_is_cheap(void **state)
+{
+    enum { CALLS = 200000 };
+    char *folder = make_folder(), path[1024];
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gravel_context context;
+    gv_device device;
+    test_log log;
+    gv_profile_device identity;
+    gv_profile_entry entry;
+    gv_config got;
+    gravel_origin origin;
+    gv_variant variant[9];
+    double start, first, later;
+    int n = 0;
+
+    (void)state;
+    make_context(&context, &device, folder, &log);
+    gv_profile_device_of(&device.info, &identity);
+    for (int precision = 0; precision < 3; precision++) {
+        for (int order = 2; order <= 6; order += 2) {
+            gv_variant_set(&variant[n], order, (gravel_precision)precision, 0);
+            make_entry(&device, variant[n].name, 1024, &entry, &got);
+            assert_ok(gv_profile_set_add(&set, &identity, &entry));
+            n++;
+        }
+    }
+    assert_ok(gv_profile_save(folder, &set, path, sizeof path));
+    start = seconds();
+    assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant[0], 5000, 20000, &got, &origin));
+    first = seconds() - start;
+    for (int k = 0; k < n; k++)
+        assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant[k], 5000, 20000, &got, &origin));
+    start = seconds();
+    for (int k = 0; k < CALLS; k++) {
+        gv_profile_choose(&context, 0, &gv_direct_space, &variant[k % n], (size_t)(1024 + k % 4096), 20000, &got,
+                          &origin);
+    }
+    later = (seconds() - start) / CALLS;
+    print_message("a choice takes %.0f ns, the first one %.0f us\n", 1e9 * later, 1e6 * first);
+    assert_true(later < first);
+    gv_profile_release(&context);
+    gv_profile_set_free(&set);
+    remove_folder(folder);
+    free(folder);
+}
+
+/* What comes with the library is never refused, its configurations pass the constraints of their own devices, and a
+ * device's own file, which is read first, holds all that is shipped for it. */
+static void count_refused(const char *message, void *user)
+{
+    print_message("%s\n", message);
+    ++*(int *)user;
+}
+
+static void test_shipped_profiles_are_sound(void **state)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    int refused = 0;
+
+    (void)state;
+    assert_ok(gv_profile_read_shipped(NULL, &set, count_refused, &refused));
+    assert_int_equal(refused, 0);
+    for (int b = 0; b < set.n_blocks; b++) {
+        gv_profile_set own = GV_PROFILE_SET_INIT;
+
+        assert_ok(gv_profile_read_shipped(&set.block[b].device, &own, count_refused, &refused));
+        assert_int_equal(own.n_blocks, 1);
+        assert_true(gv_profile_same_device(&own.block[0].device, &set.block[b].device));
+        assert_int_equal(own.block[0].n_entries, set.block[b].n_entries);
+        gv_profile_set_free(&own);
+        for (int e = 0; e < set.block[b].n_entries; e++) {
+            const gv_profile_entry *entry = &set.block[b].entry[e];
+            gv_config config;
+
+            if (strcmp(entry->kernel, "direct") == 0) {
+                memset(&config, 0, sizeof config);
+                assert_ok(gv_space_parse(&gv_direct_space, entry->result[0].configuration, &config));
+            }
+        }
+    }
+    gv_profile_set_free(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_users_profile_is_used),
+        cmocka_unit_test(test_bad_file_warns_and_the_next_level_answers),
+        cmocka_unit_test(test_choice_is_cheap),
+        cmocka_unit_test(test_shipped_profiles_are_sound),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

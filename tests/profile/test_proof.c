@@ -1,0 +1,252 @@
+/* src/host/profile/proof.c and known.c: the known answers are those of the reference; a configuration with wrong ones
+ * is not used, and the verdict is kept. */
+#include "host_test.h"
+
+#include <math.h>
+
+#include "cpu_ref/ref.h"
+#include "host/direct/plan.h"
+#include "host/profile/known.h"
+#include "host/profile/proof.h"
+#include "host/tree/plan.h"
+
+/* ----------------------------------------------------------- known answers */
+
+typedef struct answers {
+    double value[10][GV_KNOWN_BODIES];
+} answers;
+
+static void solve(const gv_known *k, answers *out)
+{
+    gv_known_answer one;
+    for (int i = 0; i < GV_KNOWN_BODIES; i++) {
+        gv_known_solve(k, i, &one);
+        for (int q = 0; q < 3; q++)
+            for (int c = 0; c < 3; c++)
+                out->value[3 * q + c][i] = one.vector[q][c];
+        out->value[9][i] = one.pot;
+    }
+}
+
+/* Two independent programs from the same formulas: double against long double, 331 terms of either sign with a rounding
+ * of 2^-53 each, and some in every term: 40 of them relative to the largest. */
+static void answers_are_the_references(void **state)
+{
+    gv_known *k = malloc(sizeof *k);
+    answers *mine = malloc(sizeof *mine), *truth = malloc(sizeof *truth);
+    (void)state;
+    assert_true(k && mine && truth);
+    for (int soft = 0; soft < 2; soft++) {
+        gv_known_make(k, soft ? 1e-2 : 0);
+        solve(k, mine);
+        const gv_ref_particles p = {.n = GV_KNOWN_BODIES,
+                                    .id = k->id,
+                                    .m = k->mass,
+                                    .x = k->pos[0],
+                                    .y = k->pos[1],
+                                    .z = k->pos[2],
+                                    .vx = k->vel[0],
+                                    .vy = k->vel[1],
+                                    .vz = k->vel[2],
+                                    .ax = k->acc[0],
+                                    .ay = k->acc[1],
+                                    .az = k->acc[2]};
+        double(*t)[GV_KNOWN_BODIES] = truth->value;
+        const gv_ref_forces f = {.ax = t[0],
+                                 .ay = t[1],
+                                 .az = t[2],
+                                 .jx = t[3],
+                                 .jy = t[4],
+                                 .jz = t[5],
+                                 .sx = t[6],
+                                 .sy = t[7],
+                                 .sz = t[8],
+                                 .pot = t[9]};
+        assert_int_equal(gv_ref_direct(GV_REF_LONG_DOUBLE, 6, &p, &p, k->eps, NULL, 0, &f), 0);
+        const gravel_forces view = {
+            .acc = {t[0], t[1], t[2], 1}, .jerk = {t[3], t[4], t[5], 1}, .snap = {t[6], t[7], t[8], 1}, .pot = t[9]};
+        assert_true(gv_known_error(k, &view) < 40 * 0x1p-53);
+        t[4][17] *= 1.001; /* one component of one body */
+        assert_true(gv_known_error(k, &view) > 1e-7);
+        t[4][17] = NAN;
+        assert_true(isinf(gv_known_error(k, &view)));
+    }
+    free(truth);
+    free(mine);
+    free(k);
+}
+
+/* ------------------------------------------------------------------ proofs */
+
+/* A space of one tunable, 0 ... 3; which values are right is up to the test. */
+static int right[4], calls, outcome_status;
+
+static const gv_tunable tunable[] = {{"kind", "", "of fake", 1, 4, {0, 1, 2, 3}}};
+
+static void built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                     size_t sources)
+{
+    (void)variant, (void)limits, (void)sinks, (void)sources;
+    memset(config, 0, sizeof *config);
+    config->value[0] = 1;
+}
+
+static gravel_status prove_fake(gravel_context *context, int device, const gv_variant *variant,
+                                const char *configuration, double *error, double *most)
+{
+    (void)context, (void)device, (void)variant;
+    calls++;
+    *most = 1e-5;
+    *error = right[configuration[strlen("kind=")] - '0'] ? 1e-6 : 1e-2;
+    return outcome_status ? gv_fail((gravel_status)outcome_status, "as the test wants it") : GRAVEL_OK;
+}
+
+static const gv_space fake = {.kernel = "fake",
+                              .n_tunables = 1,
+                              .tunable = tunable,
+                              .built_in = built_in,
+                              .prove = prove_fake,
+                              .plain = {"kind=2", "kind=3"}};
+
+static gravel_status settle(gravel_context *context, int kind, int *became)
+{
+    gv_config config = {{kind}};
+    gravel_origin origin = GRAVEL_ORIGIN_TYPE;
+    gv_variant variant;
+    gv_variant_set(&variant, 2, GRAVEL_SP, 0);
+    const gravel_status status = gv_proof_settle(context, 0, &fake, &variant, 100, 100, &config, &origin);
+    *became = config.value[0];
+    assert_int_equal(origin, *became == kind ? GRAVEL_ORIGIN_TYPE : GRAVEL_ORIGIN_BUILT_IN);
+    return status;
+}
+
+static gravel_context *open_context(const char *cache, test_log *log)
+{
+    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
+    gravel_context *context;
+    memset(log, 0, sizeof *log);
+    options.cache_dir = cache;
+    options.log = log_into;
+    options.log_user = log;
+    assert_ok(gravel_context_create(&context, &options));
+    return context;
+}
+
+static void what_is_wrong_is_not_used(void **state)
+{
+    static test_log log;
+    char *cache = make_folder();
+    int became;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    gravel_context *context = open_context(cache, &log);
+    calls = outcome_status = 0;
+    right[0] = right[1] = right[2] = right[3] = 1;
+    assert_ok(settle(context, 0, &became));
+    assert_true(became == 0 && calls == 1 && log.warnings == 0);
+    assert_ok(settle(context, 0, &became)); /* remembered */
+    assert_int_equal(calls, 1);
+    gravel_context_release(context);
+
+    context = open_context(cache, &log); /* ... by the cache */
+    right[0] = 0;
+    assert_ok(settle(context, 0, &became));
+    assert_true(became == 0 && calls == 1);
+    gravel_context_release(context);
+
+    remove_folder(cache);
+    context = open_context(cache, &log); /* the built-in one instead, then a plain one */
+    calls = 0;
+    assert_ok(settle(context, 0, &became));
+    assert_true(became == 1 && calls == 2 && log.warnings == 1);
+    assert_contains(log.text, "fake sp2 with kind=0 is not used: a known problem comes out with an error of 1.0e-02");
+    gravel_context_release(context);
+    remove_folder(cache);
+    context = open_context(cache, &log);
+    right[1] = right[2] = 0;
+    assert_ok(settle(context, 0, &became));
+    assert_int_equal(became, 3);
+    gravel_context_release(context);
+    remove_folder(cache);
+    context = open_context(cache, &log);
+    right[3] = 0;
+    assert_int_equal(settle(context, 0, &became), GRAVEL_ERR_UNSUPPORTED);
+    assert_contains(gravel_error_message(), "no configuration of fake sp2 gives the right forces");
+    gravel_context_release(context);
+
+    context = open_context(cache, &log); /* the verdict wrong is kept as well */
+    calls = 0;
+    right[0] = right[1] = right[2] = right[3] = 1;
+    assert_int_equal(settle(context, 0, &became), GRAVEL_ERR_UNSUPPORTED);
+    assert_int_equal(calls, 0);
+    gravel_context_release(context);
+    remove_folder(cache);
+    free(cache);
+}
+
+static void failures_say_nothing_of_forces(void **state)
+{
+    static test_log log;
+    char *cache = make_folder();
+    int became;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    gravel_context *context = open_context(cache, &log);
+    calls = 0;
+    right[0] = right[1] = right[2] = right[3] = 1;
+    outcome_status = GRAVEL_ERR_DEVICE_MEMORY; /* may succeed next time: used, no verdict is kept */
+    assert_ok(settle(context, 0, &became));
+    assert_int_equal(became, 0);
+    assert_ok(settle(context, 0, &became));
+    assert_int_equal(calls, 2);
+    outcome_status = GRAVEL_ERR_BUILD; /* does not compile here, whichever */
+    assert_int_equal(settle(context, 0, &became), GRAVEL_ERR_UNSUPPORTED);
+    assert_contains(log.text, "as the test wants it");
+    outcome_status = 0;
+    context->for_once = 1; /* a candidate of the tuner is verified by the tuner */
+    calls = 0;
+    assert_ok(settle(context, 0, &became));
+    assert_int_equal(calls, 0);
+    gravel_context_release(context);
+    remove_folder(cache);
+    free(cache);
+}
+
+/* Both real proofs pass on a device in its usual configuration, far from what they allow. */
+static void real_proofs(void **state)
+{
+    static test_log log;
+    double error, most;
+    gv_variant variant;
+    char text[256];
+    gv_config config;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    gravel_context *context = open_context(NULL, &log);
+    const gv_limits limits = gv_limits_of(context, 0);
+    gv_variant_set(&variant, 6, GRAVEL_DS, GV_DIRECT_NEAREST | GV_DIRECT_LISTS);
+    gv_direct_space.built_in(&config, &variant, &limits, 64, 1000);
+    gv_space_format(&gv_direct_space, &config, text, sizeof text);
+    assert_ok(gv_direct_space.prove(context, 0, &variant, text, &error, &most));
+    print_message("direct: %.2g of %.2g\n", error, most);
+    assert_true(error < 0.2 * most && error > 0);
+    gv_variant_set(&variant, 2, GRAVEL_SP, 0);
+    gv_tree_space.built_in(&config, &variant, &limits, 1000, 1000);
+    gv_space_format(&gv_tree_space, &config, text, sizeof text);
+    assert_ok(gv_tree_space.prove(context, 0, &variant, text, &error, &most));
+    print_message("tree: %.2g of %.2g\n", error, most);
+    assert_true(error < 0.5 * most && error > 0);
+    gravel_context_release(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_the_references),
+        cmocka_unit_test(what_is_wrong_is_not_used),
+        cmocka_unit_test(failures_say_nothing_of_forces),
+        cmocka_unit_test(real_proofs),
+    };
+
+    return cmocka_run_group_tests_name("proof", tests, NULL, NULL);
+}

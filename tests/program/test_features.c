@@ -1,0 +1,281 @@
+/* src/host/program/traits.c and features.c: what follows from a trial, on made-up trials; what the tables of tunables
+ * make of it; what identifies the compiler's target. */
+#include "host_test.h"
+
+#include <math.h>
+
+#include "host/device/device.h"
+#include "host/direct/plan.h"
+#include "host/program/traits.h"
+#include "host/tree/plan.h"
+
+/* A CPU as PoCL shows it: exact roots, a fast fma, explicit vectors five times as fast as groups. */
+static gv_trial *healthy(void)
+{
+    gv_trial *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    for (int k = 0; k < GV_TRIAL_X; k++) {
+        t->x[k] = 1 + 3 * (float)k / GV_TRIAL_X;
+        for (int plane = 0; plane < GV_TRIAL_PLANES; plane++)
+            t->result[plane][k] = (float)(1 / sqrt((double)t->x[k]));
+    }
+    t->found[GV_FOUND_FUSED] = t->found[GV_FOUND_FP64] = t->found[GV_FOUND_RSQRT12] = 1;
+    t->found[GV_FOUND_LANES] = t->driver_lanes = 8;
+    t->is_cpu = t->claims_fma = t->counted = 1;
+    t->event_s = 2e-4, t->wall_s = 3e-4;
+    t->fused_s = 3.5e-4, t->apart_s = 5.9e-4;
+    t->by_group_s = 1.9e-3, t->by_lanes_s = 2.6e-4;
+    return t;
+}
+
+static gv_traits judged(gv_trial *t)
+{
+    gv_traits traits;
+    gv_traits_judge(t, &traits);
+    free(t);
+    return traits;
+}
+
+static void what_is_found_counts(void **state)
+{
+    (void)state;
+    gv_traits traits = judged(healthy());
+    assert_true(traits.fp64 && traits.fast_fma && traits.rsqrt12 && !traits.rsqrt14 && !traits.ptx_asm);
+    assert_true(!traits.runs_groups && !traits.short_loops && !traits.wrong_timers);
+    assert_int_equal(traits.lanes, 8);
+    assert_true(traits.native_error < 1.2e-7f && traits.exact_error < 1.2e-7f);
+    assert_null(gv_traits_refuse(&traits));
+
+    gv_trial *t = healthy(); /* one wrong value in one kind of vector is enough */
+    t->result[GV_TRIAL_NATIVE + 2][4095] *= 1.00025f;
+    traits = judged(t);
+    assert_true(fabsf(traits.native_error - 2.5e-4f) < 1e-6f);
+    assert_true(traits.exact_error < 1.2e-7f);
+    t = healthy();
+    t->result[GV_TRIAL_EXACT][7] = NAN;
+    assert_true(isinf(judged(t).exact_error));
+    t = healthy(); /* an estimate that is worse than its name is not there */
+    t->result[GV_TRIAL_RSQRT12][100] *= 1.0005f;
+    assert_false(judged(t).rsqrt12);
+    t = healthy();
+    t->result[GV_TRIAL_RSQRT12][100] *= 1.0003f;
+    assert_true(judged(t).rsqrt12);
+}
+
+static void fma_is_timed(void **state)
+{
+    (void)state;
+    gv_trial *t = healthy(); /* denied, but fast: Intel's CPU runtime */
+    t->claims_fma = 0;
+    assert_true(judged(t).fast_fma);
+    t = healthy(); /* claimed, but taken apart into lanes (PoCL 3.0-rc2: 3.1 and 0.59 ms), or emulated (llvmpipe) */
+    t->fused_s = 3.1e-3;
+    assert_false(judged(t).fast_fma);
+    t = healthy(); /* fast, but with two roundings */
+    t->found[GV_FOUND_FUSED] = 0;
+    assert_false(judged(t).fast_fma);
+    t = healthy(); /* a GPU's report is used */
+    t->is_cpu = 0;
+    t->fused_s = t->apart_s = 0;
+    assert_true(judged(t).fast_fma);
+    t = healthy();
+    t->is_cpu = t->claims_fma = 0;
+    t->fused_s = t->apart_s = 0;
+    assert_false(judged(t).fast_fma);
+}
+
+static void shapes_are_timed(void **state)
+{
+    (void)state;
+    gv_trial *t = healthy(); /* groups as fast as vectors: Intel's runtime; vectors it is */
+    t->found[GV_FOUND_LANES] = 0;
+    t->by_group_s = t->by_lanes_s;
+    assert_false(judged(t).runs_groups);
+    t = healthy(); /* llvmpipe: one lane, groups about as fast */
+    t->found[GV_FOUND_LANES] = 0;
+    t->driver_lanes = 1;
+    t->by_group_s = 1.2 * t->by_lanes_s;
+    assert_true(judged(t).runs_groups);
+    t = healthy();
+    t->by_group_s = 0.5 * t->by_lanes_s;
+    assert_true(judged(t).runs_groups);
+    t = healthy();
+    t->is_cpu = 0;
+    t->by_group_s = t->by_lanes_s = 0;
+    assert_true(judged(t).runs_groups);
+}
+
+static void short_loops_and_wrong_timers(void **state)
+{
+    (void)state;
+    gv_trial *t = healthy();
+    t->counted = 0;
+    gv_traits traits = judged(t);
+    assert_non_null(gv_traits_refuse(&traits));
+    assert_contains(gv_traits_refuse(&traits), "ends loops before their last turn");
+    t = healthy();
+    t->event_s = 1e-9; /* what rusticl of Mesa 22.3 reports for every event */
+    assert_true(judged(t).wrong_timers);
+    t = healthy();
+    t->event_s = 0;
+    assert_true(judged(t).wrong_timers);
+    t = healthy(); /* ten times what the host saw */
+    t->event_s = 10, t->wall_s = 1;
+    assert_true(judged(t).wrong_timers);
+    t = healthy(); /* the host was late: its longer time does not prove the device's clock wrong */
+    t->wall_s = 1;
+    assert_false(judged(t).wrong_timers);
+}
+
+/* ------------------------------------------------------- what tables make of it */
+
+static gv_limits cpu_with(double native_error, int rsqrt12)
+{
+    gv_limits l;
+    memset(&l, 0, sizeof l);
+    l.info.type = GRAVEL_DEVICE_CPU;
+    l.info.compute_units = 2;
+    l.info.max_group = 4096;
+    l.info.local_memory = 1 << 20;
+    l.info.has_fp64 = 1;
+    l.info.simd_width_float = 8;
+    l.info.simd_width_double = 4;
+    l.fast_fma = 1;
+    l.has_rsqrt12 = rsqrt12;
+    l.exact_error = 9e-8;
+    l.native_error = l.seed_error = native_error;
+    return l;
+}
+
+/* The error that a root may have is the one its flavour leaves: y off by d, 3/2 d^2 after Newton's step, 5/2 d^3 after
+ * the third-order one; eight roundings are allowed. */
+static void rough_roots_are_refused(void **state)
+{
+    static const struct {
+        double native;
+        int right[3][4]; /* [precision][flavour] */
+    } wanted[] = {
+        {0, {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}}},
+        {1.2e-7, {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}}},
+        {1e-6, {{1, 0, 1, 1}, {1, 0, 1, 1}, {1, 1, 1, 1}}},
+        {5e-5, {{1, 0, 1, 1}, {1, 0, 1, 1}, {1, 0, 1, 1}}},   /* Intel's runtime with AVX-512: 2^-14 */
+        {2.5e-4, {{1, 0, 1, 1}, {1, 0, 1, 1}, {1, 0, 1, 1}}}, /* with AVX2: 2^-12, the third-order step */
+        {1e-2, {{1, 0, 0, 1}, {1, 0, 0, 1}, {1, 0, 0, 1}}},
+        {INFINITY, {{1, 0, 0, 1}, {1, 0, 0, 1}, {1, 0, 0, 1}}},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
+        const gv_limits l = cpu_with(wanted[k].native, 0);
+        for (int p = GRAVEL_SP; p <= GRAVEL_DP; p++)
+            for (int flavour = 0; flavour < 4; flavour++)
+                if (gv_limits_root_is_right(&l, (gravel_precision)p, flavour, 8) != wanted[k].right[p][flavour])
+                    fail_msg("native_rsqrt off by %g: %s with flavour %d", wanted[k].native,
+                             gravel_precision_name((gravel_precision)p), flavour);
+    }
+}
+
+static void expect_built_in(const gv_limits *l, const char *name, int rsqrt)
+{
+    gv_variant v;
+    gv_config c;
+    assert_true(gv_variant_parse(name, &v));
+    gv_direct_space.built_in(&c, &v, l, 16384, 16384);
+    if (c.value[GV_T_RSQRT] != rsqrt)
+        fail_msg("direct %s: built-in flavour %d, not %d", name, c.value[GV_T_RSQRT], rsqrt);
+    assert_null(gv_space_check(&gv_direct_space, &c, &v, l));
+    c.value[GV_T_RSQRT] = 1; /* whether a profile or the caller sets it */
+    assert_int_equal(gv_space_can_run(&gv_direct_space, &c, &v, l) == NULL,
+                     gv_limits_root_is_right(l, v.precision, 1, 8));
+    if (v.order > 2)
+        return;
+    gv_tree_space.built_in(&c, &v, l, 16384, 16384);
+    if (!gv_limits_root_is_right(l, v.precision, c.value[GV_TT_RSQRT], c.value[GV_TT_LANES]))
+        fail_msg("tree %s: built-in flavour %d is not right", name, c.value[GV_TT_RSQRT]);
+    assert_null(gv_space_check(&gv_tree_space, &c, &v, l));
+}
+
+static void defaults_are_right(void **state)
+{
+    static const char *const names[] = {"sp2", "sp4", "sp6", "ds2", "ds4", "ds6"};
+    gv_limits exact = cpu_with(9e-8, 0), rough = cpu_with(5e-5, 0), fast = cpu_with(9e-8, 1), gpu = cpu_with(5e-5, 0);
+    gv_limits by_groups = cpu_with(9e-8, 0);
+    (void)state;
+    by_groups.runs_groups = 1;
+    by_groups.info.simd_width_float = by_groups.info.simd_width_double = 1;
+    gpu.info.type = GRAVEL_DEVICE_GPU;
+    gpu.info.simd_width_float = gpu.info.simd_width_double = 1;
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        expect_built_in(&exact, names[k], 0);
+        expect_built_in(&rough, names[k], 2);
+        expect_built_in(&fast, names[k], 4);
+        expect_built_in(&gpu, names[k], 2); /* a GPU with a rough native_rsqrt does not get what an H200 has */
+        expect_built_in(&by_groups, names[k], 0);
+        gpu.native_error = gpu.seed_error = 1.3e-7;
+        expect_built_in(&gpu, names[k], 1);
+        gpu.native_error = gpu.seed_error = 5e-5;
+    }
+    expect_built_in(&exact, "dp4", 0);
+    expect_built_in(&rough, "dp4", 2);
+}
+
+/* ------------------------------------------------------------------- target */
+
+static void target_of(const gravel_context *context, char target[17])
+{
+    gv_device d = context->device[0];
+    gv_device_find_target(&d);
+    memcpy(target, d.target, 17);
+}
+
+/* A variable that changes what a compiler makes changes the key of every binary; one that says where its caches are
+ * does not, and neither does the order of variables. */
+static void target_follows_the_environment(void **state)
+{
+    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
+    gravel_context *context;
+    char before[17], after[17], both[17], turned[17];
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    assert_ok(gravel_context_create(&context, &options));
+    target_of(context, before);
+    assert_string_equal(context->device[0].target, before);
+    assert_int_equal(strlen(before), 16);
+    setenv("POCL_TRACING_FOR_TEST", "x", 1);
+    setenv("POCL_CACHE_FOR_TEST", "x", 1);
+    target_of(context, after);
+    assert_string_equal(before, after);
+    setenv("CL_CONFIG_CPU_TARGET_ARCH", "corei7", 1);
+    target_of(context, after);
+    assert_string_not_equal(before, after);
+    setenv("POCL_ANYTHING", "1", 1);
+    target_of(context, both);
+    assert_string_not_equal(both, after);
+    unsetenv("CL_CONFIG_CPU_TARGET_ARCH");
+    setenv("CL_CONFIG_CPU_TARGET_ARCH", "corei7", 1); /* now behind the other */
+    target_of(context, turned);
+    assert_string_equal(both, turned);
+    setenv("CL_CONFIG_CPU_TARGET_ARCH", "core-avx2", 1);
+    target_of(context, turned);
+    assert_string_not_equal(both, turned);
+    unsetenv("CL_CONFIG_CPU_TARGET_ARCH");
+    unsetenv("POCL_ANYTHING");
+    target_of(context, after);
+    assert_string_equal(before, after);
+    gravel_context_release(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_found_counts),
+        cmocka_unit_test(fma_is_timed),
+        cmocka_unit_test(shapes_are_timed),
+        cmocka_unit_test(short_loops_and_wrong_timers),
+        cmocka_unit_test(rough_roots_are_refused),
+        cmocka_unit_test(defaults_are_right),
+        cmocka_unit_test(target_follows_the_environment),
+    };
+
+    return cmocka_run_group_tests_name("features", tests, NULL, NULL);
+}

@@ -1,0 +1,124 @@
+/* Calls of the tree in unusual order: groups of a call with a shift, softening lengths that are not there, tickets that
+ * are released while their results are on the way. */
+#include "host_test.h"
+
+#include <math.h>
+
+#include "gravel/tree.h"
+
+enum { N = 240 };
+
+static gravel_context *context;
+static gravel_bodies *bodies;
+static gravel_tree *tree;
+static double x[N][3], m[N];
+
+/* A grid of 6 x 5 x 8 bodies. */
+static int open_tree(void **state)
+{
+    (void)state;
+    if (gravel_context_create(&context, NULL) != GRAVEL_OK)
+        return -1;
+    context->for_once = 1;
+    for (int k = 0; k < N; k++) {
+        x[k][0] = 0.3 * (k % 6) + 0.01 * (k % 7);
+        x[k][1] = 0.4 * (k / 6 % 5) + 0.02 * (k % 11);
+        x[k][2] = 0.2 * (k / 30) + 0.01 * (k % 13);
+        m[k] = 1.0 / N;
+    }
+    assert_ok(gravel_bodies_create(&bodies, context, NULL));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_POSITION, 0, N, &GRAVEL_ARRAY_AOS(x)));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_MASS, 0, N, &GRAVEL_ARRAY(m)));
+    const gravel_view all = gravel_view_all(bodies);
+    assert_ok(gravel_tree_create(&tree, context, NULL));
+    assert_ok(gravel_tree_set_sources(tree, &all));
+    return 0;
+}
+
+static int close_tree(void **state)
+{
+    (void)state;
+    gravel_tree_release(tree);
+    gravel_bodies_release(bodies);
+    gravel_context_release(context);
+    return 0;
+}
+
+static gravel_tree_call call_of(gravel_view sinks)
+{
+    gravel_tree_call call;
+    gravel_tree_call_init(&call);
+    call.sinks = sinks;
+    call.eps = 0.05;
+    return call;
+}
+
+static void walk(const gravel_tree_call *call, double *pot)
+{
+    gravel_ticket *ticket;
+    gravel_forces forces;
+    memset(&forces, 0, sizeof forces);
+    forces.pot = pot;
+    assert_ok(gravel_tree_walk(tree, call, &ticket));
+    assert_ok(gravel_ticket_collect(ticket, &forces, NULL));
+    gravel_ticket_release(ticket);
+}
+
+/* The call that made the groups may be used again with them: its shift counts once. */
+static void groups_of_a_shifted_call(void **state)
+{
+    (void)state;
+    double with[N], without[N];
+    gravel_groups *groups;
+    gravel_tree_call call = call_of(gravel_view_all(bodies));
+    call.shift[0] = 2.5;
+    call.shift[2] = -0.75;
+    walk(&call, without);
+    assert_ok(gravel_groups_create(&groups, tree, &call));
+    call.groups = groups;
+    walk(&call, with);
+    gravel_groups_release(groups);
+    /* both are within the tree's error, of which test_tree_views has the limit for this theta */
+    for (int k = 0; k < N; k++)
+        assert_true(fabs(with[k] / without[k] - 1) < 5e-4);
+}
+
+static void no_softening_lengths(void **state)
+{
+    (void)state;
+    gravel_ticket *ticket;
+    gravel_tree_call call = call_of(gravel_view_all(bodies));
+    for (int kind = GRAVEL_SOFTEN_SINKS; kind <= GRAVEL_SOFTEN_MAX; kind++) {
+        call.soften = (gravel_soften)kind;
+        assert_int_equal(gravel_tree_walk(tree, &call, &ticket), GRAVEL_ERR_ARGUMENT);
+        assert_contains(gravel_error_message(), "write the plane GRAVEL_SOFTENING");
+        assert_null(ticket);
+    }
+}
+
+/* The host memory of a ticket is used again, or freed, when its transfer has ended: the address sanitizer sees it. */
+static void released_on_the_way(void **state)
+{
+    (void)state;
+    double pot[N], again[N];
+    gravel_ticket *ticket;
+    const gravel_tree_call few = call_of(gravel_view_range(bodies, 0, 3)), all = call_of(gravel_view_all(bodies));
+    walk(&all, pot);
+    for (int k = 0; k < 8; k++) {
+        assert_ok(gravel_tree_walk(tree, k % 2 ? &all : &few, &ticket));
+        gravel_ticket_release(ticket);
+    }
+    walk(&all, again);
+    assert_memory_equal(pot, again, sizeof pot);
+    assert_ok(gravel_tree_walk(tree, &all, &ticket)); /* released with the tree */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_of_a_shifted_call),
+        cmocka_unit_test(no_softening_lengths),
+        cmocka_unit_test(released_on_the_way),
+    };
+    return cmocka_run_group_tests(tests, open_tree, close_tree);
+}

@@ -1,0 +1,187 @@
+/* The regret of a choice, on fake timings: no device. */
+#include "host_test.h"
+
+#include <math.h>
+
+#include "tuner/regret.h"
+
+static const gv_tunable fake_tunable[] = {{"width", "sinks", "", 1, 5, {1, 2, 4, 8, 16}}};
+
+static void fake_built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                          size_t sources)
+{
+    (void)variant, (void)limits, (void)sinks, (void)sources;
+    memset(config, 0, sizeof *config);
+    config->value[0] = 1;
+}
+
+static const gv_space fake_space = {
+    .kernel = "fake", .n_tunables = 1, .tunable = fake_tunable, .built_in = fake_built_in};
+
+typedef struct fake_clock {
+    int asked, stop_after, fails; /* fails: the width that does not run */
+    double disturbed;             /* the first timing is so much longer */
+} fake_clock;
+
+/* Best where the width fits the sinks: 16 sinks, width 16. */
+static double fake_time(void *user, const gv_task *task, const char *configuration, double stop_above)
+{
+    fake_clock *clock = user;
+    const int width = atoi(strchr(configuration, '=') + 1);
+    const double off = log2((double)width) - fmin(log2((double)task->sinks), 4);
+
+    (void)stop_above;
+    if (clock->asked++ == clock->stop_after && clock->stop_after > 0)
+        return -1;
+    if (width == clock->fails)
+        return INFINITY;
+    return 1e-6 * (1 + 0.1 * off * off) * (clock->asked == 1 && clock->disturbed > 0 ? clock->disturbed : 1);
+}
+
+static void add(gv_profile_set *set, const gv_limits *limits, size_t sinks, int first, int second, int third)
+{
+    const int width[3] = {first, second, third};
+    gv_task task = {.sinks = sinks, .sources = 131072};
+    gv_profile_entry entry;
+    gv_profile_device device;
+    fake_clock clock = {0, 0, 0, 0};
+
+    memset(&entry, 0, sizeof entry);
+    strcpy(entry.kernel, "fake");
+    strcpy(entry.variant, "ds4");
+    strcpy(entry.driver, "1");
+    entry.sinks = sinks;
+    entry.sources = 131072;
+    entry.sink_bucket = gv_sink_bucket(sinks);
+    entry.source_bucket = gv_source_bucket(entry.sources);
+    for (int r = 0; r < 3; r++) {
+        snprintf(entry.result[r].configuration, GV_PROFILE_TEXT, "width=%d", width[r]);
+        entry.result[r].time_s = entry.result[r].time_min_s =
+            fake_time(&clock, &task, entry.result[r].configuration, INFINITY);
+    }
+    entry.n_results = 3;
+    gv_profile_device_of(&limits->info, &device);
+    assert_ok(gv_profile_set_add(set, &device, &entry));
+}
+
+typedef struct fixture {
+    gv_profile_set set;
+    gv_limits limits;
+    fake_clock clock;
+    gv_regret_setting setting;
+    gv_task task;
+} fixture;
+
+static void make(fixture *f)
+{
+    memset(f, 0, sizeof *f);
+    f->limits.info.type = GRAVEL_DEVICE_GPU;
+    strcpy(f->limits.info.name, "Fake");
+    add(&f->set, &f->limits, 2, 2, 4, 8); /* the last is the neighbour's winner */
+    add(&f->set, &f->limits, 12, 8, 4, 2);
+    f->setting = (gv_regret_setting){&fake_space, &f->limits, "", &f->set, NULL, 0, fake_time, &f->clock};
+    strcpy(f->task.kernel, "fake");
+    assert_true(gv_variant_parse("ds4", &f->task.variant));
+    f->task.sources = 131072;
+}
+
+static void test_the_choice_is_compared(void **state)
+{
+    fixture f;
+    gv_regret_point point;
+
+    (void)state;
+    make(&f);
+    f.task.sinks = 2; /* a question: its winner */
+    assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_string_equal(point.choice, "width=2");
+    assert_string_equal(point.best, "width=2");
+    assert_int_equal(point.candidates, 4); /* 2, 4, 8 and the default 1 */
+    assert_true(fabs(point.default_s / point.choice_s - 1.1) < 1e-12);
+    f.task.sinks = 5; /* between them: what both kept */
+    assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_string_equal(point.choice, "width=4");
+    assert_string_equal(point.best, "width=4");
+    assert_true(point.choice_s == point.best_s);
+    /* one disturbed timing of the choice is no regret: it is timed again */
+    f.clock = (fake_clock){.disturbed = 3};
+    assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_true(point.choice_s == point.best_s);
+    gv_profile_set_free(&f.set);
+}
+
+static void test_fewer_candidates(void **state)
+{
+    fixture f;
+    gv_regret_point point;
+
+    (void)state;
+    make(&f);
+    f.task.sinks = 12;
+    for (int most = 1; most < 5; most++) {
+        f.setting.most = most;
+        assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+        assert_int_equal(point.candidates, most < 2 ? 2 : most); /* choice and default always */
+        assert_string_equal(point.choice, "width=8");
+        assert_true(point.default_s > point.choice_s);
+    }
+    gv_profile_set_free(&f.set);
+}
+
+static void test_failures_and_stops(void **state)
+{
+    fixture f;
+    gv_regret_point point;
+
+    (void)state;
+    make(&f);
+    f.task.sinks = 2;
+    f.clock.fails = 4;
+    assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_int_equal(point.failed, 1);
+    f.clock.fails = 2;
+    assert_int_equal(gv_regret_measure(&f.setting, &f.task, &point), GRAVEL_ERR_LAUNCH);
+    assert_contains(gravel_error_message(), "width=2");
+    f.clock = (fake_clock){.stop_after = 2};
+    assert_int_equal(gv_regret_measure(&f.setting, &f.task, &point), GRAVEL_ERR_CANCELLED);
+    gv_profile_set_free(&f.set);
+}
+
+static void test_summary(void **state)
+{
+    gv_regret_point point[40];
+    gv_regret_summary s;
+
+    (void)state;
+    memset(point, 0, sizeof point);
+    for (int k = 0; k < 40; k++)
+        point[k] = (gv_regret_point){.choice_s = 1 + 0.001 * k, .best_s = 1, .default_s = 2};
+    gv_regret_summarise(point, 40, &s);
+    assert_int_equal(s.points, 40);
+    assert_true(fabs(s.median - 1.019) < 1e-12); /* the 20th of 40 */
+    assert_true(fabs(s.p95 - 1.037) < 1e-12);    /* the 38th: 2 of 40 are above */
+    assert_true(fabs(s.most - 1.039) < 1e-12);
+    assert_true(gv_regret_is_kept(&s));
+    point[3].default_s = point[3].choice_s / 1.03; /* slower than untuned */
+    gv_regret_summarise(point, 40, &s);
+    assert_true(fabs(s.most_default - 1.03) < 1e-12);
+    assert_false(gv_regret_is_kept(&s));
+    point[3].default_s = 2;
+    point[7].choice_s = 1.21;
+    gv_regret_summarise(point, 40, &s);
+    assert_false(gv_regret_is_kept(&s));
+    gv_regret_summarise(point, 0, &s);
+    assert_int_equal(s.points, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_choice_is_compared),
+        cmocka_unit_test(test_fewer_candidates),
+        cmocka_unit_test(test_failures_and_stops),
+        cmocka_unit_test(test_summary),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
