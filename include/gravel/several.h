@@ -1,0 +1,137 @@
+/* gravel: direct summation on several devices of one machine as if they were one.
+ *
+ * A gravel_several holds sources in host memory and their shares on each of its devices.  A call sends the sinks to all
+ * devices, each finds the forces of its share, and the host adds the shares up in double, in the order of the devices:
+ * the same devices and the same calls give the same bits.  Calls that are too small for all devices use fewer of them,
+ * or the host itself, by times that are measured once for these devices and stored.
+ *
+ *   gravel_several_create(&several, &options);
+ *   gravel_several_scatter_sources(several, address, &sources);   any order, as often as wanted
+ *   gravel_several_set_time(several, t);
+ *   gravel_several_submit(several, &call);                        sinks are copied; one call at a time
+ *   gravel_several_collect(several, &forces, &overflow);
+ *
+ * Sources written after a submit are seen by the next submit, whether the call was collected or not.  A call that was
+ * not collected is dropped by the next submit.  An object serves one thread at a time; different objects are
+ * independent, also on the same devices.
+ */
+#ifndef GRAVEL_SEVERAL_H
+#define GRAVEL_SEVERAL_H
+
+#include "gravel/direct.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gravel_several gravel_several;
+
+/* How sources are dealt out. */
+typedef enum gravel_deal {
+    GRAVEL_DEAL_SPEED, /* in proportion to measured speed */
+    GRAVEL_DEAL_EVEN   /* the same number to each device */
+} gravel_deal;
+
+/* When the host answers itself: a call of few sinks and few sources is faster there than a launch. */
+typedef enum gravel_host_answers {
+    GRAVEL_HOST_WHERE_FASTER, /* as measured */
+    GRAVEL_HOST_NEVER,
+    GRAVEL_HOST_ALWAYS
+} gravel_host_answers;
+
+typedef struct gravel_several_options {
+    uint32_t size;
+    /* As in gravel_context_options.device, of any platforms: "0,2", "gpu", "cpu:1,cpu:1", or "all".  NULL: the
+     * environment variable GRAVEL_DEVICES, then GRAVEL_DEVICE, else the best device. */
+    const char *devices;
+    const gravel_context_options *context; /* folders, log, no_fp64; its `device` is not looked at.  NULL: defaults */
+    gravel_precision precision;
+    gravel_deal deal;
+    int all_devices; /* 1: every call uses all devices; 0: fewer where that is measured to be faster */
+    gravel_host_answers host;
+    const char *configuration; /* as in gravel_direct_options */
+} gravel_several_options;
+#define GRAVEL_SEVERAL_OPTIONS_INIT                                                                                    \
+    {                                                                                                                  \
+        sizeof(gravel_several_options), NULL, NULL, GRAVEL_DS, GRAVEL_DEAL_SPEED, 0, GRAVEL_HOST_WHERE_FASTER, NULL    \
+    }
+GRAVEL_API void gravel_several_options_init(gravel_several_options *options);
+
+GRAVEL_API gravel_status gravel_several_create(gravel_several **several, const gravel_several_options *options);
+GRAVEL_API void gravel_several_release(gravel_several *several);
+GRAVEL_API int gravel_several_get_device_count(const gravel_several *several);
+GRAVEL_API const gravel_device_info *gravel_several_get_device(const gravel_several *several, int device);
+
+/* Sources by address, as gravel_direct_write_sources and gravel_direct_scatter_sources take them: members that are
+ * NULL count as zero (id NULL: the address).  The numbers are copied; they reach the devices with the next submit, all
+ * updates since the last one together. */
+GRAVEL_API gravel_status gravel_several_write_sources(gravel_several *several, size_t first,
+                                                      const gravel_sources *sources);
+GRAVEL_API gravel_status gravel_several_scatter_sources(gravel_several *several, const uint32_t *address,
+                                                        const gravel_sources *sources);
+/* A softening length per source, for the kinds of softening that need it; addresses never given have 0. */
+GRAVEL_API gravel_status gravel_several_write_softening(gravel_several *several, size_t first, size_t count,
+                                                        const double *eps);
+/* Forces come from addresses 0 ... count-1; without this call from all that were ever written.  0 is legal. */
+GRAVEL_API gravel_status gravel_several_set_source_count(gravel_several *several, size_t count);
+/* Sources are predicted to this time, also those written later, until gravel_several_set_no_time. */
+GRAVEL_API gravel_status gravel_several_set_time(gravel_several *several, double time);
+GRAVEL_API void gravel_several_set_no_time(gravel_several *several);
+/* How many sources the memory of the devices takes. */
+GRAVEL_API size_t gravel_several_get_capacity(const gravel_several *several);
+
+typedef struct gravel_several_call {
+    uint32_t size;
+    const gravel_sinks *sinks;
+    int order;  /* 2, 4 or 6 */
+    double eps; /* of GRAVEL_SOFTEN_EPS */
+    gravel_soften soften;
+    const double *sink_eps; /* per sink, for the kinds of softening that need it */
+    int nearest;            /* 1: nearest neighbours */
+    int neighbour_capacity; /* > 0: neighbour lists of at most so many entries, in all devices together */
+} gravel_several_call;
+#define GRAVEL_SEVERAL_CALL_INIT                                                                                       \
+    {                                                                                                                  \
+        sizeof(gravel_several_call), NULL, 4, 0, GRAVEL_SOFTEN_EPS, NULL, 0, 0                                         \
+    }
+GRAVEL_API void gravel_several_call_init(gravel_several_call *call);
+
+GRAVEL_API gravel_status gravel_several_submit(gravel_several *several, const gravel_several_call *call);
+/* The last call once more, on the sources that it saw, with other features: neighbour lists that are asked for after
+ * the forces. */
+GRAVEL_API gravel_status gravel_several_again(gravel_several *several, int order, int nearest, int neighbour_capacity);
+/* Waits and writes the results of the last submit; may be called again.  What the call did not compute is
+ * ERR_ARGUMENT.  No sources: zeros, and no neighbours. */
+GRAVEL_API gravel_status gravel_several_collect(gravel_several *several, const gravel_forces *forces, size_t *overflow);
+/* Compiles and allocates what such calls of up to so many sinks and sources need. */
+GRAVEL_API gravel_status gravel_several_prepare(gravel_several *several, const gravel_several_call *call, size_t sinks,
+                                                size_t sources);
+
+/* Sources as the last submit saw them: predicted, in double.  Members that are NULL are not written. */
+typedef struct gravel_sources_out {
+    double *mass;
+    int32_t *id;
+    gravel_vec_out pos, vel, acc, jerk;
+    double *softening;
+} gravel_sources_out;
+GRAVEL_API gravel_status gravel_several_read_predicted(gravel_several *several, size_t first, size_t count,
+                                                       const gravel_sources_out *to);
+/* ... and as they were written. */
+GRAVEL_API gravel_status gravel_several_read_sources(gravel_several *several, size_t first, size_t count,
+                                                     const gravel_sources_out *to);
+
+/* Who answers a call of so many sinks and sources. */
+typedef struct gravel_several_plan {
+    int host;           /* 1: the host, no device */
+    int devices;        /* how many, the first of `device` */
+    int device[16];     /* in the order in which their shares are added */
+    double share[16];   /* of the sources */
+    double predicted_s; /* time of a call by the stored measurement */
+} gravel_several_plan;
+GRAVEL_API gravel_status gravel_several_get_plan(gravel_several *several, const gravel_several_call *call, size_t sinks,
+                                                 size_t sources, gravel_several_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
