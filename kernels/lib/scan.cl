@@ -2,9 +2,7 @@
  *
  *   gv_scan_rows   a table of `rows` rows of `length` uints is replaced, row by row, by its exclusive sums; total[row]
  *                  is the row's sum.  One work-group a row: what counting sorts need (a row per digit, a column per
- *                  tile), and with one row the middle step of a long scan.
- *   gv_scan_parts, gv_scan_apply
- *                  a long array in three launches: sums of tiles, gv_scan_rows over them, then each tile's own scan.
+ *                  tile).
  *
  *   GV_THREADS  work-items per group
  *   GV_ITEMS    consecutive elements a work-item sums at once; a tile is GV_THREADS * GV_ITEMS elements
@@ -50,34 +48,4 @@ kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void gv_scan_rows
     if (me == 0)
         total[row] = carry;
 #endif
-}
-
-kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void gv_scan_parts(global const uint *in, uint n,
-                                                                                  global uint *part)
-{
-    local uint scratch[GV_SCAN_WORDS];
-    uint first = get_group_id(0) * GV_TILE + get_local_id(0) * GV_ITEMS, sum = 0, all;
-    for (uint k = 0; k < GV_ITEMS; k++)
-        sum += first + k < n ? in[first + k] : 0u;
-    gv_group_scan(sum, scratch, &all);
-    if (get_local_id(0) == 0)
-        part[get_group_id(0)] = all;
-}
-
-/* `in` and `out` may be the same */
-kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
-gv_scan_apply(global const uint *in, uint n, global const uint *part, global uint *out)
-{
-    local uint scratch[GV_SCAN_WORDS];
-    uint first = get_group_id(0) * GV_TILE + get_local_id(0) * GV_ITEMS, value[GV_ITEMS], sum = 0, all;
-    for (uint k = 0; k < GV_ITEMS; k++) {
-        value[k] = first + k < n ? in[first + k] : 0u;
-        sum += value[k];
-    }
-    uint before = part[get_group_id(0)] + gv_group_scan(sum, scratch, &all);
-    for (uint k = 0; k < GV_ITEMS; k++) {
-        if (first + k < n)
-            out[first + k] = before;
-        before += value[k];
-    }
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/direct/plan.h"
 #include "host/profile/profile.h"
 #include "sim/ic.h"
 #include "host/base/clock.h"

@@ -44,6 +44,22 @@ int gv_cli_exit_code(gravel_status status);
         .name = "no-fp64", .kind = GV_OPT_FLAG, .offset = offsetof(type, no_fp64),                                     \
         .help = "behave as if the device had no double precision"                                                      \
     }
+/* what all benchmarks take */
+#define GV_OPT_BENCH(type)                                                                                             \
+    {.name = "seed",                                                                                                   \
+     .letter = 's',                                                                                                    \
+     .kind = GV_OPT_SEED,                                                                                              \
+     .offset = offsetof(type, seed),                                                                                   \
+     .value = "S",                                                                                                     \
+     .help = "of the bodies",                                                                                          \
+     .fallback = "1"},                                                                                                 \
+        {.name = "output",                                                                                             \
+         .letter = 'o',                                                                                                \
+         .kind = GV_OPT_TEXT,                                                                                          \
+         .offset = offsetof(type, out),                                                                                \
+         .value = "FILE",                                                                                              \
+         .help = "write the JSON to this file, beside the table"},                                                     \
+        GV_OPT_JSON(type), GV_OPT_DEVICE(type), GV_OPT_NO_FP64(type), GV_OPT_VERBOSE(type)
 
 /* device NULL: the best one.  The log (what is compiled, which profile) goes to stderr with `verbose`; warnings
  * always. */

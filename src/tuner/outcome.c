@@ -55,7 +55,7 @@ const gv_subject *gv_subject_find(const char *kernel)
     static const gv_subject *const subject[] = {&gv_subject_direct, &gv_subject_tree};
 
     for (size_t s = 0; s < sizeof subject / sizeof subject[0]; s++)
-        if (strcmp(subject[s]->space->kernel, kernel) == 0)
+        if (!kernel || strcmp(subject[s]->space->kernel, kernel) == 0)
             return subject[s];
     return NULL;
 }

@@ -15,7 +15,7 @@
 
 const gv_subject *gv_tune_subject(const gv_tune_options *options)
 {
-    return gv_subject_find(options->kernel != NULL ? options->kernel : gv_direct_space.kernel);
+    return gv_subject_find(options->kernel);
 }
 
 gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *space, gv_tune_device *found)

@@ -21,7 +21,8 @@ typedef struct gv_subject {
 } gv_subject;
 
 extern const gv_subject gv_subject_direct, gv_subject_tree;
-const gv_subject *gv_subject_find(const char *kernel); /* NULL: not tunable */
+/* The subject that tunes a kernel, NULL: the first; NULL if there is none. */
+const gv_subject *gv_subject_find(const char *kernel);
 
 /* Writes status and message of a failed library call into the outcome. */
 void gv_outcome_of_status(gravel_status status, gv_outcome *outcome);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "host/direct/plan.h"
 #include "host/profile/store.h"
 
 static void make_context(gravel_context *context, gv_device *device, char *profile_dir, test_log *log)

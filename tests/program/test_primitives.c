@@ -78,37 +78,33 @@ static size_t parts(size_t n, size_t size)
     return (n + size - 1) / size;
 }
 
+/* A table of rows of n numbers. */
 static void scan(size_t n, size_t threads, size_t items)
 {
+    enum { ROWS = 3 };
     char options[100];
     snprintf(options, sizeof options, "-DGV_THREADS=%zu -DGV_ITEMS=%zu", threads, items);
-    cl_kernel part_kernel = kernel_of("lib/scan.cl", options, "gv_scan_parts");
-    cl_kernel rows_kernel = kernel_of("lib/scan.cl", options, "gv_scan_rows");
-    cl_kernel apply_kernel = kernel_of("lib/scan.cl", options, "gv_scan_apply");
-    uint32_t *data = malloc(n * 4), *out = malloc(n * 4), all;
+    cl_kernel kernel = kernel_of("lib/scan.cl", options, "gv_scan_rows");
+    uint32_t *data = malloc(ROWS * n * 4), *out = malloc(ROWS * n * 4), all[ROWS];
     uint64_t seed = n;
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < ROWS * n; k++)
         data[k] = (uint32_t)(random_word(&seed) % 1000);
-    const size_t tiles = parts(n, threads * items);
-    cl_mem in = buffer_of(n * 4, data), part = buffer_of(tiles * 4, NULL), total = buffer_of(4, NULL);
-    const cl_uint count = (cl_uint)n, length = (cl_uint)tiles;
-    run(part_kernel, tiles, threads, 3, (arg[]){A(in), A(count), A(part)});
-    run(rows_kernel, 1, threads, 3, (arg[]){A(part), A(length), A(total)});
-    run(apply_kernel, tiles, threads, 4, (arg[]){A(in), A(count), A(part), A(in)});
-    read_back(in, n * 4, out);
-    read_back(total, 4, &all);
-    uint32_t sum = 0;
-    for (size_t k = 0; k < n; k++) {
-        assert_int_equal(out[k], sum);
-        sum += data[k];
+    cl_mem table = buffer_of(ROWS * n * 4, data), total = buffer_of(sizeof all, NULL);
+    const cl_uint length = (cl_uint)n;
+    run(kernel, ROWS, threads, 3, (arg[]){A(table), A(length), A(total)});
+    read_back(table, ROWS * n * 4, out);
+    read_back(total, sizeof all, all);
+    for (size_t row = 0; row < ROWS; row++) {
+        uint32_t sum = 0;
+        for (size_t k = row * n; k < (row + 1) * n; k++) {
+            assert_int_equal(out[k], sum);
+            sum += data[k];
+        }
+        assert_int_equal(all[row], sum);
     }
-    assert_int_equal(all, sum);
-    clReleaseMemObject(in);
-    clReleaseMemObject(part);
+    clReleaseMemObject(table);
     clReleaseMemObject(total);
-    clReleaseKernel(part_kernel);
-    clReleaseKernel(rows_kernel);
-    clReleaseKernel(apply_kernel);
+    clReleaseKernel(kernel);
     free(data);
     free(out);
 }

@@ -7,6 +7,8 @@
 #include "host/profile/space.h"
 #include "kernels/direct/layout.h"
 
+extern const gv_space gv_direct_space;
+
 /* feature bits of a direct variant */
 enum { GV_DIRECT_NEAREST = 1, GV_DIRECT_LISTS = 2, GV_DIRECT_UNSOFTENED = 4 };
 

@@ -71,8 +71,6 @@ typedef struct gv_space {
     const char *plain[GV_PLAIN_SHAPES];
 } gv_space;
 
-extern const gv_space gv_direct_space;
-
 int gv_space_index(const gv_space *space, const char *name); /* -1: no such tunable */
 /* NULL if the configuration may run, else the reason of the first constraint it breaks.  A value that is not in the
  * tunable's table breaks "not a value of <name>". */
