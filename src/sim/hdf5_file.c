@@ -55,6 +55,25 @@ hid_t gv_hdf5_access(void)
 
 /* ---------------------------------------------------------------- writing */
 
+hid_t gv_hdf5_timeless(hid_t kind)
+{
+    const hid_t creation = H5Pcreate(kind);
+    if (creation >= 0 && H5Pset_obj_track_times(creation, 0) < 0) {
+        H5Pclose(creation);
+        return -1;
+    }
+    return creation;
+}
+
+hid_t gv_hdf5_new_group(hid_t file, const char *name)
+{
+    const hid_t creation = gv_hdf5_timeless(H5P_GROUP_CREATE);
+    const hid_t group = creation < 0 ? -1 : H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT);
+    if (creation >= 0)
+        H5Pclose(creation);
+    return group;
+}
+
 static herr_t put(hid_t object, const char *name, hid_t type, hid_t memory_type, const void *value, hid_t space)
 {
     if (space < 0)

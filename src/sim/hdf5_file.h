@@ -26,6 +26,10 @@ gravel_status gv_hdf5_fail(gravel_status status, const char *path, const char *w
  * carry checksums, so that damage is detected. */
 hid_t gv_hdf5_access(void);
 
+/* How files, groups and datasets are created: without the time of day, so that the same values give the same bytes. */
+hid_t gv_hdf5_timeless(hid_t kind);
+hid_t gv_hdf5_new_group(hid_t file, const char *name);
+
 /* Writing; negative after a failure. */
 herr_t gv_hdf5_put_reals(hid_t object, const char *name, const double *value, hsize_t count);
 herr_t gv_hdf5_put_real(hid_t object, const char *name, double value);

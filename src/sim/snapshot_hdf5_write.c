@@ -33,27 +33,6 @@ static void set_factors(writer *w)
     w->velocity = gv_units_velocity_factor(from, to);
 }
 
-/* How files, groups and datasets are created: without the time of day, so that the same particles give the same
- * bytes. */
-static hid_t timeless(hid_t kind)
-{
-    const hid_t creation = H5Pcreate(kind);
-    if (creation >= 0 && H5Pset_obj_track_times(creation, 0) < 0) {
-        H5Pclose(creation);
-        return -1;
-    }
-    return creation;
-}
-
-static hid_t new_group(hid_t file, const char *name)
-{
-    const hid_t creation = timeless(H5P_GROUP_CREATE);
-    const hid_t group = creation < 0 ? -1 : H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT);
-    if (creation >= 0)
-        H5Pclose(creation);
-    return group;
-}
-
 /* ----------------------------------------------------------------- header */
 
 static const double GYR_S = 3.15576e16; /* Julian years */
@@ -119,7 +98,7 @@ static herr_t put_groups(writer *w)
     static const char *const name[] = {"Header", "Parameters", "Units", "Gravel"};
     const double time = w->p->time * w->length / w->velocity;
     for (int k = 0; k < 4; k++) {
-        const hid_t group = new_group(w->file, name[k]);
+        const hid_t group = gv_hdf5_new_group(w->file, name[k]);
         herr_t status = group < 0 ? -1 : 0;
         if (!status && k == 0)
             status = gv_hdf5_put_real(group, "Time", time) < 0 ? -1 : fill_header(w, group);
@@ -149,7 +128,8 @@ static herr_t put_scaling(hid_t dataset, int length, int mass, int velocity)
 static hid_t new_dataset(const writer *w, const char *name, hid_t type, int columns)
 {
     const hsize_t size[2] = {w->p->count, (hsize_t)columns};
-    const hid_t space = H5Screate_simple(columns > 1 ? 2 : 1, size, NULL), creation = timeless(H5P_DATASET_CREATE);
+    const hid_t space = H5Screate_simple(columns > 1 ? 2 : 1, size, NULL),
+                creation = gv_hdf5_timeless(H5P_DATASET_CREATE);
     hid_t dataset = -1;
     if (space >= 0 && creation >= 0)
         dataset = H5Dcreate2(w->group, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
@@ -235,7 +215,7 @@ static herr_t put_particles(writer *w)
                                       {"Velocities", p->vx, p->vy, p->vz, 0, 0, 1},
                                       {"Acceleration", p->ax, p->ay, p->az, -1, 0, 2},
                                       {"Masses", p->m, NULL, NULL, 0, 1, 0}};
-    w->group = new_group(w->file, "PartType1");
+    w->group = gv_hdf5_new_group(w->file, "PartType1");
     if (w->group < 0 || put_ids(w) < 0)
         return -1;
     for (size_t k = 0; k < sizeof own / sizeof own[0]; k++)
@@ -279,7 +259,7 @@ static gravel_status cut(const writer *w, int fd, hsize_t size)
  * is open would replace it. */
 static gravel_status write_file(writer *w, const char *place, int fd)
 {
-    const hid_t access = gv_hdf5_access(), creation = timeless(H5P_FILE_CREATE);
+    const hid_t access = gv_hdf5_access(), creation = gv_hdf5_timeless(H5P_FILE_CREATE);
     gravel_status status = GRAVEL_OK;
     hsize_t size = 0;
     w->file = w->group = -1;

@@ -44,5 +44,8 @@ double gv_units_velocity_factor(const gv_units *from, const gv_units *to);
 /* "N-body (G = 1)", "kpc, Msun, km/s" or the numbers in cgs; returns `text`. */
 enum { GV_UNITS_TEXT = 96 };
 const char *gv_units_text(const gv_units *units, char text[GV_UNITS_TEXT]);
+/* The unit of a quantity with these powers of length, mass and velocity: "Msun (km/s)^2"; "N-body" in N-body units, "1"
+ * for pure numbers; returns `text`. */
+const char *gv_unit_text(const gv_units *units, int length, int mass, int velocity, char text[GV_UNITS_TEXT]);
 
 #endif

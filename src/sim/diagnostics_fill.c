@@ -1,0 +1,69 @@
+#include <math.h>
+#include <string.h>
+
+#include "sim/diagnose.h"
+#include "sim/diagnostics_table.h"
+
+static void fill_nan(gv_diagnostics *record)
+{
+    double *value = (double *)record;
+    for (int k = 0; k < GV_DIAGNOSTIC_COLUMNS; k++)
+        value[k] = NAN;
+}
+
+static void take_sums(const gv_particles *p, const double *potential, gv_diagnostics *d)
+{
+    gv_totals t;
+    gv_diagnose_totals(p, &t);
+    d->time = p->time;
+    d->mass = t.mass;
+    memcpy(d->centre, t.x, sizeof t.x);
+    if (p->vx) {
+        memcpy(d->velocity, t.v, sizeof t.v);
+        memcpy(d->angular_momentum, t.angular_momentum, sizeof t.angular_momentum);
+    }
+    if (!potential)
+        return;
+    gv_energies e;
+    gv_diagnose_energies(p, potential, &e);
+    d->potential = e.potential;
+    if (!p->vx)
+        return;
+    d->kinetic = e.kinetic;
+    d->energy = e.total;
+    d->virial_ratio = e.virial_ratio;
+}
+
+static void take_pairs(const gv_particles *p, const gv_surroundings *around, gv_diagnostics *d)
+{
+    gv_binary binary[GV_DIAGNOSTIC_BINARIES];
+    size_t pair[2];
+    double distance;
+    if (gv_diagnose_nearest(p, around, pair, &distance)) {
+        d->nearest_a = p->id[pair[0]];
+        d->nearest_b = p->id[pair[1]];
+        d->nearest_distance = distance;
+    }
+    const int found = gv_diagnose_binaries(p, around, GV_DIAGNOSTIC_BINARIES, binary);
+    for (int k = 0; k < found; k++)
+        d->binary[k] = (gv_diagnostic_binary){p->id[binary[k].a], p->id[binary[k].b], binary[k].semi_major_axis,
+                                              binary[k].eccentricity, binary[k].period};
+}
+
+gravel_status gv_diagnostics_fill(const gv_particles *particles, const double *potential, gv_diagnostics *record)
+{
+    gv_surroundings around;
+    gv_core core;
+    fill_nan(record);
+    take_sums(particles, potential, record);
+    gravel_status status = gv_surroundings_find(particles, &around);
+    if (status)
+        return status;
+    gv_diagnose_core(particles, &around, &core);
+    memcpy(record->density_centre, core.centre, sizeof core.centre);
+    record->core_radius = core.radius;
+    record->core_density = core.density;
+    take_pairs(particles, &around, record);
+    gv_surroundings_free(&around);
+    return gv_diagnose_lagrange(particles, core.centre, gv_diagnostic_share, GV_DIAGNOSTIC_SHARES, record->lagrange);
+}
