@@ -28,6 +28,9 @@ typedef struct gv_choice {
  * A failure lists what is there. */
 gravel_status gv_device_select(const char *selection, const gravel_device_info *list, int count,
                                gv_choice choice[GV_MAX_CHOICES], int *n_choices);
+/* The same, of all platforms; and "all". */
+gravel_status gv_device_select_any(const char *selection, const gravel_device_info *list, int count,
+                                   gv_choice choice[GV_MAX_CHOICES], int *n_choices);
 
 /* What the compiler aims at beside the device's name: instruction sets of the processor, variables of the environment.
  * Comes first, into device->target. */

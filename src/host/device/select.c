@@ -105,7 +105,8 @@ static int split_units(char *word, int *units)
     return 1;
 }
 
-static gravel_status select_word(char *word, const gravel_device_info *list, int count, gv_choice *choice, int *n)
+static gravel_status select_word(char *word, const gravel_device_info *list, int count, int one_platform,
+                                 gv_choice *choice, int *n)
 {
     int units = 0, part = 0;
 
@@ -130,9 +131,9 @@ static gravel_status select_word(char *word, const gravel_device_info *list, int
                        list[index].name, left);
     }
     if (*n == GV_MAX_CHOICES)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "more than %d devices in one context", GV_MAX_CHOICES);
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "more than %d devices", GV_MAX_CHOICES);
     const gravel_device_info *first = &list[*n > 0 ? choice[0].index : index];
-    if (strcmp(list[index].platform, first->platform) != 0) {
+    if (one_platform && strcmp(list[index].platform, first->platform) != 0) {
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "device '%s': a context holds devices of one platform; %s is of %s, %s of %s", word, first->name,
                        first->platform, list[index].name, list[index].platform);
@@ -161,8 +162,8 @@ static void select_best(const gravel_device_info *list, int count, gv_choice *ch
             choice->index = i;
 }
 
-gravel_status gv_device_select(const char *selection, const gravel_device_info *list, int count,
-                               gv_choice choice[GV_MAX_CHOICES], int *n_choices)
+static gravel_status select_words(const char *selection, const gravel_device_info *list, int count, int one_platform,
+                                  gv_choice choice[GV_MAX_CHOICES], int *n_choices)
 {
     gravel_status status = GRAVEL_OK;
 
@@ -184,8 +185,25 @@ gravel_status gv_device_select(const char *selection, const gravel_device_info *
         if (word[0] == '\0')
             status = fail_list(list, count, "a name is empty", selection);
         else
-            status = select_word(word, list, count, choice, n_choices);
+            status = select_word(word, list, count, one_platform, choice, n_choices);
     }
     free(copy);
     return status;
+}
+
+gravel_status gv_device_select(const char *selection, const gravel_device_info *list, int count,
+                               gv_choice choice[GV_MAX_CHOICES], int *n_choices)
+{
+    return select_words(selection, list, count, 1, choice, n_choices);
+}
+
+gravel_status gv_device_select_any(const char *selection, const gravel_device_info *list, int count,
+                                   gv_choice choice[GV_MAX_CHOICES], int *n_choices)
+{
+    if (!selection || strcasecmp(selection, "all") != 0)
+        return select_words(selection, list, count, 0, choice, n_choices);
+    *n_choices = count < GV_MAX_CHOICES ? count : GV_MAX_CHOICES;
+    for (int k = 0; k < *n_choices; k++)
+        choice[k] = (gv_choice){k, 0};
+    return GRAVEL_OK;
 }

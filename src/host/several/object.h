@@ -1,0 +1,102 @@
+/* The inside of gravel_several.  Files, each of which uses only those before it: store (sources on the host), members
+ * (devices), team (shares of the sources on some of the devices), call, several. */
+#ifndef GV_SEVERAL_OBJECT_H
+#define GV_SEVERAL_OBJECT_H
+
+#include "gravel/several.h"
+#include "host/bodies/bodies.h"
+#include "host/several/store.h"
+
+enum {
+    GV_MOST_MEMBERS = 16,
+    GV_DEAL_PERIOD = 64, /* addresses after which the deal repeats */
+    GV_MOST_TEAMS = 6    /* of 1, 2, 4, 8, 16 devices, and of all */
+};
+
+/* A device. */
+typedef struct gv_member {
+    gravel_context *context;
+    int device; /* of the context */
+    gravel_direct *direct;
+    gravel_bodies *sinks; /* of calls whose sinks have softening lengths */
+    gravel_ticket *ticket;
+} gv_member;
+
+/* The sources dealt out to the first `members` devices: address a is the place[a % 64]-th of the sources that
+ * owner[a % 64] gets of every 64. */
+typedef struct gv_team {
+    int members;
+    uint8_t owner[GV_DEAL_PERIOD], place[GV_DEAL_PERIOD];
+    size_t width[GV_MOST_MEMBERS];
+    uint8_t back[GV_MOST_MEMBERS][GV_DEAL_PERIOD]; /* the a % 64 of a member's places */
+    gravel_bodies *bodies[GV_MOST_MEMBERS];
+    int is_stale;  /* nothing was sent yet, or sending failed */
+    uint64_t seen; /* writes that were sent */
+    size_t count;  /* sources when they were */
+} gv_team;
+
+/* The call that was submitted; the sinks are copied. */
+typedef struct gv_asked {
+    int is_valid;
+    gravel_several_call call;
+    gravel_sinks sinks; /* in `block` and `ids` */
+    double *block, *sink_eps;
+    int32_t *ids;
+    size_t block_size, ids_size;
+    size_t sources;
+    int predict;
+    double time;
+    const gv_team *team; /* NULL: no device was asked */
+} gv_asked;
+
+struct gravel_several {
+    gravel_several_options options;
+    gravel_context *context[GV_MOST_MEMBERS];
+    int contexts;
+    gv_member member[GV_MOST_MEMBERS];
+    int members;
+    gv_team *team[GV_MOST_TEAMS];
+    int teams;
+    gv_store store;
+    gravel_frame frame;
+    int frame_is_set;
+    size_t source_count;
+    int source_count_is_set;
+    int time_is_set;
+    double time;
+    gv_asked asked;
+    double *scratch; /* columns on their way to a device, results on their way from it */
+    size_t scratch_size;
+    uint32_t *list; /* addresses */
+    size_t list_size;
+};
+
+/* At least so many numbers; what they were is lost. */
+gravel_status gv_several_scratch(gravel_several *s, size_t numbers, double **scratch);
+
+/* members.c: contexts and devices of a list. */
+gravel_status gv_members_open(gravel_several *s, const gravel_context_options *options);
+void gv_members_release(gravel_several *s);
+/* Sources that one device takes. */
+size_t gv_member_capacity(const gravel_several *s, int member);
+
+/* team.c */
+gravel_status gv_team_create(gv_team **team, int members, const double *speed);
+void gv_team_release(gv_team *team);
+/* Of the sources at 0 ... count - 1 those of a member. */
+size_t gv_team_count(const gv_team *team, int member, size_t count);
+uint32_t gv_team_address(const gv_team *team, int member, uint32_t place);
+gravel_status gv_team_need_bodies(gravel_several *s, gv_team *team, int member);
+/* The devices have what the store has. */
+gravel_status gv_team_send(gravel_several *s, gv_team *team);
+
+/* call.c */
+gravel_status gv_asked_take(gravel_several *s, const gravel_several_call *call);
+gravel_status gv_asked_check(const gv_asked *asked);
+gravel_status gv_team_prepare(gravel_several *s, gv_team *team, const gravel_several_call *asked, size_t sinks,
+                              size_t sources);
+gravel_status gv_call_start(gravel_several *s);
+void gv_call_drop(gravel_several *s);
+gravel_status gv_call_collect(gravel_several *s, const gravel_forces *forces, size_t *overflow);
+
+#endif
