@@ -151,6 +151,17 @@ GRAVEL_API gravel_status gravel_bodies_get_permutation(gravel_bodies *bodies, ui
                                                        size_t *before);
 GRAVEL_API void gravel_bodies_mark(gravel_bodies *bodies);
 
+/* ------------------------------------------------------------------ state */
+
+/* Everything that the bodies hold, bit for bit: planes with all their words, ids, frame, order; not what
+ * gravel_bodies_mark remembers.  A run that is stopped and goes on from such a state, on the same device with the same
+ * configurations, gives the same bits.  `state` has room for gravel_bodies_get_state_size bytes; it is for the same
+ * byte order and version of gravel.  Both calls wait for the device. */
+GRAVEL_API size_t gravel_bodies_get_state_size(const gravel_bodies *bodies);
+GRAVEL_API gravel_status gravel_bodies_save(gravel_bodies *bodies, void *state);
+/* Into bodies of the same precision, whatever they hold; what is no such state is refused before anything changes. */
+GRAVEL_API gravel_status gravel_bodies_restore(gravel_bodies *bodies, const void *state, size_t size);
+
 /* ----------------------------------------------------------------- steps */
 
 /* Velocities += kick x accelerations, then positions += drift x velocities, of all bodies; a half of length 0 is left

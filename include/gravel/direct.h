@@ -77,6 +77,12 @@ GRAVEL_API gravel_status gravel_direct_start(gravel_direct *direct, const gravel
 GRAVEL_API gravel_status gravel_direct_prepare(gravel_direct *direct, const gravel_direct_call *call, size_t sinks,
                                                size_t sources);
 
+/* The configurations that calls of this object have got so far, as text; returns the bytes that it takes with its end
+ * (NULL, 0: nothing is written).  Calls with about as many sinks share the configuration of the first of them.  An
+ * object that is given the text before its first call computes with the same ones, and so with the same bits. */
+GRAVEL_API size_t gravel_direct_get_choices(const gravel_direct *direct, char *text, size_t size);
+GRAVEL_API gravel_status gravel_direct_set_choices(gravel_direct *direct, const char *text);
+
 #ifdef __cplusplus
 }
 #endif

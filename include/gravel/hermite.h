@@ -87,6 +87,22 @@ GRAVEL_API gravel_status gravel_hermite_get_next(gravel_hermite *hermite, double
  * become shorter; at a time that is no multiple of step_min no step begins, and gravel_hermite_start comes next. */
 GRAVEL_API gravel_status gravel_hermite_synchronise(gravel_hermite *hermite, double time);
 
+/* All bodies as a step that ends at `time` (neither before the last block nor after the next one) would leave them:
+ * positions, velocities, masses and ids, in a set that belongs to the integrator and is good until its next call.  The
+ * bodies themselves stay as they are, so that looking at them does not change what comes after. */
+GRAVEL_API gravel_status gravel_hermite_get_bodies_at(gravel_hermite *hermite, double time, gravel_bodies **at);
+
+/* What an integrator knows beside the planes of its bodies.  Together with these (gravel_bodies_save) and what the solver
+ * chose (gravel_direct_get_choices) it continues a run bit for bit, with the same options on the same device. */
+typedef struct gravel_hermite_state {
+    double time;
+    uint64_t blocks, steps;
+    uint32_t whole, ended;
+} gravel_hermite_state;
+GRAVEL_API gravel_status gravel_hermite_get_state(const gravel_hermite *hermite, gravel_hermite_state *state);
+/* Instead of gravel_hermite_start. */
+GRAVEL_API gravel_status gravel_hermite_resume(gravel_hermite *hermite, const gravel_hermite_state *state);
+
 typedef struct gravel_energies {
     double kinetic, potential; /* of the bodies among themselves */
 } gravel_energies;

@@ -22,6 +22,7 @@
 
 #include "lib/pair.h"
 
+#include "step/block.h"
 #include "step/layout.h"
 
 #if GV_ORDER != 4 && GV_ORDER != 6
@@ -33,27 +34,6 @@
 #if GV_CRITERION != GV_STEP_CRITERION_AARSETH && GV_ORDER != 6
 #error "the generalised criterion needs order 6"
 #endif
-
-/* low words exist in ds only */
-#if GV_PRECISION == GV_DS
-#define gv_low(word, k) (word)[k]
-#define gv_put_low(word, k, value) ((word)[k] = (value))
-#else
-#define gv_low(word, k) 0
-#define gv_put_low(word, k, value)
-#endif
-
-static inline gv_scalar gv_norm2(gv_scalar4 v)
-{
-    return v.x * v.x + v.y * v.y + v.z * v.z;
-}
-
-/* next - time[k] */
-static inline gv_pair gv_span_to(gv_scalar next, gv_scalar next_low, gv_scalar time, gv_scalar time_low)
-{
-    const gv_pair high = gv_two_sum(next, -time);
-    return gv_two_sum(high.hi, high.lo + (next_low - time_low));
-}
 
 /* x + v dt + more and v + dv, of position and velocity in two words */
 typedef struct gv_phase {
@@ -136,29 +116,6 @@ kernel void gv_step_predict(global const uint *list, uint count, gv_scalar next,
         to_soft[k] = soft[a];
 }
 
-/* every body is in the list */
-kernel void gv_step_all(uint n, global uint *list)
-{
-    const uint k = get_global_id(0);
-    if (k < n)
-        list[k] = k;
-}
-
-/* the largest power of two that is not above x > 0 */
-static inline gv_scalar gv_power_below(gv_scalar x)
-{
-    return ldexp(GV_R(1.0), ilogb(x));
-}
-
-/* 1 if t is a multiple of the power of two `step` */
-static inline int gv_is_multiple(gv_scalar t, gv_scalar t_low, gv_scalar step)
-{
-    const gv_scalar per = GV_R(1.0) / step;
-    const gv_scalar high = t * per, low = t_low * per;
-    const gv_scalar rest = (high - floor(high)) + (low - floor(low));
-    return rest == floor(rest);
-}
-
 /* derivatives d[0 ... 5] at the end of a step -> the next one, not yet a power of two */
 static inline gv_scalar gv_wanted_step(const gv_scalar4 *d, gv_scalar eta4, gv_scalar eta6)
 {
@@ -178,18 +135,6 @@ static inline gv_scalar gv_wanted_step(const gv_scalar4 *d, gv_scalar eta4, gv_s
     return general;
 #endif
 #endif
-}
-
-/* A step that keeps blocks: a power of two, at most twice the old one, and the time a multiple of it.  0: too short. */
-static inline gv_scalar gv_block_step(gv_scalar wanted, gv_scalar old, gv_scalar t, gv_scalar t_low, gv_scalar most,
-                                      gv_scalar least)
-{
-    /* no limit: all derivatives but the first are zero */
-    gv_scalar step = wanted > 0 && wanted < most ? gv_power_below(wanted) : most;
-    step = fmin(step, GV_R(2.0) * old);
-    while (step >= least && !gv_is_multiple(t, t_low, step))
-        step *= GV_R(0.5);
-    return step >= least ? step : 0;
 }
 
 /* `last` 0: positions and velocities go back into the active set, for one more evaluation of the forces there. */

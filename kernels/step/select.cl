@@ -4,6 +4,7 @@
  *   gv_step_count   the least of all parts (found by every group again); due bodies of each tile
  *   gv_scan_rows    (lib/scan.cl) due bodies before each tile, and their number
  *   gv_step_list    their addresses in order; group 0 writes time and number into `head` (step/layout.h)
+ *   gv_step_all     every body is in the list
  *   gv_step_share   (shared steps) every body gets the step that leads to the least time
  *
  * Times and steps are two-floats or doubles; steps are powers of two and times multiples of them, so that sums and
@@ -154,4 +155,12 @@ gv_step_share(global const gv_scalar *time, global const gv_scalar *time_low, gl
         step[k] = (next.hi - time[k]) + (next.lo - time_low[k]);
 #endif
     }
+}
+
+/* every body is in the list */
+kernel void gv_step_all(uint n, global uint *list)
+{
+    const uint k = get_global_id(0);
+    if (k < n)
+        list[k] = k;
 }

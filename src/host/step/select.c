@@ -1,112 +1,144 @@
 /* Which bodies are next: kernels/step/select.cl. */
+#include "host/step/select.h"
+
+#include <stdio.h>
 #include <string.h>
 
-#include "host/step/step.h"
+gv_time_words gv_time_split(gravel_precision precision, double time)
+{
+    if (precision == GRAVEL_DP)
+        return (gv_time_words){time, 0};
+    return (gv_time_words){(float)time, (float)(time - (double)(float)time)};
+}
+
+int gv_time_fits(gravel_precision precision, double time)
+{
+    const gv_time_words t = gv_time_split(precision, time);
+    return t.high + (double)t.low == time;
+}
+
+/* -------------------------------------------------------------------- life */
+
+gravel_status gv_selector_make(gv_selector *s, gravel_bodies *bodies)
+{
+    static const struct {
+        const char *file, *name;
+    } want[GV_SELECT_KERNELS] = {
+        [GV_SELECT_LEAST] = {"step/select.cl", "gv_step_least"},
+        [GV_SELECT_COUNT] = {"step/select.cl", "gv_step_count"},
+        [GV_SELECT_SCAN] = {"lib/scan.cl", "gv_scan_rows"},
+        [GV_SELECT_LIST] = {"step/select.cl", "gv_step_list"},
+        [GV_SELECT_SHARE] = {"step/select.cl", "gv_step_share"},
+        [GV_SELECT_ALL] = {"step/select.cl", "gv_step_all"},
+    };
+    const int cpu = gv_worker_device(&bodies->worker)->info.type == GRAVEL_DEVICE_CPU;
+    char options[120];
+    gravel_status status = GRAVEL_OK;
+    s->worker.context = bodies->worker.context;
+    s->worker.device = bodies->worker.device;
+    s->bodies = bodies;
+    s->group = cpu ? 1 : 256;
+    s->items = cpu ? 4096 : 4;
+    snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%zu -DGV_ITEMS=%zu",
+             (int)bodies->precision, s->group, s->items);
+    for (int k = 0; k < GV_SELECT_KERNELS && !status; k++)
+        status = gv_kernel_make(&s->worker, want[k].file, options, want[k].name, &s->kernel[k]);
+    return status;
+}
+
+void gv_selector_release(gv_selector *s)
+{
+    gv_buffer *const buffer[] = {&s->part, &s->count, &s->total, &s->list, &s->head};
+    for (size_t k = 0; k < sizeof buffer / sizeof buffer[0]; k++)
+        gv_buffer_release(buffer[k]);
+    for (int k = 0; k < GV_SELECT_KERNELS; k++)
+        if (s->kernel[k])
+            clReleaseKernel(s->kernel[k]);
+    gv_worker_clear(&s->worker);
+}
+
+gravel_status gv_selector_start(gv_selector *s)
+{
+    static const cl_uint none[GV_HEAD_WORDS] = {[GV_HEAD_SHORT] = UINT32_MAX};
+    const size_t n = s->bodies->count;
+    gravel_status status = gv_buffer_reserve(&s->worker, &s->list, n * sizeof(cl_uint), "addresses of a block");
+    if (!status)
+        status = gv_buffer_reserve(&s->worker, &s->head, sizeof none, "the head of a block");
+    if (status)
+        return status;
+    const cl_int code =
+        clEnqueueWriteBuffer(gv_worker_queue(&s->worker), s->head.mem, CL_FALSE, 0, sizeof none, none, 0, NULL, NULL);
+    return code ? gv_fail_cl(code, "preparing %zu bodies for integration", n) : GRAVEL_OK;
+}
+
+gravel_status gv_selector_take_all(gv_selector *s)
+{
+    const size_t n = s->bodies->count;
+    return gv_launch(&s->worker, 0, s->kernel[GV_SELECT_ALL], gv_items(n, 64), GV_UINT(n), GV_MEM(s->list));
+}
+
+/* ------------------------------------------------------------------ blocks */
 
 typedef struct times {
     cl_mem time, time_low, step;
 } times;
 
-static gravel_status need_times(gravel_hermite *h, times *t)
+static gravel_status need_times(gv_selector *s, times *t)
 {
-    gravel_status status = gv_bodies_need(h->bodies, GV_WORD_TIME, &t->time);
+    gravel_status status = gv_bodies_need(s->bodies, GV_WORD_TIME, &t->time);
     t->time_low = t->time;
-    if (!status && h->bodies->precision == GRAVEL_DS)
-        status = gv_bodies_need(h->bodies, GV_WORD_TIME_LOW, &t->time_low);
-    return status ? status : gv_bodies_need(h->bodies, GV_WORD_STEP, &t->step);
+    if (!status && s->bodies->precision == GRAVEL_DS)
+        status = gv_bodies_need(s->bodies, GV_WORD_TIME_LOW, &t->time_low);
+    return status ? status : gv_bodies_need(s->bodies, GV_WORD_STEP, &t->step);
 }
 
-static gravel_status start_selection(gravel_hermite *h)
+static gravel_status start_selection(gv_selector *s, int shared)
 {
-    const size_t n = h->bodies->count, tile = h->group * h->items, tiles = (n + tile - 1) / tile;
-    const size_t number = h->bodies->precision == GRAVEL_DP ? 8 : 4;
+    const size_t n = s->bodies->count, tile = s->group * s->items, tiles = (n + tile - 1) / tile;
+    const size_t number = s->bodies->precision == GRAVEL_DP ? 8 : 4;
     const size_t parts = tiles < GV_LEAST_PARTS ? tiles : GV_LEAST_PARTS;
     times t;
-    gravel_status status = need_times(h, &t);
+    gravel_status status = need_times(s, &t);
     if (!status)
-        status = gv_buffer_reserve(&h->worker, &h->part, 2 * GV_LEAST_PARTS * number, "least times");
+        status = gv_buffer_reserve(&s->worker, &s->part, 2 * GV_LEAST_PARTS * number, "least times");
     if (!status)
-        status = gv_buffer_reserve(&h->worker, &h->count, tiles * sizeof(cl_uint), "counts of a block");
+        status = gv_buffer_reserve(&s->worker, &s->count, tiles * sizeof(cl_uint), "counts of a block");
     if (!status)
-        status = gv_buffer_reserve(&h->worker, &h->total, sizeof(cl_uint), "counts of a block");
+        status = gv_buffer_reserve(&s->worker, &s->total, sizeof(cl_uint), "counts of a block");
     if (!status)
-        status = gv_launch(&h->worker, 0, h->kernel[GV_STEP_LEAST], gv_groups(parts, h->group), GV_ARG(t.time),
-                           GV_ARG(t.time_low), GV_ARG(t.step), GV_UINT(n), GV_MEM(h->part));
-    if (!status && h->options.shared)
-        status = gv_launch(&h->worker, 0, h->kernel[GV_STEP_SHARE], gv_groups(parts, h->group), GV_ARG(t.time),
-                           GV_ARG(t.time_low), GV_ARG(t.step), GV_UINT(n), GV_MEM(h->part), GV_UINT(parts));
+        status = gv_launch(&s->worker, 0, s->kernel[GV_SELECT_LEAST], gv_groups(parts, s->group), GV_ARG(t.time),
+                           GV_ARG(t.time_low), GV_ARG(t.step), GV_UINT(n), GV_MEM(s->part));
+    if (!status && shared)
+        status = gv_launch(&s->worker, 0, s->kernel[GV_SELECT_SHARE], gv_groups(parts, s->group), GV_ARG(t.time),
+                           GV_ARG(t.time_low), GV_ARG(t.step), GV_UINT(n), GV_MEM(s->part), GV_UINT(parts));
     if (!status)
-        status = gv_launch(&h->worker, 0, h->kernel[GV_STEP_COUNT], gv_groups(tiles, h->group), GV_ARG(t.time),
-                           GV_ARG(t.time_low), GV_ARG(t.step), GV_UINT(n), GV_MEM(h->part), GV_UINT(parts),
-                           GV_MEM(h->count));
+        status = gv_launch(&s->worker, 0, s->kernel[GV_SELECT_COUNT], gv_groups(tiles, s->group), GV_ARG(t.time),
+                           GV_ARG(t.time_low), GV_ARG(t.step), GV_UINT(n), GV_MEM(s->part), GV_UINT(parts),
+                           GV_MEM(s->count));
     if (!status)
-        status = gv_launch(&h->worker, 0, h->kernel[GV_STEP_SCAN], gv_groups(1, h->group), GV_MEM(h->count),
-                           GV_UINT(tiles), GV_MEM(h->total));
+        status = gv_launch(&s->worker, 0, s->kernel[GV_SELECT_SCAN], gv_groups(1, s->group), GV_MEM(s->count),
+                           GV_UINT(tiles), GV_MEM(s->total));
     if (!status)
-        status = gv_launch(&h->worker, 0, h->kernel[GV_STEP_LIST], gv_groups(tiles, h->group), GV_ARG(t.time),
-                           GV_ARG(t.time_low), GV_ARG(t.step), GV_UINT(n), GV_MEM(h->part), GV_UINT(parts),
-                           GV_MEM(h->count), GV_MEM(h->total), GV_MEM(h->list), GV_MEM(h->head));
+        status = gv_launch(&s->worker, 0, s->kernel[GV_SELECT_LIST], gv_groups(tiles, s->group), GV_ARG(t.time),
+                           GV_ARG(t.time_low), GV_ARG(t.step), GV_UINT(n), GV_MEM(s->part), GV_UINT(parts),
+                           GV_MEM(s->count), GV_MEM(s->total), GV_MEM(s->list), GV_MEM(s->head));
     return status;
 }
 
-/* Names the body and the one that is nearest to it: such a pair needs a smaller step_min, softening, or a merger. */
-static gravel_status fail_short(gravel_hermite *h, uint32_t address)
-{
-    const double eps = h->options.eps;
-    int32_t id = -1, near_id = -1;
-    double distance = 0;
-    gravel_list *one = NULL;
-    gravel_ticket *ticket = NULL;
-    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
-    const gravel_array_out to = {&id, NULL, NULL, 1, GRAVEL_I32};
-    gravel_forces found;
-    memset(&found, 0, sizeof found);
-    found.nearest_id = &near_id;
-    found.nearest_distance = &distance;
-    gravel_status status = gravel_list_create(&one, h->worker.context, h->worker.device);
-    if (!status)
-        status = gravel_list_write(one, &address, 1);
-    call.sources = gravel_view_all(h->bodies);
-    call.sinks = gravel_view_list(h->bodies, one);
-    call.order = 2;
-    call.nearest = 1;
-    call.eps = eps;
-    if (!status)
-        status = gravel_bodies_gather(h->bodies, GRAVEL_ID, &address, 1, &to);
-    if (!status)
-        status = gravel_direct_start(h->direct, &call, &ticket);
-    if (!status)
-        status = gravel_ticket_collect(ticket, &found, NULL);
-    gravel_ticket_release(ticket);
-    gravel_list_release(one);
-    if (status)
-        return status;
-    return gv_fail(GRAVEL_ERR_STATE,
-                   "the step of body %d at time %.17g is below step_min = %g; its nearest neighbour is body %d at "
-                   "distance %g: soften this pair, merge it, or allow shorter steps",
-                   (int)id, h->next, h->options.step_min, (int)near_id, distance);
-}
-
-gravel_status gv_step_find_next(gravel_hermite *h)
+gravel_status gv_selector_find(gv_selector *s, int shared, gv_due *block)
 {
     cl_uint head[GV_HEAD_WORDS];
-    if (h->next_known)
-        return GRAVEL_OK;
-    gravel_status status = start_selection(h);
+    float narrow[2];
+    gravel_status status = start_selection(s, shared);
     if (status)
         return status;
     const cl_int code =
-        clEnqueueReadBuffer(gv_worker_queue(&h->worker), h->head.mem, CL_TRUE, 0, sizeof head, head, 0, NULL, NULL);
+        clEnqueueReadBuffer(gv_worker_queue(&s->worker), s->head.mem, CL_TRUE, 0, sizeof head, head, 0, NULL, NULL);
     if (code)
         return gv_fail_cl(code, "reading when the next block is");
-    if (head[GV_HEAD_SHORT] != UINT32_MAX)
-        return fail_short(h, head[GV_HEAD_SHORT]);
-    float narrow[2];
     memcpy(narrow, &head[GV_HEAD_TIME], sizeof narrow);
-    h->next = (double)narrow[0] + (double)narrow[1];
-    if (h->bodies->precision == GRAVEL_DP)
-        memcpy(&h->next, &head[GV_HEAD_TIME], sizeof h->next);
-    h->due = head[GV_HEAD_COUNT];
-    h->next_known = 1;
+    *block = (gv_due){(double)narrow[0] + (double)narrow[1], head[GV_HEAD_COUNT], head[GV_HEAD_SHORT]};
+    if (s->bodies->precision == GRAVEL_DP)
+        memcpy(&block->time, &head[GV_HEAD_TIME], sizeof block->time);
     return GRAVEL_OK;
 }

@@ -3,22 +3,10 @@
 #define GV_STEP_H
 
 #include "gravel/hermite.h"
-#include "host/bodies/bodies.h"
-#include "kernels/step/layout.h"
+#include "host/step/select.h"
 
 /* kernels of an integrator */
-typedef enum gv_step_kernel {
-    GV_STEP_LEAST,
-    GV_STEP_COUNT,
-    GV_STEP_SCAN,
-    GV_STEP_LIST,
-    GV_STEP_SHARE,
-    GV_STEP_PREDICT,
-    GV_STEP_ALL,
-    GV_STEP_CORRECT,
-    GV_STEP_FIRST,
-    GV_STEP_KERNELS
-} gv_step_kernel;
+typedef enum gv_step_kernel { GV_STEP_PREDICT, GV_STEP_CORRECT, GV_STEP_FIRST, GV_STEP_KERNELS } gv_step_kernel;
 
 struct gravel_hermite {
     gv_worker worker;
@@ -28,10 +16,10 @@ struct gravel_hermite {
     gravel_direct *direct;
     gravel_direct *exact; /* for energies, in dp; NULL: not made yet, or no fp64 */
     cl_kernel kernel[GV_STEP_KERNELS];
-    size_t group, items; /* work-items of a group and bodies of each, where bodies are selected */
-    gv_buffer part, count, total, list, head;
+    gv_selector select;
     int started, next_known;
     int ended;              /* the bodies are at a time where no step begins */
+    int whole;              /* all bodies are at the time of the last block */
     size_t n;               /* bodies that were started */
     uint64_t order_version; /* of their order when the last block was chosen */
     double now;             /* time of the last block */
@@ -40,7 +28,19 @@ struct gravel_hermite {
     gravel_hermite_counts counts;
 };
 
-/* select.c: when the next block is and which bodies it has (the list is on the device). */
-gravel_status gv_step_find_next(gravel_hermite *h);
+/* block.c: forces of all bodies, at `time` if `predict`, on some of a set, into its planes; then the caller's external
+ * force. */
+gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks, int predict, double time);
+/* Words of a set of bodies in the order that kernels take them; those that do not exist repeat the first. */
+gravel_status gv_hermite_words(gravel_bodies *bodies, size_t n, const gv_word *word, cl_mem *mem);
+/* The bodies of the list, of which there are `count`, to `time`. */
+gravel_status gv_hermite_move(gravel_hermite *h, size_t count, double time);
+/* All bodies at `time` in the active set; the others stay as they are. */
+gravel_status gv_hermite_look(gravel_hermite *h, double time);
+
+gravel_status gv_hermite_check_started(const gravel_hermite *h, const char *call);
+/* energy.c: names the body and the one that is nearest to it: such a pair needs a smaller step_min, softening, or a
+ * merger. */
+gravel_status gv_hermite_fail_short(gravel_hermite *h, uint32_t address);
 
 #endif

@@ -1,0 +1,141 @@
+/* A block of Hermite steps: bodies predicted, new forces, corrected (kernels/step/hermite.cl). */
+#include "host/direct/object.h"
+#include "host/step/step.h"
+
+gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks, int predict, double time)
+{
+    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+    call.sources = gravel_view_all(h->bodies);
+    call.sinks = sinks;
+    call.order = order;
+    call.eps = h->options.eps;
+    call.soften = h->options.soften;
+    call.predict = predict;
+    call.time = time;
+    call.nearest = call.neighbour_capacity = 0;
+    call.into = GRAVEL_INTO_PLANES;
+    gravel_status status = gravel_direct_start(h->direct, &call, NULL);
+    if (!status && h->options.external)
+        status = h->options.external(sinks.bodies, sinks.first, gravel_view_get_count(&sinks), time,
+                                     h->options.external_user);
+    return status;
+}
+
+gravel_status gv_hermite_words(gravel_bodies *bodies, size_t n, const gv_word *word, cl_mem *mem)
+{
+    static const gv_word low[] = {GV_WORD_POSITION_LOW, GV_WORD_VELOCITY_LOW, GV_WORD_TIME_LOW};
+    gravel_status status = GRAVEL_OK;
+    for (size_t k = 0; k < n && !status; k++) {
+        int absent = 0;
+        for (size_t l = 0; l < sizeof low / sizeof low[0]; l++)
+            absent = absent || (word[k] == low[l] && bodies->precision != GRAVEL_DS);
+        if (absent)
+            mem[k] = mem[0];
+        else
+            status = gv_bodies_need(bodies, word[k], &mem[k]);
+    }
+    return status;
+}
+
+static gravel_status predict(gravel_hermite *h, size_t count, gv_time_words t)
+{
+    enum { FROM = 12, TO = 9 };
+    static const gv_word from_word[FROM] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY,
+                                            GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION, GV_WORD_JERK,
+                                            GV_WORD_SNAP,         GV_WORD_CRACKLE,      GV_WORD_TIME,
+                                            GV_WORD_TIME_LOW,     GV_WORD_ID,           GV_WORD_SOFTENING};
+    static const gv_word to_word[TO] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY,
+                                        GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION, GV_WORD_TIME,
+                                        GV_WORD_TIME_LOW,     GV_WORD_ID,           GV_WORD_SOFTENING};
+    static const gravel_plane changed[] = {GRAVEL_POSITION, GRAVEL_MASS, GRAVEL_VELOCITY, GRAVEL_ACCELERATION,
+                                           GRAVEL_TIME,     GRAVEL_ID,   GRAVEL_SOFTENING};
+    const int softened = h->options.soften != GRAVEL_SOFTEN_EPS;
+    const size_t skip = softened ? 0 : 1; /* the last of both lists */
+    const gravel_precision p = h->bodies->precision;
+    cl_mem from[FROM], to[TO];
+    gravel_status status = gv_hermite_words(h->bodies, FROM - skip, from_word, from);
+    if (!status)
+        status = gv_hermite_words(h->active, TO - skip, to_word, to);
+    if (status)
+        return status;
+    if (!softened) {
+        from[FROM - 1] = from[0];
+        to[TO - 1] = to[0];
+    }
+    status = gv_launch(&h->worker, 0, h->kernel[GV_STEP_PREDICT], gv_items(count, 64), GV_MEM(h->select.list),
+                       GV_UINT(count), GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(from[0]), GV_ARG(from[1]),
+                       GV_ARG(from[2]), GV_ARG(from[3]), GV_ARG(from[4]), GV_ARG(from[5]), GV_ARG(from[6]),
+                       GV_ARG(from[7]), GV_ARG(from[8]), GV_ARG(from[9]), GV_ARG(from[10]), GV_ARG(to[0]),
+                       GV_ARG(to[1]), GV_ARG(to[2]), GV_ARG(to[3]), GV_ARG(to[4]), GV_ARG(to[5]), GV_ARG(to[6]),
+                       GV_ARG(from[11]), GV_ARG(to[8]), GV_INT(softened), GV_ARG(to[7]));
+    for (size_t k = 0; k < sizeof changed / sizeof changed[0] - skip; k++)
+        gv_bodies_changed(h->active, changed[k]);
+    return status;
+}
+
+static gravel_status correct(gravel_hermite *h, size_t count, gv_time_words t, int last)
+{
+    enum { OWN = 12, NEW = 8 };
+    static const gv_word own_word[OWN] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY,
+                                          GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION, GV_WORD_JERK,
+                                          GV_WORD_SNAP,         GV_WORD_CRACKLE,      GV_WORD_TIME,
+                                          GV_WORD_TIME_LOW,     GV_WORD_STEP,         GV_WORD_POTENTIAL};
+    static const gv_word new_word[NEW] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY,
+                                          GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION, GV_WORD_JERK,
+                                          GV_WORD_SNAP,         GV_WORD_POTENTIAL};
+    static const gravel_plane changed[] = {GRAVEL_POSITION, GRAVEL_VELOCITY, GRAVEL_ACCELERATION,
+                                           GRAVEL_JERK,     GRAVEL_SNAP,     GRAVEL_CRACKLE,
+                                           GRAVEL_TIME,     GRAVEL_STEP,     GRAVEL_POTENTIAL};
+    const gravel_hermite_options *o = &h->options;
+    const gravel_precision p = h->bodies->precision;
+    cl_mem own[OWN], new[NEW];
+    gravel_status status = gv_hermite_words(h->bodies, OWN, own_word, own);
+    if (!status)
+        status = gv_hermite_words(h->active, NEW, new_word, new);
+    if (status)
+        return status;
+    status = gv_launch(&h->worker, 0, h->kernel[GV_STEP_CORRECT], gv_items(count, 64), GV_MEM(h->select.list),
+                       GV_UINT(count), GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(own[0]), GV_ARG(own[1]),
+                       GV_ARG(own[2]), GV_ARG(own[3]), GV_ARG(own[4]), GV_ARG(own[5]), GV_ARG(own[6]), GV_ARG(own[7]),
+                       GV_ARG(own[8]), GV_ARG(own[9]), GV_ARG(own[10]), GV_ARG(own[11]), GV_ARG(new[0]), GV_ARG(new[1]),
+                       GV_ARG(new[2]), GV_ARG(new[3]), GV_ARG(new[4]), GV_ARG(new[5]), GV_ARG(new[6]), GV_ARG(new[7]),
+                       GV_REAL(p, o->eta4), GV_REAL(p, o->eta6), GV_REAL(p, o->step_max), GV_REAL(p, o->step_min),
+                       GV_INT(last), GV_MEM(h->select.head));
+    for (size_t k = 0; k < sizeof changed / sizeof changed[0]; k++)
+        gv_bodies_changed(last ? h->bodies : h->active, changed[k]);
+    return status;
+}
+
+/* The bodies of the list at `time`: predicted, with new forces, corrected; `stay` 1: in the active set only. */
+static gravel_status evaluate(gravel_hermite *h, size_t count, double time, int stay)
+{
+    const gv_time_words t = gv_time_split(h->bodies->precision, time);
+    gravel_status status = predict(h, count, t);
+    for (int k = 1; k <= h->options.iterations && !status; k++) {
+        status = gv_hermite_forces(h, h->options.order, gravel_view_range(h->active, 0, count), 1, time);
+        if (!status)
+            status = correct(h, count, t, !stay && k == h->options.iterations);
+    }
+    return status;
+}
+
+gravel_status gv_hermite_move(gravel_hermite *h, size_t count, double time)
+{
+    gravel_status status = evaluate(h, count, time, 0);
+    h->next_known = 0;
+    h->now = time;
+    h->whole = count == h->n;
+    h->counts.blocks++;
+    h->counts.steps += count;
+    return status;
+}
+
+gravel_status gv_hermite_look(gravel_hermite *h, double time)
+{
+    const size_t n = h->bodies->count;
+    gravel_status status = gv_selector_take_all(&h->select);
+    h->next_known = 0; /* the list is another */
+    if (!status && h->whole && time == h->now)
+        return predict(h, n, gv_time_split(h->bodies->precision, time)); /* over no time: a copy */
+    return status ? status : evaluate(h, n, time, 1);
+}
