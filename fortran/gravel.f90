@@ -67,7 +67,9 @@ module gravel
         real(c_double) :: eps
         integer(c_int) :: soften, predict
         real(c_double) :: time
-        integer(c_int) :: nearest, neighbour_capacity, into
+        integer(c_int) :: nearest, neighbour_capacity, into, rule
+        type(c_ptr) :: ahead
+        integer(c_int) :: leave_out
     end type
     type, bind(C) :: gravel_tree_call
         integer(c_int32_t) :: size

@@ -39,6 +39,17 @@ typedef enum gravel_soften {
     GRAVEL_SOFTEN_MAX      /* max(eps_i, eps_j)^2: symmetric */
 } gravel_soften;
 
+/* Which sources are neighbours of a sink, of the radius in gravel_sinks or of the plane GRAVEL_RADIUS.
+ *
+ * r: the unsoftened distance; with `ahead` in the call the smaller of |dx| and |dx + t dv|, now and a time t of the
+ * sink ahead on straight lines.  What lies at the radius itself is inside by the first rule and outside by the others,
+ * and only the first looks at ids: by the others the sink itself, at distance 0, is its own neighbour. */
+typedef enum gravel_neighbour_rule {
+    GRAVEL_NEIGHBOURS_OTHERS,     /* r <= radius, not itself */
+    GRAVEL_NEIGHBOURS_SPHERE,     /* r < radius */
+    GRAVEL_NEIGHBOURS_SPHERE_MASS /* r^2 < m_j radius^2: heavy sources from further off */
+} gravel_neighbour_rule;
+
 /* Where results go; may be added up */
 enum {
     GRAVEL_INTO_HOST = 1,   /* kept until the ticket is collected */
@@ -60,11 +71,15 @@ typedef struct gravel_direct_call {
     int nearest;            /* 1: nearest neighbours; 0: none; -1: as in the options of the object */
     int neighbour_capacity; /* entries of a list; 0: none; -1: as in the options of the object */
     unsigned into;          /* GRAVEL_INTO_...; 0: GRAVEL_INTO_HOST */
+    /* Neighbour lists, where neighbour_capacity > 0.  SPHERE_MASS and `ahead` are for `points` only. */
+    gravel_neighbour_rule rule;
+    const double *ahead; /* a time per point, order 4 or 6; NULL: neighbours are where they are now */
+    int leave_out;       /* 1: neighbours contribute nothing to the forces, also those that the capacity cuts off */
 } gravel_direct_call;
 #define GRAVEL_DIRECT_CALL_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(gravel_direct_call), {NULL, GRAVEL_VIEW_ALL, 0, 0, NULL}, {NULL, GRAVEL_VIEW_ALL, 0, 0, NULL}, NULL, 0, \
-            0, GRAVEL_SOFTEN_EPS, 0, 0, -1, -1, 0                                                                      \
+            0, GRAVEL_SOFTEN_EPS, 0, 0, -1, -1, 0, GRAVEL_NEIGHBOURS_OTHERS, NULL, 0                                   \
     }
 GRAVEL_API void gravel_direct_call_init(gravel_direct_call *call);
 

@@ -18,6 +18,9 @@
  * with a threshold, and, for each run of GV_UNROLL sources in which any was below, a second pass over that run that
  * records them.  The threshold is the larger of the list radius and the nearest distance so far.
  *
+ * Lists by another rule (search.h: GV_RULE, GV_AHEAD, GV_LEAVE_OUT) are decided once a pair, since whether a source
+ * pulls may hang on it; what was decided is kept as bits of a run and written from there.
+ *
  * Tunables            unit                typical
  *   GV_THREADS        work-items a group  128 (GPU), 1 (CPU)
  *   GV_SPLIT          rows a group        1 ... 32
@@ -42,6 +45,8 @@
 #define GV_SEARCH (GV_NEAREST || GV_LISTS)
 
 #include "direct/layout.h"
+
+#include "direct/rule.h"
 
 #include "direct/interact.h"
 #include "direct/result.h"
@@ -80,11 +85,17 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
                                                          const gv_view view, uint first, const uint count,
                                                          const int masked, uint address, gv_scalar eps2)
 {
-#if GV_SEARCH
+#if GV_LOOK
     gv_mask hit[GV_S];
 #pragma unroll
     for (int s = 0; s < GV_S; s++)
         hit[s] = (gv_mask)(0);
+#endif
+#if GV_BY_RULE
+    gv_int inside[GV_S]; /* bit k: source first + k is a neighbour */
+#pragma unroll
+    for (int s = 0; s < GV_S; s++)
+        inside[s] = (gv_int)(0);
 #endif
 #pragma unroll
     for (uint k = 0; k < count; k++) {
@@ -96,13 +107,28 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
             if (masked)
                 mass = gv_select(gv_same(item->id[s], id), (gv_real)(0), mass);
             gv_separation d = gv_separate(item->sink[s], j, eps2);
-#if GV_SEARCH
+#if GV_LOOK
             hit[s] |= d.r2 <= item->found[s].threshold;
+#endif
+#if GV_BY_RULE
+            gv_mask near = gv_near(&item->found[s], item->sink[s], j, d);
+            if (masked && GV_RULE == GV_RULE_OTHERS)
+                near = near & !gv_same(item->id[s], id);
+            inside[s] |= gv_bit(near, k);
+            if (GV_LEAVE_OUT)
+                mass = gv_select(near, (gv_real)(0), mass);
 #endif
             gv_interact(sum[s], item->sink[s], j, mass, d, eps2);
         }
     }
-#if GV_SEARCH
+#if GV_BY_RULE
+#pragma unroll
+    for (int s = 0; s < GV_S; s++)
+        if (gv_any(inside[s] != (gv_int)(0)))
+            gv_note(&item->found[s], inside[s], count, address + first, item->list[s], item->list_stride,
+                    item->capacity);
+#endif
+#if GV_LOOK
 #pragma unroll
     for (int s = 0; s < GV_S; s++)
         if (gv_any(hit[s]))
@@ -159,7 +185,10 @@ __attribute__((always_inline)) static inline gv_ids gv_load_item(gv_item *item, 
 #elif GV_SEARCH
         const gv_real radius2 = (gv_real)(0);
 #endif
-        p += GV_SINK_ID(GV_ORDER, GV_LOW, GV_LISTS, GV_SOFTEN_OF_SINKS(GV_SOFTEN)) * stride - i;
+#if GV_AHEAD
+        item->found[s].ahead = gv_load(p + GV_SINK_AHEAD(GV_ORDER, GV_LOW) * stride);
+#endif
+        p += GV_SINK_ID(GV_ORDER, GV_LOW, GV_LIST_PLANES, GV_SOFTEN_OF_SINKS(GV_SOFTEN)) * stride - i;
         item->id[s] = gv_load((global const int *)p + i);
         low = min(low, select(item->id[s], (gv_int)(INT_MAX), item->id[s] == (gv_int)(-1)));
         high = max(high, select(item->id[s], (gv_int)(INT_MIN), item->id[s] == (gv_int)(-1)));

@@ -90,7 +90,7 @@ static inline gv_sink gv_load_sink(global const gv_scalar *p, uint stride)
     sink.az = gv_load(v + 5 * stride);
 #endif
 #if GV_SOFTEN_OF_SINKS(GV_SOFTEN)
-    sink.eps2 = gv_load(p + GV_SINK_SOFTENING(GV_ORDER, GV_PRECISION == GV_DS, GV_LISTS) * stride);
+    sink.eps2 = gv_load(p + GV_SINK_SOFTENING(GV_ORDER, GV_PRECISION == GV_DS, GV_LIST_PLANES) * stride);
 #endif
     return sink;
 }

@@ -23,13 +23,19 @@
 
 /* Sinks on the device: planes of scalars, one entry a sink, in the order
  *   x y z   [ds: their low words]   [order 4: velocity]   [order 6: acceleration]   [lists: radius^2]
- *   [softening of sinks: eps^2]   id
- * `low`, `lists` and `soften` are 0 or 1. */
+ *   [lists that look ahead: the time]   [softening of sinks: eps^2]   id
+ * `low` and `soften` are 0 or 1; `lists` is how many planes the lists have: 0, 1 or 2. */
 #define GV_SINK_VELOCITY(low) (3 + 3 * (low))
 #define GV_SINK_RADIUS(order, low) (3 * ((order) / 2 + (low)))
+#define GV_SINK_AHEAD(order, low) (GV_SINK_RADIUS(order, low) + 1)
 #define GV_SINK_SOFTENING(order, low, lists) (GV_SINK_RADIUS(order, low) + (lists))
 #define GV_SINK_ID(order, low, lists, soften) (GV_SINK_SOFTENING(order, low, lists) + (soften))
 #define GV_SINK_PLANES(order, low, lists, soften) (GV_SINK_ID(order, low, lists, soften) + 1)
+
+/* Which sources are neighbours: the values of gravel_neighbour_rule */
+#define GV_RULE_OTHERS 0
+#define GV_RULE_SPHERE 1
+#define GV_RULE_SPHERE_MASS 2
 
 /* Words of bodies that take.cl may read beside positions: a bit each, set where the word is there */
 #define GV_TAKE_POSITION_LOW 1

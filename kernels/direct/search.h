@@ -1,5 +1,5 @@
 /* Nearest neighbours and neighbour lists: what one vector of sinks has found so far, and the second pass over sources
- * that the inner loop has flagged. */
+ * that the inner loop has flagged.  Lists by a rule (rule.h) are noted from the bits that the inner loop has set. */
 #define GV_NO_SOURCE 0xffffffffu
 
 #if GV_SEARCH
@@ -13,8 +13,67 @@ typedef struct gv_found {
     gv_real radius2;
     gv_uint count;
 #endif
+#if GV_AHEAD
+    gv_real ahead; /* time */
+#endif
 } gv_found;
 
+#if GV_BY_RULE
+/* Is source j, at distance d, in the sphere around i?  Written without branches: it is done for every pair. */
+static inline gv_mask gv_near(const gv_found *found, const gv_sink i, const gv_source j, const gv_separation d)
+{
+    gv_real r2 = d.r2, radius2 = found->radius2;
+#if GV_AHEAD
+    const gv_real x = gv_fma(found->ahead, j.vel.x - i.vx, d.x);
+    const gv_real y = gv_fma(found->ahead, j.vel.y - i.vy, d.y);
+    const gv_real z = gv_fma(found->ahead, j.vel.z - i.vz, d.z);
+    r2 = fmin(r2, gv_fma(z, z, gv_fma(y, y, x * x)));
+#endif
+#if GV_RULE == GV_RULE_SPHERE_MASS
+    radius2 *= j.pos.w;
+#endif
+    return GV_RULE == GV_RULE_OTHERS ? r2 <= radius2 : r2 < radius2;
+}
+
+static inline gv_int gv_bit(gv_mask set, uint k)
+{
+#if GV_LANES == 1
+    return set << k;
+#else
+    return gv_narrow(set) & (gv_int)(1 << k);
+#endif
+}
+
+/* Writes the neighbours among `count` sources from `address` on: one bit each. */
+static void gv_note(gv_found *found, gv_int inside, uint count, uint address, global uint *list, uint list_stride,
+                    uint capacity)
+{
+#if GV_LANES == 1
+    for (uint k = 0; k < count; k++)
+        if (inside >> k & 1) {
+            if (found->count < capacity)
+                list[found->count] = address + k;
+            found->count++;
+        }
+#else
+    /* lanes are sinks with lists of their own: `list` is the first one's */
+    int bits[GV_LANES];
+    uint have[GV_LANES];
+    GV_PASTE(vstore, GV_LANES)(inside, 0, bits);
+    GV_PASTE(vstore, GV_LANES)(found->count, 0, have);
+    for (uint lane = 0; lane < GV_LANES; lane++)
+        for (uint k = 0; k < count && bits[lane] >> k; k++)
+            if (bits[lane] >> k & 1) {
+                if (have[lane] < capacity)
+                    list[lane * list_stride + have[lane]] = address + k;
+                have[lane]++;
+            }
+    found->count = GV_PASTE(vload, GV_LANES)(0, have);
+#endif
+}
+#endif
+
+#if GV_LOOK
 /* The second pass over sources first ... first + count - 1 of the view, which have addresses from `address` on. */
 static void gv_look(gv_found *found, const gv_sink i, gv_int sink_id, const gv_view view, uint first, uint count,
                     uint address, global uint *list, uint list_stride, uint capacity)
@@ -33,7 +92,7 @@ static void gv_look(gv_found *found, const gv_sink i, gv_int sink_id, const gv_v
         found->r2 = select(found->r2, d.r2, nearer);
 #endif
 #endif
-#if GV_LISTS
+#if GV_LISTS && !GV_BY_RULE
 #if GV_LANES == 1
         if ((d.r2 <= found->radius2) & !self) {
             if (found->count < capacity)
@@ -60,12 +119,13 @@ static void gv_look(gv_found *found, const gv_sink i, gv_int sink_id, const gv_v
 #endif
 #endif
     }
-#if GV_NEAREST && GV_LISTS
+#if GV_NEAREST && GV_LISTS && !GV_BY_RULE
     found->threshold = fmax(found->radius2, found->r2);
 #elif GV_NEAREST
     found->threshold = found->r2;
 #endif
 }
+#endif
 
 /* What a vector of sinks starts with; radius2 is read with lists only. */
 static inline void gv_found_begin(gv_found *found, gv_real radius2)

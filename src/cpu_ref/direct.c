@@ -17,6 +17,7 @@ typedef struct ref_job {
     const gv_ref_forces *out;
     gv_ref_soften soften;
     const double *sink_eps, *source_eps;
+    gv_ref_rule rule;
 } ref_job;
 
 static inline double at(const double *p, size_t k)
@@ -114,7 +115,17 @@ static int run_job(gv_ref_real real, ref_job job)
 int gv_ref_direct(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources,
                   double eps, const double *radius, size_t capacity, const gv_ref_forces *out)
 {
-    return run_job(real, (ref_job){order, sinks, sources, eps, radius, capacity, out, GV_REF_SOFTEN_EPS, NULL, NULL});
+    return run_job(real, (ref_job){order,
+                                   sinks,
+                                   sources,
+                                   eps,
+                                   radius,
+                                   capacity,
+                                   out,
+                                   GV_REF_SOFTEN_EPS,
+                                   NULL,
+                                   NULL,
+                                   {GV_REF_WITHIN, NULL, 0}});
 }
 
 int gv_ref_direct_softened(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources,
@@ -123,5 +134,17 @@ int gv_ref_direct_softened(gv_ref_real real, int order, const gv_ref_particles *
 {
     if (soften <= GV_REF_SOFTEN_EPS || soften > GV_REF_SOFTEN_MAX)
         return -1;
-    return run_job(real, (ref_job){order, sinks, sources, 0, NULL, 0, out, soften, sink_eps, source_eps});
+    return run_job(
+        real,
+        (ref_job){order, sinks, sources, 0, NULL, 0, out, soften, sink_eps, source_eps, {GV_REF_WITHIN, NULL, 0}});
+}
+
+int gv_ref_direct_ruled(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources,
+                        double eps, const double *radius, size_t capacity, const gv_ref_rule *rule,
+                        const gv_ref_forces *out)
+{
+    if (!rule || rule->sphere > GV_REF_INSIDE_MASS)
+        return -1;
+    return run_job(real,
+                   (ref_job){order, sinks, sources, eps, radius, capacity, out, GV_REF_SOFTEN_EPS, NULL, NULL, *rule});
 }

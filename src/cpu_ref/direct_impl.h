@@ -90,13 +90,30 @@ static inline void NAME(add_pair)(const ref_job *job, size_t i, size_t j, REAL e
     sum->snap = NAME(plus)(sum->snap, NAME(plus)(NAME(times)(m_r3, da), snap));
 }
 
+/* Is source j in the list of sink i? */
+static inline int NAME(is_listed)(const ref_job *job, size_t i, size_t j)
+{
+    const gv_ref_particles *a = job->sinks, *b = job->sources;
+    NAME(vec) dr = NAME(position_difference)(job, i, j);
+    REAL d2 = NAME(dot)(dr, dr), radius2 = job->radius ? (REAL)job->radius[i] * job->radius[i] : -1;
+    if (job->rule.ahead) {
+        NAME(vec) dv = NAME(difference)(b->vx, b->vy, b->vz, j, a->vx, a->vy, a->vz, i);
+        NAME(vec) then = NAME(plus)(dr, NAME(times)(job->rule.ahead[i], dv));
+        REAL then2 = NAME(dot)(then, then);
+        d2 = then2 < d2 ? then2 : d2;
+    }
+    if (job->rule.sphere == GV_REF_WITHIN)
+        return d2 <= radius2 && !is_self(a->id, i, b->id, j);
+    return d2 < (job->rule.sphere == GV_REF_INSIDE_MASS ? radius2 * b->m[j] : radius2);
+}
+
 /* `order` is a constant at every call, so that each gets a loop of its own. */
 static inline void NAME(forces)(const ref_job *job, size_t i, int order)
 {
     const gv_ref_forces *out = job->out;
     NAME(sums) sum = {.pot = 0};
     for (size_t j = 0; j < job->sources->n; j++)
-        if (!is_self(job->sinks->id, i, job->sources->id, j))
+        if (!is_self(job->sinks->id, i, job->sources->id, j) && !(job->rule.leave_out && NAME(is_listed)(job, i, j)))
             NAME(add_pair)(job, i, j, NAME(eps2)(job, i, j), order, &sum);
     put_vec(out->ax, out->ay, out->az, i, (double)sum.acc.x, (double)sum.acc.y, (double)sum.acc.z);
     put(out->pot, i, (double)sum.pot);
@@ -127,10 +144,14 @@ static void NAME(scales)(const ref_job *job, size_t i)
 static void NAME(neighbours)(const ref_job *job, size_t i)
 {
     const gv_ref_forces *out = job->out;
-    const REAL radius2 = job->radius ? (REAL)job->radius[i] * job->radius[i] : -1;
     REAL nearest2 = INFINITY;
     size_t nearest = SIZE_MAX, count = 0;
     for (size_t j = 0; j < job->sources->n; j++) {
+        if (NAME(is_listed)(job, i, j)) {
+            if (out->neighbour_address && count < job->capacity)
+                out->neighbour_address[i * job->capacity + count] = (uint32_t)j;
+            count++;
+        }
         if (is_self(job->sinks->id, i, job->sources->id, j))
             continue;
         NAME(vec) dr = NAME(position_difference)(job, i, j);
@@ -138,11 +159,6 @@ static void NAME(neighbours)(const ref_job *job, size_t i)
         if (nearest == SIZE_MAX || d2 < nearest2) {
             nearest = j;
             nearest2 = d2;
-        }
-        if (d2 <= radius2) {
-            if (out->neighbour_address && count < job->capacity)
-                out->neighbour_address[i * job->capacity + count] = (uint32_t)j;
-            count++;
         }
     }
     if (out->neighbour_count)

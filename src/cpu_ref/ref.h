@@ -58,6 +58,25 @@ int gv_ref_direct_softened(gv_ref_real real, int order, const gv_ref_particles *
                            gv_ref_soften soften, const double *sink_eps, const double *source_eps,
                            const gv_ref_forces *out);
 
+/* Which sources are in the list of a sink.  r: the distance now or, with a time `ahead` of each sink, that of the
+ * straight lines then, whichever is smaller. */
+typedef enum gv_ref_sphere {
+    GV_REF_WITHIN,     /* r <= radius, not the sink itself */
+    GV_REF_INSIDE,     /* r < radius, the sink itself too */
+    GV_REF_INSIDE_MASS /* r^2 < m_j radius^2, the sink itself too */
+} gv_ref_sphere;
+
+typedef struct gv_ref_rule {
+    gv_ref_sphere sphere;
+    const double *ahead; /* NULL: now only */
+    int leave_out;       /* what is in the list contributes nothing to acc, pot, jerk and snap */
+} gv_ref_rule;
+
+/* Forces and lists by a rule; the error scales are those of all sources. */
+int gv_ref_direct_ruled(gv_ref_real real, int order, const gv_ref_particles *sinks, const gv_ref_particles *sources,
+                        double eps, const double *radius, size_t capacity, const gv_ref_rule *rule,
+                        const gv_ref_forces *out);
+
 /* Taylor prediction of sources to time t: pos to the 5th derivative, vel, acc accordingly.  d[k] = k-th derivative as
  * three arrays (d[0] position ... d[5] crackle; NULL = zero); t0 per source.  Writes p[0..2] = pos, vel, acc. */
 int gv_ref_predict(gv_ref_real real, size_t n, const double *const d[6][3], const double *t0, double t,

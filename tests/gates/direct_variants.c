@@ -13,8 +13,9 @@ static const size_t sources[] = {1024, 131072, 1048576};
 
 static void name_variant(const gv_variant *variant, char *text, size_t size)
 {
-    snprintf(text, size, "%s%s%s%s", variant->name, variant->features & GV_DIRECT_NEAREST ? "+nearest" : "",
+    snprintf(text, size, "%s%s%s%s%s", variant->name, variant->features & GV_DIRECT_NEAREST ? "+nearest" : "",
              variant->features & GV_DIRECT_LISTS ? "+lists" : "",
+             variant->features & GV_DIRECT_LEAVE_OUT ? "+left_out" : "",
              variant->features & GV_DIRECT_UNSOFTENED ? "+unsoftened" : "");
 }
 
@@ -63,5 +64,14 @@ int main(int argc, char **argv)
                     if (list_variant(&variant, &limits))
                         return 1;
                 }
+    /* the regular force of a neighbour scheme: lists by the rule that takes most */
+    for (int precision = GRAVEL_SP; precision <= GRAVEL_DP; precision++) {
+        gv_variant variant;
+        gv_variant_set(&variant, 4, (gravel_precision)precision,
+                       GV_DIRECT_LISTS | GV_DIRECT_SPHERE_MASS | GV_DIRECT_AHEAD | GV_DIRECT_LEAVE_OUT |
+                           GV_DIRECT_UNSOFTENED);
+        if (list_variant(&variant, &limits))
+            return 1;
+    }
     return 0;
 }

@@ -247,6 +247,70 @@ static int run_case(gravel_context *context, const gravel_direct_options *option
     return compare(options, n_sinks, name);
 }
 
+/* ----------------------------------------------------- neighbours left out */
+
+/* The rule with most in it, for vectors and for rows of a group. */
+static int run_rule(gravel_context *context, gravel_precision precision, const char *configuration)
+{
+    static double ahead[SINKS];
+    gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
+    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+    gravel_direct *direct = NULL;
+    gravel_ticket *ticket = NULL;
+    options.order = 4;
+    options.precision = precision;
+    options.neighbour_capacity = CAPACITY;
+    options.configuration = configuration;
+    printf("%s4 neighbours left out, %s\n", gravel_precision_name(precision), configuration);
+    fflush(stdout);
+    for (int i = 0; i < SINKS; i++)
+        ahead[i] = 0.125 * (i % 4);
+    const gravel_sinks sinks = {.count = SINKS, .pos = VEC(0), .vel = VEC(1), .radius = bodies.radius};
+    const gravel_forces out = {.acc = GRAVEL_VEC_OUT_SOA(device.v[0], device.v[1], device.v[2]),
+                               .jerk = GRAVEL_VEC_OUT_SOA(device.v[4], device.v[5], device.v[6]),
+                               .pot = device.v[3],
+                               .neighbour_count = device.count,
+                               .neighbour_address = device.addresses};
+    call.points = &sinks;
+    call.rule = GRAVEL_NEIGHBOURS_SPHERE_MASS;
+    call.ahead = ahead;
+    call.leave_out = 1;
+    gravel_status status = gravel_direct_create(&direct, context, &options);
+    if (status == GRAVEL_OK)
+        status = write_sources(direct);
+    if (status == GRAVEL_OK)
+        status = gravel_direct_start(direct, &call, &ticket);
+    if (status == GRAVEL_OK)
+        status = gravel_ticket_collect(ticket, &out, NULL);
+    gravel_ticket_release(ticket);
+    gravel_direct_release(direct);
+    if (status != GRAVEL_OK) {
+        printf("neighbours left out: %s: %s\n", gravel_status_name(status), gravel_error_message());
+        return 1;
+    }
+    const gv_ref_particles from = {.n = SOURCES,
+                                   .m = bodies.m,
+                                   .x = bodies.d[0][0],
+                                   .y = bodies.d[0][1],
+                                   .z = bodies.d[0][2],
+                                   .vx = bodies.d[1][0],
+                                   .vy = bodies.d[1][1],
+                                   .vz = bodies.d[1][2]};
+    gv_ref_particles on = from;
+    const gv_ref_rule rule = {GV_REF_INSIDE_MASS, ahead, 1};
+    const gv_ref_forces want = {.ax = reference.v[0],
+                                .ay = reference.v[1],
+                                .az = reference.v[2],
+                                .pot = reference.v[3],
+                                .jx = reference.v[4],
+                                .jy = reference.v[5],
+                                .jz = reference.v[6],
+                                .neighbour_count = reference.count};
+    on.n = SINKS;
+    return gv_ref_direct_ruled(GV_REF_DOUBLE, 4, &on, &from, 0, bodies.radius, CAPACITY, &rule, &want) != 0 ||
+           compare(&options, SINKS, "neighbours left out");
+}
+
 /* ------------------------------------------------------- views of bodies */
 
 enum { FIRST = 3, BODIES = SOURCES - FIRST };
@@ -367,6 +431,8 @@ static int run_bodies(gravel_context *context, int order, gravel_precision preci
 static int run_variant(gravel_context *context, int order, gravel_precision precision)
 {
     int failed = run_bodies(context, order, precision);
+    for (int k = 2; k <= 6 && order == 4; k += 4)
+        failed += run_rule(context, precision, configurations[k]);
     for (int k = 0; k < CONFIGURATIONS; k++) {
         gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
         options.order = order;

@@ -29,7 +29,7 @@ static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size
     const size_t list_bytes = (size_t)(info->max_allocation < quarter ? info->max_allocation : quarter);
     gravel_status status = gv_direct_choose(d, c->variant, c->asked.soften, sinks, sources, &c->choice);
     if (!status)
-        status = gv_direct_chosen_kernel(d, c->variant, c->choice, c->asked.soften, c->unsoftened, &c->force);
+        status = gv_direct_chosen_kernel(d, c->variant, c->choice, c->asked.soften, c->more, &c->force);
     if (status)
         return status;
     if (!gv_direct_plan_make(&c->plan, &c->choice->config, &d->variant[c->variant], info->compute_units, sinks, sources,
@@ -81,8 +81,13 @@ static gravel_status reserve_lists(gravel_direct *d, gv_direct_ticket *t)
 
 static gravel_status send_points(gravel_direct *d, gv_direct_job *c)
 {
-    const gv_direct_points points = {c->asked.points, &c->sources.bodies->frame, c->asked.order,
-                                     c->asked.neighbour_capacity > 0, c->plan.stride};
+    const gv_direct_points points = {.sinks = c->asked.points,
+                                     .frame = &c->sources.bodies->frame,
+                                     .order = c->asked.order,
+                                     .lists = c->asked.neighbour_capacity > 0,
+                                     .by_mass = c->asked.rule == GRAVEL_NEIGHBOURS_SPHERE_MASS,
+                                     .ahead = c->asked.ahead,
+                                     .stride = c->plan.stride};
     const size_t bytes = (size_t)c->layout.sink_planes * c->plan.stride * (size_t)c->layout.scalar_size;
     gv_slot *slot;
     gravel_status status = gv_slots_take(&d->worker, &c->ticket->in, bytes, &slot);

@@ -10,7 +10,8 @@ typedef struct gv_direct_job {
     gv_selection sources, sinks;
     size_t count; /* of sinks */
     double eps;   /* in the frame of the sources */
-    int unsoftened, variant;
+    int variant;
+    unsigned more; /* features beyond those of the variant: no softening, a rule of neighbour lists */
     gv_direct_layout layout;
     gv_direct_choice *choice;
     cl_kernel force;

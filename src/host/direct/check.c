@@ -97,8 +97,33 @@ static gravel_status check_softening(const gravel_direct *d, gv_direct_job *c)
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "the softening length is %g, beyond %g, where squares overflow beside the sources", a->eps,
                        most * unit);
-    c->unsoftened = c->eps < (p == GRAVEL_DP ? 1e-100 : 1e-12);
-    c->eps = c->unsoftened ? 0 : c->eps;
+    const int unsoftened = c->eps < (p == GRAVEL_DP ? 1e-100 : 1e-12);
+    c->more |= unsoftened ? GV_DIRECT_UNSOFTENED : 0;
+    c->eps = unsoftened ? 0 : c->eps;
+    return GRAVEL_OK;
+}
+
+/* After the features: whether there are lists is known. */
+static gravel_status check_rule(gv_direct_job *c)
+{
+    const gravel_direct_call *a = &c->asked;
+    if ((unsigned)a->rule > GRAVEL_NEIGHBOURS_SPHERE_MASS)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "there is no rule of neighbours %d", (int)a->rule);
+    if (a->rule == GRAVEL_NEIGHBOURS_OTHERS && !a->ahead && !a->leave_out)
+        return GRAVEL_OK;
+    if (a->neighbour_capacity == 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "a rule of neighbours, or neighbours left out, without neighbour lists: "
+                                            "neighbour_capacity must be above 0");
+    if (a->ahead && a->order < 4)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "neighbours some time ahead take velocities: order is %d, not 4 or 6",
+                       a->order);
+    if (a->sinks.bodies && (a->ahead || a->rule == GRAVEL_NEIGHBOURS_SPHERE_MASS))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "%s is for sinks that are points, not for views of bodies",
+                       a->ahead ? "a time ahead" : "GRAVEL_NEIGHBOURS_SPHERE_MASS");
+    c->more |= a->rule == GRAVEL_NEIGHBOURS_SPHERE        ? GV_DIRECT_SPHERE
+               : a->rule == GRAVEL_NEIGHBOURS_SPHERE_MASS ? GV_DIRECT_SPHERE_MASS
+                                                          : 0;
+    c->more |= (a->ahead ? GV_DIRECT_AHEAD : 0) | (a->leave_out ? GV_DIRECT_LEAVE_OUT : 0);
     return GRAVEL_OK;
 }
 
@@ -110,12 +135,16 @@ gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked,
     if (!status)
         status = check_features(d, &c->asked);
     if (!status)
+        status = check_rule(c);
+    if (!status)
         status = resolve(d, c);
     if (!status)
         status = check_softening(d, c);
     if (!status && c->count > UINT32_MAX / 4) /* kernels count planes x sinks in 32 bits */
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "%zu sinks in one call; at most %u", c->count, UINT32_MAX / 4);
     c->variant = gv_direct_variant(c->asked.order, c->asked.nearest, c->asked.neighbour_capacity > 0);
-    gv_direct_layout_set(&c->layout, &d->variant[c->variant], c->asked.soften);
+    gv_variant with_rule = d->variant[c->variant];
+    with_rule.features |= c->more;
+    gv_direct_layout_set(&c->layout, &with_rule, c->asked.soften);
     return status;
 }

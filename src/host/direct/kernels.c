@@ -69,12 +69,11 @@ static gravel_status check_kernel(gravel_direct *d, cl_kernel kernel, const gv_c
 }
 
 gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,
-                                     int unsoftened, cl_kernel *kernel)
+                                     unsigned more, cl_kernel *kernel)
 {
     char options[640];
     gv_variant v = d->variant[variant];
-    if (unsoftened)
-        v.features |= GV_DIRECT_UNSOFTENED;
+    v.features |= more;
     gv_direct_program_options(&v, soften, config, options, sizeof options);
     for (int k = 0; k < d->n_kernels; k++)
         if (strcmp(d->kernel[k].options, options) == 0) {
@@ -99,12 +98,14 @@ gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_con
 }
 
 gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_choice *choice, gravel_soften soften,
-                                      int unsoftened, cl_kernel *kernel)
+                                      unsigned more, cl_kernel *kernel)
 {
-    cl_kernel *kept = &choice->force[unsoftened ? (int)GV_KIND_NO_EPS : (int)soften];
+    cl_kernel *kept = &choice->force[more & GV_DIRECT_UNSOFTENED ? (int)GV_KIND_NO_EPS : (int)soften];
     gravel_status status = GRAVEL_OK;
+    if (more & ~(unsigned)GV_DIRECT_UNSOFTENED)
+        return gv_direct_force_kernel(d, variant, &choice->config, soften, more, kernel);
     if (!*kept)
-        status = gv_direct_force_kernel(d, variant, &choice->config, soften, unsoftened, kept);
+        status = gv_direct_force_kernel(d, variant, &choice->config, soften, more, kept);
     *kernel = *kept;
     return status;
 }

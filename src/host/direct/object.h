@@ -93,12 +93,13 @@ size_t gv_direct_own_count(const gravel_direct *d);
 int gv_direct_variant(int order, int nearest, int lists);
 gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, size_t sinks, size_t sources,
                                gv_direct_choice **choice);
-/* The force kernel of a configuration; `unsoftened`: eps is 0. */
+/* The force kernel of a configuration; `more`: features beyond those of the variant, GV_DIRECT_UNSOFTENED where eps is
+ * 0, and the rule of neighbour lists. */
 gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,
-                                     int unsoftened, cl_kernel *kernel);
-/* The same, kept in the choice. */
+                                     unsigned more, cl_kernel *kernel);
+/* The same; kept in the choice where lists have no rule. */
 gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_choice *choice, gravel_soften soften,
-                                      int unsoftened, cl_kernel *kernel);
+                                      unsigned more, cl_kernel *kernel);
 gravel_status gv_direct_take_kernel(gravel_direct *d, int order, gravel_precision bodies, cl_kernel *kernel);
 gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, gravel_precision bodies,
                                       cl_kernel *kernel);

@@ -8,10 +8,19 @@ _Static_assert((int)GRAVEL_SOFTEN_EPS == GV_SOFTEN_EPS && (int)GRAVEL_SOFTEN_SIN
                    (int)GRAVEL_SOFTEN_MAX == GV_SOFTEN_MAX,
                "the kernels' GV_SOFTEN_... are the values of gravel_soften");
 
+_Static_assert((int)GRAVEL_NEIGHBOURS_OTHERS == GV_RULE_OTHERS && (int)GRAVEL_NEIGHBOURS_SPHERE == GV_RULE_SPHERE &&
+                   (int)GRAVEL_NEIGHBOURS_SPHERE_MASS == GV_RULE_SPHERE_MASS,
+               "the kernels' GV_RULE_... are the values of gravel_neighbour_rule");
+
+int gv_direct_list_planes(unsigned features)
+{
+    return !!(features & GV_DIRECT_LISTS) + !!(features & GV_DIRECT_AHEAD);
+}
+
 void gv_direct_layout_set(gv_direct_layout *layout, const gv_variant *variant, gravel_soften soften)
 {
     const int low = variant->precision == GRAVEL_DS, nearest = (variant->features & GV_DIRECT_NEAREST) != 0;
-    const int lists = (variant->features & GV_DIRECT_LISTS) != 0;
+    const int lists = gv_direct_list_planes(variant->features);
     memset(layout, 0, sizeof *layout);
     layout->scalar_size = variant->precision == GRAVEL_DP ? 8 : 4;
     layout->components = GV_DIRECT_COMPONENTS(variant->order);
@@ -105,6 +114,19 @@ size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant,
     return bytes;
 }
 
+/* Only where there is one, so that programs without a rule keep their names in caches. */
+static void add_rule(unsigned features, char *text, size_t size)
+{
+    const size_t length = strlen(text);
+    const unsigned all = GV_DIRECT_SPHERE | GV_DIRECT_SPHERE_MASS | GV_DIRECT_AHEAD | GV_DIRECT_LEAVE_OUT;
+    const int rule = features & GV_DIRECT_SPHERE_MASS ? GV_RULE_SPHERE_MASS
+                     : features & GV_DIRECT_SPHERE    ? GV_RULE_SPHERE
+                                                      : GV_RULE_OTHERS;
+    if (features & all)
+        snprintf(text + length, size - length, " -DGV_RULE=%d -DGV_AHEAD=%d -DGV_LEAVE_OUT=%d", rule,
+                 !!(features & GV_DIRECT_AHEAD), !!(features & GV_DIRECT_LEAVE_OUT));
+}
+
 void gv_direct_program_options(const gv_variant *variant, gravel_soften soften, const gv_config *config, char *text,
                                size_t size)
 {
@@ -114,4 +136,5 @@ void gv_direct_program_options(const gv_variant *variant, gravel_soften soften, 
              "-DGV_ORDER=%d -DGV_PRECISION=%d -DGV_NEAREST=%d -DGV_LISTS=%d -DGV_SOFTEN=%d -DGV_SOFTENED=%d%s",
              variant->order, (int)variant->precision, !!(variant->features & GV_DIRECT_NEAREST),
              !!(variant->features & GV_DIRECT_LISTS), (int)soften, !(variant->features & GV_DIRECT_UNSOFTENED), macros);
+    add_rule(variant->features, text, size);
 }

@@ -9,8 +9,16 @@
 
 extern const gv_space gv_direct_space;
 
-/* feature bits of a direct variant */
-enum { GV_DIRECT_NEAREST = 1, GV_DIRECT_LISTS = 2, GV_DIRECT_UNSOFTENED = 4 };
+/* Feature bits of a direct variant.  Configurations are chosen by the first two; the others make another program. */
+enum {
+    GV_DIRECT_NEAREST = 1,
+    GV_DIRECT_LISTS = 2,
+    GV_DIRECT_UNSOFTENED = 4,
+    GV_DIRECT_SPHERE = 8, /* the rules of neighbour lists: kernels/direct/rule.h */
+    GV_DIRECT_SPHERE_MASS = 16,
+    GV_DIRECT_AHEAD = 32,
+    GV_DIRECT_LEAVE_OUT = 64
+};
 
 /* indices into gv_direct_space.tunable */
 enum {
@@ -52,6 +60,9 @@ typedef struct gv_direct_plan {
  * block does not fit. */
 int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_variant *variant, int compute_units,
                         size_t sinks, size_t sources, size_t list_capacity, size_t list_bytes);
+
+/* Planes that neighbour lists add to a sink. */
+int gv_direct_list_planes(unsigned features);
 
 /* Bytes of local memory the force kernel takes. */
 size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant, gravel_soften soften);

@@ -27,7 +27,7 @@ typedef struct packing {
     size_t scalar;
     column column[MOST_COLUMNS];
     int columns;
-    char *radius;
+    char *radius, *ahead;
     int32_t *id;
     int bad;
 } packing;
@@ -52,26 +52,45 @@ static void set_columns(packing *p, char *out)
     }
     out += (size_t)GV_SINK_RADIUS(p->points->order, low) * plane;
     p->radius = p->points->lists ? out : NULL;
-    p->id = (int32_t *)(void *)(out + (p->points->lists ? plane : 0));
+    out += p->radius ? plane : 0;
+    p->ahead = p->points->ahead ? out : NULL;
+    out += p->ahead ? plane : 0;
+    p->id = (int32_t *)(void *)out;
+}
+
+static void put(const packing *p, char *plane, size_t k, double value)
+{
+    if (p->precision == GRAVEL_DP)
+        ((double *)(void *)plane)[k] = value;
+    else
+        ((float *)(void *)plane)[k] = (float)value;
 }
 
 /* radius^2 as the kernel compares it; a radius that matches nothing becomes -1 */
 static int pack_radius(const packing *p, size_t first, size_t count)
 {
     const double *radius = p->points->sinks->radius, unit = p->points->frame->length;
+    const double mass = p->points->by_mass ? p->points->frame->mass : 1;
     const double most = p->precision == GRAVEL_DP ? DBL_MAX : FLT_MAX;
     int bad = 0;
     for (size_t k = first; k < first + count; k++) {
-        const double r = radius ? radius[k] / unit : -1;
-        double r2 = r >= 0 ? r * r : -1;
-        r2 = r2 < most ? r2 : most;
+        const double r = radius ? radius[k] / unit : -1, r2 = r >= 0 ? r * r * mass : -1;
         bad |= isnan(r);
-        if (p->precision == GRAVEL_DP)
-            ((double *)(void *)p->radius)[k] = r2;
-        else
-            ((float *)(void *)p->radius)[k] = (float)r2;
+        put(p, p->radius, k, r2 < most ? r2 : most);
     }
     return !bad;
+}
+
+static int pack_ahead(const packing *p, size_t first, size_t count)
+{
+    const double most = p->precision == GRAVEL_DP ? DBL_MAX : FLT_MAX;
+    int good = 1;
+    for (size_t k = first; k < first + count; k++) {
+        const double time = p->points->ahead[k];
+        good &= fabs(time) <= most;
+        put(p, p->ahead, k, time);
+    }
+    return good;
 }
 
 static void pack(void *user, size_t first, size_t count)
@@ -89,6 +108,8 @@ static void pack(void *user, size_t first, size_t count)
     }
     if (p->radius)
         good &= pack_radius(p, first, count);
+    if (p->ahead)
+        good &= pack_ahead(p, first, count);
     for (size_t k = first; k < first + count; k++)
         p->id[k] = id ? id[k] : -1;
     if (!good)
@@ -111,6 +132,8 @@ static void fill_up(const packing *p)
     }
     if (p->radius)
         repeat(p->radius, n, stride, p->scalar);
+    if (p->ahead)
+        repeat(p->ahead, n, stride, p->scalar);
     for (size_t k = n; k < stride; k++)
         p->id[k] = -1;
 }
@@ -140,6 +163,8 @@ static gravel_status find_bad(const packing *p)
         }
         if (p->radius && s->radius && isnan(s->radius[i]))
             return gv_fail(GRAVEL_ERR_INPUT, "sink %zu: radius is not a number", i);
+        if (p->ahead && !(fabs(p->points->ahead[i]) <= (p->precision == GRAVEL_DP ? DBL_MAX : FLT_MAX)))
+            return gv_fail(GRAVEL_ERR_INPUT, "sink %zu: the time ahead is %g", i, p->points->ahead[i]);
     }
     return gv_fail(GRAVEL_ERR_INPUT, "the sinks changed while they were read");
 }

@@ -8,7 +8,9 @@ typedef struct gv_direct_points {
     const gravel_sinks *sinks;
     const gravel_frame *frame; /* of the sources */
     int order, lists;
-    size_t stride; /* entries of a plane; those behind the last sink repeat it, with id -1 */
+    int by_mass;         /* radius^2 times a mass is compared */
+    const double *ahead; /* the plane of times; NULL: there is none */
+    size_t stride;       /* entries of a plane; those behind the last sink repeat it, with id -1 */
 } gv_direct_points;
 
 /* `out`: all planes.  ERR_INPUT names the first sink that is not usable. */

@@ -1,0 +1,30 @@
+/* Which sources are neighbours of a sink where that is not "at most the radius away, and not itself".
+ *
+ * GV_RULE       GV_RULE_OTHERS       r <= radius, and not the sink itself
+ *               GV_RULE_SPHERE       r < radius: the sink itself, at distance 0, among them
+ *               GV_RULE_SPHERE_MASS  r^2 < m_j radius^2
+ * GV_AHEAD      1: r is the smaller of |dx| and |dx + t dv|, with a time t of each sink
+ * GV_LEAVE_OUT  1: neighbours do not pull
+ *
+ * None of them set: lists as search.h makes them.  GV_BY_RULE: some of them are.
+ * GV_LOOK: whether there is a second pass over sources, for nearest neighbours and lists without a rule.
+ */
+#ifndef GV_RULE
+#define GV_RULE GV_RULE_OTHERS
+#endif
+#ifndef GV_AHEAD
+#define GV_AHEAD 0
+#endif
+#ifndef GV_LEAVE_OUT
+#define GV_LEAVE_OUT 0
+#endif
+#define GV_BY_RULE (GV_RULE != GV_RULE_OTHERS || GV_AHEAD || GV_LEAVE_OUT)
+#define GV_LOOK (GV_NEAREST || (GV_LISTS && !GV_BY_RULE))
+#define GV_LIST_PLANES (GV_LISTS + GV_AHEAD) /* of a sink: layout.h */
+
+#if GV_BY_RULE && !GV_LISTS
+#error "GV_RULE, GV_AHEAD and GV_LEAVE_OUT are for neighbour lists: GV_LISTS must be 1"
+#endif
+#if GV_AHEAD && GV_ORDER < 4
+#error "GV_AHEAD needs velocities: GV_ORDER must be 4 or 6"
+#endif
