@@ -70,6 +70,7 @@ static pid_t start_gnuplot(int *to, int *from)
         close(in[1]);
         close(out[0]);
         close(out[1]);
+        gv_signals_pass();
         execlp("gnuplot", "gnuplot", "-d", "-", (char *)NULL);
         _exit(127);
     }

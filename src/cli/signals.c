@@ -1,65 +1,129 @@
+/* A thread waits for the signals, and all others have them blocked.  A handler would not do: the compiler inside an
+ * OpenCL driver installs handlers of its own over ours, which pass the first signal on and leave the next one to end
+ * the process in the middle of everything.  A thread may also wait for a lock before it removes files. */
 #include "cli/signals.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sim/out_file.h"
 
-static volatile sig_atomic_t signal_came, graceful;
-static const char *volatile last_words;
-static struct itimerval limit;
+static struct {
+    pthread_mutex_t lock;
+    sigset_t waited; /* of the thread only */
+    int came, noticed, graceful;
+    double limit_s;
+    const char *last_words;
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Only calls that a handler may make. */
-static void end_now(int number)
+static void end_now(int number, const char *words)
 {
-    const char *words = last_words;
-
     gv_out_remove_all();
     if (words && write(STDERR_FILENO, words, strlen(words)) < 0)
         _exit(128 + number);
     _exit(128 + number);
 }
 
-static void on_signal(int number)
+static struct timespec span(double seconds)
 {
-    if (number == SIGALRM || !graceful || signal_came)
-        end_now(number == SIGALRM ? signal_came : number);
-    signal_came = number;
-    if (limit.it_value.tv_sec > 0 || limit.it_value.tv_usec > 0)
-        setitimer(ITIMER_REAL, &limit, NULL);
+    const struct timespec time = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+
+    return time;
+}
+
+/* The next signal, or 0 after so many seconds (0: waits without a limit). */
+static int next_signal(double seconds)
+{
+    const struct timespec time = span(seconds);
+    int number;
+
+    do
+        number = seconds > 0 ? sigtimedwait(&state.waited, NULL, &time) : sigwaitinfo(&state.waited, NULL);
+    while (number < 0 && errno == EINTR);
+    return number > 0 ? number : 0;
+}
+
+static void *watch(void *unused)
+{
+    const int first = next_signal(0);
+    int second, graceful, noticed;
+    double limit_s;
+
+    pthread_mutex_lock(&state.lock);
+    state.came = first;
+    graceful = state.graceful;
+    limit_s = state.limit_s;
+    pthread_mutex_unlock(&state.lock);
+    if (!graceful)
+        end_now(first, NULL);
+    second = next_signal(limit_s);
+    if (second)
+        end_now(second, NULL);
+    pthread_mutex_lock(&state.lock);
+    noticed = state.noticed;
+    pthread_mutex_unlock(&state.lock);
+    if (noticed) { /* the command prints its own message: another second to end */
+        second = next_signal(1);
+        end_now(second ? second : first, NULL);
+    }
+    end_now(first, state.last_words);
+    return unused;
+}
+
+static int ignored(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_IGN;
 }
 
 void gv_signals_start(void)
 {
-    static const int number[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
-    struct sigaction action, before;
+    static const int number[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
+    sigset_t blocked, before;
+    pthread_t thread;
 
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
-    sigemptyset(&action.sa_mask);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGXFSZ); /* a write beyond `ulimit -f` fails as on a full disk */
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        if (sigaction(number[i], NULL, &before) == 0 && (before.sa_handler != SIG_IGN || number[i] == SIGALRM))
-            sigaction(number[i], &action, NULL);
+        sigaddset(&blocked, number[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    sigemptyset(&state.waited);
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        if (!ignored(number[i]) && !sigismember(&before, number[i]))
+            sigaddset(&state.waited, number[i]);
+    if (pthread_create(&thread, NULL, watch, NULL) != 0) /* then they end the program by themselves */
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void gv_signals_catch(double limit_s, const char *words)
 {
-    limit.it_value.tv_sec = (time_t)limit_s;
-    limit.it_value.tv_usec = (suseconds_t)(1e6 * (limit_s - (double)limit.it_value.tv_sec));
-    last_words = words;
-    graceful = 1;
+    pthread_mutex_lock(&state.lock);
+    state.limit_s = limit_s;
+    state.last_words = words;
+    state.graceful = 1;
+    pthread_mutex_unlock(&state.lock);
 }
 
 int gv_signals_pending(void)
 {
-    const struct itimerval second = {{0, 0}, {1, 0}};
+    int came;
 
-    /* the command has noticed the signal: it prints its own message and has another second to end */
-    if (signal_came && last_words) {
-        last_words = NULL;
-        setitimer(ITIMER_REAL, &second, NULL);
-    }
-    return signal_came;
+    pthread_mutex_lock(&state.lock);
+    came = state.came;
+    state.noticed = came != 0;
+    pthread_mutex_unlock(&state.lock);
+    return came;
+}
+
+void gv_signals_pass(void)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
 }

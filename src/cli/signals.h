@@ -13,4 +13,7 @@ void gv_signals_catch(double limit_s, const char *last_words);
 
 int gv_signals_pending(void); /* number of the signal that came, or 0 */
 
+/* In a child after fork: a program that is run from here takes signals as usual. */
+void gv_signals_pass(void);
+
 #endif

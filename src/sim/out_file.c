@@ -2,38 +2,57 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host/base/files.h"
 
-/* Names of the open temporary files, for a signal handler: it may read these and nothing else.  A name is complete
- * before its mark is set. */
+/* Names of the open temporary files.  The lock is held from before a file appears until its name is here, so that a
+ * signal at any moment finds every file. */
 enum { SLOTS = 8, LONGEST_PATH = 4096 };
-static char slot_path[SLOTS][LONGEST_PATH];
-static volatile sig_atomic_t slot_used[SLOTS];
+static struct {
+    pthread_mutex_t lock;
+    int used[SLOTS];
+    char path[SLOTS][LONGEST_PATH];
+} slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* With the lock held. */
 static int take_slot(const char *path)
 {
     int slot = 0;
 
-    while (slot < SLOTS && slot_used[slot])
+    while (slot < SLOTS && slots.used[slot])
         slot++;
     if (slot == SLOTS || strlen(path) >= LONGEST_PATH)
         return -1;
-    strcpy(slot_path[slot], path);
-    slot_used[slot] = 1;
+    strcpy(slots.path[slot], path);
+    slots.used[slot] = 1;
     return slot;
+}
+
+static void leave_slot(int slot)
+{
+    if (slot < 0)
+        return;
+    pthread_mutex_lock(&slots.lock);
+    slots.used[slot] = 0;
+    pthread_mutex_unlock(&slots.lock);
 }
 
 void gv_out_remove_all(void)
 {
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++; /* a network disk that hangs keeps nobody from ending */
+    pthread_mutex_timedlock(&slots.lock, &until);
     for (int slot = 0; slot < SLOTS; slot++)
-        if (slot_used[slot])
-            unlink(slot_path[slot]);
+        if (slots.used[slot])
+            unlink(slots.path[slot]);
 }
 
 static gravel_status fail_write(const char *path, int error)
@@ -52,16 +71,19 @@ static gravel_status open_in_place(gv_out_file *file)
 static gravel_status open_temporary(gv_out_file *file, mode_t mode)
 {
     gv_temporary_sweep(file->path);
-    const int fd = gv_temporary_open(file->path, 0600, &file->temporary);
+    pthread_mutex_lock(&slots.lock);
+    const int fd = gv_temporary_open(file->path, 0600, &file->temporary), error = errno;
+    if (fd >= 0)
+        file->slot = take_slot(file->temporary);
+    pthread_mutex_unlock(&slots.lock);
     if (fd < 0)
-        return fail_write(file->path, errno);
-    file->slot = take_slot(file->temporary);
+        return fail_write(file->path, error);
     file->lock = dup(fd); /* the lock lasts until both are closed: until the rename */
     /* the mode that a plain open would have given, or that of the old file */
     if (fchmod(fd, mode) != 0 || (file->stream = fdopen(fd, "w")) == NULL) {
-        const int error = errno;
+        const int why = errno;
         close(fd);
-        return fail_write(file->path, error);
+        return fail_write(file->path, why);
     }
     return GRAVEL_OK;
 }
@@ -130,8 +152,8 @@ gravel_status gv_out_commit(gv_out_file *file)
     gravel_status status = gv_out_finish(file);
     if (status == GRAVEL_OK && file->temporary != NULL) {
         if (rename(file->temporary, file->path) == 0) {
-            if (file->slot >= 0)
-                slot_used[file->slot] = 0;
+            leave_slot(file->slot);
+            file->slot = -1;
             free(file->temporary);
             file->temporary = NULL;
         } else {
@@ -150,8 +172,7 @@ void gv_out_abort(gv_out_file *file)
         fclose(file->stream);
     if (file->temporary != NULL)
         unlink(file->temporary);
-    if (file->slot >= 0)
-        slot_used[file->slot] = 0;
+    leave_slot(file->slot);
     if (file->lock >= 0)
         close(file->lock);
     free(file->temporary);

@@ -25,7 +25,7 @@ gravel_status gv_out_commit(gv_out_file *file);
 /* Drops the file; no effect after a commit or a failed open. */
 void gv_out_abort(gv_out_file *file);
 
-/* Removes the temporary files that are open now.  May be called in a signal handler, before the process ends. */
+/* Removes the temporary files that are open now, and no more can be opened: the caller ends the process. */
 void gv_out_remove_all(void);
 
 #endif

@@ -65,9 +65,16 @@ static void become_worker(char *const *argv, const int *requests, const int *ans
     int from_parent = fcntl(requests[0], F_DUPFD, 10), to_parent = fcntl(answers[1], F_DUPFD, 10);
     int messages = fcntl(errors, F_DUPFD, 10);
 
-    /* Ctrl-C reaches the whole process group; the worker ends when the parent does */
+    sigset_t none;
+
+    /* Ctrl-C reaches the whole process group, and so does `kill` of one: the worker ends when the parent does, and what
+     * it measures until then is no failure of a candidate */
     signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     if (from_parent < 0 || to_parent < 0 || messages < 0 || dup2(from_parent, 0) < 0 || dup2(messages, 1) < 0 ||
         dup2(messages, 2) < 0 || dup2(to_parent, GV_WORKER_ANSWERS) < 0) {
         _exit(126);

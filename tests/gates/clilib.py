@@ -1,5 +1,6 @@
 """What the gates of the program share: a scratch folder, calls of the program, what they should give."""
 import os
+import signal
 import subprocess
 import tempfile
 
@@ -18,6 +19,13 @@ def run(*arguments, stdin=None, env=None):
                           cwd=WORK, env=more, check=False)
     print("$ gravel %s -> %d" % (" ".join(arguments), done.returncode))
     return done
+
+
+def by_default():
+    """In a child before its program: who started the gate may have had signals ignored (nohup, a job of a shell), and
+    children inherit that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def expect(condition, what, done=None):

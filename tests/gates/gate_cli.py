@@ -12,8 +12,8 @@ import sys
 import time
 
 import gatelib
-from clilib import (FAILURE, OK, PROGRAM, USAGE, WORK, cluster, expect, good, need_device, path, read, refused, run,
-                    table, write)
+from clilib import (FAILURE, OK, PROGRAM, USAGE, WORK, by_default, cluster, expect, good, need_device, path, read,
+                    refused, run, table, write)
 from gatelib import TOP, Failed
 
 # ------------------------------------------------------------------ words
@@ -279,7 +279,7 @@ def interrupted(number, *arguments):
     """Starts a long run, waits until it works, sends the signal."""
     write("out.txt", "precious\n")
     process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               cwd=WORK)
+                               cwd=WORK, preexec_fn=by_default)
     deadline = time.monotonic() + 30
     while not left_over("out.txt") and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
