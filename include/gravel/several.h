@@ -89,10 +89,14 @@ typedef struct gravel_several_call {
     const double *sink_eps; /* per sink, for the kinds of softening that need it */
     int nearest;            /* 1: nearest neighbours */
     int neighbour_capacity; /* > 0: neighbour lists of at most so many entries, in all devices together */
+    /* Lists by another rule, forces without the neighbours (direct.h); the host answers no such call. */
+    gravel_neighbour_rule rule;
+    const double *ahead;
+    int leave_out;
 } gravel_several_call;
 #define GRAVEL_SEVERAL_CALL_INIT                                                                                       \
     {                                                                                                                  \
-        sizeof(gravel_several_call), NULL, 4, 0, GRAVEL_SOFTEN_EPS, NULL, 0, 0                                         \
+        sizeof(gravel_several_call), NULL, 4, 0, GRAVEL_SOFTEN_EPS, NULL, 0, 0, GRAVEL_NEIGHBOURS_OTHERS, NULL, 0      \
     }
 GRAVEL_API void gravel_several_call_init(gravel_several_call *call);
 

@@ -39,6 +39,7 @@ static void copy_sinks(void *user, size_t first, size_t count)
     }
     copy_column(c->from->radius, 1, block + 9 * n, first, count);
     copy_column(c->to->call.sink_eps, 1, block + SINK_COLUMNS * n, first, count);
+    copy_column(c->to->call.ahead, 1, block + (SINK_COLUMNS + 1) * n, first, count);
     if (c->from->id)
         memcpy(c->to->ids + first, c->from->id + first, count * sizeof *c->to->ids);
 }
@@ -51,7 +52,7 @@ static gravel_vec vec_in(const double *block, size_t n, gravel_vec given)
 
 static gravel_status need_room(gv_asked *a, size_t n)
 {
-    const size_t block = n * (SINK_COLUMNS + 1);
+    const size_t block = n * (SINK_COLUMNS + 2);
     if (a->block_size < block || !a->block) {
         free(a->block);
         a->block_size = block + block / 4 + 16;
@@ -151,6 +152,7 @@ gravel_status gv_asked_take(gravel_several *s, const gravel_several_call *call)
     a->sink_eps = a->call.sink_eps ? a->block + SINK_COLUMNS * n : NULL;
     a->call.sinks = &a->sinks;
     a->call.sink_eps = a->sink_eps;
+    a->call.ahead = a->call.ahead ? a->block + (SINK_COLUMNS + 1) * n : NULL;
     return check_sinks(a);
 }
 
@@ -237,6 +239,9 @@ static gravel_status start_member(gravel_several *s, const gv_team *t, int membe
     call.time = a->time;
     call.nearest = !!a->call.nearest;
     call.neighbour_capacity = a->call.neighbour_capacity;
+    call.rule = a->call.rule;
+    call.ahead = a->call.ahead;
+    call.leave_out = a->call.leave_out;
     return gravel_direct_start(m->direct, &call, &m->ticket);
 }
 
@@ -254,6 +259,9 @@ gravel_status gv_team_prepare(gravel_several *s, gv_team *t, const gravel_severa
     call.time = s->time;
     call.nearest = !!asked->nearest;
     call.neighbour_capacity = asked->neighbour_capacity;
+    call.rule = asked->rule;
+    call.ahead = asked->ahead ? &none : NULL;
+    call.leave_out = asked->leave_out;
     /* kinds of softening per body compile when they are used first: their sinks are bodies, which points are not */
     for (int m = 0; m < t->members && !status; m++) {
         const size_t count = gv_team_count(t, m, sources);
