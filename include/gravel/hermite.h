@@ -92,8 +92,8 @@ GRAVEL_API gravel_status gravel_hermite_synchronise(gravel_hermite *hermite, dou
  * bodies themselves stay as they are, so that looking at them does not change what comes after. */
 GRAVEL_API gravel_status gravel_hermite_get_bodies_at(gravel_hermite *hermite, double time, gravel_bodies **at);
 
-/* What an integrator knows beside the planes of its bodies.  Together with these (gravel_bodies_save) and what the solver
- * chose (gravel_direct_get_choices) it continues a run bit for bit, with the same options on the same device. */
+/* What an integrator knows beside the planes of its bodies.  Together with these (gravel_bodies_save) and what the
+ * solver chose (gravel_direct_get_choices) it continues a run bit for bit, with the same options on the same device. */
 typedef struct gravel_hermite_state {
     double time;
     uint64_t blocks, steps;

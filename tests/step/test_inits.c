@@ -1,7 +1,7 @@
 /* What languages without macros use: defaults by the init functions, and names that lead back. */
 #include "host_test.h"
 
-#include "gravel/hermite.h"
+#include "gravel/leapfrog.h"
 #include "gravel/tree.h"
 
 static void inits(void **state)
@@ -14,6 +14,7 @@ static void inits(void **state)
     gravel_tree_options tree;
     gravel_tree_call walk;
     gravel_hermite_options hermite;
+    gravel_leapfrog_options leapfrog;
     gravel_context_options_init(&context);
     gravel_bodies_options_init(&bodies);
     gravel_direct_options_init(&direct);
@@ -21,6 +22,7 @@ static void inits(void **state)
     gravel_tree_options_init(&tree);
     gravel_tree_call_init(&walk);
     gravel_hermite_options_init(&hermite);
+    gravel_leapfrog_options_init(&leapfrog);
     assert_true(context.size == sizeof context && !context.device && !context.log);
     assert_true(bodies.size == sizeof bodies && bodies.precision == GRAVEL_DS && bodies.capacity == 0);
     assert_true(direct.size == sizeof direct && direct.order == 2 && direct.precision == GRAVEL_SP);
@@ -29,6 +31,8 @@ static void inits(void **state)
     assert_true(walk.size == sizeof walk && !walk.sinks.bodies && walk.moved == GRAVEL_TREE_REBUILD);
     assert_true(hermite.size == sizeof hermite && hermite.order == 4 && hermite.eta4 == 0.01 &&
                 hermite.step_max == 0.125 && hermite.step_min == 0x1p-40 && hermite.iterations == 1);
+    assert_true(leapfrog.size == sizeof leapfrog && leapfrog.eta == 0.025 && leapfrog.step_max == 0.125 &&
+                leapfrog.last == 1 && leapfrog.rebuild == 0);
 }
 
 static void names(void **state)

@@ -1,4 +1,4 @@
-/* What asks for forces beside the integration: energies, and the nearest neighbour of a body whose step is too short. */
+/* What asks for forces beside the integration: energies, the nearest neighbour of a body whose step is too short. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Which bodies are next (kernels/step/select.cl): those whose time + step, of the planes TIME and STEP, is the least. */
+/* Which bodies are next (kernels/step/select.cl): those with the least sum of their planes TIME and STEP. */
 #ifndef GV_STEP_SELECT_H
 #define GV_STEP_SELECT_H
 

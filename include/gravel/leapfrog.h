@@ -1,0 +1,78 @@
+/* gravel: leapfrog integration of bodies on the device, kick-drift-kick, with forces of a tree or of direct summation.
+ *
+ *   gravel_leapfrog_create(&leapfrog, bodies, NULL, tree, &options);
+ *   gravel_leapfrog_start(leapfrog, 0);
+ *   while (gravel_leapfrog_get_next(leapfrog, &next) == GRAVEL_OK && next <= end)
+ *       gravel_leapfrog_step(leapfrog, &step);
+ *   gravel_leapfrog_get_bodies_at(leapfrog, end, &at);             all bodies at one time, velocities too
+ *
+ * Every body has a step that is a power of two, dt <= sqrt(eta eps / |a|), or all share the smallest.  A block: all
+ * bodies drift to the least of all times + steps; those that are due there get forces, the second half of the kick of
+ * the step that ends and the first half of that of the next one.  So positions are always of one time (that of the last
+ * block), and a velocity is half a step ahead of its body's plane TIME.  Second order; with one step for all and for
+ * ever it is symmetric in time.
+ *
+ * A tree is built anew when more than `rebuild` times all bodies have got forces since it was built, else its moments
+ * are found anew for the moved bodies (gravel_tree_moved).
+ */
+#ifndef GRAVEL_LEAPFROG_H
+#define GRAVEL_LEAPFROG_H
+
+#include "gravel/hermite.h"
+#include "gravel/tree.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gravel_leapfrog gravel_leapfrog;
+
+typedef struct gravel_leapfrog_options {
+    uint32_t size;
+    double eta;                /* dt <= sqrt(eta eps / |a|); 0: all steps are step_max */
+    double step_max, step_min; /* powers of two; a step below step_min is ERR_STATE, with the body */
+    int shared;                /* 1: all bodies take the smallest step */
+    double eps;
+    gravel_soften soften; /* other than EPS: eta counts with eps all the same */
+    double rebuild; /* of a tree, bodies' forces between builds over the number of bodies; 0: built for each block */
+    int last;       /* of a tree: 1: its criterion rests on the last accelerations (gravel_tree_call) */
+    /* Adds to the plane ACCELERATION, and optionally to POTENTIAL, of bodies first ... first + count - 1 of a set that
+     * is at `time`: see gravel_hermite_options. */
+    gravel_external_fn external;
+    void *external_user;
+} gravel_leapfrog_options;
+#define GRAVEL_LEAPFROG_OPTIONS_INIT                                                                                   \
+    {                                                                                                                  \
+        sizeof(gravel_leapfrog_options), 0.025, 0.125, 0x1p-40, 0, 0, GRAVEL_SOFTEN_EPS, 0, 1, NULL, NULL              \
+    }
+GRAVEL_API void gravel_leapfrog_options_init(gravel_leapfrog_options *options);
+
+/* Bodies (ds or dp) with positions, velocities and masses, and one of a solver and a tree, in any precision; all must
+ * exist as long as the integrator.  The bodies become the sources of the tree. */
+GRAVEL_API gravel_status gravel_leapfrog_create(gravel_leapfrog **leapfrog, gravel_bodies *bodies,
+                                                gravel_direct *direct, gravel_tree *tree,
+                                                const gravel_leapfrog_options *options);
+GRAVEL_API void gravel_leapfrog_release(gravel_leapfrog *leapfrog);
+
+/* First forces, steps and half kicks, with all bodies at `time`.  It comes again after the bodies were changed; their
+ * velocities must be at the time of their positions then (gravel_leapfrog_get_bodies_at has these). */
+GRAVEL_API gravel_status gravel_leapfrog_start(gravel_leapfrog *leapfrog, double time);
+/* One block; `info` may be NULL. */
+GRAVEL_API gravel_status gravel_leapfrog_step(gravel_leapfrog *leapfrog, gravel_hermite_step_info *info);
+/* The time of the next block; changes nothing. */
+GRAVEL_API gravel_status gravel_leapfrog_get_next(gravel_leapfrog *leapfrog, double *time);
+/* All bodies, positions, velocities, masses and ids, as steps that end at `time` (neither before the last block nor
+ * after the next one) would leave them; in a set that belongs to the integrator and is good until its next call.  What
+ * comes after does not depend on such looks. */
+GRAVEL_API gravel_status gravel_leapfrog_get_bodies_at(gravel_leapfrog *leapfrog, double time, gravel_bodies **at);
+GRAVEL_API void gravel_leapfrog_get_counts(const gravel_leapfrog *leapfrog, gravel_hermite_counts *counts);
+
+/* As gravel_hermite_get_state and gravel_hermite_resume.  The cells of a tree are not part of a state: while the next
+ * block would keep them, this is ERR_STATE; step on. */
+GRAVEL_API gravel_status gravel_leapfrog_get_state(const gravel_leapfrog *leapfrog, gravel_hermite_state *state);
+GRAVEL_API gravel_status gravel_leapfrog_resume(gravel_leapfrog *leapfrog, const gravel_hermite_state *state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

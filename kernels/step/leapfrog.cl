@@ -1,0 +1,159 @@
+/* Leapfrog with block steps: v is half a step ahead of the body's time, x of all bodies is at one time.
+ *
+ *   gv_leap_kick   bodies list[0 ... count-1], whose steps end now: v += (old step + new step) / 2 a
+ *   gv_leap_choose, gv_leap_kick_all   the same with one step for all: each chooses, the least is shared (select.cl),
+ *                  all are kicked
+ *   gv_leap_trim   a copy of all bodies, as if their steps ended at `now`: what the first half kick gave too much
+ *                  (with S the step, T the part of it until now: d = (T - S) / 2, v += d a) and its way, x += T d a
+ *   gv_leap_close  v += T / 2 a of the copy, with accelerations at `now`
+ *   gv_leap_pick   what an external force needs of the bodies of a block, in the order of the list
+ *   gv_leap_put    accelerations and potentials of the block back to its bodies
+ */
+#include "lib/real.h"
+
+#include "lib/pair.h"
+
+#include "step/block.h"
+#include "step/layout.h"
+
+/* v + h a */
+static inline void gv_kick_by(gv_scalar4 *v, gv_scalar4 *v_low, gv_scalar4 a, gv_scalar h)
+{
+#if GV_PRECISION == GV_DS
+    gv_pair by;
+    by.hi = h, by.lo = 0;
+    const gv_pair x = gv_pair_advance(v->x, v_low->x, a.x, 0, by, 0);
+    const gv_pair y = gv_pair_advance(v->y, v_low->y, a.y, 0, by, 0);
+    const gv_pair z = gv_pair_advance(v->z, v_low->z, a.z, 0, by, 0);
+    *v = (gv_scalar4)(x.hi, y.hi, z.hi, 0);
+    *v_low = (gv_scalar4)(x.lo, y.lo, z.lo, 0);
+#else
+    v->xyz += h * a.xyz;
+#endif
+}
+
+/* The next step of a body; reach: eta eps in the units of the planes; 0: no limit but step_most. */
+static inline gv_scalar gv_leap_step(gv_scalar4 acc, gv_scalar old, gv_scalar next, gv_scalar next_low, gv_scalar reach,
+                                     gv_scalar step_most, gv_scalar step_least, uint b, global uint *head)
+{
+    const gv_scalar a2 = gv_norm2(acc);
+    const gv_scalar wanted = reach > 0 && a2 > 0 ? sqrt(reach / sqrt(a2)) : step_most;
+    const gv_scalar now = gv_block_step(wanted, old, next, next_low, step_most, step_least);
+    if (now == 0)
+        atomic_min(&head[GV_HEAD_SHORT], b);
+    return now > 0 ? now : step_least;
+}
+
+/* first: there is no step that ends. */
+kernel void gv_leap_kick(global const uint *list, uint count, gv_scalar next, gv_scalar next_low,
+                         global const gv_scalar4 *acc, global gv_scalar4 *vel, global gv_scalar4 *vel_low,
+                         global gv_scalar *time, global gv_scalar *time_low, global gv_scalar *step, gv_scalar reach,
+                         gv_scalar step_most, gv_scalar step_least, int first, global uint *head)
+{
+    const uint k = get_global_id(0);
+    if (k >= count)
+        return;
+    const uint b = list[k];
+    const gv_scalar old = first ? 0 : step[b];
+    const gv_scalar now =
+        gv_leap_step(acc[b], first ? step_most : old, next, next_low, reach, step_most, step_least, b, head);
+    gv_scalar4 v = vel[b], v_low = gv_low(vel_low, b);
+    gv_kick_by(&v, &v_low, acc[b], GV_R(0.5) * (old + now));
+    vel[b] = v;
+    gv_put_low(vel_low, b, v_low);
+    time[b] = next;
+    gv_put_low(time_low, b, next_low);
+    step[b] = now;
+}
+
+kernel void gv_leap_choose(uint n, gv_scalar next, gv_scalar next_low, global const gv_scalar4 *acc,
+                           global gv_scalar *time, global gv_scalar *time_low, global gv_scalar *step, gv_scalar reach,
+                           gv_scalar step_most, gv_scalar step_least, int first, global uint *head)
+{
+    const uint b = get_global_id(0);
+    if (b >= n)
+        return;
+    time[b] = next;
+    gv_put_low(time_low, b, next_low);
+    step[b] = gv_leap_step(acc[b], first ? step_most : step[b], next, next_low, reach, step_most, step_least, b, head);
+}
+
+/* old: the step that ends, of all bodies */
+kernel void gv_leap_kick_all(uint n, gv_scalar old, global const gv_scalar4 *acc, global gv_scalar4 *vel,
+                             global gv_scalar4 *vel_low, global const gv_scalar *step)
+{
+    const uint b = get_global_id(0);
+    if (b >= n)
+        return;
+    gv_scalar4 v = vel[b], v_low = gv_low(vel_low, b);
+    gv_kick_by(&v, &v_low, acc[b], GV_R(0.5) * (old + step[b]));
+    vel[b] = v;
+    gv_put_low(vel_low, b, v_low);
+}
+
+kernel void gv_leap_trim(uint n, gv_scalar now, gv_scalar now_low, global const gv_scalar4 *acc,
+                         global const gv_scalar *time, global const gv_scalar *time_low, global const gv_scalar *step,
+                         global gv_scalar4 *pos, global gv_scalar4 *pos_low, global gv_scalar4 *vel,
+                         global gv_scalar4 *vel_low)
+{
+    const uint k = get_global_id(0);
+    if (k >= n)
+        return;
+    const gv_scalar T = gv_span_to(now, now_low, time[k], gv_low(time_low, k)).hi;
+    const gv_scalar d = GV_R(0.5) * (T - step[k]);
+    gv_scalar4 v = vel[k], v_low = gv_low(vel_low, k), x = pos[k], x_low = gv_low(pos_low, k);
+    const gv_scalar mass = x.w;
+    gv_kick_by(&v, &v_low, acc[k], d);
+    vel[k] = v;
+    gv_put_low(vel_low, k, v_low);
+    if (T > 0 && d < 0) {
+        gv_kick_by(&x, &x_low, acc[k], T * d);
+        x.w = mass;
+        pos[k] = x;
+        gv_put_low(pos_low, k, x_low);
+    }
+}
+
+kernel void gv_leap_close(uint n, gv_scalar now, gv_scalar now_low, global const gv_scalar4 *acc,
+                          global const gv_scalar *time, global const gv_scalar *time_low, global gv_scalar4 *vel,
+                          global gv_scalar4 *vel_low)
+{
+    const uint k = get_global_id(0);
+    if (k >= n)
+        return;
+    const gv_scalar T = gv_span_to(now, now_low, time[k], gv_low(time_low, k)).hi;
+    gv_scalar4 v = vel[k], v_low = gv_low(vel_low, k);
+    gv_kick_by(&v, &v_low, acc[k], GV_R(0.5) * T);
+    vel[k] = v;
+    gv_put_low(vel_low, k, v_low);
+}
+
+kernel void gv_leap_pick(global const uint *list, uint count, global const gv_scalar4 *pos,
+                         global const gv_scalar4 *pos_low, global const gv_scalar4 *vel,
+                         global const gv_scalar4 *vel_low, global const gv_scalar4 *acc, global const gv_scalar *pot,
+                         global const int *id, global gv_scalar4 *to_pos, global gv_scalar4 *to_pos_low,
+                         global gv_scalar4 *to_vel, global gv_scalar4 *to_vel_low, global gv_scalar4 *to_acc,
+                         global gv_scalar *to_pot, global int *to_id)
+{
+    const uint k = get_global_id(0);
+    if (k >= count)
+        return;
+    const uint b = list[k];
+    to_pos[k] = pos[b];
+    to_vel[k] = vel[b];
+    gv_put_low(to_pos_low, k, pos_low[b]);
+    gv_put_low(to_vel_low, k, vel_low[b]);
+    to_acc[k] = acc[b];
+    to_pot[k] = pot[b];
+    to_id[k] = id[b];
+}
+
+kernel void gv_leap_put(global const uint *list, uint count, global const gv_scalar4 *from_acc,
+                        global const gv_scalar *from_pot, global gv_scalar4 *acc, global gv_scalar *pot)
+{
+    const uint k = get_global_id(0);
+    if (k >= count)
+        return;
+    acc[list[k]] = from_acc[k];
+    pot[list[k]] = from_pot[k];
+}

@@ -1,0 +1,225 @@
+/* Forces of leapfrog blocks, and bodies that are looked at between blocks. */
+#include "host/step/leapfrog.h"
+#include "host/tree/tree.h"
+
+/* The list of the block as solvers take it. */
+static gravel_list block_list(gravel_leapfrog *f, size_t count)
+{
+    return (gravel_list){.worker = {.context = f->worker.context, .device = f->worker.device},
+                         .address = f->select.list,
+                         .count = count,
+                         .largest = (uint32_t)(f->n - 1),
+                         .version = f->counts.blocks,
+                         .is_sent = 1};
+}
+
+/* Cells that did not fit would give incomplete forces: their number is waited for. */
+static gravel_status update_tree(gravel_tree *tree, gravel_tree_moved moved)
+{
+    gravel_status status = gv_tree_update(tree, moved);
+    if (!status)
+        status = gv_tree_settle(tree, 1);
+    if (!status && !tree->built)
+        status = gv_tree_update(tree, GRAVEL_TREE_REBUILD);
+    return status ? status : gv_tree_settle(tree, 1);
+}
+
+static gravel_status walk(gravel_leapfrog *f, gravel_tree *tree, gravel_view sinks, int last, gravel_tree_moved moved)
+{
+    gravel_tree_call call;
+    gravel_tree_call_init(&call);
+    call.sinks = sinks;
+    call.last = last;
+    call.eps = f->options.eps;
+    call.soften = f->options.soften;
+    call.moved = moved;
+    call.into = GRAVEL_INTO_PLANES;
+    gravel_status status = update_tree(tree, moved);
+    return status ? status : gravel_tree_walk(tree, &call, NULL);
+}
+
+static gravel_status sum(gravel_leapfrog *f, gravel_bodies *sources, gravel_view sinks)
+{
+    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+    call.sources = gravel_view_all(sources);
+    call.sinks = sinks;
+    call.order = 2;
+    call.eps = f->options.eps;
+    call.soften = f->options.soften;
+    call.nearest = call.neighbour_capacity = 0;
+    call.into = GRAVEL_INTO_PLANES;
+    return gravel_direct_start(f->direct, &call, NULL);
+}
+
+/* ------------------------------------------------------------ external force */
+
+static gravel_status need(gravel_bodies *b, cl_mem mem[7])
+{
+    static const gv_word word[7] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY, GV_WORD_VELOCITY_LOW,
+                                    GV_WORD_ACCELERATION, GV_WORD_POTENTIAL,    GV_WORD_ID};
+    gravel_status status = GRAVEL_OK;
+    for (int k = 0; k < 7 && !status; k++) {
+        const int low = word[k] == GV_WORD_POSITION_LOW || word[k] == GV_WORD_VELOCITY_LOW;
+        if (low && b->precision != GRAVEL_DS)
+            mem[k] = mem[0];
+        else
+            status = gv_bodies_need(b, word[k], &mem[k]);
+    }
+    return status;
+}
+
+static gravel_status need_at(gravel_leapfrog *f)
+{
+    gravel_bodies_options options = GRAVEL_BODIES_OPTIONS_INIT;
+    options.precision = f->bodies->precision;
+    options.device = f->worker.device;
+    gravel_status status = f->at ? GRAVEL_OK : gravel_bodies_create(&f->at, f->worker.context, &options);
+    if (!status)
+        status = gravel_bodies_resize(f->at, f->n);
+    if (status)
+        return status;
+    f->at->frame = f->bodies->frame; /* its planes are filled anew */
+    f->at->has_box = f->at->has_mass_unit = 1;
+    return GRAVEL_OK;
+}
+
+static void changed(gravel_bodies *b)
+{
+    static const gravel_plane plane[] = {GRAVEL_POSITION,     GRAVEL_VELOCITY,  GRAVEL_MASS,
+                                         GRAVEL_ACCELERATION, GRAVEL_POTENTIAL, GRAVEL_ID};
+    for (size_t k = 0; k < sizeof plane / sizeof plane[0]; k++)
+        gv_bodies_changed(b, plane[k]);
+}
+
+/* The bodies of a block stand anywhere: for the caller they are gathered. */
+static gravel_status add_external(gravel_leapfrog *f, size_t count, double time)
+{
+    cl_mem own[7], to[7];
+    if (count == f->n)
+        return f->options.external(f->bodies, 0, count, time, f->options.external_user);
+    gravel_status status = need_at(f);
+    if (!status)
+        status = need(f->bodies, own);
+    if (!status)
+        status = need(f->at, to);
+    if (!status)
+        status = gv_launch(&f->worker, 0, f->kernel[GV_LEAP_PICK], gv_items(count, 64), GV_MEM(f->select.list),
+                           GV_UINT(count), GV_ARG(own[0]), GV_ARG(own[1]), GV_ARG(own[2]), GV_ARG(own[3]),
+                           GV_ARG(own[4]), GV_ARG(own[5]), GV_ARG(own[6]), GV_ARG(to[0]), GV_ARG(to[1]), GV_ARG(to[2]),
+                           GV_ARG(to[3]), GV_ARG(to[4]), GV_ARG(to[5]), GV_ARG(to[6]));
+    if (status)
+        return status;
+    changed(f->at);
+    status = f->options.external(f->at, 0, count, time, f->options.external_user);
+    if (!status)
+        status = need(f->at, to);
+    return status ? status
+                  : gv_launch(&f->worker, 0, f->kernel[GV_LEAP_PUT], gv_items(count, 64), GV_MEM(f->select.list),
+                              GV_UINT(count), GV_ARG(to[4]), GV_ARG(to[5]), GV_ARG(own[4]), GV_ARG(own[5]));
+}
+
+/* ------------------------------------------------------------------- blocks */
+
+int gv_leap_rebuilds(const gravel_leapfrog *f)
+{
+    return !f->tree || f->since_build == 0 || (double)f->since_build > f->options.rebuild * (double)f->n;
+}
+
+gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
+{
+    gravel_list list = block_list(f, count);
+    const gravel_view sinks = count == f->n ? gravel_view_all(f->bodies) : gravel_view_list(f->bodies, &list);
+    gravel_status status;
+    if (f->direct) {
+        status = sum(f, f->bodies, sinks);
+    } else {
+        const int anew = gv_leap_rebuilds(f);
+        f->since_build = (anew ? 0 : f->since_build) + count;
+        status =
+            walk(f, f->tree, sinks, f->options.last && f->has_forces, anew ? GRAVEL_TREE_REBUILD : GRAVEL_TREE_REFIT);
+        gv_bodies_changed(f->bodies, GRAVEL_ACCELERATION);
+        gv_bodies_changed(f->bodies, GRAVEL_POTENTIAL);
+    }
+    return status || !f->options.external ? status : add_external(f, count, time);
+}
+
+/* ------------------------------------------------------------------ looking */
+
+static gravel_status copy_words(gravel_leapfrog *f)
+{
+    static const gv_word word[] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY, GV_WORD_VELOCITY_LOW,
+                                   GV_WORD_ACCELERATION, GV_WORD_POTENTIAL,    GV_WORD_ID,       GV_WORD_SOFTENING};
+    gravel_status status = GRAVEL_OK;
+    for (size_t k = 0; k < sizeof word / sizeof word[0] && !status; k++) {
+        cl_mem to;
+        if (!f->bodies->word[word[k]].mem)
+            continue;
+        status = gv_bodies_need(f->at, word[k], &to);
+        const cl_int code = status ? CL_SUCCESS
+                                   : clEnqueueCopyBuffer(gv_worker_queue(&f->worker), f->bodies->word[word[k]].mem, to,
+                                                         0, 0, f->n * gv_word_size(f->at, word[k]), 0, NULL, NULL);
+        if (code)
+            status = gv_fail_cl(code, "copying %zu bodies", f->n);
+    }
+    changed(f->at);
+    if (gravel_bodies_has_plane(f->bodies, GRAVEL_SOFTENING))
+        gv_bodies_changed(f->at, GRAVEL_SOFTENING);
+    return status;
+}
+
+/* The tree of the run keeps its cells: what it does next must not depend on looks. */
+static gravel_status forces_at(gravel_leapfrog *f, double time)
+{
+    const gravel_view all = gravel_view_all(f->at);
+    gravel_status status = GRAVEL_OK;
+    if (f->direct) {
+        status = sum(f, f->at, all);
+    } else {
+        if (!f->look_tree) {
+            status = gravel_tree_create(&f->look_tree, f->worker.context, &f->tree->options);
+            if (!status)
+                status = gravel_tree_set_sources(f->look_tree, &all);
+        }
+        if (!status)
+            status = walk(f, f->look_tree, all, f->options.last, GRAVEL_TREE_REBUILD);
+    }
+    return status || !f->options.external ? status
+                                          : f->options.external(f->at, 0, f->n, time, f->options.external_user);
+}
+
+gravel_status gv_leap_look(gravel_leapfrog *f, double time)
+{
+    const gravel_precision p = f->bodies->precision;
+    const gv_time_words t = gv_time_split(p, time);
+    cl_mem own[7], to[7], when, when_low, step;
+    gravel_status status = need_at(f);
+    if (!status)
+        status = copy_words(f);
+    if (!status)
+        status = gravel_bodies_advance(f->at, 0, time - f->now);
+    if (!status)
+        status = need(f->bodies, own);
+    if (!status)
+        status = need(f->at, to);
+    if (!status)
+        status = gv_bodies_need(f->bodies, GV_WORD_TIME, &when);
+    when_low = when;
+    if (!status && p == GRAVEL_DS)
+        status = gv_bodies_need(f->bodies, GV_WORD_TIME_LOW, &when_low);
+    if (!status)
+        status = gv_bodies_need(f->bodies, GV_WORD_STEP, &step);
+    if (!status)
+        status = gv_launch(&f->worker, 0, f->kernel[GV_LEAP_TRIM], gv_items(f->n, 64), GV_UINT(f->n),
+                           GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(own[4]), GV_ARG(when), GV_ARG(when_low),
+                           GV_ARG(step), GV_ARG(to[0]), GV_ARG(to[1]), GV_ARG(to[2]), GV_ARG(to[3]));
+    if (status || (f->whole && time == f->now))
+        return status;
+    changed(f->at);
+    status = forces_at(f, time);
+    if (!status)
+        status = need(f->at, to);
+    return status ? status
+                  : gv_launch(&f->worker, 0, f->kernel[GV_LEAP_CLOSE], gv_items(f->n, 64), GV_UINT(f->n),
+                              GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(to[4]), GV_ARG(when), GV_ARG(when_low),
+                              GV_ARG(to[2]), GV_ARG(to[3]));
+}

@@ -1,0 +1,324 @@
+/* Leapfrog integration: life, start, blocks. */
+#include "host/step/leapfrog.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/base/options.h"
+#include "host/direct/object.h"
+#include "host/tree/tree.h"
+
+void gravel_leapfrog_options_init(gravel_leapfrog_options *options)
+{
+    *options = (gravel_leapfrog_options)GRAVEL_LEAPFROG_OPTIONS_INIT;
+}
+
+/* -------------------------------------------------------------------- life */
+
+static int is_power_of_two(double x)
+{
+    int exponent;
+    return x > 0 && isfinite(x) && frexp(x, &exponent) == 0.5;
+}
+
+static gravel_status check_options(const gravel_bodies *bodies, const gravel_direct *direct, const gravel_tree *tree,
+                                   const gravel_leapfrog_options *o)
+{
+    const gv_worker *solver = direct ? &direct->worker : tree ? &tree->worker : NULL;
+    if (!direct == !tree)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_leapfrog_create: one of a solver and a tree is needed");
+    if (solver->context != bodies->worker.context || solver->device != bodies->worker.device)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "what computes the forces must be on the bodies' device");
+    if (bodies->precision == GRAVEL_SP)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "bodies in sp cannot hold the times of block steps: make them in ds or dp");
+    if (!(o->eta >= 0) || !isfinite(o->eta))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "eta is %g; it must be 0 or more", o->eta);
+    if (!is_power_of_two(o->step_max) || !is_power_of_two(o->step_min) || o->step_min > o->step_max)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "step_max and step_min are %g and %g; they must be powers of two in order",
+                       o->step_max, o->step_min);
+    if (!(o->eps >= 0) || !isfinite(o->eps))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the softening length is %g; it must be 0 or more", o->eps);
+    if (o->eta > 0 && o->eps == 0)
+        return gv_fail(
+            GRAVEL_ERR_ARGUMENT,
+            "without softening the steps sqrt(eta eps / |a|) are 0: give eps, or eta 0 for steps of step_max");
+    if (!(o->rebuild >= 0) || !isfinite(o->rebuild))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "rebuild is %g; it must be 0 or more", o->rebuild);
+    return GRAVEL_OK;
+}
+
+static gravel_status make_kernels(gravel_leapfrog *f)
+{
+    static const char *const name[GV_LEAP_KERNELS] = {
+        [GV_LEAP_KICK] = "gv_leap_kick", [GV_LEAP_CHOOSE] = "gv_leap_choose", [GV_LEAP_KICK_ALL] = "gv_leap_kick_all",
+        [GV_LEAP_TRIM] = "gv_leap_trim", [GV_LEAP_CLOSE] = "gv_leap_close",   [GV_LEAP_PICK] = "gv_leap_pick",
+        [GV_LEAP_PUT] = "gv_leap_put",
+    };
+    char options[64];
+    snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=1", (int)f->bodies->precision);
+    gravel_status status = gv_selector_make(&f->select, f->bodies);
+    for (int k = 0; k < GV_LEAP_KERNELS && !status; k++)
+        status = gv_kernel_make(&f->worker, "step/leapfrog.cl", options, name[k], &f->kernel[k]);
+    return status;
+}
+
+gravel_status gravel_leapfrog_create(gravel_leapfrog **leapfrog, gravel_bodies *bodies, gravel_direct *direct,
+                                     gravel_tree *tree, const gravel_leapfrog_options *options)
+{
+    gravel_leapfrog_options taken = GRAVEL_LEAPFROG_OPTIONS_INIT;
+    if (!leapfrog || !bodies)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_leapfrog_create: no bodies, or no place for the result");
+    *leapfrog = NULL;
+    gravel_status status = gv_options_take(&taken, sizeof taken, options, "gravel_leapfrog_options");
+    if (!status)
+        status = check_options(bodies, direct, tree, &taken);
+    if (status)
+        return status;
+    gravel_leapfrog *f = calloc(1, sizeof *f);
+    if (!f)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for an integrator");
+    f->worker.context = bodies->worker.context;
+    f->worker.device = bodies->worker.device;
+    f->options = taken;
+    f->bodies = bodies;
+    f->direct = direct;
+    f->tree = tree;
+    status = make_kernels(f);
+    if (status) {
+        gravel_leapfrog_release(f);
+        return status;
+    }
+    *leapfrog = f;
+    return GRAVEL_OK;
+}
+
+void gravel_leapfrog_release(gravel_leapfrog *f)
+{
+    if (!f)
+        return;
+    gv_selector_release(&f->select);
+    for (int k = 0; k < GV_LEAP_KERNELS; k++)
+        if (f->kernel[k])
+            clReleaseKernel(f->kernel[k]);
+    gv_worker_clear(&f->worker);
+    gravel_tree_release(f->look_tree);
+    gravel_bodies_release(f->at);
+    free(f);
+}
+
+/* ------------------------------------------------------------------- blocks */
+
+static gravel_status find_next(gravel_leapfrog *f)
+{
+    int32_t id = -1;
+    const gravel_array_out to = {&id, NULL, NULL, 1, GRAVEL_I32};
+    gv_due due;
+    if (f->next_known)
+        return GRAVEL_OK;
+    gravel_status status = gv_selector_find(&f->select, f->options.shared, &due);
+    if (status)
+        return status;
+    f->next = due.time;
+    f->due = due.count;
+    f->next_known = due.too_short == UINT32_MAX;
+    if (f->next_known)
+        return GRAVEL_OK;
+    status = gravel_bodies_gather(f->bodies, GRAVEL_ID, &due.too_short, 1, &to);
+    return status ? status
+                  : gv_fail(GRAVEL_ERR_STATE,
+                            "the step of body %d at time %.17g is below step_min = %g: allow shorter steps, a larger "
+                            "eta, or more softening",
+                            (int)id, f->now, f->options.step_min);
+}
+
+/* The same for all bodies with one step: m are their words in the order of kick. */
+static gravel_status kick_all(gravel_leapfrog *f, const cl_mem *m, double time, int first)
+{
+    const gravel_precision p = f->bodies->precision;
+    const gv_time_words t = gv_time_split(p, time);
+    const double reach = f->options.eta * f->options.eps / f->bodies->frame.length, old = first ? 0 : time - f->now;
+    gravel_status status = gv_launch(&f->worker, 0, f->kernel[GV_LEAP_CHOOSE], gv_items(f->n, 64), GV_UINT(f->n),
+                                     GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(m[0]), GV_ARG(m[3]), GV_ARG(m[4]),
+                                     GV_ARG(m[5]), GV_REAL(p, reach), GV_REAL(p, f->options.step_max),
+                                     GV_REAL(p, f->options.step_min), GV_INT(first), GV_MEM(f->select.head));
+    f->next_known = 0;
+    f->now = time;
+    f->whole = 1;
+    if (!status)
+        status = find_next(f);
+    if (!status)
+        status = gv_launch(&f->worker, 0, f->kernel[GV_LEAP_KICK_ALL], gv_items(f->n, 64), GV_UINT(f->n),
+                           GV_REAL(p, old), GV_ARG(m[0]), GV_ARG(m[1]), GV_ARG(m[2]), GV_ARG(m[5]));
+    gv_bodies_changed(f->bodies, GRAVEL_VELOCITY);
+    gv_bodies_changed(f->bodies, GRAVEL_TIME);
+    gv_bodies_changed(f->bodies, GRAVEL_STEP);
+    return status;
+}
+
+/* Second and first half of two steps of the bodies of the list. */
+static gravel_status kick(gravel_leapfrog *f, size_t count, double time, int first)
+{
+    static const gravel_plane changed[] = {GRAVEL_VELOCITY, GRAVEL_TIME, GRAVEL_STEP};
+    static const gv_word word[] = {GV_WORD_ACCELERATION, GV_WORD_VELOCITY, GV_WORD_VELOCITY_LOW,
+                                   GV_WORD_TIME,         GV_WORD_TIME_LOW, GV_WORD_STEP};
+    const gravel_precision p = f->bodies->precision;
+    const gv_time_words t = gv_time_split(p, time);
+    const double reach = f->options.eta * f->options.eps / f->bodies->frame.length;
+    cl_mem m[6];
+    gravel_status status = GRAVEL_OK;
+    for (int k = 0; k < 6 && !status; k++)
+        if ((word[k] == GV_WORD_VELOCITY_LOW || word[k] == GV_WORD_TIME_LOW) && p != GRAVEL_DS)
+            m[k] = m[0];
+        else
+            status = gv_bodies_need(f->bodies, word[k], &m[k]);
+    if (!status && f->options.shared)
+        return kick_all(f, m, time, first);
+    if (!status)
+        status =
+            gv_launch(&f->worker, 0, f->kernel[GV_LEAP_KICK], gv_items(count, 64), GV_MEM(f->select.list),
+                      GV_UINT(count), GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(m[0]), GV_ARG(m[1]), GV_ARG(m[2]),
+                      GV_ARG(m[3]), GV_ARG(m[4]), GV_ARG(m[5]), GV_REAL(p, reach), GV_REAL(p, f->options.step_max),
+                      GV_REAL(p, f->options.step_min), GV_INT(first), GV_MEM(f->select.head));
+    for (size_t k = 0; k < sizeof changed / sizeof changed[0]; k++)
+        gv_bodies_changed(f->bodies, changed[k]);
+    f->next_known = 0;
+    f->now = time;
+    f->whole = count == f->n;
+    return status;
+}
+
+gravel_status gravel_leapfrog_start(gravel_leapfrog *f, double time)
+{
+    if (!f || !isfinite(time))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_leapfrog_start: no integrator, or the time is %g", time);
+    if (f->bodies->count == 0)
+        return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_start: there are no bodies");
+    if (!gv_time_fits(f->bodies->precision, time))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the time %.17g does not fit a two-float: start at a rounder one", time);
+    const gravel_view all = gravel_view_all(f->bodies);
+    f->started = f->has_forces = 0;
+    f->since_build = 0;
+    f->n = f->bodies->count;
+    memset(&f->counts, 0, sizeof f->counts);
+    gravel_status status = gv_bodies_need_ids(f->bodies);
+    if (!status && f->tree)
+        status = gravel_tree_set_sources(f->tree, &all);
+    if (!status)
+        status = gv_selector_start(&f->select);
+    if (!status)
+        status = gv_selector_take_all(&f->select);
+    if (!status)
+        status = gv_leap_forces(f, f->n, time);
+    f->has_forces = !status;
+    if (!status)
+        status = kick(f, f->n, time, 1);
+    f->started = !status;
+    return status;
+}
+
+static gravel_status look_ahead(gravel_leapfrog *f, const char *call)
+{
+    if (!f)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "%s: no integrator", call);
+    if (!f->started)
+        return gv_fail(GRAVEL_ERR_STATE, "%s: gravel_leapfrog_start comes first", call);
+    if (f->bodies->count != f->n)
+        return gv_fail(GRAVEL_ERR_STATE,
+                       "%s: there are %zu bodies, there were %zu at gravel_leapfrog_start: start with these", call,
+                       f->bodies->count, f->n);
+    if (f->bodies->order_version != f->order_version)
+        f->next_known = 0;
+    f->order_version = f->bodies->order_version;
+    return find_next(f);
+}
+
+gravel_status gravel_leapfrog_step(gravel_leapfrog *f, gravel_hermite_step_info *info)
+{
+    gravel_status status = look_ahead(f, "gravel_leapfrog_step");
+    if (status)
+        return status;
+    const double time = f->next;
+    const size_t count = f->due;
+    if (info)
+        *info = (gravel_hermite_step_info){time, count};
+    status = gravel_bodies_advance(f->bodies, 0, time - f->now);
+    if (!status)
+        status = gv_leap_forces(f, count, time);
+    if (!status)
+        status = kick(f, count, time, 0);
+    f->counts.blocks++;
+    f->counts.steps += count;
+    return status;
+}
+
+gravel_status gravel_leapfrog_get_next(gravel_leapfrog *f, double *time)
+{
+    if (!time)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_leapfrog_get_next: no place for the time");
+    gravel_status status = look_ahead(f, "gravel_leapfrog_get_next");
+    if (!status)
+        *time = f->next;
+    return status;
+}
+
+gravel_status gravel_leapfrog_get_bodies_at(gravel_leapfrog *f, double time, gravel_bodies **at)
+{
+    if (at)
+        *at = NULL;
+    gravel_status status = look_ahead(f, "gravel_leapfrog_get_bodies_at");
+    if (status)
+        return status;
+    if (!at || !(time >= f->now && time <= f->next))
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "gravel_leapfrog_get_bodies_at: no place for the result, or time %.17g is not between that of "
+                       "the last block, %.17g, and of the next, %.17g",
+                       time, f->now, f->next);
+    status = gv_leap_look(f, time);
+    if (!status)
+        *at = f->at;
+    return status;
+}
+
+void gravel_leapfrog_get_counts(const gravel_leapfrog *f, gravel_hermite_counts *counts)
+{
+    *counts = f->counts;
+}
+
+/* ------------------------------------------------------------------- state */
+
+gravel_status gravel_leapfrog_get_state(const gravel_leapfrog *f, gravel_hermite_state *state)
+{
+    if (!f || !state)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_leapfrog_get_state: no integrator, or no place for the state");
+    if (!f->started)
+        return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_get_state: gravel_leapfrog_start comes first");
+    if (!gv_leap_rebuilds(f))
+        return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_get_state: the next block keeps the cells of the tree, which "
+                                         "are no part of a state; take it after some more blocks");
+    *state = (gravel_hermite_state){f->now, f->counts.blocks, f->counts.steps, f->whole, 0};
+    return GRAVEL_OK;
+}
+
+gravel_status gravel_leapfrog_resume(gravel_leapfrog *f, const gravel_hermite_state *state)
+{
+    if (!f || !state || !isfinite(state->time))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_leapfrog_resume: no integrator, or no state of one");
+    if (f->bodies->count == 0 || !gravel_bodies_has_plane(f->bodies, GRAVEL_TIME) ||
+        !gravel_bodies_has_plane(f->bodies, GRAVEL_STEP) || !gravel_bodies_has_plane(f->bodies, GRAVEL_ACCELERATION))
+        return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_resume: the bodies have no times, steps or accelerations; "
+                                         "gravel_bodies_restore comes first");
+    const gravel_view all = gravel_view_all(f->bodies);
+    gravel_status status = f->tree ? gravel_tree_set_sources(f->tree, &all) : GRAVEL_OK;
+    if (!status)
+        status = gv_selector_start(&f->select);
+    f->started = f->has_forces = !status;
+    f->next_known = 0;
+    f->now = state->time;
+    f->counts = (gravel_hermite_counts){state->blocks, state->steps};
+    f->whole = (int)state->whole;
+    f->since_build = 0;
+    f->n = f->bodies->count;
+    return status;
+}

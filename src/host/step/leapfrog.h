@@ -1,0 +1,46 @@
+/* The inside of gravel_leapfrog. */
+#ifndef GV_LEAPFROG_H
+#define GV_LEAPFROG_H
+
+#include "gravel/leapfrog.h"
+#include "host/step/select.h"
+
+typedef enum gv_leap_kernel {
+    GV_LEAP_KICK,
+    GV_LEAP_CHOOSE,
+    GV_LEAP_KICK_ALL,
+    GV_LEAP_TRIM,
+    GV_LEAP_CLOSE,
+    GV_LEAP_PICK,
+    GV_LEAP_PUT,
+    GV_LEAP_KERNELS
+} gv_leap_kernel;
+
+struct gravel_leapfrog {
+    gv_worker worker;
+    gravel_leapfrog_options options;
+    gravel_bodies *bodies;
+    gravel_direct *direct; /* one of both */
+    gravel_tree *tree;
+    gravel_bodies *at;      /* bodies that are looked at, or those of a block for the external force */
+    gravel_tree *look_tree; /* of these; NULL: not made yet */
+    cl_kernel kernel[GV_LEAP_KERNELS];
+    gv_selector select;
+    int started, next_known, whole;
+    int has_forces;         /* all bodies have accelerations */
+    size_t n;               /* bodies that were started */
+    uint64_t order_version; /* of their order when the last block was chosen */
+    double now, next;       /* time of the last block, of the next one if known */
+    size_t due;             /* its bodies */
+    uint64_t since_build;   /* forces of bodies since the tree was built */
+    gravel_hermite_counts counts;
+};
+
+/* leap_forces.c: accelerations and potentials of the bodies of the list (all: of all), then the external force. */
+gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time);
+/* Whether the tree is built anew for the next block, of so many bodies. */
+int gv_leap_rebuilds(const gravel_leapfrog *f);
+/* All bodies at `time` in the set `at`. */
+gravel_status gv_leap_look(gravel_leapfrog *f, double time);
+
+#endif
