@@ -296,7 +296,7 @@ def signals_leave_nothing():
         expect(read("big.txt") == "precious\n" and not left_over("big.txt"), "a part was left, or the file was lost")
     # a drawing program that never ends is ended with ours
     os.makedirs(path("bin"), exist_ok=True)
-    write("bin/gnuplot", "#!/bin/sh\ngrep SigBlk /proc/$$/status > %s\necho $$ > %s\nexec sleep 1000\n" %
+    write("bin/gnuplot", "#!/bin/sh\ngrep SigBlk /proc/self/status > %s\necho $$ > %s\nexec sleep 1000\n" %
           (path("blocked"), path("pid")))
     os.chmod(path("bin/gnuplot"), 0o755)
     log = write_log("good.jsonl", log_lines())
