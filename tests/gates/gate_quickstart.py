@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """quickstart on other machines: apt, scons and the program are small stand-ins."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,17 +26,26 @@ i=0; while [ $i -lt 200 ]; do echo 'Unpacking something'; i=$((i + 1)); done""",
 }
 
 
+# Finds what the stand-in for apt has installed, and nothing else.
+BARE_FIND = """case "$*" in
+    */stdio.h*) p=libc6-dev ;; */CL/cl.h*) p=opencl-headers ;; *libOpenCL.so*) p=ocl-icd-opencl-dev ;;
+    */cjson/*) p=libcjson-dev ;; */hdf5.h*) p=libhdf5-dev ;; *.icd* | *libpocl*) p=pocl-opencl-icd ;;
+    */cmocka.h*) p=libcmocka-dev ;; *) exit 1 ;;
+esac
+touch "$STAND_IN/apt"; if grep -q -- "-qq.* $p" "$STAND_IN/apt"; then echo found; fi"""
+
+
 class Machine:
     """A checkout with quickstart alone, tools of our own first in PATH, one OpenCL driver listed that is dead."""
 
-    def __init__(self, name):
+    def __init__(self, name, **more):
         self.top = os.path.join(WORK, name)
         os.makedirs(os.path.join(self.top, "bin"))
         os.makedirs(os.path.join(self.top, "vendors"))
         os.makedirs(os.path.join(self.top, "tmp"))
         shutil.copy(os.path.join(TOP, "quickstart"), self.top)
         self.write("vendors/dead.icd", "libnone.so\n")
-        for tool, text in TOOLS.items():
+        for tool, text in dict(TOOLS, **more).items():
             self.write("bin/" + tool, "#!/bin/sh\n" + text + "\n")
             os.chmod(os.path.join(self.top, "bin", tool), 0o755)
 
@@ -80,6 +90,16 @@ def a_dead_driver_brings_pocl():
     expect(machine.read("apt") == "", "something was installed although it was forbidden")
 
 
+def a_bare_machine():
+    """All that is named as missing is installed, and then not missing."""
+    for command in ("build", "test"):
+        machine = Machine("bare-" + command, find=BARE_FIND, python3="echo ran tests")
+        done = machine.run(command)
+        expect(done.returncode == 0, "the installation is not complete")
+        named = [line.split()[0] for line in done.stdout.splitlines() if re.match(r"  [a-z0-9+-]+ {2,}\w", line)]
+        expect(len(named) >= 6 and "libhdf5-dev" in named, "missing packages are not named: %s" % named)
+
+
 def a_home_that_cannot_be_written():
     machine = Machine("home")
     machine.write("pocl", "")
@@ -94,7 +114,7 @@ def a_home_that_cannot_be_written():
 
 if __name__ == "__main__":
     try:
-        code = gatelib.main([a_dead_driver_brings_pocl, a_home_that_cannot_be_written])
+        code = gatelib.main([a_bare_machine, a_dead_driver_brings_pocl, a_home_that_cannot_be_written])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
     sys.exit(code)
