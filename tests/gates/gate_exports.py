@@ -12,6 +12,7 @@ from gatelib import BUILD, Failed, Skipped
 FORBIDDEN = ("printf vprintf puts putchar putc fputc_unlocked stdout stderr perror exit _exit _Exit abort quick_exit "
              "__assert_fail __printf_chk __vprintf_chk signal sigaction setlocale setenv putenv chdir srand rand "
              "strtok asctime ctime gmtime localtime").split()
+ENDS = ("exit", "_exit", "_Exit", "abort", "quick_exit", "__assert_fail")
 # The error message belongs to the thread (status.c); its key is made once.  One thread at a time lists the
 # devices (device.c): drivers initialise themselves at the first call, once for the process.
 ALLOWED_STATE = ("key", "key_once", "discovery")
@@ -84,8 +85,61 @@ def library_keeps_no_state():
         raise Failed("mutable global state:\n" + "\n".join(bad))
 
 
+# ------------------------------------------------------- the drop-in libraries
+
+
+def drop_ins():
+    return sorted(name for name in os.listdir(os.path.join(gatelib.TOP, "src", "compat")) if name != "common" and
+                  os.path.isdir(os.path.join(gatelib.TOP, "src", "compat", name)))
+
+
+def declared_by(name):
+    with open(os.path.join(gatelib.TOP, "include", "gravel", name + ".h"), encoding="utf-8") as handle:
+        return set(re.findall(r"GRAVEL_API[^;()]*?\b(\w+)\(", handle.read()))
+
+
+def drop_ins_export_their_headers():
+    for name in drop_ins():
+        library = gatelib.need_file(BUILD, "lib", "libgravel_%s.so" % name)
+        table = gatelib.call(["nm", "-D", "-C", "--defined-only", library])
+        there = set(re.sub(r"^\S+ \S ", "", line).split("(")[0] for line in table.splitlines())
+        declared = declared_by(name)
+        print("libgravel_%s: %d exported symbols" % (name, len(there)))
+        if not there or there != declared:
+            raise Failed("libgravel_%s: only in the library: %s; only in the header: %s" % (
+                name, " ".join(sorted(there - declared)) or "nothing", " ".join(sorted(declared - there)) or "nothing"))
+
+
+def drop_ins_call_no_public_name():
+    """Programs define some of these names themselves, on top of others of them."""
+    for name in drop_ins():
+        public, bad = declared_by(name), []
+        folder = gatelib.need_file(BUILD, "obj", "src", "compat", name)
+        for entry in sorted(os.listdir(folder)):
+            used = gatelib.call(["nm", "-C", "-u", os.path.join(folder, entry)])
+            bad += ["%s: %s" % (entry, line.strip()) for line in used.splitlines()
+                    if line.split(None, 1)[-1].split("(")[0].strip() in public]
+            both = gatelib.call(["nm", "-g", "--defined-only", os.path.join(folder, entry)])
+            kinds = set(line.split()[-1].endswith("_") for line in both.splitlines() if line.split()[-1] in public)
+            if len(kinds) > 1:
+                bad.append("%s: plain and underscored names in one object" % entry)
+        if bad:
+            raise Failed("libgravel_%s:\n%s" % (name, "\n".join(bad)))
+
+
+def drop_ins_end_nothing():
+    if gatelib.sanitized():
+        raise Skipped("a sanitizer adds calls of its own")
+    for name in drop_ins():
+        used = gatelib.call(["nm", "-D", "-u", gatelib.need_file(BUILD, "lib", "libgravel_%s.so" % name)])
+        bad = [line.strip() for line in used.splitlines() if line.split()[-1].split("@")[0] in ENDS]
+        if bad:
+            raise Failed("libgravel_%s ends the process: %s" % (name, " ".join(bad)))
+
+
 if __name__ == "__main__":
     for tool in ("nm", "objdump", "readelf"):
         gatelib.need_tool(tool)
     sys.exit(gatelib.main([exports_only_gravel, exports_all_of_the_headers, soname_has_the_version,
-                           static_names_have_prefixes, library_keeps_quiet, library_keeps_no_state]))
+                           static_names_have_prefixes, library_keeps_quiet, library_keeps_no_state,
+                           drop_ins_export_their_headers, drop_ins_call_no_public_name, drop_ins_end_nothing]))

@@ -147,22 +147,22 @@ static void read_file(gv_compat_settings *settings, const char *path, int must)
 static void read_sapporo(gv_compat_settings *settings)
 {
     static const char path[] = "sapporo2.config";
-    int count, list[64], n = 0;
+    int count, list[64], n = 0, line = 1;
     FILE *file = fopen(path, "r");
 
     if (!file)
         return;
     int good = fscanf(file, "%d", &count) == 1 && count <= (int)(sizeof list / sizeof *list);
-    while (good && n < count) {
+    for (; good && n < count; n++) {
+        line = n + 2;
         good = fscanf(file, "%d", &list[n]) == 1;
-        n += good;
     }
     fclose(file);
     if (good)
         gv_compat_name_devices(path, count, list, settings->devices, sizeof settings->devices);
     else
         gv_compat_fail(
-            path, "line %d is not a number that fits: a count of at most 64, then as many devices, one a line", n + 1);
+            path, "line %d is not a number that fits: a count of at most 64, then as many devices, one a line", line);
 }
 
 static void read_environment(gv_compat_settings *settings)
