@@ -2,7 +2,7 @@
  *
  * N-body codes with 4th-order Hermite integrators run on gravel when they are linked with -lgravel_g6 where they were
  * linked with a GRAPE-6, Sapporo or Phantom-GRAPE library.  Such codes declare these functions themselves; this header
- * serves new ones.  doc/dropin.md says how each code is relinked, what can be set, and what differs from other libraries.
+ * serves new ones.  doc/dropin.md says how codes are relinked, what can be set, and what differs from other libraries.
  *
  *   g6_open(id);
  *   g6_set_j_particle(id, address, index, tj, dtj, mass, k18, j6, a2, v, x);    for each source
@@ -11,7 +11,7 @@
  *   g6calc_lasthalf(id, nj, ni, index, xi, vi, eps2, h2, acc, jerk, pot);
  *
  * With dr = x_j - x_i, s^2 = dr^2 + eps2:  acc = sum m dr / s^3, jerk its derivative, pot = -sum m / s.  A pair with
- * index_i = index_j does not count, unless this is -1.  Names that end in _ are for Fortran: all arguments are pointers.
+ * index_i = index_j does not count, unless it is -1.  Names that end in _ are for Fortran: all arguments are pointers.
  *
  * What is the same for all functions:
  *  - The cluster id is not looked at; in functions with _ it may be NULL.  There is one set of sources in a process.
