@@ -17,6 +17,7 @@ static int list_ways(way list[3])
     list[n++] = (way){"one device", NULL, GRAVEL_HOST_NEVER};
     if (two_parts())
         list[n++] = (way){"two parts", two_parts(), GRAVEL_HOST_NEVER};
+    list[n++] = (way){"the host", NULL, GRAVEL_HOST_ALWAYS};
     return n;
 }
 
@@ -248,6 +249,37 @@ static void softening(void **state)
     }
 }
 
+/* Fewer sources than were written: those behind the last do not pull and are no neighbours. */
+static void some_of_the_sources(void **state)
+{
+    (void)state;
+    FOR_WAYS(w)
+    {
+        bodies b = bodies_new(SOURCES, 14);
+        double radius[SINKS];
+        gravel_several *s = several_new(w->devices, GRAVEL_DS, w->host);
+        const gravel_sources all = sources_of(&b, 0, SOURCES);
+        const gravel_sinks sinks = sinks_of(&b, 100, SINKS, radius);
+        const gravel_several_call c = call_of(&sinks, 6, 0.01, 1, CAPACITY);
+        const gv_ref_particles ref_sinks = view_of(&b, 100, SINKS);
+        fill_radius(radius, SINKS, 0.1);
+        assert_ok(gravel_several_write_sources(s, 0, &all));
+        for (size_t count = 1; count < 140; count = count < 5 ? count + 1 : 2 * count + 3) {
+            const gv_ref_particles some = view_of(&b, 0, count);
+            assert_ok(gravel_several_set_source_count(s, count));
+            results got = several_run(s, &c);
+            results want = reference_run(6, &ref_sinks, &some, 0.01, radius, CAPACITY);
+            assert_forces(&got, &want, 6, GRAVEL_DS, &ref_sinks, &some, 0.01, w->name);
+            assert_nearest(&got, &want, GRAVEL_DS, &ref_sinks, &some, w->name);
+            assert_lists(&got, GRAVEL_DS, &ref_sinks, &some, radius, w->name);
+            results_free(&got);
+            results_free(&want);
+        }
+        gravel_several_release(s);
+        bodies_free(&b);
+    }
+}
+
 /* No sources at all, and none that count: zeros and no neighbours. */
 static void no_sources(void **state)
 {
@@ -340,7 +372,7 @@ int main(void)
         cmocka_unit_test(updates_in_any_order),
         cmocka_unit_test(writes_after_submit),
         cmocka_unit_test(prediction),
-        cmocka_unit_test(softening),
+        cmocka_unit_test(softening), cmocka_unit_test(some_of_the_sources),
         cmocka_unit_test(no_sources),
         cmocka_unit_test(bad_use),
     };

@@ -13,6 +13,7 @@ enum { GRAIN = 8192 }; /* sinks that one thread unpacks at a time */
 typedef struct unpacking {
     const gv_direct_ticket *t;
     const gravel_forces *f;
+    int add; /* to what is there */
 } unpacking;
 
 static const char *plane(const gv_direct_ticket *t, int p)
@@ -27,23 +28,23 @@ static const uint32_t *counts(const gv_direct_ticket *t)
 
 /* High + low word of a plane of results, in the caller's units: m/l of the potential, m/l^2 of accelerations and their
  * derivatives.  Where the high word left the range of float, the low one is no number. */
-static void unpack_component(const gv_direct_ticket *t, int component, double *out, size_t stride, size_t first,
-                             size_t count)
+static void unpack_component(const unpacking *u, int component, double *out, size_t stride, size_t first, size_t count)
 {
+    const gv_direct_ticket *t = u->t;
     const double mass = t->frame.mass, per_length = 1 / t->frame.length, again = component == 3 ? 1 : per_length;
     if (!out)
         return;
     if (t->layout.wide_words == 1) {
         const double *value = (const double *)(const void *)plane(t, component);
         for (size_t k = first; k < first + count; k++)
-            out[k * stride] = value[k] * mass * per_length * again;
+            out[k * stride] = (u->add ? out[k * stride] : 0) + value[k] * mass * per_length * again;
         return;
     }
     const float *high = (const float *)(const void *)plane(t, 2 * component);
     const float *low = (const float *)(const void *)plane(t, 2 * component + 1);
     for (size_t k = first; k < first + count; k++) {
         const double sum = isfinite(high[k]) ? (double)high[k] + low[k] : high[k];
-        out[k * stride] = sum * mass * per_length * again;
+        out[k * stride] = (u->add ? out[k * stride] : 0) + sum * mass * per_length * again;
     }
 }
 
@@ -72,10 +73,10 @@ static void unpack(void *user, size_t first, size_t count)
         double *const axis[3] = {vec[v].x, vec[v].y, vec[v].z};
         const int begin = v == 0 ? 0 : 1 + 3 * v; /* the potential is between acceleration and jerk */
         for (int c = 0; c < 3; c++)
-            unpack_component(u->t, begin + c, axis[c], vec[v].stride ? vec[v].stride : 1, first, count);
+            unpack_component(u, begin + c, axis[c], vec[v].stride ? vec[v].stride : 1, first, count);
     }
-    unpack_component(u->t, 3, u->f->pot, 1, first, count);
-    if (u->t->nearest)
+    unpack_component(u, 3, u->f->pot, 1, first, count);
+    if (u->t->nearest && !u->add)
         unpack_nearest(u->t, u->f, first, count);
 }
 
@@ -173,7 +174,7 @@ static gravel_status collect(gravel_ticket *ticket, const gravel_forces *forces,
         return status;
     t->direct->kernel_seconds = seconds_of(t);
     if (t->result) {
-        unpacking u = {t, forces};
+        unpacking u = {t, forces, 0};
         gv_parallel(t->sinks > GRAIN ? gv_context_pool(t->worker.context) : NULL, t->sinks, GRAIN, unpack, &u);
         if (t->capacity > 0)
             status = unpack_lists(t, forces, &over);
@@ -181,6 +182,19 @@ static gravel_status collect(gravel_ticket *ticket, const gravel_forces *forces,
     if (!status && overflow)
         *overflow = over;
     return status;
+}
+
+gravel_status gv_direct_ticket_add(gravel_ticket *ticket, const gravel_forces *forces)
+{
+    gv_direct_ticket *t = (gv_direct_ticket *)ticket;
+    gravel_status status = gravel_ticket_wait(ticket);
+    if (!status)
+        status = check_wanted(t, forces);
+    if (status || !t->result)
+        return status;
+    unpacking u = {t, forces, 1};
+    gv_parallel(t->sinks > GRAIN ? gv_context_pool(t->worker.context) : NULL, t->sinks, GRAIN, unpack, &u);
+    return GRAVEL_OK;
 }
 
 /* ------------------------------------------------------------------------ life */

@@ -1,11 +1,10 @@
-/* A call: sinks copied, started on all devices of a team, results added up in the order of the devices. */
+/* A call: sinks copied, started on all devices of a team. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/base/options.h"
 #include "host/base/threads.h"
-#include "host/bodies/ticket.h"
 #include "host/bodies/transfer.h"
 #include "host/direct/plan.h"
 #include "host/several/object.h"
@@ -280,7 +279,7 @@ gravel_status gv_team_prepare(gravel_several *s, gv_team *t, const gravel_severa
 gravel_status gv_call_start(gravel_several *s)
 {
     const gv_team *t = s->asked.team;
-    gravel_status status = GRAVEL_OK;
+    gravel_status status = s->asked.by_host ? gv_mirror_answer(s) : GRAVEL_OK;
     for (int m = 0; t && m < t->members && !status; m++)
         status = start_member(s, t, m);
     if (status)
@@ -297,71 +296,4 @@ void gv_call_drop(gravel_several *s)
         s->member[m].ticket = NULL;
     }
     s->asked.is_valid = 0;
-}
-
-/* ------------------------------------------------------------------------- collecting */
-
-static int is_wanted(gravel_vec_out v)
-{
-    return v.x || v.y || v.z;
-}
-
-static gravel_status check_wanted(const gravel_several_call *c, const gravel_forces *f)
-{
-    if (is_wanted(f->jerk) && c->order < 4)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "the jerk was not computed: order is %d, it takes 4 or 6", c->order);
-    if (is_wanted(f->snap) && c->order < 6)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "the snap was not computed: order is %d, it takes 6", c->order);
-    if ((f->nearest_id || f->nearest_address || f->nearest_distance) && !c->nearest)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "nearest neighbours were not looked for: the call has nearest = 0");
-    if ((f->neighbour_count || f->neighbour_id || f->neighbour_address) && c->neighbour_capacity == 0)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "there are no neighbour lists: the call has neighbour_capacity = 0");
-    return GRAVEL_OK;
-}
-
-static void fill(double *out, size_t stride, size_t n, double value)
-{
-    for (size_t k = 0; out && k < n; k++)
-        out[k * (stride ? stride : 1)] = value;
-}
-
-/* Of no sources. */
-static void put_nothing(const gravel_forces *f, size_t n)
-{
-    const gravel_vec_out vec[3] = {f->acc, f->jerk, f->snap};
-    for (int v = 0; v < 3; v++) {
-        fill(vec[v].x, vec[v].stride, n, 0);
-        fill(vec[v].y, vec[v].stride, n, 0);
-        fill(vec[v].z, vec[v].stride, n, 0);
-    }
-    fill(f->pot, 1, n, 0);
-    fill(f->nearest_distance, 1, n, INFINITY);
-    for (size_t k = 0; k < n; k++) {
-        if (f->nearest_id)
-            f->nearest_id[k] = -1;
-        if (f->nearest_address)
-            f->nearest_address[k] = GRAVEL_NONE;
-        if (f->neighbour_count)
-            f->neighbour_count[k] = 0;
-    }
-}
-
-static gravel_status collect_one(gv_member *m, const gravel_forces *f, size_t *overflow)
-{
-    m->ticket->collected = 0; /* results may be collected again */
-    return gravel_ticket_collect(m->ticket, f, overflow);
-}
-
-gravel_status gv_call_collect(gravel_several *s, const gravel_forces *f, size_t *overflow)
-{
-    const gv_asked *a = &s->asked;
-    gravel_status status = check_wanted(&a->call, f);
-    if (status)
-        return status;
-    if (overflow)
-        *overflow = 0;
-    if (a->team && a->team->members == 1)
-        return collect_one(&s->member[0], f, overflow);
-    put_nothing(f, a->sinks.count);
-    return GRAVEL_OK;
 }

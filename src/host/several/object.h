@@ -1,5 +1,6 @@
 /* The inside of gravel_several.  Files, each of which uses only those before it: store (sources on the host), members
- * (devices), team (shares of the sources on some of the devices), call, several. */
+ * (devices), team (shares of the sources on some of the devices), host with sum (the host answers), call, merge
+ * (results), several, read. */
 #ifndef GV_SEVERAL_OBJECT_H
 #define GV_SEVERAL_OBJECT_H
 
@@ -35,6 +36,19 @@ typedef struct gv_team {
     size_t count;  /* sources when they were */
 } gv_team;
 
+/* The sources as the last call that the host answered saw them, and its results: host.c. */
+typedef struct gv_mirror {
+    double *block; /* columns of `room` entries; behind the last source zeros */
+    size_t room, count;
+    uint32_t *list;
+    int is_stale, predict;
+    uint64_t seen;
+    double time;
+    double *result;
+    uint32_t *word;
+    size_t results, words;
+} gv_mirror;
+
 /* The call that was submitted; the sinks are copied. */
 typedef struct gv_asked {
     int is_valid;
@@ -47,6 +61,7 @@ typedef struct gv_asked {
     int predict;
     double time;
     const gv_team *team; /* NULL: no device was asked */
+    int by_host;
 } gv_asked;
 
 struct gravel_several {
@@ -58,6 +73,7 @@ struct gravel_several {
     gv_team *team[GV_MOST_TEAMS];
     int teams;
     gv_store store;
+    gv_mirror mirror;
     gravel_frame frame;
     int frame_is_set;
     size_t source_count;
@@ -90,6 +106,12 @@ gravel_status gv_team_need_bodies(gravel_several *s, gv_team *team, int member);
 /* The devices have what the store has. */
 gravel_status gv_team_send(gravel_several *s, gv_team *team);
 
+/* host.c: the sources as they are now; the call in `asked`; its results. */
+gravel_status gv_mirror_update(gravel_several *s, int predict, double time);
+gravel_status gv_mirror_answer(gravel_several *s);
+void gv_mirror_collect(const gravel_several *s, const gravel_forces *forces, size_t *overflow);
+void gv_mirror_release(gv_mirror *mirror);
+
 /* call.c */
 gravel_status gv_asked_take(gravel_several *s, const gravel_several_call *call);
 gravel_status gv_asked_check(const gv_asked *asked);
@@ -97,6 +119,7 @@ gravel_status gv_team_prepare(gravel_several *s, gv_team *team, const gravel_sev
                               size_t sources);
 gravel_status gv_call_start(gravel_several *s);
 void gv_call_drop(gravel_several *s);
+/* merge.c */
 gravel_status gv_call_collect(gravel_several *s, const gravel_forces *forces, size_t *overflow);
 
 #endif

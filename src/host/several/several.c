@@ -63,9 +63,9 @@ gravel_status gravel_several_create(gravel_several **several, const gravel_sever
     status = gv_members_open(s, taken.context);
     s->options.devices = s->options.configuration = NULL;
     s->options.context = NULL;
-    const double speed = 1;
+    const double speed[GV_MOST_MEMBERS] = {1, 1, 1};
     if (!status)
-        status = gv_team_create(&s->team[s->teams++], 1, &speed);
+        status = gv_team_create(&s->team[s->teams++], s->members, speed);
     if (status) {
         gravel_several_release(s);
         return status;
@@ -82,6 +82,7 @@ void gravel_several_release(gravel_several *s)
     for (int k = 0; k < s->teams; k++)
         gv_team_release(s->team[k]);
     gv_members_release(s);
+    gv_mirror_release(&s->mirror);
     gv_store_release(&s->store);
     free(s->asked.block);
     free(s->asked.ids);
@@ -251,11 +252,16 @@ gravel_status gravel_several_submit(gravel_several *s, const gravel_several_call
     a->predict = s->time_is_set;
     a->time = s->time;
     a->team = NULL;
+    a->by_host = 0;
     if (a->sources > 0 && a->sinks.count > 0) {
         status = choose_frame(s);
-        if (!status)
+        a->by_host = s->options.host == GRAVEL_HOST_ALWAYS;
+        if (!status && a->by_host)
+            status = gv_mirror_update(s, a->predict, a->time);
+        else if (!status) {
             status = gv_team_send(s, s->team[0]);
-        a->team = s->team[0];
+            a->team = s->team[0];
+        }
     }
     return status ? status : gv_call_start(s);
 }
