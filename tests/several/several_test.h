@@ -31,6 +31,7 @@ static inline gravel_several *several_new(const char *devices, gravel_precision 
     o.precision = p;
     o.host = host;
     o.all_devices = 1;
+    o.deal = GRAVEL_DEAL_EVEN; /* nothing is measured */
     assert_ok(gravel_several_create(&s, &o));
     return s;
 }

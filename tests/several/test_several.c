@@ -372,7 +372,8 @@ int main(void)
         cmocka_unit_test(updates_in_any_order),
         cmocka_unit_test(writes_after_submit),
         cmocka_unit_test(prediction),
-        cmocka_unit_test(softening), cmocka_unit_test(some_of_the_sources),
+        cmocka_unit_test(softening),
+        cmocka_unit_test(some_of_the_sources),
         cmocka_unit_test(no_sources),
         cmocka_unit_test(bad_use),
     };

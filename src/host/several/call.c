@@ -212,7 +212,7 @@ static gravel_status send_sinks(gravel_several *s, gv_member *m)
 static gravel_status start_member(gravel_several *s, const gv_team *t, int member)
 {
     const gv_asked *a = &s->asked;
-    gv_member *m = &s->member[member];
+    gv_member *m = gv_team_member(s, t, member);
     gravel_bodies *bodies = t->bodies[member];
     const size_t count = gv_team_count(t, member, a->sources);
     const int as_bodies = GV_SOFTEN_OF_SINKS((int)a->call.soften);
@@ -271,7 +271,7 @@ gravel_status gv_team_prepare(gravel_several *s, gv_team *t, const gravel_severa
             status = gv_bodies_reserve(t->bodies[m], count);
         call.sources = gravel_view_range(t->bodies[m], 0, 0);
         if (!status)
-            status = gravel_direct_prepare(s->member[m].direct, &call, sinks, count);
+            status = gravel_direct_prepare(gv_team_member(s, t, m)->direct, &call, sinks, count);
     }
     return status;
 }

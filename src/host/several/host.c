@@ -78,28 +78,31 @@ static void predict(const gv_store *s, gv_mirror *h, size_t first, size_t n)
 }
 
 /* Without prediction the numbers are as they were written, which Taylor's sums at step 0 leave them. */
-gravel_status gv_mirror_update(gravel_several *s, int do_predict, double time)
+gravel_status gv_mirror_update(gravel_several *s)
 {
     gv_mirror *h = &s->mirror;
     const gv_store *t = &s->store;
+    const gv_asked *a = &s->asked;
     size_t listed = 0;
     gravel_status status = reserve(h, t->count);
     if (status)
         return status;
-    const int same_time = !h->is_stale && h->predict == do_predict && (!do_predict || h->time == time);
-    const int some = !h->is_stale && gv_store_list(&s->store, h->seen, t->count, h->list, t->count / 4, &listed);
-    h->predict = do_predict;
-    h->time = time;
+    const int same_time = h->predict == a->predict && (!a->predict || h->time == a->time);
+    size_t known = h->is_stale ? 0 : h->count < a->sources ? h->count : a->sources;
+    if (!gv_store_list(&s->store, h->seen, known, h->list, known / 4, &listed))
+        known = listed = 0;
+    h->predict = a->predict;
+    h->time = a->time;
     h->is_stale = 0;
     h->seen = t->writes;
-    h->count = t->count;
-    for (size_t k = 0; k < (some ? listed : t->count); k++)
-        copy_names(t, h, some ? h->list[k] : k);
-    if (!some || !same_time)
-        predict(t, h, 0, t->count);
-    else
-        for (size_t k = 0; k < listed; k++)
-            predict(t, h, h->list[k], h->list[k] + 1);
+    h->count = a->sources;
+    for (size_t k = 0; k < listed; k++)
+        copy_names(t, h, h->list[k]);
+    for (size_t k = known; k < a->sources; k++)
+        copy_names(t, h, k);
+    for (size_t k = 0; k < listed && same_time; k++)
+        predict(t, h, h->list[k], h->list[k] + 1);
+    predict(t, h, same_time ? known : 0, a->sources);
     return GRAVEL_OK;
 }
 

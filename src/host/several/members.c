@@ -94,10 +94,8 @@ gravel_status gv_members_open(gravel_several *s, const gravel_context_options *o
 
 void gv_members_release(gravel_several *s)
 {
-    for (int k = 0; k < s->members; k++) {
-        gravel_bodies_release(s->member[k].sinks);
+    for (int k = 0; k < s->members; k++)
         gravel_direct_release(s->member[k].direct);
-    }
     for (int k = 0; k < s->contexts; k++)
         gravel_context_release(s->context[k]);
 }

@@ -196,9 +196,10 @@ static gravel_status collect_neighbours(gravel_several *s, const gravel_forces *
     if (status)
         return status;
     for (int m = 0; m < a->team->members && !status; m++) {
-        if (!s->member[m].ticket)
+        gravel_ticket *ticket = gv_team_member(s, a->team, m)->ticket;
+        if (!ticket)
             continue;
-        status = collect_ticket(s->member[m].ticket, &part, NULL);
+        status = collect_ticket(ticket, &part, NULL);
         if (!status && nearest)
             merge_nearest(a->team, m, &b, f, n, into.nearest, into.distance);
         if (!status && lists)
@@ -216,7 +217,7 @@ static gravel_status collect_forces(gravel_several *s, const gravel_forces *f)
     gravel_status status = GRAVEL_OK;
     int first = 1;
     for (int m = 0; m < s->asked.team->members && !status; m++) {
-        gravel_ticket *ticket = s->member[m].ticket;
+        gravel_ticket *ticket = gv_team_member(s, s->asked.team, m)->ticket;
         if (!ticket)
             continue;
         status = first ? collect_ticket(ticket, &only, NULL) : gv_direct_ticket_add(ticket, &only);
@@ -238,7 +239,7 @@ gravel_status gv_call_collect(gravel_several *s, const gravel_forces *f, size_t 
     else if (!a->team)
         put_nothing(f, a->sinks.count);
     else if (a->team->members == 1)
-        return collect_ticket(s->member[0].ticket, f, overflow);
+        return collect_ticket(gv_team_member(s, a->team, 0)->ticket, f, overflow);
     else {
         status = collect_forces(s, f);
         if (!status)

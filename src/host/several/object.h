@@ -1,6 +1,6 @@
 /* The inside of gravel_several.  Files, each of which uses only those before it: store (sources on the host), members
  * (devices), team (shares of the sources on some of the devices), host with sum (the host answers), call, merge
- * (results), several, read. */
+ * (results), model with measure (which of them answers), several, read. */
 #ifndef GV_SEVERAL_OBJECT_H
 #define GV_SEVERAL_OBJECT_H
 
@@ -11,7 +11,8 @@
 enum {
     GV_MOST_MEMBERS = 16,
     GV_DEAL_PERIOD = 64, /* addresses after which the deal repeats */
-    GV_MOST_TEAMS = 6    /* of 1, 2, 4, 8, 16 devices, and of all */
+    GV_MOST_TEAMS = 6,   /* of 1, 2, 4, 8, 16 devices, or all */
+    GV_BY_HOST = -1      /* instead of a team */
 };
 
 /* A device. */
@@ -23,10 +24,10 @@ typedef struct gv_member {
     gravel_ticket *ticket;
 } gv_member;
 
-/* The sources dealt out to the first `members` devices: address a is the place[a % 64]-th of the sources that
+/* The sources dealt out to the fastest `members` devices: address a is the place[a % 64]-th of the sources that
  * owner[a % 64] gets of every 64. */
 typedef struct gv_team {
-    int members;
+    int members, index[GV_MOST_MEMBERS]; /* in the order in which results are added up */
     uint8_t owner[GV_DEAL_PERIOD], place[GV_DEAL_PERIOD];
     size_t width[GV_MOST_MEMBERS];
     uint8_t back[GV_MOST_MEMBERS][GV_DEAL_PERIOD]; /* the a % 64 of a member's places */
@@ -38,8 +39,8 @@ typedef struct gv_team {
 
 /* The sources as the last call that the host answered saw them, and its results: host.c. */
 typedef struct gv_mirror {
-    double *block; /* columns of `room` entries; behind the last source zeros */
-    size_t room, count;
+    double *block;      /* columns of `room` entries; behind the last source zeros */
+    size_t room, count; /* of the last call */
     uint32_t *list;
     int is_stale, predict;
     uint64_t seen;
@@ -64,14 +65,39 @@ typedef struct gv_asked {
     int by_host;
 } gv_asked;
 
+/* Seconds of calls with 1 and `sinks` sinks and so many sources; calls between them and beyond follow by straight
+ * lines. */
+enum { GV_KNOTS = 3 };
+typedef struct gv_cost {
+    double sinks, sources[GV_KNOTS], seconds[2][GV_KNOTS];
+} gv_cost;
+
+/* Of calls of one order. */
+typedef struct gv_costs {
+    int known;
+    gv_cost host, team[GV_MOST_TEAMS];
+} gv_costs;
+
+/* Who answers a call. */
+typedef struct gv_decision {
+    int team; /* or GV_BY_HOST */
+    double seconds;
+} gv_decision;
+
 struct gravel_several {
     gravel_several_options options;
     gravel_context *context[GV_MOST_MEMBERS];
     int contexts;
     gv_member member[GV_MOST_MEMBERS];
     int members;
-    gv_team *team[GV_MOST_TEAMS];
+    gv_team *team[GV_MOST_TEAMS]; /* NULL: not used yet */
     int teams;
+    /* measured, and kept in the cache folder: model.c */
+    int speeds_known;
+    double speed[GV_MOST_MEMBERS]; /* pairs per second */
+    gv_costs costs[3];             /* of order 2, 4, 6 */
+    char configuration[17];        /* digest of options.configuration */
+    int is_probe, forced;          /* `forced` answers all calls: measure.c */
     gv_store store;
     gv_mirror mirror;
     gravel_frame frame;
@@ -96,8 +122,8 @@ void gv_members_release(gravel_several *s);
 /* Sources that one device takes. */
 size_t gv_member_capacity(const gravel_several *s, int member);
 
-/* team.c */
-gravel_status gv_team_create(gv_team **team, int members, const double *speed);
+/* team.c; `speed` is that of all devices of the object, NULL: all are alike */
+gravel_status gv_team_create(gv_team **team, int members, const int *index, const double *speed);
 void gv_team_release(gv_team *team);
 /* Of the sources at 0 ... count - 1 those of a member. */
 size_t gv_team_count(const gv_team *team, int member, size_t count);
@@ -106,8 +132,10 @@ gravel_status gv_team_need_bodies(gravel_several *s, gv_team *team, int member);
 /* The devices have what the store has. */
 gravel_status gv_team_send(gravel_several *s, gv_team *team);
 
-/* host.c: the sources as they are now; the call in `asked`; its results. */
-gravel_status gv_mirror_update(gravel_several *s, int predict, double time);
+gv_member *gv_team_member(gravel_several *s, const gv_team *team, int member);
+
+/* host.c: the sources of the call in `asked` as they are now; its results. */
+gravel_status gv_mirror_update(gravel_several *s);
 gravel_status gv_mirror_answer(gravel_several *s);
 void gv_mirror_collect(const gravel_several *s, const gravel_forces *forces, size_t *overflow);
 void gv_mirror_release(gv_mirror *mirror);
@@ -121,5 +149,18 @@ gravel_status gv_call_start(gravel_several *s);
 void gv_call_drop(gravel_several *s);
 /* merge.c */
 gravel_status gv_call_collect(gravel_several *s, const gravel_forces *forces, size_t *overflow);
+
+/* measure.c: seconds, by trial. */
+gravel_status gv_measure_speeds(const gravel_several *s, double speed[GV_MOST_MEMBERS]);
+gravel_status gv_measure_costs(const gravel_several *s, int order, gv_costs *costs);
+
+/* model.c: what is measured once and kept. */
+int gv_team_size(const gravel_several *s, int team); /* devices of team 0, 1, ... */
+gravel_status gv_model_need_team(gravel_several *s, int team);
+gravel_status gv_model_need_costs(gravel_several *s, int order);
+gravel_status gv_model_decide(gravel_several *s, int order, size_t sinks, size_t sources, gv_decision *decision);
+
+/* several.c */
+void gv_several_drop(gravel_several *s); /* all but the devices */
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/digest.h"
 #include "host/base/options.h"
 #include "host/direct/points.h"
 #include "host/several/object.h"
@@ -43,6 +44,16 @@ static gravel_status check_options(const gravel_several_options *o)
     return GRAVEL_OK;
 }
 
+static void digest_of(const char *text, char hex[17])
+{
+    gv_hasher hasher;
+    gv_digest digest;
+    gv_hash_start(&hasher);
+    gv_hash_text(&hasher, text);
+    gv_hash_end(&hasher, &digest);
+    gv_digest_hex(&digest, 16, hex);
+}
+
 gravel_status gravel_several_create(gravel_several **several, const gravel_several_options *options)
 {
     gravel_several_options taken = GRAVEL_SEVERAL_OPTIONS_INIT;
@@ -61,11 +72,12 @@ gravel_status gravel_several_create(gravel_several **several, const gravel_sever
     gv_store_init(&s->store);
     s->frame = (gravel_frame){{0, 0, 0}, 1, 1};
     status = gv_members_open(s, taken.context);
+    if (taken.configuration)
+        digest_of(taken.configuration, s->configuration);
     s->options.devices = s->options.configuration = NULL;
     s->options.context = NULL;
-    const double speed[GV_MOST_MEMBERS] = {1, 1, 1};
-    if (!status)
-        status = gv_team_create(&s->team[s->teams++], s->members, speed);
+    while (s->teams == 0 || gv_team_size(s, s->teams - 1) < s->members)
+        s->teams++;
     if (status) {
         gravel_several_release(s);
         return status;
@@ -74,20 +86,27 @@ gravel_status gravel_several_create(gravel_several **several, const gravel_sever
     return GRAVEL_OK;
 }
 
-void gravel_several_release(gravel_several *s)
+void gv_several_drop(gravel_several *s)
 {
-    if (!s)
-        return;
     gv_call_drop(s);
     for (int k = 0; k < s->teams; k++)
         gv_team_release(s->team[k]);
-    gv_members_release(s);
+    for (int m = 0; m < s->members; m++)
+        gravel_bodies_release(s->member[m].sinks);
     gv_mirror_release(&s->mirror);
     gv_store_release(&s->store);
     free(s->asked.block);
     free(s->asked.ids);
     free(s->scratch);
     free(s->list);
+}
+
+void gravel_several_release(gravel_several *s)
+{
+    if (!s)
+        return;
+    gv_several_drop(s);
+    gv_members_release(s);
     free(s);
 }
 
@@ -105,14 +124,17 @@ const gravel_device_info *gravel_several_get_device(const gravel_several *s, int
 
 /* ------------------------------------------------------------------------- sources */
 
+/* Where all devices share the sources; evenly, until their speeds are known. */
 size_t gravel_several_get_capacity(const gravel_several *s)
 {
-    size_t least = GV_MOST_BODIES;
+    const gv_team *all = s && s->teams > 0 ? s->team[s->teams - 1] : NULL;
+    double least = (double)GV_MOST_BODIES;
     for (int m = 0; s && m < s->members; m++) {
-        const size_t one = gv_member_capacity(s, m);
-        least = one < least ? one : least;
+        const double one = (double)gv_member_capacity(s, all ? all->index[m] : m);
+        const double share = all ? (double)all->width[m] / GV_DEAL_PERIOD : 1.0 / s->members;
+        least = share > 0 ? fmin(least, one / share) : least;
     }
-    return s ? least : 0;
+    return s ? (size_t)least : 0;
 }
 
 static gravel_status check_end(const gravel_several *s, size_t first, size_t count)
@@ -231,13 +253,31 @@ static gravel_status choose_frame(gravel_several *s)
     }
     gravel_status status = GRAVEL_OK;
     for (int k = 0; k < s->teams && !status; k++) /* bodies that were prepared */
-        for (int m = 0; m < s->team[k]->members && !status; m++)
+        for (int m = 0; s->team[k] && m < s->team[k]->members && !status; m++)
             if (s->team[k]->bodies[m])
                 status = gravel_bodies_set_frame(s->team[k]->bodies[m], &s->frame);
     return status;
 }
 
 /* ------------------------------------------------------------------------- calls */
+
+/* Sources to those who will answer the call. */
+static gravel_status send(gravel_several *s)
+{
+    gv_asked *a = &s->asked;
+    gv_decision d;
+    gravel_status status = choose_frame(s);
+    if (!status)
+        status = gv_model_decide(s, a->call.order, a->sinks.count, a->sources, &d);
+    a->by_host = !status && d.team == GV_BY_HOST;
+    if (status || a->by_host)
+        return status ? status : gv_mirror_update(s);
+    status = gv_model_need_team(s, d.team);
+    if (!status)
+        status = gv_team_send(s, s->team[d.team]);
+    a->team = s->team[d.team];
+    return status;
+}
 
 gravel_status gravel_several_submit(gravel_several *s, const gravel_several_call *call)
 {
@@ -253,16 +293,8 @@ gravel_status gravel_several_submit(gravel_several *s, const gravel_several_call
     a->time = s->time;
     a->team = NULL;
     a->by_host = 0;
-    if (a->sources > 0 && a->sinks.count > 0) {
-        status = choose_frame(s);
-        a->by_host = s->options.host == GRAVEL_HOST_ALWAYS;
-        if (!status && a->by_host)
-            status = gv_mirror_update(s, a->predict, a->time);
-        else if (!status) {
-            status = gv_team_send(s, s->team[0]);
-            a->team = s->team[0];
-        }
-    }
+    if (a->sources > 0 && a->sinks.count > 0)
+        status = send(s);
     return status ? status : gv_call_start(s);
 }
 
@@ -295,24 +327,62 @@ gravel_status gravel_several_collect(gravel_several *s, const gravel_forces *for
     return gv_call_collect(s, forces, overflow);
 }
 
+static gravel_status take_call(gravel_several_call *to, const gravel_several_call *from)
+{
+    gravel_several_call_init(to);
+    gravel_status status = gv_options_take(to, sizeof *to, from, "gravel_several_call");
+    if (!status && to->order != 2 && to->order != 4 && to->order != 6)
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "order is %d; it must be 2, 4 or 6", to->order);
+    return status;
+}
+
+/* All that may answer: smaller calls may have other answers. */
 gravel_status gravel_several_prepare(gravel_several *s, const gravel_several_call *call, size_t sinks, size_t sources)
 {
-    gravel_several_call c = GRAVEL_SEVERAL_CALL_INIT;
+    gravel_several_call c;
+    gv_decision d;
     if (!s || !call)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_several_prepare: no object or no call");
-    gravel_status status = gv_options_take(&c, sizeof c, call, "gravel_several_call");
+    gravel_status status = take_call(&c, call);
     if (!status)
         status = check_end(s, 0, sources);
-    return status || sinks == 0 || sources == 0 ? status : gv_team_prepare(s, s->team[0], &c, sinks, sources);
+    if (status || sinks == 0 || sources == 0)
+        return status;
+    status = gv_model_decide(s, c.order, sinks, sources, &d);
+    for (int k = s->options.all_devices ? s->teams - 1 : 0; k < s->teams && !status; k++) {
+        if (s->options.host == GRAVEL_HOST_ALWAYS || k > d.team)
+            break;
+        status = gv_model_need_team(s, k);
+        if (!status)
+            status = gv_team_prepare(s, s->team[k], &c, sinks, sources);
+    }
+    return status;
 }
 
 gravel_status gravel_several_get_plan(gravel_several *s, const gravel_several_call *call, size_t sinks, size_t sources,
                                       gravel_several_plan *plan)
 {
+    gravel_several_call c;
+    gv_decision d;
     if (!s || !call || !plan)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_several_get_plan: no object, no call or no place for the plan");
-    (void)sinks;
-    (void)sources;
-    *plan = (gravel_several_plan){.devices = 1, .share = {1}};
+    *plan = (gravel_several_plan){.devices = 0};
+    gravel_status status = take_call(&c, call);
+    if (!status)
+        status = gv_model_need_costs(s, c.order);
+    if (!status)
+        status = gv_model_decide(s, c.order, sinks, sources, &d);
+    if (!status && d.team != GV_BY_HOST)
+        status = gv_model_need_team(s, d.team);
+    if (status)
+        return status;
+    plan->predicted_s = d.seconds;
+    plan->host = d.team == GV_BY_HOST;
+    const gv_team *t = plan->host ? NULL : s->team[d.team];
+    plan->devices = t ? t->members : 0;
+    for (int m = 0; m < plan->devices; m++) {
+        plan->device[m] = t->index[m];
+        plan->share[m] = (double)t->width[m] / GV_DEAL_PERIOD;
+    }
     return GRAVEL_OK;
 }

@@ -8,8 +8,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(inverse)(const gv_
                                                                        size_t j, const lanes *s2, lanes *r1)
 {
     const lanes_mask at = {0, 1, 2, 3, 4, 5, 6, 7};
-    const lanes_mask counts =
-        (LOAD(b->id, j) != a->id) & (*s2 > a->too_close) & (at < (int64_t)(b->count - j));
+    const lanes_mask counts = (LOAD(b->id, j) != a->id) & (*s2 > a->too_close) & (at < (int64_t)(b->count - j));
     lanes root;
     for (int l = 0; l < GV_LANES_OF_SUM; l++)
         root[l] = __builtin_sqrt((*s2)[l]);

@@ -9,17 +9,22 @@
 
 /* ------------------------------------------------------------------------- the deal */
 
-/* Of every 64 addresses each device gets a number that goes with its speed, and none less than one; the addresses of a
+static double of(const gv_team *t, int m, const double *speed)
+{
+    return speed ? speed[t->index[m]] : 1;
+}
+
+/* Of every 64 addresses each device gets a number that goes with its speed (none, where it is very slow); the addresses of a
  * device are spread over the period, so that any range of addresses is dealt out about as well. */
 static void deal(gv_team *t, const double *speed)
 {
     double sum = 0, owed[GV_MOST_MEMBERS] = {0};
     for (int m = 0; m < t->members; m++)
-        sum += speed[m];
+        sum += of(t, m, speed);
     for (int a = 0; a < GV_DEAL_PERIOD; a++) {
         int next = 0;
         for (int m = 0; m < t->members; m++)
-            owed[m] += speed[m] / sum;
+            owed[m] += of(t, m, speed) / sum;
         for (int m = 1; m < t->members; m++)
             next = owed[m] > owed[next] ? m : next;
         owed[next] -= 1;
@@ -27,6 +32,11 @@ static void deal(gv_team *t, const double *speed)
         t->place[a] = (uint8_t)t->width[next];
         t->back[next][t->width[next]++] = (uint8_t)a;
     }
+}
+
+gv_member *gv_team_member(gravel_several *s, const gv_team *t, int member)
+{
+    return &s->member[t->index[member]];
 }
 
 size_t gv_team_count(const gv_team *t, int member, size_t count)
@@ -43,12 +53,13 @@ uint32_t gv_team_address(const gv_team *t, int member, uint32_t place)
     return place / width * GV_DEAL_PERIOD + t->back[member][place % width];
 }
 
-gravel_status gv_team_create(gv_team **team, int members, const double *speed)
+gravel_status gv_team_create(gv_team **team, int members, const int *index, const double *speed)
 {
     gv_team *t = calloc(1, sizeof *t);
     if (!t)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for %d devices", members);
     t->members = members;
+    memcpy(t->index, index, (size_t)members * sizeof *index);
     t->is_stale = 1;
     deal(t, speed);
     *team = t;
@@ -130,8 +141,8 @@ static gravel_status send(gravel_several *s, parcel *p, const uint32_t *place)
     for (int c = 0; c < GV_COLUMNS; c++)
         p->column[c] = p->store->column[c] ? scratch + (size_t)c * p->count : NULL;
     p->id = (int32_t *)(void *)(scratch + GV_COLUMNS * p->count);
-    gv_parallel(p->count > GRAIN ? gv_context_pool(s->member[p->member].context) : NULL, p->count, GRAIN, put_together,
-                p);
+    gv_parallel(p->count > GRAIN ? gv_context_pool(gv_team_member(s, p->team, p->member)->context) : NULL, p->count,
+                GRAIN, put_together, p);
     const int n = list_planes(p, plane, array);
     return gravel_bodies_update(p->team->bodies[p->member], place, p->first, p->count, n, plane, array);
 }
@@ -187,8 +198,8 @@ gravel_status gv_team_need_bodies(gravel_several *s, gv_team *t, int member)
         return GRAVEL_OK;
     /* sp stores two-floats: a time in one float is too coarse for steps */
     o.precision = s->options.precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_DS;
-    o.device = s->member[member].device;
-    gravel_status status = gravel_bodies_create(&t->bodies[member], s->member[member].context, &o);
+    o.device = gv_team_member(s, t, member)->device;
+    gravel_status status = gravel_bodies_create(&t->bodies[member], gv_team_member(s, t, member)->context, &o);
     return status ? status : gravel_bodies_set_frame(t->bodies[member], &s->frame);
 }
 

@@ -1,0 +1,313 @@
+/* Which devices answer a call, or the host: the least time by what was measured.  The measurement is kept, so that
+ * decisions, and with them the order of sums, are the same from run to run. */
+#include "host/several/object.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/base/files.h"
+#include "host/device/device.h"
+#include "host/program/cache.h"
+#include "host/program/program.h"
+
+enum { LARGEST = 65536 };
+
+int gv_team_size(const gravel_several *s, int team)
+{
+    return 1 << team < s->members ? 1 << team : s->members;
+}
+
+/* ------------------------------------------------------------------------- the file */
+
+/* <cache_dir>/several-<16 digits>.json and the key that it must hold; 0: there is no folder. */
+static int find_file(const gravel_several *s, char **path, char key[65])
+{
+    gravel_context *context = s->context[0];
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    char version[17], name[17];
+    gv_hasher hasher;
+    gv_digest digest;
+    if (!gv_cache_has_folder(context) || gv_program_version(context, "direct/force.cl", version))
+        return 0;
+    gv_hash_start(&hasher);
+    gv_hash_text(&hasher, GRAVEL_VERSION);
+    gv_hash_text(&hasher, version);
+    gv_hash_text(&hasher, s->configuration);
+    gv_hash_add(&hasher, &cores, sizeof cores);
+    gv_hash_add(&hasher, &s->options.precision, sizeof s->options.precision);
+    gv_hash_add(&hasher, &s->options.deal, sizeof s->options.deal);
+    for (int m = 0; m < s->members; m++) {
+        const gv_device *device = &s->member[m].context->device[s->member[m].device];
+        gv_device_hash(device, &hasher);
+        gv_hash_add(&hasher, &device->info.compute_units, sizeof device->info.compute_units);
+    }
+    gv_hash_end(&hasher, &digest);
+    gv_digest_hex(&digest, 64, key);
+    gv_digest_hex(&digest, 16, name);
+    *path = gv_format("%s/several-%s.json", context->cache_dir, name);
+    return *path != NULL;
+}
+
+/* `n` numbers, none negative. */
+static int take_numbers(const cJSON *array, int n, double *number)
+{
+    if (!cJSON_IsArray(array) || cJSON_GetArraySize(array) != n)
+        return 0;
+    for (int k = 0; k < n; k++) {
+        const cJSON *item = cJSON_GetArrayItem(array, k);
+        if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || !isfinite(item->valuedouble))
+            return 0;
+        number[k] = item->valuedouble;
+    }
+    return 1;
+}
+
+static int take_cost(const cJSON *json, gv_cost *cost)
+{
+    gv_cost c;
+    if (!take_numbers(cJSON_GetObjectItemCaseSensitive(json, "sinks"), 1, &c.sinks) ||
+        !take_numbers(cJSON_GetObjectItemCaseSensitive(json, "sources"), GV_KNOTS, c.sources) ||
+        !take_numbers(cJSON_GetObjectItemCaseSensitive(json, "seconds_1_sink"), GV_KNOTS, c.seconds[0]) ||
+        !take_numbers(cJSON_GetObjectItemCaseSensitive(json, "seconds"), GV_KNOTS, c.seconds[1]) || c.sinks <= 1)
+        return 0;
+    for (int k = 1; k < GV_KNOTS; k++)
+        if (c.sources[k] <= c.sources[k - 1])
+            return 0;
+    *cost = c;
+    return 1;
+}
+
+static int take_costs(const gravel_several *s, const cJSON *json, gv_costs *costs)
+{
+    const cJSON *teams = cJSON_GetObjectItemCaseSensitive(json, "devices");
+    gv_costs c = {.known = 1};
+    if (!take_cost(cJSON_GetObjectItemCaseSensitive(json, "host"), &c.host) || cJSON_GetArraySize(teams) != s->teams)
+        return 0;
+    for (int k = 0; k < s->teams; k++)
+        if (!take_cost(cJSON_GetArrayItem(teams, k), &c.team[k]))
+            return 0;
+    *costs = c;
+    return 1;
+}
+
+static void take(gravel_several *s, const char *text, const char *key)
+{
+    cJSON *json = cJSON_Parse(text);
+    const cJSON *own = cJSON_GetObjectItemCaseSensitive(json, "key");
+    double speed[GV_MOST_MEMBERS];
+    if (cJSON_IsString(own) && strcmp(own->valuestring, key) == 0 &&
+        take_numbers(cJSON_GetObjectItemCaseSensitive(json, "pairs_per_s"), s->members, speed)) {
+        memcpy(s->speed, speed, sizeof s->speed);
+        s->speeds_known = 1;
+        for (int k = 0; k < 3; k++) {
+            const char *const name[3] = {"order_2", "order_4", "order_6"};
+            const cJSON *costs = cJSON_GetObjectItemCaseSensitive(json, name[k]);
+            if (costs)
+                take_costs(s, costs, &s->costs[k]);
+        }
+    }
+    cJSON_Delete(json);
+}
+
+static void load(gravel_several *s)
+{
+    char *path, *text = NULL, key[65];
+    if (!find_file(s, &path, key))
+        return;
+    if (access(path, F_OK) == 0 && gv_file_read_own(path, LARGEST, &text, NULL) == GRAVEL_OK)
+        take(s, text, key);
+    free(text);
+    free(path);
+}
+
+static cJSON *cost_json(const gv_cost *c)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddItemToObject(json, "sinks", cJSON_CreateDoubleArray(&c->sinks, 1));
+    cJSON_AddItemToObject(json, "sources", cJSON_CreateDoubleArray(c->sources, GV_KNOTS));
+    cJSON_AddItemToObject(json, "seconds_1_sink", cJSON_CreateDoubleArray(c->seconds[0], GV_KNOTS));
+    cJSON_AddItemToObject(json, "seconds", cJSON_CreateDoubleArray(c->seconds[1], GV_KNOTS));
+    return json;
+}
+
+static cJSON *all_json(const gravel_several *s, const char *key)
+{
+    cJSON *json = cJSON_CreateObject(), *names = cJSON_AddArrayToObject(json, "names");
+    cJSON_AddStringToObject(json, "key", key);
+    for (int m = 0; m < s->members; m++)
+        cJSON_AddItemToArray(names, cJSON_CreateString(gravel_several_get_device(s, m)->name));
+    cJSON_AddStringToObject(json, "about", "seconds of calls, of the host and of the fastest 1, 2, 4 ... devices");
+    cJSON_AddItemToObject(json, "pairs_per_s", cJSON_CreateDoubleArray(s->speed, s->members));
+    for (int k = 0; k < 3; k++) {
+        const char *const name[3] = {"order_2", "order_4", "order_6"};
+        if (!s->costs[k].known)
+            continue;
+        cJSON *costs = cJSON_AddObjectToObject(json, name[k]);
+        cJSON_AddItemToObject(costs, "host", cost_json(&s->costs[k].host));
+        cJSON *teams = cJSON_AddArrayToObject(costs, "devices");
+        for (int i = 0; i < s->teams; i++)
+            cJSON_AddItemToArray(teams, cost_json(&s->costs[k].team[i]));
+    }
+    return json;
+}
+
+/* Failing costs only the next measurement. */
+static void store(gravel_several *s)
+{
+    char *path, key[65];
+    if (!find_file(s, &path, key))
+        return;
+    cJSON *json = all_json(s, key);
+    char *text = cJSON_Print(json);
+    if (!text || gv_folder_make(s->context[0]->cache_dir) || gv_file_write_own(path, text, strlen(text)))
+        gv_log(s->context[0], GRAVEL_LOG_DEBUG, "%s: not kept: %s", path, text ? gravel_error_message() : "no memory");
+    cJSON_free(text);
+    cJSON_Delete(json);
+    free(path);
+}
+
+/* To 6 digits: more are not measured, and these come back from a file exactly. */
+static double rounded(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", value);
+    return strtod(text, NULL);
+}
+
+static gv_cost rounded_cost(gv_cost c)
+{
+    for (int s = 0; s < 2; s++)
+        for (int n = 0; n < GV_KNOTS; n++)
+            c.seconds[s][n] = rounded(c.seconds[s][n]);
+    return c;
+}
+
+/* ------------------------------------------------------------------------- speeds */
+
+/* Devices within a tenth of one another are alike: noise must not decide who gets more. */
+static void level(const gravel_several *s, double *speed)
+{
+    for (int m = 0; m < s->members; m++)
+        for (int k = 0; k < m; k++)
+            if (fabs(speed[m] - speed[k]) < 0.1 * fmax(speed[m], speed[k])) {
+                speed[m] = speed[k];
+                break;
+            }
+}
+
+static gravel_status need_speeds(gravel_several *s)
+{
+    double speed[GV_MOST_MEMBERS] = {1};
+    if (!s->speeds_known)
+        load(s);
+    if (s->speeds_known)
+        return GRAVEL_OK;
+    gravel_status status = s->members > 1 ? gv_measure_speeds(s, speed) : GRAVEL_OK;
+    if (status)
+        return status;
+    for (int m = 0; m < s->members; m++)
+        s->speed[m] = rounded(speed[m]);
+    level(s, s->speed);
+    s->speeds_known = 1;
+    store(s);
+    return GRAVEL_OK;
+}
+
+/* The fastest first; those that are alike in the order of the list. */
+static void sort(const gravel_several *s, int index[GV_MOST_MEMBERS])
+{
+    for (int m = 0; m < s->members; m++) {
+        int at = m;
+        for (; at > 0 && s->speed[index[at - 1]] < s->speed[m]; at--)
+            index[at] = index[at - 1];
+        index[at] = m;
+    }
+}
+
+gravel_status gv_model_need_team(gravel_several *s, int team)
+{
+    const int by_speed = s->options.deal == GRAVEL_DEAL_SPEED;
+    int index[GV_MOST_MEMBERS];
+    gravel_status status = GRAVEL_OK;
+    if (s->team[team])
+        return GRAVEL_OK;
+    if (s->members > 1 && (by_speed || !s->options.all_devices))
+        status = need_speeds(s);
+    sort(s, index);
+    return status ? status
+                  : gv_team_create(&s->team[team], gv_team_size(s, team), index,
+                                   by_speed && s->speeds_known ? s->speed : NULL);
+}
+
+/* ------------------------------------------------------------------------- decisions */
+
+gravel_status gv_model_need_costs(gravel_several *s, int order)
+{
+    gv_costs *c = &s->costs[order / 2 - 1];
+    gv_costs measured = {.known = 1};
+    gravel_status status = need_speeds(s);
+    if (status || c->known)
+        return status;
+    status = gv_measure_costs(s, order, &measured);
+    if (status)
+        return status;
+    measured.host = rounded_cost(measured.host);
+    for (int k = 0; k < s->teams; k++)
+        measured.team[k] = rounded_cost(measured.team[k]);
+    *c = measured;
+    store(s);
+    return GRAVEL_OK;
+}
+
+static double seconds_of(const gv_cost *c, double sinks, double sources)
+{
+    double t[2];
+    int k = 1;
+    while (k < GV_KNOTS - 1 && sources > c->sources[k])
+        k++;
+    const double at = (sources - c->sources[k - 1]) / (c->sources[k] - c->sources[k - 1]);
+    for (int s = 0; s < 2; s++)
+        t[s] = c->seconds[s][k - 1] + at * (c->seconds[s][k] - c->seconds[s][k - 1]);
+    return fmax(t[0] + (sinks - 1) / (c->sinks - 1) * (t[1] - t[0]), 1e-7);
+}
+
+/* Whether the devices of a team have the memory, beside other teams that they are in. */
+static int fits(const gravel_several *s, int team)
+{
+    const double share = (double)s->store.count / gv_team_size(s, team);
+    size_t least = SIZE_MAX;
+    for (int m = 0; m < s->members; m++) {
+        const size_t one = gv_member_capacity(s, m);
+        least = one < least ? one : least;
+    }
+    return team == s->teams - 1 || 2 * share < (double)least;
+}
+
+gravel_status gv_model_decide(gravel_several *s, int order, size_t sinks, size_t sources, gv_decision *d)
+{
+    const gravel_several_options *o = &s->options;
+    const int last = s->teams - 1;
+    if (s->is_probe || o->host == GRAVEL_HOST_ALWAYS) {
+        *d = (gv_decision){s->is_probe ? s->forced : GV_BY_HOST, 0};
+        return GRAVEL_OK;
+    }
+    if (o->host == GRAVEL_HOST_NEVER && (o->all_devices || s->members == 1) && !s->costs[order / 2 - 1].known) {
+        *d = (gv_decision){last, 0};
+        return GRAVEL_OK;
+    }
+    gravel_status status = gv_model_need_costs(s, order);
+    if (status)
+        return status;
+    const gv_costs *c = &s->costs[order / 2 - 1];
+    *d = (gv_decision){last, seconds_of(&c->team[last], (double)sinks, (double)sources)};
+    for (int k = last - 1; k >= (o->host == GRAVEL_HOST_NEVER ? 0 : GV_BY_HOST); k--) {
+        const double t = seconds_of(k == GV_BY_HOST ? &c->host : &c->team[k], (double)sinks, (double)sources);
+        if (t < d->seconds && (k == GV_BY_HOST || (!o->all_devices && fits(s, k))))
+            *d = (gv_decision){k, t};
+    }
+    return GRAVEL_OK;
+}
