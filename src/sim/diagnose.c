@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu_ref/parallel.h"
 #include "sim/neighbours.h"
 #include "sim/shells.h"
 
@@ -200,19 +201,62 @@ static int insert(gv_binary *list, int count, int room, const gv_binary *item)
     return count;
 }
 
-int gv_diagnose_binaries(const gv_particles *p, const gv_surroundings *around, int room, gv_binary *binary)
+/* The closest of bodies begin ... end - 1 with their neighbours. */
+static int binaries_of(const gv_particles *p, const gv_surroundings *around, size_t begin, size_t end, int room,
+                       gv_binary *binary)
 {
     int count = 0;
-    for (size_t i = 0; p->vx && i < p->count; i++)
+    for (size_t i = begin; i < end; i++)
         for (int k = 0; k < GV_CORE_NEIGHBOURS; k++) {
             const uint32_t j = around->index[i * GV_CORE_NEIGHBOURS + (size_t)k];
             gv_binary pair;
             if (j == GV_NO_NEIGHBOUR || !elements(p, i, j, &pair))
                 continue;
-            if (count == room && (room == 0 || pair.semi_major_axis >= binary[room - 1].semi_major_axis))
+            if (count == room && pair.semi_major_axis >= binary[room - 1].semi_major_axis)
                 continue;
             count = insert(binary, count, room, &pair);
         }
+    return count;
+}
+
+/* Neighbours stand anywhere in memory, which all cores wait for at once.  Each chunk has a list of its own. */
+enum { CHUNK = 4096 };
+
+typedef struct binary_job {
+    const gv_particles *p;
+    const gv_surroundings *around;
+    int room, *count;
+    gv_binary *list; /* [chunks][room] */
+} binary_job;
+
+static void binaries_in_chunks(void *arg, size_t begin, size_t end)
+{
+    const binary_job *job = arg;
+    for (size_t c = begin; c < end; c++) {
+        const size_t first = c * CHUNK, left = job->p->count - first;
+        job->count[c] = binaries_of(job->p, job->around, first, first + (left < CHUNK ? left : CHUNK), job->room,
+                                    job->list + c * (size_t)job->room);
+    }
+}
+
+int gv_diagnose_binaries(const gv_particles *p, const gv_surroundings *around, int room, gv_binary *binary)
+{
+    const size_t chunks = (p->count + CHUNK - 1) / CHUNK;
+    if (!p->vx || room < 1)
+        return 0;
+    binary_job job = {p, around, room, malloc((chunks ? chunks : 1) * sizeof(int)),
+                      malloc((chunks ? chunks : 1) * (size_t)room * sizeof *binary)};
+    int count = 0;
+    if (job.count && job.list) {
+        gv_ref_parallel(chunks, 4e-7 * (double)p->count, binaries_in_chunks, &job);
+        for (size_t c = 0; c < chunks; c++)
+            for (int k = 0; k < job.count[c]; k++)
+                count = insert(binary, count, room, &job.list[c * (size_t)room + (size_t)k]);
+    } else {
+        count = binaries_of(p, around, 0, p->count, room, binary);
+    }
+    free(job.count);
+    free(job.list);
     return count;
 }
 

@@ -281,25 +281,35 @@ static void binaries(void **state)
     gv_particles_free(&pair);
 }
 
-/* The list holds the closest of all bound pairs of neighbours, in order. */
+/* The list holds the closest of all bound pairs of neighbours, in order; also of so many bodies that several lists are
+ * joined. */
 static void closest_binaries(void **state)
 {
     (void)state;
-    enum { N = 300, ALL = 6 * N };
-    gv_particles p;
-    gv_surroundings around;
-    gv_binary few[5], all[ALL];
-    assert_int_equal(gv_ic_uniform(N, 5, NULL, &p), GRAVEL_OK);
-    assert_int_equal(gv_surroundings_find(&p, &around), GRAVEL_OK);
-    const int count = gv_diagnose_binaries(&p, &around, ALL, all);
-    assert_true(count > 5);
-    for (int k = 1; k < count; k++)
-        assert_true(all[k].semi_major_axis >= all[k - 1].semi_major_axis);
-    assert_int_equal(gv_diagnose_binaries(&p, &around, 5, few), 5);
-    for (int k = 0; k < 5; k++)
-        assert_true(few[k].a == all[k].a && few[k].b == all[k].b);
-    gv_surroundings_free(&around);
-    gv_particles_free(&p);
+    enum { ALL = 4000 };
+    const size_t sizes[] = {300, 9000};
+    gv_binary few[5], *all = malloc(ALL * sizeof *all);
+    assert_non_null(all);
+    for (int s = 0; s < 2; s++) {
+        gv_particles p;
+        gv_surroundings around;
+        assert_int_equal(gv_ic_uniform(sizes[s], 5, NULL, &p), GRAVEL_OK);
+        assert_int_equal(gv_surroundings_find(&p, &around), GRAVEL_OK);
+        const int count = gv_diagnose_binaries(&p, &around, ALL, all);
+        size_t most = 0;
+        assert_true(count > 5 && count < ALL);
+        for (int k = 0; k < count; k++) {
+            assert_true(k == 0 || all[k].semi_major_axis >= all[k - 1].semi_major_axis);
+            most = all[k].a > most ? all[k].a : most;
+        }
+        assert_true(most > sizes[s] / 2);
+        assert_int_equal(gv_diagnose_binaries(&p, &around, 5, few), 5);
+        for (int k = 0; k < 5; k++)
+            assert_true(few[k].a == all[k].a && few[k].b == all[k].b);
+        gv_surroundings_free(&around);
+        gv_particles_free(&p);
+    }
+    free(all);
 }
 
 int main(void)
