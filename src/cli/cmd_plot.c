@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/cmd_plot_tree.h"
 #include "cli/plot.h"
+#include "cli/plot_run.h"
 #include "host/base/files.h"
 #include "tuner/tlog.h"
 
@@ -272,7 +273,7 @@ static const gv_opt tuning_opts[] = {
      .kind = GV_OPT_TEXT,
      .offset = offsetof(plot_options, out),
      .value = "FILE",
-     .help = "FILE.png or FILE.svg",
+     .help = "FILE.png, FILE.svg or FILE.pdf",
      .required = 1},
     {.name = "kind",
      .kind = GV_OPT_CHOICE,
@@ -304,6 +305,14 @@ static const gv_opt tuning_opts[] = {
     {.name = NULL},
 };
 
+#define RUN_PLOT_OF(kind, options, operands, most, what, more, lines)                                                  \
+    {                                                                                                                  \
+        .name = #kind, .summary = what, .synopsis = operands, .about = more, .opts = gv_plot_##options##_opts,         \
+        .examples = lines, .min_operands = 1, .max_operands = most, .size = sizeof(gv_plot_run_options),               \
+        .run = gv_plot_##kind                                                                                          \
+    }
+#define RUN_PLOT(kind, operands, most, what, more, lines) RUN_PLOT_OF(kind, kind, operands, most, what, more, lines)
+
 const gv_command gv_cmd_plot[] = {
     {.name = "tuning",
      .summary = "figures of a tuning log",
@@ -326,5 +335,37 @@ const gv_command gv_cmd_plot[] = {
      .max_operands = 16,
      .size = sizeof(gv_plot_tree_options),
      .run = gv_plot_tree},
+    RUN_PLOT(energy, "DIR ... -o FILE [options]", GV_PLOT_MOST_RUNS, "energies and the error of the energy of a run",
+             "Of one run the energies above and the relative error below; of several the errors. Where a run has very\n"
+             "many diagnostic times, each point is the largest error since the one before.",
+             "gravel plot energy run -o energy.png\n"
+             "gravel plot energy order4 order6 -o errors.pdf\n"),
+    RUN_PLOT(lagrange, "DIR -o FILE [options]", 1, "radii that hold shares of the mass against time",
+             "Around the density centre; dashed the core radius of Casertano and Hut.",
+             "gravel plot lagrange run -o lagrange.png\n"),
+    RUN_PLOT(core, "DIR ... -o FILE [options]", GV_PLOT_MOST_RUNS, "core density and radius against time",
+             "Those of Casertano and Hut (1985).",
+             "gravel plot core run -o core.png\n"
+             "gravel plot core n1k n2k n4k --scaled-time -o collapse.pdf\n"),
+    RUN_PLOT(blocks, "DIR -o FILE", 1, "how many bodies moved at once, and over what time-steps", NULL,
+             "gravel plot blocks run -o blocks.png\n"),
+    RUN_PLOT_OF(
+        profile, profile, "DIR|FILE ... -o FILE [options]", GV_PLOT_MOST_RUNS,
+        "density and velocity dispersion against radius",
+        "Of snapshots; of a run the first, the last and two between. Error bars: the square root of the bodies.",
+        "gravel plot profile run -o profile.png\n"
+        "gravel plot profile king.hdf5 -o king.pdf\n"),
+    RUN_PLOT_OF(
+        rotation, profile, "DIR|FILE ... -o FILE [options]", GV_PLOT_MOST_RUNS,
+        "rotation curve: mean speed around the axis of the spin",
+        "Of snapshots; of a run the first and the last. Error bars: of the mean. The circular speed is that of a\n"
+        "sphere with all the mass inside the radius.",
+        "gravel plot rotation galaxy.hdf5 --ids 0:10000 -o rotation.png\n"),
+    RUN_PLOT_OF(
+        image, image, "DIR|FILE -o FILE [options]", 1, "picture of the mass per area, or an animation",
+        "Of a snapshot, or of the last of a run. Colours go by the logarithm, from what one body alone gives to the\n"
+        "densest pixel, five decades at most.",
+        "gravel plot image galaxy.hdf5 --view both -o galaxy.png\n"
+        "gravel plot image run --movie -o run.gif\n"),
     {.name = NULL},
 };

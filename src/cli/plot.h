@@ -14,7 +14,23 @@ void gv_plot_text(FILE *script, const char *text, int most);
 /* "set title" of two lines: a name from a file, and fixed text. */
 void gv_plot_title(FILE *script, const char *name, const char *what);
 
-/* Runs the script with the terminal of FILE's ending (png, svg); the file appears whole or not at all. */
+/* A figure that is being written: commands of gnuplot and data among them go to `script`. */
+typedef struct gv_plot {
+    FILE *script; /* NULL: not begun */
+    char *text;
+    size_t size;
+    const char *file;
+} gv_plot;
+
+/* The terminal is that of FILE's ending: .png, .svg, .pdf; .gif is an animation of `frames` pictures a second, and only
+ * for frames above 0. */
+gravel_status gv_plot_begin(gv_plot *plot, const char *file, int width, int height, double frames);
+/* Runs the script; the file appears whole or not at all. */
+gravel_status gv_plot_finish(gv_plot *plot);
+/* Drops it; no effect after the end. */
+void gv_plot_drop(gv_plot *plot);
+
+/* The three in one, for a script that is text alone. */
 gravel_status gv_plot_run(const char *script, const char *file, int width, int height);
 
 #endif
