@@ -55,9 +55,9 @@ class Installation:
             check(self)
         return check.__name__, run
 
-    def flags(self, *how):
+    def flags(self, *how, package="gravel"):
         env = dict(os.environ, PKG_CONFIG_PATH=os.path.join(self.prefix, "lib", "pkgconfig"))
-        return gatelib.call(["pkg-config"] + list(how) + ["gravel"], env=env).split()
+        return gatelib.call(["pkg-config"] + list(how) + [package], env=env).split()
 
     def build_and_run(self, compiler, suffix, flags, more=()):
         source = os.path.join(self.folder, "user" + suffix)
@@ -77,11 +77,17 @@ def scons_install(*options):
     gatelib.call(["scons", "-Q", "build=" + BUILD, "install"] + same + list(options), cwd=TOP)
 
 
+def drop_ins():
+    return sorted(name for name in os.listdir(os.path.join(TOP, "src", "compat")) if name != "common" and
+                  os.path.isdir(os.path.join(TOP, "src", "compat", name)))
+
+
 def files_are_there(installed):
     wanted = ["include/gravel/gravel.h", "lib/libgravel.a", "lib/libgravel.so", "lib/libgravel.so.0",
               "lib/pkgconfig/gravel.pc", "bin/gravel", "share/doc/gravel/README.md", "share/doc/gravel/LICENSE"]
     wanted += gatelib.sources(".h", ".hpp", under=("include",))
     wanted += ["lib/cmake/gravel/gravel-config.cmake", "share/gravel/fortran/gravel.f90"]
+    wanted += [f % name for name in drop_ins() for f in ("lib/libgravel_%s.so", "lib/pkgconfig/gravel_%s.pc")]
     wanted += ["share/gravel/tuning_db/" + f for f in sorted(os.listdir(os.path.join(TOP, "tuning_db")))
                if f.endswith(".json")]
     missing = [w for w in wanted if not os.path.exists(os.path.join(installed.prefix, w))]
@@ -122,6 +128,19 @@ def static_from_c(installed):
     installed.build_and_run("gcc", ".c", [archive if f == "-lgravel" else f for f in flags])
 
 
+def drop_ins_from_c_and_cxx(installed):
+    """Each with its own header; the library finds libgravel beside itself."""
+    for name in drop_ins():
+        flags = installed.flags("--cflags", "--libs", package="gravel_" + name)
+        for compiler, suffix in ((["gcc", "-std=c99"], ".c"), ([gatelib.need_tool("g++"), "-std=c++17"], ".cc")):
+            source = os.path.join(installed.folder, name + suffix)
+            with open(source, "w", encoding="ascii") as handle:
+                handle.write("#include <gravel/%s.h>\nint main(void) { return 0; }\n" % name)
+            gatelib.call(compiler + ["-Wall", "-Wextra", "-Werror", "-Wl,--no-as-needed", source, "-o", source + ".out"] +
+                         flags)
+            gatelib.call([source + ".out"], env=dict(os.environ, LD_LIBRARY_PATH=os.path.join(installed.prefix, "lib")))
+
+
 def cmake_finds_it(installed):
     cmake = gatelib.need_tool("cmake")
     folder = os.path.join(installed.folder, "cmake-user")
@@ -150,7 +169,8 @@ def destdir_comes_before_prefix(installed):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
         it = Installation(scratch)
-        checks = (files_are_there, links_of_the_documents, shared_from_c, shared_from_cxx, static_from_c, cmake_finds_it,
+        checks = (files_are_there, links_of_the_documents, shared_from_c, shared_from_cxx, static_from_c,
+                  drop_ins_from_c_and_cxx, cmake_finds_it,
                   destdir_comes_before_prefix)
         outcome = gatelib.main([("installs", it.make)] + [it.case(check) for check in checks])
     sys.exit(outcome)

@@ -21,25 +21,38 @@ def ready():
         raise Skipped("a sanitized library needs its run-time in the program")
 
 
-def build_and_run(command, sources):
+def build_and_run(command, sources, library="gravel"):
     ready()
     with tempfile.TemporaryDirectory() as scratch:
         program = os.path.join(scratch, "program")
         gatelib.call(command + ["-o", program] + [os.path.join(TOP, s) for s in sources] +
-                     ["-L" + LIBRARY, "-lgravel"], cwd=scratch)
+                     ["-L" + LIBRARY, "-l" + library], cwd=scratch)
         print(gatelib.call([program], env=environment()).strip())
 
 
+def cxx_flags():
+    return [gatelib.need_tool("g++"), "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wshadow", "-pedantic-errors", "-Werror",
+            "-I" + os.path.join(TOP, "include")]
+
+
+def fortran_flags():
+    return [gatelib.need_tool("gfortran"), "-std=f2008", "-O1", "-Wall", "-Wextra", "-Werror"]
+
+
 def cxx():
-    compiler = gatelib.need_tool("g++")
-    build_and_run([compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wshadow", "-pedantic-errors", "-Werror",
-                   "-I" + os.path.join(TOP, "include")], ["examples/cluster.cpp"])
+    build_and_run(cxx_flags(), ["examples/cluster.cpp"])
 
 
 def fortran():
-    compiler = gatelib.need_tool("gfortran")
-    build_and_run([compiler, "-std=f2008", "-O1", "-Wall", "-Wextra", "-Werror"],
-                  ["fortran/gravel.f90", "examples/cluster.f90"])
+    build_and_run(fortran_flags(), ["fortran/gravel.f90", "examples/cluster.f90"])
+
+
+def cxx_g6():
+    build_and_run(cxx_flags(), ["examples/g6_cluster.cpp"], "gravel_g6")
+
+
+def fortran_g6():
+    build_and_run(fortran_flags(), ["fortran/gravel_g6.f90", "examples/g6_cluster.f90"], "gravel_g6")
 
 
 def with_numpy():
@@ -61,4 +74,4 @@ def python(name):
 
 
 if __name__ == "__main__":
-    sys.exit(gatelib.main([cxx, fortran, python("first_forces.py"), python("units_outside.py")]))
+    sys.exit(gatelib.main([cxx, fortran, cxx_g6, fortran_g6, python("first_forces.py"), python("units_outside.py")]))
