@@ -50,3 +50,19 @@ def hdf5(env):
     if library and os.path.exists("/usr/include/hdf5/serial/hdf5.h"):
         return {"CPPPATH": ["/usr/include/hdf5/serial"], "LIBS": ["hdf5_serial"], "CPPDEFINES": ["GV_HAVE_HDF5=1"]}
     return {}
+
+
+def mpi(env):
+    """What the compiler and the linker need for MPI; {} where there is none.  The compiler wrapper knows: Open MPI tells
+    with -showme, MPICH with -show."""
+    for question in ("-showme", "-show"):
+        try:
+            answer = subprocess.run(["mpicc", question], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                    check=False)
+        except FileNotFoundError:
+            return {}
+        if answer.returncode == 0 and "-l" in answer.stdout:
+            found = env.Clone(CPPPATH=[], LIBPATH=[], LIBS=[])
+            found.MergeFlags([w for w in answer.stdout.split() if w[:2] in ("-I", "-L", "-l")])
+            return {"CPPPATH": found["CPPPATH"], "LIBPATH": found["LIBPATH"], "LIBS": found["LIBS"]}
+    return {}

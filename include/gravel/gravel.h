@@ -82,6 +82,8 @@ GRAVEL_API const char *gravel_status_name(gravel_status status); /* "ERR_BUILD" 
 GRAVEL_API const char *gravel_status_text(gravel_status status); /* the sentence of the table */
 /* The last failure of this thread: one sentence, then possibly further lines (a compiler log).  Never NULL. */
 GRAVEL_API const char *gravel_error_message(void);
+/* For libraries on top of gravel: `text` becomes this thread's message; returns the status. */
+GRAVEL_API gravel_status gravel_error_set(gravel_status status, const char *text);
 
 /* --------------------------------------------------------------- devices */
 

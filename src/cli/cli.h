@@ -108,7 +108,7 @@ void gv_json_stamp(cJSON *object); /* gravel version and date (UTC) */
 /* Flushes stdout; a full disk behind it is a failure. */
 gravel_status gv_cli_flush(void);
 
-extern const gv_command gv_cmd_tune, gv_cmd_profiles[], gv_cmd_plot[];
+extern const gv_command gv_cmd_tune, gv_cmd_profiles[], gv_cmd_plot[], gv_cmd_cluster[];
 extern const gv_command gv_cmd_devices, gv_cmd_ic[], gv_cmd_check, gv_cmd_force, gv_cmd_bench_direct, gv_cmd_demo;
 extern const gv_command gv_cmd_bench_tree, gv_cmd_bench_step, gv_cmd_bench_transfer, gv_cmd_info, gv_cmd_convert;
 

@@ -35,7 +35,7 @@ def exports_only_gravel():
 
 def exports_all_of_the_headers():
     declared = set()
-    for header in gatelib.sources(".h", under=("include",)):
+    for header in gatelib.headers(".h"):
         with open(os.path.join(gatelib.TOP, header), encoding="utf-8") as handle:
             declared |= set(re.findall(r"GRAVEL_API[^;(]*?\b(gravel_\w+)\(", handle.read()))
     table = gatelib.call(["nm", "-D", "--defined-only", shared()])
@@ -137,9 +137,20 @@ def drop_ins_end_nothing():
             raise Failed("libgravel_%s ends the process: %s" % (name, " ".join(bad)))
 
 
+def mpi_library_exports_its_header():
+    library = os.path.join(BUILD, "lib", "libgravel_mpi.so")
+    if not os.path.exists(library):
+        raise Skipped("built without MPI (scons mpi=1)")
+    table = gatelib.call(["nm", "-D", "--defined-only", library])
+    there, declared = set(line.split()[-1] for line in table.splitlines()), declared_by("cluster")
+    if there != declared:
+        raise Failed("libgravel_mpi and cluster.h differ: " + " ".join(sorted(there ^ declared)))
+
+
 if __name__ == "__main__":
     for tool in ("nm", "objdump", "readelf"):
         gatelib.need_tool(tool)
     sys.exit(gatelib.main([exports_only_gravel, exports_all_of_the_headers, soname_has_the_version,
                            static_names_have_prefixes, library_keeps_quiet, library_keeps_no_state,
-                           drop_ins_export_their_headers, drop_ins_call_no_public_name, drop_ins_end_nothing]))
+                           drop_ins_export_their_headers, drop_ins_call_no_public_name, drop_ins_end_nothing,
+                           mpi_library_exports_its_header]))

@@ -63,7 +63,7 @@ class Installation:
         source = os.path.join(self.folder, "user" + suffix)
         program = os.path.join(self.folder, "user")
         with open(source, "w", encoding="ascii") as handle:
-            headers = [os.path.relpath(h, "include") for h in gatelib.sources(".h", under=("include",))]
+            headers = [os.path.relpath(h, "include") for h in gatelib.headers(".h")]
             handle.write(USER.replace("%s", "\n".join("#include <%s>" % h for h in headers), 1))
         gatelib.call([compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", source, "-o", program] + list(more) + flags)
         env = dict(os.environ, LD_LIBRARY_PATH=os.path.join(self.prefix, "lib"))
@@ -85,7 +85,9 @@ def drop_ins():
 def files_are_there(installed):
     wanted = ["include/gravel/gravel.h", "lib/libgravel.a", "lib/libgravel.so", "lib/libgravel.so.0",
               "lib/pkgconfig/gravel.pc", "bin/gravel", "share/doc/gravel/README.md", "share/doc/gravel/LICENSE"]
-    wanted += gatelib.sources(".h", ".hpp", under=("include",))
+    wanted += gatelib.headers(".h", ".hpp")
+    if os.path.exists(os.path.join(BUILD, "lib", "libgravel_mpi.so")):
+        wanted += ["include/gravel/cluster.h", "lib/libgravel_mpi.so", "lib/pkgconfig/gravel_mpi.pc"]
     wanted += ["lib/cmake/gravel/gravel-config.cmake", "share/gravel/fortran/gravel.f90"]
     wanted += [f % name for name in drop_ins() for f in ("lib/libgravel_%s.so", "lib/pkgconfig/gravel_%s.pc")]
     wanted += ["share/gravel/tuning_db/" + f for f in sorted(os.listdir(os.path.join(TOP, "tuning_db")))

@@ -79,6 +79,11 @@ def sources(*suffixes, under=("src", "include", "kernels", "tests", "bench", "ex
     return sorted(found)
 
 
+def headers(*suffixes):
+    """The public headers; that of libgravel_mpi needs MPI's own and is looked at where the library was built."""
+    return [h for h in sources(*suffixes, under=("include",)) if os.path.basename(h) != "cluster.h"]
+
+
 def sanitized():
     """True if the libraries of this build carry a sanitizer."""
     archive = need_file(BUILD, "lib", "libgravel.a")

@@ -79,6 +79,11 @@ const char *gravel_error_message(void)
     return last.heap ? last.heap : last.place;
 }
 
+gravel_status gravel_error_set(gravel_status status, const char *text)
+{
+    return gv_fail(status, "%s", text ? text : "");
+}
+
 /* The arguments may point into the present message ("%s: ...", gravel_error_message()), so the new text is complete
  * before the old one goes. */
 static void set_formatted(const char *format, va_list arguments, const char *tail)

@@ -1,0 +1,264 @@
+/* Ranks and their devices; failures that all ranks share. */
+#include "cluster/object.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MESSAGE = 1024 };
+
+gravel_status gv_cluster_fail(gravel_status status, const char *format, ...)
+{
+    char text[MESSAGE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return gravel_error_set(status, text);
+}
+
+gravel_status gv_cluster_fail_mpi(int code, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    return gv_cluster_fail(GRAVEL_ERR_INTERNAL, "%s: MPI: %s", what, text);
+}
+
+/* ------------------------------------------------------------ which devices */
+
+static int count_gpus(void)
+{
+    gravel_device_info *list = NULL;
+    int count = 0, gpus = 0;
+    if (gravel_device_list(&list, &count) == GRAVEL_OK)
+        for (int k = 0; k < count; k++)
+            gpus += list[k].type == GRAVEL_DEVICE_GPU;
+    gravel_device_list_free(list);
+    return gpus;
+}
+
+/* The n-th GPU's index. */
+static int gpu_index(int n)
+{
+    gravel_device_info *list = NULL;
+    int count = 0, found = 0;
+    if (gravel_device_list(&list, &count) == GRAVEL_OK)
+        for (int k = 0; k < count; k++)
+            if (list[k].type == GRAVEL_DEVICE_GPU && n-- == 0)
+                found = list[k].index;
+    gravel_device_list_free(list);
+    return found;
+}
+
+/* Entry number `turn` of the list, which begins again after its last. */
+static gravel_status take_entry(const char *list, int turn, char entry[GRAVEL_NAME_SIZE])
+{
+    int entries = 1;
+    for (const char *p = list; *p; p++)
+        entries += *p == ';';
+    const char *start = list;
+    for (int k = 0; k < turn % entries; k++)
+        start = strchr(start, ';') + 1;
+    const size_t length = strcspn(start, ";");
+    if (length == 0 || length >= GRAVEL_NAME_SIZE)
+        return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "devices of the ranks '%s': entry %d is %s", list,
+                               turn % entries + 1, length == 0 ? "empty" : "too long");
+    memcpy(entry, start, length);
+    entry[length] = '\0';
+    return GRAVEL_OK;
+}
+
+static gravel_status choose_devices(const char *list, gravel_cluster_rank *me)
+{
+    const char *named = list ? list : getenv("GRAVEL_CLUSTER_DEVICES");
+    if (named && *named)
+        return take_entry(named, me->node_rank, me->devices);
+    const int gpus = count_gpus();
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN), share = cores / me->node_size;
+    if (gpus > 0)
+        snprintf(me->devices, sizeof me->devices, "%d", gpu_index(me->node_rank % gpus));
+    else if (me->node_size > 1)
+        snprintf(me->devices, sizeof me->devices, "cpu:%ld", share > 0 ? share : 1L);
+    else
+        snprintf(me->devices, sizeof me->devices, "cpu");
+    return GRAVEL_OK;
+}
+
+/* Tries them once, so that a rank without a device is known before any work. */
+static gravel_status look_at_devices(const gravel_context_options *context, gravel_cluster_rank *me)
+{
+    gravel_several_options options = GRAVEL_SEVERAL_OPTIONS_INIT;
+    gravel_several *several = NULL;
+    options.devices = me->devices;
+    options.context = context;
+    const gravel_status status = gravel_several_create(&several, &options);
+    me->device_count = gravel_several_get_device_count(several);
+    for (int k = 0; k < me->device_count; k++)
+        me->compute_units += gravel_several_get_device(several, k)->compute_units;
+    if (!status) {
+        snprintf(me->name, sizeof me->name, "%s", gravel_several_get_device(several, 0)->name);
+        snprintf(me->driver, sizeof me->driver, "%s", gravel_several_get_device(several, 0)->driver);
+    }
+    gravel_several_release(several);
+    return status;
+}
+
+/* ----------------------------------------------------------------- agreement */
+
+gravel_status gravel_cluster_agree(gravel_cluster *cluster, gravel_status status)
+{
+    char text[MESSAGE];
+    int first, mine = status == GRAVEL_OK ? cluster->size : cluster->rank, shared[2];
+    int code = MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, cluster->comm);
+    if (code == MPI_SUCCESS && first == cluster->size)
+        return GRAVEL_OK;
+    if (first == cluster->rank) {
+        const gravel_cluster_rank *me = cluster->info ? &cluster->info[cluster->rank] : NULL;
+        snprintf(text, sizeof text, "rank %d%s%s: %s", cluster->rank, me && me->host[0] ? " on " : "",
+                 me ? me->host : "", gravel_error_message());
+    }
+    shared[0] = (int)status;
+    shared[1] = 0;
+    if (code == MPI_SUCCESS)
+        code = MPI_Bcast(shared, 2, MPI_INT, first, cluster->comm);
+    if (code == MPI_SUCCESS)
+        code = MPI_Bcast(text, MESSAGE, MPI_CHAR, first, cluster->comm);
+    if (code != MPI_SUCCESS)
+        return gv_cluster_fail_mpi(code, "telling the other ranks of a failure");
+    return gravel_error_set((gravel_status)shared[0], text);
+}
+
+/* Versions of all ranks are that of the first. */
+static gravel_status compare_versions(const gravel_cluster *c)
+{
+    for (int r = 1; r < c->size; r++)
+        if (strcmp(c->info[r].version, c->info[0].version) != 0)
+            return gv_cluster_fail(GRAVEL_ERR_STATE, "rank %d on %s runs gravel %s, rank 0 on %s gravel %s", r,
+                                   c->info[r].host, c->info[r].version, c->info[0].host, c->info[0].version);
+    return GRAVEL_OK;
+}
+
+/* ---------------------------------------------------------------------- life */
+
+static char *copy_text(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+/* Options outlive the caller's strings. */
+static gravel_status keep_context(gravel_cluster *c, const gravel_context_options *context)
+{
+    c->context = (gravel_context_options)GRAVEL_CONTEXT_OPTIONS_INIT;
+    if (!context)
+        return GRAVEL_OK;
+    memcpy(&c->context, context, context->size < sizeof c->context ? context->size : sizeof c->context);
+    c->context.size = sizeof c->context;
+    c->kernel_dir = copy_text(c->context.kernel_dir);
+    c->cache_dir = copy_text(c->context.cache_dir);
+    c->profile_dir = copy_text(c->context.profile_dir);
+    if ((c->context.kernel_dir && !c->kernel_dir) || (c->context.cache_dir && !c->cache_dir) ||
+        (c->context.profile_dir && !c->profile_dir))
+        return gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a cluster");
+    c->context.kernel_dir = c->kernel_dir;
+    c->context.cache_dir = c->cache_dir;
+    c->context.profile_dir = c->profile_dir;
+    c->context.device = NULL;
+    return GRAVEL_OK;
+}
+
+static int find_place(const gravel_cluster *c, gravel_cluster_rank *me)
+{
+    MPI_Comm node;
+    int length = 0, code = MPI_Comm_split_type(c->comm, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL, &node);
+    char host[MPI_MAX_PROCESSOR_NAME] = "";
+    if (code != MPI_SUCCESS)
+        return code;
+    MPI_Comm_rank(node, &me->node_rank);
+    MPI_Comm_size(node, &me->node_size);
+    MPI_Comm_free(&node);
+    code = MPI_Get_processor_name(host, &length);
+    snprintf(me->host, sizeof me->host, "%.*s", GRAVEL_NAME_SIZE - 1, host);
+    snprintf(me->version, sizeof me->version, "%s", gravel_version());
+    return code;
+}
+
+gravel_status gravel_cluster_create(gravel_cluster **cluster, MPI_Comm comm, const gravel_cluster_options *options)
+{
+    gravel_cluster_options taken = GRAVEL_CLUSTER_OPTIONS_INIT;
+    gravel_cluster_rank me = {.version = ""};
+    int initialised = 0, code;
+    if (!cluster)
+        return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_create: no place for the result");
+    *cluster = NULL;
+    MPI_Initialized(&initialised);
+    if (!initialised)
+        return gv_cluster_fail(GRAVEL_ERR_STATE, "gravel_cluster_create: MPI_Init comes first");
+    if (options && options->size > 0)
+        memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
+    gravel_cluster *c = calloc(1, sizeof *c);
+    if (!c)
+        return gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a cluster");
+    c->comm = MPI_COMM_NULL;
+    code = MPI_Comm_dup(comm, &c->comm);
+    if (code != MPI_SUCCESS) {
+        free(c);
+        return gv_cluster_fail_mpi(code, "gravel_cluster_create");
+    }
+    MPI_Comm_set_errhandler(c->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(c->comm, &c->rank);
+    MPI_Comm_size(c->comm, &c->size);
+    code = find_place(c, &me);
+    gravel_status status = code == MPI_SUCCESS ? keep_context(c, taken.context) : gv_cluster_fail_mpi(code, "ranks");
+    if (!status)
+        status = choose_devices(taken.devices, &me);
+    if (!status)
+        status = look_at_devices(&c->context, &me);
+    gravel_cluster_rank *info = calloc((size_t)c->size, sizeof *info);
+    if (!info && !status)
+        status = gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a cluster");
+    if (info)
+        info[c->rank] = me;
+    c->info = info;
+    status = gravel_cluster_agree(c, status);
+    if (!status) {
+        code = MPI_Allgather(&me, (int)sizeof me, MPI_BYTE, info, (int)sizeof me, MPI_BYTE, c->comm);
+        status = code == MPI_SUCCESS ? compare_versions(c) : gv_cluster_fail_mpi(code, "ranks");
+        status = gravel_cluster_agree(c, status);
+    }
+    if (status) {
+        gravel_cluster_release(c);
+        return status;
+    }
+    *cluster = c;
+    return GRAVEL_OK;
+}
+
+void gravel_cluster_release(gravel_cluster *c)
+{
+    if (!c)
+        return;
+    MPI_Comm_free(&c->comm);
+    free(c->info);
+    free(c->kernel_dir);
+    free(c->cache_dir);
+    free(c->profile_dir);
+    free(c);
+}
+
+int gravel_cluster_get_rank(const gravel_cluster *c)
+{
+    return c ? c->rank : 0;
+}
+
+int gravel_cluster_get_size(const gravel_cluster *c)
+{
+    return c ? c->size : 0;
+}
+
+const gravel_cluster_rank *gravel_cluster_get_info(const gravel_cluster *c, int rank)
+{
+    return c && rank >= 0 && rank < c->size ? &c->info[rank] : NULL;
+}

@@ -1,0 +1,27 @@
+/* The inside of gravel_cluster. */
+#ifndef GV_CLUSTER_OBJECT_H
+#define GV_CLUSTER_OBJECT_H
+
+#include "gravel/cluster.h"
+
+#if defined(__GNUC__)
+#define GV_CLUSTER_PRINTF(a, b) __attribute__((format(printf, a, b)))
+#else
+#define GV_CLUSTER_PRINTF(a, b)
+#endif
+
+struct gravel_cluster {
+    MPI_Comm comm; /* a duplicate: messages of the library meet no others */
+    int rank, size;
+    gravel_cluster_rank *info; /* of all ranks */
+    /* of the context options, for the objects made later; strings are copies */
+    gravel_context_options context;
+    char *kernel_dir, *cache_dir, *profile_dir;
+};
+
+/* Sets the thread's message. */
+gravel_status gv_cluster_fail(gravel_status status, const char *format, ...) GV_CLUSTER_PRINTF(2, 3);
+/* An MPI call that failed. */
+gravel_status gv_cluster_fail_mpi(int code, const char *what);
+
+#endif

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Forces over the ranks of an MPI job on this machine: the cases of tests/cluster/ranks.c, and `gravel cluster`."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import gatelib
+from gatelib import BUILD, QUICK, Failed, Skipped
+
+# Ranks as root and more of them than cores, as CI has it; Open MPI's way of reading another process' memory is
+# forbidden in containers.
+MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+       "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_hwloc_base_binding_policy": "none",
+       "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMP_NUM_THREADS": "1"}
+
+
+def mpirun(ranks, *command, limit=120):
+    if not os.path.exists(os.path.join(BUILD, "lib", "libgravel_mpi.so")):
+        raise Skipped("built without MPI (scons mpi=1)")
+    tool = gatelib.need_tool("mpirun", "mpiexec")
+    return subprocess.run([tool, "-n", str(ranks), *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors="replace", check=False, timeout=limit, env=dict(os.environ, **MPI))
+
+
+def case(name, ranks):
+    def runs():
+        program = os.path.join(BUILD, "cluster", "ranks")
+        done = mpirun(ranks, program, name)
+        if done.returncode != 0:
+            raise Failed("%d ranks: exit status %d\n%s%s" % (ranks, done.returncode, done.stdout, done.stderr))
+    return "%s/%d" % (name, ranks), runs
+
+
+def program_lists_the_ranks():
+    done = mpirun(3, os.path.join(BUILD, "bin", "gravel"), "cluster", "devices", "--json")
+    if done.returncode != 0:
+        raise Failed(done.stdout + done.stderr)
+    ranks = json.loads(done.stdout)
+    if [r["rank"] for r in ranks] != [0, 1, 2] or any(r["compute_units"] < 1 or not r["name"] for r in ranks):
+        raise Failed(done.stdout)
+
+
+def program_names_the_rank_without_a_device():
+    done = mpirun(2, os.path.join(BUILD, "bin", "gravel"), "cluster", "devices", "--devices", "cpu:1;nonsense")
+    if done.returncode == 0 or done.stderr.count("rank 1 on") != 1:
+        raise Failed("exit status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
+
+
+def program_measures_the_network():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "network.json")
+        done = mpirun(2, os.path.join(BUILD, "bin", "gravel"), "cluster", "measure", "--quick", "-o", path)
+        if done.returncode != 0:
+            raise Failed(done.stdout + done.stderr)
+        with open(path, encoding="utf-8") as handle:
+            measured = json.load(handle)
+    if not (measured["latency_s"] > 0 and measured["bytes_per_s"] > 0 and measured["ring"] and measured["all_to_all"]):
+        raise Failed(json.dumps(measured))
+
+
+CASES = [("forces-copies", 1), ("forces-copies", 3), ("forces-ring", 2), ("forces-ring", 5), ("updates-copies", 4),
+         ("updates-ring", 3), ("one-place", 2), ("failures", 1), ("failures", 3), ("no-device", 2)]
+SOME = [("forces-ring", 3), ("failures", 2)]
+
+if __name__ == "__main__":
+    sys.exit(gatelib.main([case(*c) for c in (SOME if QUICK else CASES)] +
+                          [program_lists_the_ranks, program_names_the_rank_without_a_device,
+                           program_measures_the_network]))
