@@ -88,12 +88,13 @@ GRAVEL_API gravel_status gravel_cluster_direct_create(gravel_cluster_direct **di
 GRAVEL_API void gravel_cluster_direct_release(gravel_cluster_direct *direct);
 GRAVEL_API gravel_scheme gravel_cluster_direct_get_scheme(const gravel_cluster_direct *direct);
 
-/* All ranks.  There are `total` bodies; this rank has first ... first + mine->count - 1, and the ranks' ranges cover all
- * of them in the order of the ranks.  A rank may have none.  The last member given decides which columns there are:
- * every rank gives the same ones (id NULL: the numbers of the bodies). */
+/* All ranks.  There are `total` bodies; this rank has first ... first + mine->count - 1, and the ranks' ranges cover
+ * all of them in the order of the ranks.  A rank may have none.  Every rank gives the same members of `mine` (id NULL:
+ * the numbers of the bodies). */
 GRAVEL_API gravel_status gravel_cluster_direct_write(gravel_cluster_direct *direct, size_t total, size_t first,
                                                      const gravel_sources *mine);
-/* All ranks.  New values of some of this rank's bodies, by their numbers among all; the same columns as were written. */
+/* All ranks.  New values of some of this rank's bodies, by their numbers among all; the same members as were
+ * written. */
 GRAVEL_API gravel_status gravel_cluster_direct_update(gravel_cluster_direct *direct, const uint32_t *number,
                                                       const gravel_sources *changed);
 

@@ -28,8 +28,8 @@ typedef struct gv_ref_box {
     gv_ref_shape shape;
 } gv_ref_box;
 
-/* Of each sink out->ax, ay, az, pot, those that are not NULL; ids as in gv_ref_direct.  Positions may be anywhere: those
- * beyond the box are images.  Returns 0, or -1 for a bad argument or no memory. */
+/* Of each sink out->ax, ay, az, pot, those that are not NULL; ids as in gv_ref_direct.  Positions may be anywhere:
+ * those beyond the box are images.  Returns 0, or -1 for a bad argument or no memory. */
 int gv_ref_ewald(gv_ref_real real, const gv_ref_particles *sinks, const gv_ref_particles *sources,
                  const gv_ref_box *box, const gv_ref_forces *out);
 
