@@ -4,8 +4,8 @@
  *     ./g6_cluster [stars]
  *
  * Stars stay with the library, each with its own time and derivatives.  A round takes the block of stars that are due
- * next: the library predicts all others to that time and finds forces and jerks on the block, the program corrects these
- * stars, chooses their next steps, and sends them back.  Which devices compute, and more, is set outside the program:
+ * next: the library predicts all others to that time and finds forces and jerks on the block, the program corrects the
+ * block, chooses its next steps, and sends it back.  Which devices compute, and more, is set outside the program:
  * doc/dropin.md.  Prints the error of the energy after one time unit; exit status 1 if it is above 1e-6.
  */
 #include <math.h>

@@ -148,7 +148,7 @@ static gv_sum_sink sink_of(const gravel_several *s, size_t k)
                          .ax = at(i->acc.x, k),
                          .ay = at(i->acc.y, k),
                          .az = at(i->acc.z, k),
-                         .id = i->id && i->id[k] != -1 ? i->id[k] : NAN,
+                         .id = i->id && i->id[k] != -1 ? (double)i->id[k] : NAN, /* NAN is a float */
                          .eps2 = own * own,
                          .larger = a->call.soften == GRAVEL_SOFTEN_MAX,
                          .too_close = (dp ? 1e-200 : 1e-25) * unit * unit}; /* as on the devices */
