@@ -55,14 +55,19 @@ static void print_log(gravel_log_level level, const char *message, void *user)
         gv_say("gravel", "%s", message);
 }
 
-gravel_status gv_cli_context(gravel_context **context, const char *device, int no_fp64, int verbose)
+void gv_cli_log(gravel_context_options *options, int verbose)
 {
     static const int flags[2] = {0, 1}; /* outlives the context that points to it */
+    options->log = print_log;
+    options->log_user = (void *)(uintptr_t)&flags[verbose != 0];
+}
+
+gravel_status gv_cli_context(gravel_context **context, const char *device, int no_fp64, int verbose)
+{
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     options.device = device;
     options.no_fp64 = no_fp64;
-    options.log = print_log;
-    options.log_user = (void *)(uintptr_t)&flags[verbose != 0];
+    gv_cli_log(&options, verbose);
     return gravel_context_create(context, &options);
 }
 

@@ -29,6 +29,12 @@ int gv_cli_exit_code(gravel_status status);
         .help = "index, part of a name, or type (gpu, cpu) as in\n'gravel devices'; cpu:4 takes 4 cores",              \
         .environment = "GRAVEL_DEVICE"                                                                                 \
     }
+#define GV_OPT_DEVICES(type)                                                                                           \
+    {                                                                                                                  \
+        .name = "devices", .kind = GV_OPT_TEXT, .offset = offsetof(type, devices), .value = "LIST",                    \
+        .help = "several devices, joined by commas, of any platforms:\n0,2 or cpu:2,cpu:2 or all",                     \
+        .environment = "GRAVEL_DEVICES"                                                                                \
+    }
 #define GV_OPT_VERBOSE(type)                                                                                           \
     {                                                                                                                  \
         .name = "verbose", .letter = 'v', .kind = GV_OPT_FLAG, .offset = offsetof(type, verbose),                      \
@@ -63,6 +69,8 @@ int gv_cli_exit_code(gravel_status status);
 
 /* device NULL: the best one.  The log (what is compiled, which profile) goes to stderr with `verbose`; warnings
  * always. */
+/* The log alone, for contexts that the library makes. */
+void gv_cli_log(gravel_context_options *options, int verbose);
 gravel_status gv_cli_context(gravel_context **context, const char *device, int no_fp64, int verbose);
 
 /* ------------------------------------------------------------- progress */
@@ -110,6 +118,7 @@ gravel_status gv_cli_flush(void);
 
 extern const gv_command gv_cmd_tune, gv_cmd_profiles[], gv_cmd_plot[], gv_cmd_cluster[];
 extern const gv_command gv_cmd_devices, gv_cmd_ic[], gv_cmd_check, gv_cmd_force, gv_cmd_bench_direct, gv_cmd_demo;
-extern const gv_command gv_cmd_bench_tree, gv_cmd_bench_step, gv_cmd_bench_transfer, gv_cmd_info, gv_cmd_convert;
+extern const gv_command gv_cmd_bench_tree, gv_cmd_bench_step, gv_cmd_bench_transfer, gv_cmd_bench_several;
+extern const gv_command gv_cmd_info, gv_cmd_convert;
 
 #endif

@@ -49,7 +49,6 @@ static gravel_status open_probe(const gravel_several *s, probe **out)
     gravel_several *own = &p->several;
     p->sources = has_gpu(s) ? 131072 : 65536;
     p->sinks = has_gpu(s) ? 2048 : 256;
-    own->is_probe = 1;
     memset(own->team, 0, sizeof own->team);
     memset(&own->asked, 0, sizeof own->asked);
     memset(&own->mirror, 0, sizeof own->mirror);
@@ -180,7 +179,7 @@ gravel_status gv_measure_costs(const gravel_several *s, int order, gv_costs *cos
     if (status)
         return status;
     costs->host = (gv_cost){8, {64, 4096, 65536}, {{0}}}; /* caches of the processor are between these */
-    status = measure_cost(p, GV_BY_HOST, order, &costs->host);
+    status = measure_cost(p, GV_ANSWER_HOST, order, &costs->host);
     for (int k = 0; k < s->teams && !status; k++) {
         costs->team[k] = (gv_cost){(double)p->sinks, {SOME_SOURCES, (double)p->sources / 8, (double)p->sources}, {{0}}};
         status = measure_cost(p, k, order, &costs->team[k]);

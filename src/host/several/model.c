@@ -16,6 +16,16 @@
 
 enum { LARGEST = 65536 };
 
+void gv_several_force(gravel_several *s, int answer)
+{
+    s->forced = answer;
+}
+
+int gv_several_teams(const gravel_several *s)
+{
+    return s->teams;
+}
+
 int gv_team_size(const gravel_several *s, int team)
 {
     return 1 << team < s->members ? 1 << team : s->members;
@@ -291,8 +301,8 @@ gravel_status gv_model_decide(gravel_several *s, int order, size_t sinks, size_t
 {
     const gravel_several_options *o = &s->options;
     const int last = s->teams - 1;
-    if (s->is_probe || o->host == GRAVEL_HOST_ALWAYS) {
-        *d = (gv_decision){s->is_probe ? s->forced : GV_BY_HOST, 0};
+    if (s->forced != GV_ANSWER_CHOSEN || o->host == GRAVEL_HOST_ALWAYS) {
+        *d = (gv_decision){s->forced != GV_ANSWER_CHOSEN ? s->forced : GV_ANSWER_HOST, 0};
         return GRAVEL_OK;
     }
     if (o->host == GRAVEL_HOST_NEVER && (o->all_devices || s->members == 1) && !s->costs[order / 2 - 1].known) {
@@ -304,9 +314,9 @@ gravel_status gv_model_decide(gravel_several *s, int order, size_t sinks, size_t
         return status;
     const gv_costs *c = &s->costs[order / 2 - 1];
     *d = (gv_decision){last, seconds_of(&c->team[last], (double)sinks, (double)sources)};
-    for (int k = last - 1; k >= (o->host == GRAVEL_HOST_NEVER ? 0 : GV_BY_HOST); k--) {
-        const double t = seconds_of(k == GV_BY_HOST ? &c->host : &c->team[k], (double)sinks, (double)sources);
-        if (t < d->seconds && (k == GV_BY_HOST || (!o->all_devices && fits(s, k))))
+    for (int k = last - 1; k >= (o->host == GRAVEL_HOST_NEVER ? 0 : GV_ANSWER_HOST); k--) {
+        const double t = seconds_of(k == GV_ANSWER_HOST ? &c->host : &c->team[k], (double)sinks, (double)sources);
+        if (t < d->seconds && (k == GV_ANSWER_HOST || (!o->all_devices && fits(s, k))))
             *d = (gv_decision){k, t};
     }
     return GRAVEL_OK;

@@ -6,13 +6,13 @@
 
 #include "gravel/several.h"
 #include "host/bodies/bodies.h"
+#include "host/several/several.h"
 #include "host/several/store.h"
 
 enum {
     GV_MOST_MEMBERS = 16,
     GV_DEAL_PERIOD = 64, /* addresses after which the deal repeats */
-    GV_MOST_TEAMS = 6,   /* of 1, 2, 4, 8, 16 devices, or all */
-    GV_BY_HOST = -1      /* instead of a team */
+    GV_MOST_TEAMS = 6    /* of 1, 2, 4, 8, 16 devices, or all */
 };
 
 /* A device. */
@@ -80,7 +80,7 @@ typedef struct gv_costs {
 
 /* Who answers a call. */
 typedef struct gv_decision {
-    int team; /* or GV_BY_HOST */
+    int team; /* or GV_ANSWER_HOST */
     double seconds;
 } gv_decision;
 
@@ -97,7 +97,7 @@ struct gravel_several {
     double speed[GV_MOST_MEMBERS]; /* pairs per second */
     gv_costs costs[3];             /* of order 2, 4, 6 */
     char configuration[17];        /* digest of options.configuration */
-    int is_probe, forced;          /* `forced` answers all calls: measure.c */
+    int forced;                    /* answers all calls, unless it is GV_ANSWER_CHOSEN */
     gv_store store;
     gv_mirror mirror;
     gravel_frame frame;
@@ -155,7 +155,6 @@ gravel_status gv_measure_speeds(const gravel_several *s, double speed[GV_MOST_ME
 gravel_status gv_measure_costs(const gravel_several *s, int order, gv_costs *costs);
 
 /* model.c: what is measured once and kept. */
-int gv_team_size(const gravel_several *s, int team); /* devices of team 0, 1, ... */
 gravel_status gv_model_need_team(gravel_several *s, int team);
 gravel_status gv_model_need_costs(gravel_several *s, int order);
 gravel_status gv_model_decide(gravel_several *s, int order, size_t sinks, size_t sources, gv_decision *decision);

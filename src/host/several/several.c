@@ -69,6 +69,7 @@ gravel_status gravel_several_create(gravel_several **several, const gravel_sever
     if (!s)
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for a gravel_several");
     s->options = taken;
+    s->forced = GV_ANSWER_CHOSEN;
     gv_store_init(&s->store);
     s->frame = (gravel_frame){{0, 0, 0}, 1, 1};
     status = gv_members_open(s, taken.context);
@@ -269,7 +270,7 @@ static gravel_status send(gravel_several *s)
     gravel_status status = choose_frame(s);
     if (!status)
         status = gv_model_decide(s, a->call.order, a->sinks.count, a->sources, &d);
-    a->by_host = !status && d.team == GV_BY_HOST;
+    a->by_host = !status && d.team == GV_ANSWER_HOST;
     if (status || a->by_host)
         return status ? status : gv_mirror_update(s);
     status = gv_model_need_team(s, d.team);
@@ -372,12 +373,12 @@ gravel_status gravel_several_get_plan(gravel_several *s, const gravel_several_ca
         status = gv_model_need_costs(s, c.order);
     if (!status)
         status = gv_model_decide(s, c.order, sinks, sources, &d);
-    if (!status && d.team != GV_BY_HOST)
+    if (!status && d.team != GV_ANSWER_HOST)
         status = gv_model_need_team(s, d.team);
     if (status)
         return status;
     plan->predicted_s = d.seconds;
-    plan->host = d.team == GV_BY_HOST;
+    plan->host = d.team == GV_ANSWER_HOST;
     const gv_team *t = plan->host ? NULL : s->team[d.team];
     plan->devices = t ? t->members : 0;
     for (int m = 0; m < plan->devices; m++) {

@@ -14,8 +14,8 @@ static double of(const gv_team *t, int m, const double *speed)
     return speed ? speed[t->index[m]] : 1;
 }
 
-/* Of every 64 addresses each device gets a number that goes with its speed (none, where it is very slow); the addresses of a
- * device are spread over the period, so that any range of addresses is dealt out about as well. */
+/* Of every 64 addresses each device gets a number that goes with its speed (none, where it is very slow).  They are
+ * spread over the period, so that any range of addresses is dealt out about as well. */
 static void deal(gv_team *t, const double *speed)
 {
     double sum = 0, owed[GV_MOST_MEMBERS] = {0};

@@ -1,0 +1,383 @@
+/* gravel bench several: block steps on several devices, by each of those who can answer, and whom the library chose. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "host/base/clock.h"
+#include "host/several/several.h"
+#include "sim/ic.h"
+#include "tuner/timing.h"
+
+#define BENCH "gravel bench several"
+
+typedef struct several_options {
+    const char *devices, *out;
+    int json, verbose, order, precision; /* places in the choices */
+    double eps;
+    gv_size_list n, sinks, updates;
+    uint64_t seed;
+} several_options;
+
+enum { MOST_ANSWERS = 8, CYCLES = 5, MOST_ROUNDS = 40, MOST_RESULTS = GV_MAX_LIST * GV_MAX_LIST };
+
+typedef struct several_result {
+    size_t n, sinks, updates;
+    int chosen; /* place in `time` */
+    double predicted_s;
+    gv_series time[MOST_ANSWERS]; /* of the host, then of the fastest 1, 2, 4, ... devices */
+} several_result;
+
+typedef struct several_bench {
+    const several_options *opts;
+    gravel_several *several;
+    gv_particles p;
+    double *out[7];
+    int answers, turn;
+    several_result *result;
+    int results;
+} several_bench;
+
+/* -------------------------------------------------------------------- runs */
+
+/* A block step as codes with individual steps make it: some sources change, all are predicted, some feel. */
+static gravel_status one_round(several_bench *b, const several_result *r)
+{
+    const gv_particles *p = &b->p;
+    const int order = 2 * (b->opts->order + 1);
+    gravel_several_call call = GRAVEL_SEVERAL_CALL_INIT;
+    const gravel_sinks sinks = {.count = r->sinks,
+                                .id = p->id,
+                                .pos = {p->x, p->y, p->z, 1},
+                                .vel = {p->vx, p->vy, p->vz, 1},
+                                .acc = {p->vx, p->vy, p->vz, 1}};
+    const gravel_sources changed = {
+        .count = r->updates, .mass = p->m, .id = p->id, .pos = {p->x, p->y, p->z, 1}, .vel = {p->vx, p->vy, p->vz, 1}};
+    gravel_forces f = {.acc = {b->out[0], b->out[1], b->out[2], 1}, .pot = b->out[3]};
+    if (order >= 4)
+        f.jerk = (gravel_vec_out){b->out[4], b->out[5], b->out[6], 1};
+    call.sinks = &sinks;
+    call.order = order;
+    call.eps = b->opts->eps;
+    gravel_status status = gravel_several_write_sources(b->several, 0, &changed);
+    if (!status)
+        status = gravel_several_set_time(b->several, ldexp(++b->turn, -30));
+    if (!status)
+        status = gravel_several_submit(b->several, &call);
+    return status ? status : gravel_several_collect(b->several, &f, NULL);
+}
+
+/* Some rounds in a row, after one that brings what others were sent. */
+static gravel_status some_rounds(several_bench *b, const several_result *r, double *time, int *n, int most)
+{
+    const double begin = gv_now();
+    gravel_status status = one_round(b, r);
+    for (int k = 0; k < MOST_ROUNDS && *n < most && !status && (k < 1 || gv_now() - begin < 0.03); k++) {
+        const double start = gv_now();
+        status = one_round(b, r);
+        time[(*n)++] = gv_now() - start;
+    }
+    return status;
+}
+
+/* All answers in turn, several times, so that what disturbs hits all of them. */
+static gravel_status time_answers(several_bench *b, several_result *r)
+{
+    enum { MOST = CYCLES * MOST_ROUNDS };
+    double(*time)[MOST] = malloc(MOST_ANSWERS * sizeof *time);
+    int count[MOST_ANSWERS] = {0};
+    gravel_status status = time ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+    const double begin = gv_now();
+    for (int cycle = 0; cycle < CYCLES && !status && (cycle == 0 || gv_now() - begin < 2); cycle++)
+        for (int a = 0; a < b->answers && !status; a++) {
+            gv_several_force(b->several, a - 1);
+            status = some_rounds(b, r, time[a], &count[a], MOST);
+            if (!status && gv_signals_pending())
+                status = gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
+        }
+    for (int a = 0; a < b->answers && !status; a++)
+        gv_series_of(time[a], count[a], &r->time[a]);
+    gv_several_force(b->several, GV_ANSWER_CHOSEN);
+    free(time);
+    return status;
+}
+
+static gravel_status run_one(several_bench *b, size_t sinks, size_t updates)
+{
+    several_result *r = &b->result[b->results];
+    gravel_several_call call = GRAVEL_SEVERAL_CALL_INIT;
+    gravel_several_plan plan;
+    *r = (several_result){.n = b->p.count,
+                          .sinks = sinks < b->p.count ? sinks : b->p.count,
+                          .updates = updates < b->p.count ? updates : b->p.count};
+    call.order = 2 * (b->opts->order + 1);
+    gravel_status status = gravel_several_get_plan(b->several, &call, r->sinks, r->n, &plan);
+    if (!status)
+        status = time_answers(b, r);
+    if (status)
+        return status;
+    r->predicted_s = plan.predicted_s;
+    while (!plan.host && r->chosen < b->answers - 1 &&
+           (r->chosen == 0 || gv_team_size(b->several, r->chosen - 1) < plan.devices))
+        r->chosen++;
+    b->results++;
+    return GRAVEL_OK;
+}
+
+static gravel_status open_size(several_bench *b, size_t n)
+{
+    const several_options *o = b->opts;
+    gravel_several_options options = GRAVEL_SEVERAL_OPTIONS_INIT;
+    gravel_context_options context = GRAVEL_CONTEXT_OPTIONS_INIT;
+    gravel_status status = gv_ic_plummer(n, o->seed, NULL, &b->p);
+    gv_cli_log(&context, o->verbose);
+    options.devices = o->devices;
+    options.precision = (gravel_precision)o->precision;
+    options.context = &context;
+    for (int k = 0; k < 7 && !status; k++)
+        if (!(b->out[k] = malloc(n * sizeof(double))))
+            status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu bodies", n);
+    if (!status)
+        status = gravel_several_create(&b->several, &options);
+    if (status)
+        return status;
+    b->answers = 1 + gv_several_teams(b->several);
+    const gravel_sources all = {.count = n,
+                                .mass = b->p.m,
+                                .id = b->p.id,
+                                .pos = {b->p.x, b->p.y, b->p.z, 1},
+                                .vel = {b->p.vx, b->p.vy, b->p.vz, 1}};
+    return gravel_several_write_sources(b->several, 0, &all);
+}
+
+static void close_size(several_bench *b)
+{
+    gravel_several_release(b->several);
+    b->several = NULL;
+    for (int k = 0; k < 7; k++) {
+        free(b->out[k]);
+        b->out[k] = NULL;
+    }
+    gv_particles_free(&b->p);
+}
+
+/* ------------------------------------------------------------------ output */
+
+static const char *answer_name(const several_bench *b, int answer, char text[24])
+{
+    if (answer == 0)
+        return "host";
+    const int devices = gv_team_size(b->several, answer - 1);
+    snprintf(text, 24, "%d device%s", devices, devices == 1 ? "" : "s");
+    return text;
+}
+
+static double regret(const several_bench *b, const several_result *r)
+{
+    double best = INFINITY;
+    for (int a = 0; a < b->answers; a++)
+        best = fmin(best, r->time[a].median);
+    return r->time[r->chosen].median / best;
+}
+
+static cJSON *result_json(const several_bench *b, const several_result *r)
+{
+    cJSON *item = cJSON_CreateObject(), *times;
+    char text[24];
+    cJSON_AddNumberToObject(item, "n_sources", (double)r->n);
+    cJSON_AddNumberToObject(item, "n_sinks", (double)r->sinks);
+    cJSON_AddNumberToObject(item, "updates", (double)r->updates);
+    times = cJSON_AddArrayToObject(item, "answers");
+    for (int a = 0; a < b->answers; a++) {
+        cJSON *one = cJSON_CreateObject();
+        cJSON_AddStringToObject(one, "by", answer_name(b, a, text));
+        gv_json_number(one, "call_s_median", r->time[a].median);
+        gv_json_number(one, "call_s_min", r->time[a].least);
+        cJSON_AddItemToArray(times, one);
+    }
+    cJSON_AddStringToObject(item, "chosen", answer_name(b, r->chosen, text));
+    gv_json_number(item, "predicted_s", r->predicted_s);
+    gv_json_number(item, "regret", regret(b, r));
+    return item;
+}
+
+static cJSON *all_json(const several_bench *b)
+{
+    cJSON *root = cJSON_CreateObject(), *list;
+    gv_json_stamp(root);
+    list = cJSON_AddArrayToObject(root, "devices");
+    for (int k = 0; k < gravel_several_get_device_count(b->several); k++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(gravel_several_get_device(b->several, k)->name));
+    cJSON_AddNumberToObject(root, "order", 2 * (b->opts->order + 1));
+    cJSON_AddStringToObject(root, "precision", gravel_precision_name((gravel_precision)b->opts->precision));
+    list = cJSON_AddArrayToObject(root, "results");
+    for (int k = 0; k < b->results; k++)
+        cJSON_AddItemToArray(list, result_json(b, &b->result[k]));
+    return root;
+}
+
+static void print_table(const several_bench *b)
+{
+    gv_table table;
+    char text[24], heads[256] = "n|sinks|updates";
+    for (int k = 0; k < gravel_several_get_device_count(b->several); k++)
+        gv_print("device %d: %s\n", k, gravel_several_get_device(b->several, k)->name);
+    printf("\n");
+    for (int a = 0; a < b->answers; a++)
+        snprintf(heads + strlen(heads), sizeof heads - strlen(heads), "|%s us", answer_name(b, a, text));
+    snprintf(heads + strlen(heads), sizeof heads - strlen(heads), "|chosen|regret");
+    gv_table_start(&table, heads);
+    for (int k = 0; k < b->results; k++) {
+        const several_result *r = &b->result[k];
+        char cells[256] = "";
+        for (int a = 0; a < b->answers; a++)
+            snprintf(cells + strlen(cells), sizeof cells - strlen(cells), "|%.1f", 1e6 * r->time[a].median);
+        gv_table_row(&table, "%zu|%zu|%zu%s|%s|%.2f", r->n, r->sinks, r->updates, cells,
+                     answer_name(b, r->chosen, text), regret(b, r));
+    }
+    gv_table_print(&table, stdout);
+    gv_table_free(&table);
+    printf(
+        "\nMedian times of a round: updates, prediction of all sources, forces on the sinks.  regret: of the choice\n"
+        "over the best.\n");
+}
+
+/* ----------------------------------------------------------------- command */
+
+static int write_results(const several_bench *b)
+{
+    const several_options *opts = b->opts;
+    gravel_status status = GRAVEL_OK;
+    if (opts->out)
+        status = gv_json_write(all_json(b), opts->out);
+    if (!status && opts->json)
+        status = gv_json_write(all_json(b), NULL);
+    else if (!status && (!opts->out || strcmp(opts->out, "-") != 0))
+        print_table(b);
+    return status ? gv_cli_fail_writing(BENCH, status) : GV_EXIT_OK;
+}
+
+static gravel_status run_sizes(several_bench *b)
+{
+    const several_options *o = b->opts;
+    gv_size_list n = o->n, sinks = o->sinks, updates = o->updates;
+    gravel_status status = GRAVEL_OK;
+    if (n.n == 0)
+        n = (gv_size_list){3, {1024, 16384, 131072}};
+    if (sinks.n == 0)
+        sinks = (gv_size_list){4, {1, 16, 256, 4096}};
+    if (updates.n == 0)
+        updates = (gv_size_list){1, {1}};
+    for (int k = 0; k < n.n && !status; k++) {
+        close_size(b);
+        status = open_size(b, n.value[k]);
+        for (int i = 0; i < sinks.n && !status; i++)
+            for (int u = 0; u < updates.n && !status && b->results < MOST_RESULTS; u++)
+                status = run_one(b, sinks.value[i], updates.value[u]);
+    }
+    return status;
+}
+
+static int run(const void *values, const gv_operands *operands)
+{
+    several_bench b = {.opts = values};
+    int code = GV_EXIT_OK;
+    (void)operands;
+    b.result = calloc(MOST_RESULTS, sizeof *b.result);
+    if (!b.result)
+        return gv_cli_fail(BENCH, gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
+    gv_signals_catch(0.7, BENCH ": stopped\n");
+    gv_waiting_start("compiling kernels (once per device),", 4, GV_WAITING_COMPILER);
+    const gravel_status status = run_sizes(&b);
+    gv_waiting_stop();
+    if (status == GRAVEL_ERR_CANCELLED) {
+        gv_say(BENCH, "stopped; %d results are complete", b.results);
+        code = GV_EXIT_INTERRUPTED;
+    } else if (status) {
+        code = gv_cli_fail(BENCH, status);
+    }
+    if (b.results > 0 && b.several) {
+        const int written = write_results(&b);
+        code = code ? code : written;
+    }
+    close_size(&b);
+    free(b.result);
+    return code;
+}
+
+static const gv_opt opts_table[] = {
+    GV_OPT_DEVICES(several_options),
+    {.name = "n",
+     .letter = 'n',
+     .kind = GV_OPT_SIZES,
+     .offset = offsetof(several_options, n),
+     .value = "LIST",
+     .help = "how many sources (default 1024,16384,131072)",
+     .low = 1,
+     .high = INFINITY},
+    {.name = "sinks",
+     .kind = GV_OPT_SIZES,
+     .offset = offsetof(several_options, sinks),
+     .value = "LIST",
+     .help = "how many of them feel (default 1,16,256,4096)",
+     .low = 1,
+     .high = INFINITY},
+    {.name = "updates",
+     .kind = GV_OPT_SIZES,
+     .offset = offsetof(several_options, updates),
+     .value = "LIST",
+     .help = "sources that change before a call (default 1)",
+     .low = 1,
+     .high = INFINITY},
+    {.name = "order",
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(several_options, order),
+     .value = "2|4|6",
+     .help = "of the forces",
+     .fallback = "4"},
+    {.name = "precision",
+     .letter = 'p',
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(several_options, precision),
+     .value = "sp|ds|dp",
+     .help = "of the forces",
+     .fallback = "ds"},
+    {.name = "eps",
+     .kind = GV_OPT_REAL,
+     .offset = offsetof(several_options, eps),
+     .value = "E",
+     .help = "softening length",
+     .fallback = "0.01",
+     .high = INFINITY},
+    {.name = "seed",
+     .letter = 's',
+     .kind = GV_OPT_SEED,
+     .offset = offsetof(several_options, seed),
+     .value = "S",
+     .help = "of the bodies",
+     .fallback = "1"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(several_options, out),
+     .value = "FILE",
+     .help = "write the JSON to this file, beside the table"},
+    GV_OPT_JSON(several_options),
+    GV_OPT_VERBOSE(several_options),
+    {.name = NULL},
+};
+
+const gv_command gv_cmd_bench_several = {
+    .name = "several",
+    .summary = "block steps on several devices, and whom the library chooses",
+    .synopsis = "[--devices LIST] [-n LIST] [--sinks LIST] [options]",
+    .about =
+        "Whole rounds by the host's clock: a few sources change, all are predicted, some feel.  Each is answered\n"
+        "by the host, by the fastest 1, 2, 4 ... devices of the list and by all; the table says which of them the\n"
+        "library would choose, and how much slower that is than the best.",
+    .opts = opts_table,
+    .examples = "gravel bench several --devices all\n"
+                "gravel bench several --devices cpu:1,cpu:1 -n 1k,16k --sinks 1,64,1024 --json\n",
+    .size = sizeof(several_options),
+    .run = run,
+};
