@@ -32,8 +32,7 @@ int gv_cli_exit_code(gravel_status status);
 #define GV_OPT_DEVICES(type)                                                                                           \
     {                                                                                                                  \
         .name = "devices", .kind = GV_OPT_TEXT, .offset = offsetof(type, devices), .value = "LIST",                    \
-        .help = "several devices, joined by commas, of any platforms:\n0,2 or cpu:2,cpu:2 or all",                     \
-        .environment = "GRAVEL_DEVICES"                                                                                \
+        .help = "several devices, of any platforms: 0,2 or all or\ncpu:2,cpu:2"                                        \
     }
 #define GV_OPT_VERBOSE(type)                                                                                           \
     {                                                                                                                  \

@@ -147,6 +147,10 @@ static int check_options(const gv_force_options *opts)
                opts->method == GV_METHOD_DIRECT ? "direct (the default)" : "reference");
         return GV_EXIT_USAGE;
     }
+    if (opts->devices != NULL && opts->method != GV_METHOD_DIRECT) {
+        gv_say(GV_FORCE, "--devices is for --method direct");
+        return GV_EXIT_USAGE;
+    }
     if (opts->radius < 0 && opts->capacity > 0) {
         gv_say(GV_FORCE, "--neighbours-capacity is for --neighbours-within");
         return GV_EXIT_USAGE;
@@ -337,6 +341,7 @@ static const gv_opt opts_table[] = {
      .value = "TEXT",
      .help = "tunables as \"threads=128 split=2\", not the tuned ones"},
     GV_OPT_DEVICE(gv_force_options),
+    GV_OPT_DEVICES(gv_force_options),
     GV_OPT_VERBOSE(gv_force_options),
     {.name = NULL},
 };
@@ -357,6 +362,7 @@ const gv_command gv_cmd_force = {
     .max_operands = 1,
     .examples = "gravel force plummer.txt -o forces.txt --order 4 --eps 0.01\n"
                 "gravel force -i galaxy.txt -o forces.txt --method tree --theta 0.4 --report report.json\n"
+                "gravel force plummer.txt -o forces.txt --devices 0,1,2,3\n"
                 "gravel force -i plummer.txt -o nn.txt --nearest --neighbours-within 0.1 --device cpu\n"
                 "gravel force -i plummer.txt -o truth.txt --method reference --sinks 0:100\n",
     .size = sizeof(gv_force_options),

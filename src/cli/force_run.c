@@ -69,7 +69,7 @@ static gravel_status one_chunk(gv_force_job *job, gravel_direct *direct, size_t 
 {
     if (job->tree != NULL)
         return gv_force_tree_call(job, set);
-    if (direct == NULL) {
+    if (direct == NULL && job->several == NULL) {
         gv_particles part;
         gravel_status status = gv_particles_pick(&part, &job->particles, first, 1, count);
         if (status == GRAVEL_OK) {
@@ -86,9 +86,10 @@ static gravel_status one_chunk(gv_force_job *job, gravel_direct *direct, size_t 
     size_t overflow = 0;
     double kernel = 0;
     const double start = gv_now();
-    gravel_status status = gv_direct_call(direct, &sinks, job->opts->eps, set, &overflow);
+    gravel_status status = direct != NULL ? gv_direct_call(direct, &sinks, job->opts->eps, set, &overflow)
+                                          : gv_force_several_call(job, &sinks, set, &overflow);
     job->call_s += gv_now() - start;
-    if (status == GRAVEL_OK && gravel_direct_get_kernel_time(direct, &kernel) == GRAVEL_OK)
+    if (status == GRAVEL_OK && direct != NULL && gravel_direct_get_kernel_time(direct, &kernel) == GRAVEL_OK)
         job->kernel_s += kernel;
     job->overflow += overflow;
     return status;
@@ -104,7 +105,10 @@ static gravel_status add_accelerations(gv_force_job *job)
     gv_progress progress;
     const size_t chunk = job->particles.count < 16384 ? job->particles.count : 16384;
     gravel_status status = GRAVEL_OK;
-    if (job->opts->method == GV_METHOD_DIRECT)
+    if (job->several != NULL) { /* in the precision of the forces */
+        const gravel_sources sources = gv_sources_view(p);
+        status = gravel_several_write_sources(job->several, 0, &sources);
+    } else if (job->opts->method == GV_METHOD_DIRECT)
         status = open_direct(job, 2, job->device.has_fp64 ? GRAVEL_DP : GRAVEL_DS, 0, &direct);
     double *const acc = malloc(3 * p->count * sizeof *acc);
     if (status == GRAVEL_OK && acc == NULL)
@@ -281,9 +285,11 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
         /* programs of one call: sources, forces, reduction; of the tree one for every stage */
         gv_waiting_start("compiling kernels (once per device),", opts->method == GV_METHOD_TREE ? 10 : 3,
                          GV_WAITING_COMPILER);
-        status = gv_cli_context(&job->context, opts->device, 0, opts->verbose);
+        status = opts->devices != NULL ? gv_force_several_open(job)
+                                       : gv_cli_context(&job->context, opts->device, 0, opts->verbose);
         if (status == GRAVEL_OK)
-            job->device = *gravel_context_get_device(job->context, 0);
+            job->device = opts->devices != NULL ? *gravel_several_get_device(job->several, 0)
+                                                : *gravel_context_get_device(job->context, 0);
     }
     if (status == GRAVEL_OK && job->order == 6 && job->particles.ax == NULL) {
         status = add_accelerations(job);
@@ -291,7 +297,10 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
     }
     if (status == GRAVEL_OK)
         status = set_radius(job, chunk_size(job));
-    if (status == GRAVEL_OK && opts->method == GV_METHOD_DIRECT) {
+    if (status == GRAVEL_OK && job->several != NULL) {
+        const gravel_sources sources = gv_sources_view(&job->particles);
+        status = gravel_several_write_sources(job->several, 0, &sources);
+    } else if (status == GRAVEL_OK && opts->method == GV_METHOD_DIRECT) {
         status = open_direct(job, job->order, job->precision, 1, &job->direct);
         if (status == GRAVEL_OK) {
             status = gravel_direct_get_configuration(job->direct, chunk_size(job), job->configuration,
@@ -302,7 +311,7 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
         status = gv_force_tree_open(job);
     job->setup_s = gv_now() - start;
     if (status == GRAVEL_OK) {
-        if (opts->verbose && opts->method != GV_METHOD_REFERENCE)
+        if (opts->verbose && opts->method != GV_METHOD_REFERENCE && job->several == NULL)
             gv_say(GV_FORCE, "%s: %s (%s)", job->device.name, job->configuration, gravel_origin_name(job->origin));
         status = compute_chunks(job, stream);
     }
@@ -316,9 +325,11 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
     free(job->radius);
     job->radius = NULL;
     gravel_direct_release(job->direct);
+    gravel_several_release(job->several);
     gravel_tree_release(job->tree);
     gravel_context_release(job->context);
     job->direct = NULL;
+    job->several = NULL;
     job->tree = NULL;
     job->context = NULL;
     if (status != GRAVEL_OK)
@@ -340,8 +351,12 @@ static cJSON *report_json(const gv_force_job *job, const gv_force_set *truth, co
         cJSON_AddStringToObject(root, "device", job->device.name);
         cJSON_AddStringToObject(root, "driver", job->device.driver);
         cJSON_AddStringToObject(root, "precision", gravel_precision_name(job->precision));
-        cJSON_AddStringToObject(root, "configuration", job->configuration);
-        cJSON_AddStringToObject(root, "origin", gravel_origin_name(job->origin));
+        if (opts->devices != NULL)
+            gv_force_several_report(job, root);
+        else {
+            cJSON_AddStringToObject(root, "configuration", job->configuration);
+            cJSON_AddStringToObject(root, "origin", gravel_origin_name(job->origin));
+        }
     }
     cJSON_AddNumberToObject(root, "order", job->order);
     cJSON_AddNumberToObject(root, "eps", opts->eps);
@@ -350,13 +365,16 @@ static cJSON *report_json(const gv_force_job *job, const gv_force_set *truth, co
     cJSON_AddNumberToObject(root, "read_s", job->read_s);
     cJSON_AddNumberToObject(root, "setup_s", job->setup_s);
     if (device) {
-        cJSON_AddNumberToObject(root, "kernel_s", job->kernel_s);
+        if (opts->devices == NULL)
+            cJSON_AddNumberToObject(root, "kernel_s", job->kernel_s);
         cJSON_AddNumberToObject(root, "call_s", job->call_s);
     }
     if (opts->method == GV_METHOD_TREE)
         gv_force_tree_report(job, root);
     else if (device)
-        gv_json_number(root, "pairs_per_s", (double)job->particles.count * (double)job->count / job->kernel_s);
+        gv_json_number(root, "pairs_per_s",
+                       (double)job->particles.count * (double)job->count /
+                           (opts->devices != NULL ? job->call_s : job->kernel_s));
     cJSON_AddNumberToObject(root, "write_s", job->write_s);
     cJSON_AddNumberToObject(root, "total_s", gv_now() - job->start);
     if (opts->radius >= 0) {

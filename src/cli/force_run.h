@@ -3,6 +3,7 @@
 #define GV_FORCE_RUN_H
 
 #include "cli/compute.h"
+#include "gravel/several.h"
 #include "gravel/tree.h"
 #include "sim/out_file.h"
 
@@ -11,7 +12,7 @@
 enum { GV_METHOD_DIRECT, GV_METHOD_TREE, GV_METHOD_REFERENCE };
 
 typedef struct gv_force_options {
-    const char *in, *out, *device, *report, *configuration;
+    const char *in, *out, *device, *devices, *report, *configuration;
     int method, order, precision, nearest, verbose; /* order: index of 2|4|6; precision -1: not given */
     int units;                                      /* of a text file (particle_file.h) */
     int mac, moments, softening;                    /* tree; moments: index of 1|2 */
@@ -29,6 +30,7 @@ typedef struct gv_force_job {
 
     gravel_context *context; /* not with the reference */
     gravel_direct *direct;   /* the one of the method */
+    gravel_several *several; /* direct summation with --devices: instead of context and direct */
     gravel_tree *tree;
     double *radius; /* of one chunk, all the same; NULL: no lists */
 
@@ -41,6 +43,8 @@ typedef struct gv_force_job {
     gravel_tree_counts tree_counts;
     gv_force_set sample; /* results of every check_step-th sink */
     gravel_device_info device;
+    char devices[1024]; /* their names, with --devices */
+    gravel_several_plan plan;
     gv_force_set all; /* results of all sinks, where they go to HDF5 */
 } gv_force_job;
 
@@ -51,6 +55,12 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream);
 gravel_status gv_force_write_hdf5(gv_force_job *job);
 /* Compares the sample with the reference and writes the JSON; frees the sample. */
 gravel_status gv_force_report(gv_force_job *job, FILE *stream);
+
+/* force_several.c */
+gravel_status gv_force_several_open(gv_force_job *job);
+gravel_status gv_force_several_call(gv_force_job *job, const gravel_sinks *sinks, const gv_force_set *set,
+                                    size_t *overflow);
+void gv_force_several_report(const gv_force_job *job, cJSON *root);
 
 /* force_tree.c */
 gravel_status gv_force_tree_open(gv_force_job *job);

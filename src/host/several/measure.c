@@ -158,6 +158,12 @@ gravel_status gv_measure_speeds(const gravel_several *s, double speed[GV_MOST_ME
     p->several.forced = 0;
     for (int m = 0; m < s->members && !status; m++) {
         double one, all;
+        int first = 0;
+        while (!gv_members_alike(s, m, first))
+            first++;
+        speed[m] = speed[first];
+        if (first < m)
+            continue;
         status = gv_team_create(&p->several.team[0], 1, &m, NULL);
         if (!status)
             status = time_call(p, 4, 1, p->sources, &one);

@@ -198,25 +198,42 @@ static gv_cost rounded_cost(gv_cost c)
 
 /* ------------------------------------------------------------------------- speeds */
 
-/* Devices within a tenth of one another are alike: noise must not decide who gets more. */
+int gv_members_alike(const gravel_several *s, int a, int b)
+{
+    const gravel_device_info *x = gravel_several_get_device(s, a), *y = gravel_several_get_device(s, b);
+    return strcmp(x->name, y->name) == 0 && strcmp(x->driver, y->driver) == 0 &&
+           strcmp(x->platform, y->platform) == 0 && x->compute_units == y->compute_units;
+}
+
+/* Devices of one kind are alike, and those within a tenth of one another: noise must not decide who gets more. */
 static void level(const gravel_several *s, double *speed)
 {
     for (int m = 0; m < s->members; m++)
         for (int k = 0; k < m; k++)
-            if (fabs(speed[m] - speed[k]) < 0.1 * fmax(speed[m], speed[k])) {
+            if (gv_members_alike(s, m, k) || fabs(speed[m] - speed[k]) < 0.1 * fmax(speed[m], speed[k])) {
                 speed[m] = speed[k];
                 break;
             }
 }
 
+static int are_all_alike(const gravel_several *s)
+{
+    int alike = 1;
+    for (int m = 1; m < s->members; m++)
+        alike &= gv_members_alike(s, m, 0);
+    return alike;
+}
+
 static gravel_status need_speeds(gravel_several *s)
 {
-    double speed[GV_MOST_MEMBERS] = {1};
+    double speed[GV_MOST_MEMBERS];
+    for (int m = 0; m < s->members; m++)
+        speed[m] = 1;
     if (!s->speeds_known)
         load(s);
     if (s->speeds_known)
         return GRAVEL_OK;
-    gravel_status status = s->members > 1 ? gv_measure_speeds(s, speed) : GRAVEL_OK;
+    gravel_status status = are_all_alike(s) ? GRAVEL_OK : gv_measure_speeds(s, speed);
     if (status)
         return status;
     for (int m = 0; m < s->members; m++)

@@ -94,7 +94,7 @@ struct gravel_several {
     int teams;
     /* measured, and kept in the cache folder: model.c */
     int speeds_known;
-    double speed[GV_MOST_MEMBERS]; /* pairs per second */
+    double speed[GV_MOST_MEMBERS]; /* pairs per second; of devices of one kind: 1 */
     gv_costs costs[3];             /* of order 2, 4, 6 */
     char configuration[17];        /* digest of options.configuration */
     int forced;                    /* answers all calls, unless it is GV_ANSWER_CHOSEN */
@@ -155,6 +155,7 @@ gravel_status gv_measure_speeds(const gravel_several *s, double speed[GV_MOST_ME
 gravel_status gv_measure_costs(const gravel_several *s, int order, gv_costs *costs);
 
 /* model.c: what is measured once and kept. */
+int gv_members_alike(const gravel_several *s, int a, int b); /* of one kind */
 gravel_status gv_model_need_team(gravel_several *s, int team);
 gravel_status gv_model_need_costs(gravel_several *s, int order);
 gravel_status gv_model_decide(gravel_several *s, int order, size_t sinks, size_t sources, gv_decision *decision);
