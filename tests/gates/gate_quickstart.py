@@ -29,7 +29,7 @@ i=0; while [ $i -lt 200 ]; do echo 'Unpacking something'; i=$((i + 1)); done""",
 # Finds what the stand-in for apt has installed, and nothing else.
 BARE_FIND = """case "$*" in
     */stdio.h*) p=libc6-dev ;; */CL/cl.h*) p=opencl-headers ;; *libOpenCL.so*) p=ocl-icd-opencl-dev ;;
-    */cjson/*) p=libcjson-dev ;; */hdf5.h*) p=libhdf5-dev ;; *.icd* | *libpocl*) p=pocl-opencl-icd ;;
+    */cjson/*) p=libcjson-dev ;; */hdf5.h*) p=libhdf5-dev ;; */vkFFT.h*) p=libvkfft-dev ;; *.icd* | *libpocl*) p=pocl-opencl-icd ;;
     */cmocka.h*) p=libcmocka-dev ;; *) exit 1 ;;
 esac
 touch "$STAND_IN/apt"; if grep -q -- "-qq.* $p" "$STAND_IN/apt"; then echo found; fi"""

@@ -1,0 +1,14 @@
+/* What the mesh's kernels and their host code share: plain numbers only. */
+#ifndef GV_MESH_LAYOUT_H
+#define GV_MESH_LAYOUT_H
+
+/* what is interpolated at once: a component of the acceleration, the potential, or all from the potential's mesh */
+#define GV_MESH_X 0
+#define GV_MESH_Y 1
+#define GV_MESH_Z 2
+#define GV_MESH_POT 3
+
+/* numbers a wave of one axis has in the table of green.cl */
+#define GV_WAVE_VECTORS 2
+
+#endif

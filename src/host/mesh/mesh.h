@@ -1,0 +1,95 @@
+/* The inside of gravel_mesh.
+ *
+ *   mesh.c       life, options, kernels, queries
+ *   plan.c       numbers of waves, sizes: pure functions
+ *   density.c    sources to waves of their density
+ *   forces.c     calls: waves to forces at sinks
+ *   fft.c        which FFT, and whether it is right;  fft_host.c, fft_device.c: the two of them
+ */
+#ifndef GV_MESH_H
+#define GV_MESH_H
+
+#include "gravel/mesh.h"
+#include "host/bodies/bodies.h"
+#include "host/mesh/fft.h"
+#include "host/program/sort.h"
+#include "kernels/mesh/layout.h"
+
+typedef enum gv_mesh_stage {
+    GV_MS_SORT,
+    GV_MS_ASSIGN,
+    GV_MS_FFT,
+    GV_MS_GREEN,
+    GV_MS_INTERPOLATE,
+    GV_MS_COUNT
+} gv_mesh_stage;
+
+typedef enum gv_mesh_kernel {
+    GV_MK_ARRANGE,
+    GV_MK_ASSIGN,
+    GV_MK_GREEN,
+    GV_MK_TAKE,
+    GV_MK_GRADIENT,
+    GV_MK_PLACES,                               /* + gravel_precision of the planes */
+    GV_MK_STORE = GV_MK_PLACES + GRAVEL_DP + 1, /* the same */
+    GV_MK_COUNT = GV_MK_STORE + GRAVEL_DP + 1
+} gv_mesh_kernel;
+
+typedef enum gv_mesh_buffer {
+    GV_MB_DENSITY, /* of the sources, then its waves */
+    GV_MB_WORK,    /* waves of a field, then the field */
+    GV_MB_WAVES,   /* table of kernels/mesh/green.cl */
+    GV_MB_RAW,     /* places of sources as they come */
+    GV_MB_SORTED,  /* sources by cell */
+    GV_MB_RANGE,   /* where those of each cell are */
+    GV_MB_CELL,    /* cells and places of sinks that are not the sources */
+    GV_MB_PLACE,
+    GV_MB_RESULT,
+    GV_MB_COUNT
+} gv_mesh_buffer;
+
+struct gravel_mesh {
+    gv_worker worker;
+    gravel_mesh_options options;
+    size_t scalar, row; /* bytes of a number; numbers of a row */
+    int own;
+    size_t group; /* work-items of a group */
+
+    cl_kernel kernel[GV_MK_COUNT];
+    gv_buffer buffer[GV_MB_COUNT];
+    gv_sort sort;
+    gv_fft *fft;
+
+    gravel_view view; /* bodies NULL: none yet */
+    gv_selection sources;
+    gravel_frame frame; /* of the sources when they were assigned */
+    int is_assigned;    /* GV_MB_DENSITY holds waves of the sources as they were at these versions */
+    uint64_t position, mass, order, list;
+
+    int is_timed; /* the last forces were */
+    double seconds[GV_MS_COUNT];
+};
+
+/* mesh.c */
+gravel_status gv_mesh_reserve(gravel_mesh *mesh, gv_mesh_buffer which, size_t size, const char *what);
+gravel_status gv_mesh_launch_list(gravel_mesh *mesh, int kernel, gv_range range, size_t n_args, const gv_arg *arg);
+#define gv_mesh_launch(mesh, kernel, range, ...)                                                                       \
+    gv_mesh_launch_list(mesh, kernel, range, sizeof((const gv_arg[]){__VA_ARGS__}) / sizeof(gv_arg),                   \
+                        (const gv_arg[]){__VA_ARGS__})
+#define GV_MESH_REAL(mesh, v) GV_REAL((mesh)->options.precision, v)
+/* Where the device is timed: waits for what was submitted, and adds the time since `begin` to the stage. */
+double gv_mesh_begin(gravel_mesh *mesh);
+void gv_mesh_end(gravel_mesh *mesh, gv_mesh_stage stage, double begin);
+/* Cells and places of bodies, in a mesh that is displaced by this part of a cell. */
+gravel_status gv_mesh_places(gravel_mesh *mesh, const gv_selection *bodies, double displaced, cl_mem cell, cl_mem index,
+                             cl_mem place);
+
+/* plan.c */
+gravel_status gv_mesh_check_options(const gravel_mesh_options *options);
+/* The table of kernels/mesh/green.cl: GV_WAVE_VECTORS * 4 numbers a wave, n / 2 + 1 waves. */
+void gv_mesh_waves(const gravel_mesh_options *options, double *table);
+
+/* density.c: waves of the density in GV_MB_DENSITY, of a mesh displaced by this part of a cell. */
+gravel_status gv_mesh_density(gravel_mesh *mesh, double displaced);
+
+#endif
