@@ -1,9 +1,9 @@
 /* gravel: periodic forces from a mesh.
  *
  * Bodies in a box of side L repeat with the period L, on a uniform background that makes the mean density 0.  A
- * gravel_mesh assigns the masses of a view of bodies (the sources) to N^3 mesh points, solves Poisson's equation with an
- * FFT, and interpolates forces and potentials to bodies (the sinks).  All of it is done on the device; only the FFT of
- * CPUs is a host's.  No sum depends on chance: the same call gives the same bits.
+ * gravel_mesh assigns the masses of a view of bodies (the sources) to N^3 mesh points, solves Poisson's equation with
+ * an FFT, and interpolates forces and potentials to bodies (the sinks).  All of it is done on the device, but the FFT
+ * of CPUs, which is the host's.  No sum depends on chance: the same call gives the same bits.
  *
  *   gravel_mesh_options options = GRAVEL_MESH_OPTIONS_INIT;
  *   options.side = 100;  options.cells = 128;  options.split = 1.25 * 100 / 128;

@@ -1,7 +1,7 @@
 /* Bodies in the mesh, and results into planes.  Number v of a view is the body list[v], or first + v without a list.
  *
  *   GV_FROM  precision of the planes (lib/from.h)
- *   GV_PRECISION  GV_DP where the mesh is dp, else GV_DS: places are float, but found as two-floats */
+ *   GV_PRECISION  GV_DP where the mesh is dp, else GV_DS: places are found as two-floats */
 #include "lib/real.h"
 #include "lib/pair.h"
 #include "lib/from.h"
@@ -13,8 +13,8 @@ static inline uint gv_address(global const uint *list, uint first, uint k)
     return list ? list[k] : first + k;
 }
 
-/* The cell of a coordinate, (at + low) (scale + scale_low) + shift + shift_low cells, and the place in it.  No digit of a
- * two-float is lost: a mesh of many cells leaves few digits of a float for the place. */
+/* The cell of a coordinate, (at + low) (scale + scale_low) + shift + shift_low cells, and the place in it.  No digit of
+ * a two-float is lost: the number of the cell takes many of those that one word has. */
 static inline uint gv_axis(gv_plane at, gv_plane low, gv_exact scale, gv_exact scale_low, gv_exact shift,
                            gv_exact shift_low, uint n, gv_scalar *d)
 {

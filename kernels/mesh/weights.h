@@ -7,8 +7,8 @@
  *           d=0..1 of the             d = 0 ... 1 from c to c+1
  *      half cells beside c
  *
- * A body belongs to the cell c = floor(u), d = u - c of the place u that gv_mesh_places gives it (odd widths: half a cell
- * further), and reaches the points c - GV_BEFORE ... c - GV_BEFORE + GV_WIDTH - 1.
+ * A body belongs to the cell c = floor(u), d = u - c of the place u that gv_mesh_places gives it (odd widths: half a
+ * cell further), and reaches the points c - GV_BEFORE ... c - GV_BEFORE + GV_WIDTH - 1.
  */
 #include "lib/real.h"
 

@@ -1,9 +1,9 @@
-/* Transforms of real cubes of n^3 numbers, in place, for the mesh: one interface over an FFT on the device (VkFFT, where
- * it is built in) and one on the host.
+/* Transforms of real cubes of n^3 numbers, in place, for the mesh: one interface over an FFT on the device (VkFFT,
+ * where it is built in) and one on the host.
  *
- * A cube has rows of gv_fft_row(n) reals, x first; of its real numbers the last ones of a row are not used.  Transformed,
- * a row holds n / 2 + 1 complex numbers:  F(h) = sum f(x) exp(-2 pi i h.x / n).  The inverse of the forward transform is
- * n^3 times the cube. */
+ * A cube has rows of gv_fft_row(n) reals, x first; the last one or two of a row are not used.  Transformed, a row holds
+ * n / 2 + 1 complex numbers:  F(h) = sum f(x) exp(-2 pi i h.x / n).  The inverse of the forward transform is n^3 times
+ * the cube. */
 #ifndef GV_FFT_H
 #define GV_FFT_H
 

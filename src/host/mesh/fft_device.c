@@ -3,7 +3,14 @@
 
 #ifdef GV_HAVE_VKFFT
 
+#include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+static inline char *same_locale(void)
+{
+    return NULL;
+}
 
 #define VKFFT_BACKEND 3 /* OpenCL */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -14,7 +21,12 @@
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
+/* A library neither prints nor changes the locale of the process; gv_fft_device_plan sets that of the thread. */
+#define printf(...) ((void)0)
+#define setlocale(category, name) same_locale()
 #include <vkFFT.h>
+#undef printf
+#undef setlocale
 #pragma GCC diagnostic pop
 
 const int gv_fft_has_device = 1;
@@ -49,7 +61,13 @@ gravel_status gv_fft_device_plan(gv_fft_device **out, gv_worker *worker, int n, 
     configuration.context = &plan->context;
     configuration.buffer = &plan->cube;
     configuration.bufferSize = &plan->size;
+    /* it writes kernels with numbers in them: with a point, whatever the user's language */
+    const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), before = plain ? uselocale(plain) : plain;
     const VkFFTResult result = initializeVkFFT(&plan->app, configuration);
+    if (plain) {
+        uselocale(before);
+        freelocale(plain);
+    }
     if (result != VKFFT_SUCCESS) {
         free(plan); /* VkFFT frees what it made itself */
         return gv_fail(GRAVEL_ERR_UNSUPPORTED, "VkFFT cannot plan %d^3 cells on %s (its error %d)", n,
