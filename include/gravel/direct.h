@@ -50,6 +50,13 @@ typedef enum gravel_neighbour_rule {
     GRAVEL_NEIGHBOURS_SPHERE_MASS /* r^2 < m_j radius^2: heavy sources from further off */
 } gravel_neighbour_rule;
 
+/* How a pair attracts, s being the softened distance.  All but Plummer's are for order 2 and end at a distance: there
+ * is no force from there on.  r_s and r_cut are lengths in the unit of the sources.
+ *   truncated   what a mesh leaves to pairs: Newton's force times erfc(u) + 2 u exp(-u^2) / sqrt(pi) and its potential
+ *               times erfc(u), u = s / 2 r_s, for s < r_cut (4.5 to 7 r_s: where the force is a thousandth and less)
+ *   table       what gravel_direct_set_table was given */
+typedef enum gravel_shape { GRAVEL_SHAPE_PLUMMER, GRAVEL_SHAPE_TRUNCATED, GRAVEL_SHAPE_TABLE } gravel_shape;
+
 /* Where results go; may be added up */
 enum {
     GRAVEL_INTO_HOST = 1,   /* kept until the ticket is collected */
@@ -75,11 +82,17 @@ typedef struct gravel_direct_call {
     gravel_neighbour_rule rule;
     const double *ahead; /* a time per point, order 4 or 6; NULL: neighbours are where they are now */
     int leave_out;       /* 1: neighbours contribute nothing to the forces, also those that the capacity cuts off */
+    gravel_shape shape;
+    double r_s, r_cut; /* of GRAVEL_SHAPE_TRUNCATED */
+    int level;       /* of GRAVEL_SHAPE_TRUNCATED: -1: erfc and exp as they are; 0 ... 4: polynomials of this degree in
+                        * intervals of u that are 3/512 long (doc/theory.md has their errors) */
+    int quadrupoles; /* 1: sources act with the quadrupoles of gravel_direct_write_quadrupoles; order 2, Plummer */
 } gravel_direct_call;
 #define GRAVEL_DIRECT_CALL_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(gravel_direct_call), {NULL, GRAVEL_VIEW_ALL, 0, 0, NULL}, {NULL, GRAVEL_VIEW_ALL, 0, 0, NULL}, NULL, 0, \
-            0, GRAVEL_SOFTEN_EPS, 0, 0, -1, -1, 0, GRAVEL_NEIGHBOURS_OTHERS, NULL, 0                                   \
+            0, GRAVEL_SOFTEN_EPS, 0, 0, -1, -1, 0, GRAVEL_NEIGHBOURS_OTHERS, NULL, 0, GRAVEL_SHAPE_PLUMMER, 0, 0, -1,  \
+            0                                                                                                          \
     }
 GRAVEL_API void gravel_direct_call_init(gravel_direct_call *call);
 
@@ -97,6 +110,47 @@ GRAVEL_API gravel_status gravel_direct_prepare(gravel_direct *direct, const grav
  * object that is given the text before its first call computes with the same ones, and so with the same bits. */
 GRAVEL_API size_t gravel_direct_get_choices(const gravel_direct *direct, char *text, size_t size);
 GRAVEL_API gravel_status gravel_direct_set_choices(gravel_direct *direct, const char *text);
+
+/* ---------------------------------------------------------------- tables */
+
+/* Any force that is a function of the distance.
+ *   factors   acc = sum m d / s^3 force(s / length)     pot = -sum m / s potential(s / length)
+ *   forces    acc = sum m d force(s)                    pot = -sum m potential(s)
+ * Both end at `cut`, which is in the unit of the argument.  The functions are called in gravel_direct_set_table only,
+ * with arguments between 0 and the cut.  Force tables may be finite at 0: bodies at one place are no exception. */
+typedef enum gravel_table_kind { GRAVEL_TABLE_FACTORS, GRAVEL_TABLE_FORCES } gravel_table_kind;
+typedef double (*gravel_table_function)(double argument, void *user);
+
+typedef struct gravel_table {
+    uint32_t size; /* of this struct */
+    gravel_table_kind kind;
+    gravel_table_function force;
+    gravel_table_function potential; /* NULL: the integral of the force, zero at the cut */
+    void *user;
+    double length; /* of factors */
+    double cut;
+    int level; /* degree of the polynomials: 0 ... 4 */
+    /* 1: intervals of one length.  0: a number in every octave of (s / cut)^2, for forces over many powers of ten;
+     * what is below 6e-8 of the cut is taken as there. */
+    int even;
+    int intervals; /* in all, or in an octave (a power of two); 0: 512, or 32 in an octave (dp: 256) */
+} gravel_table;
+#define GRAVEL_TABLE_INIT                                                                                              \
+    {                                                                                                                  \
+        sizeof(gravel_table), GRAVEL_TABLE_FACTORS, NULL, NULL, NULL, 1, 0, 3, 0, 0                                    \
+    }
+GRAVEL_API void gravel_table_init(gravel_table *table);
+/* Calls of GRAVEL_SHAPE_TABLE from now on use this table.  ERR_INPUT where a function is not finite. */
+GRAVEL_API gravel_status gravel_direct_set_table(gravel_direct *direct, const gravel_table *table);
+
+/* ----------------------------------------------------------- quadrupoles */
+
+/* Quadrupoles of the sources that gravel_direct_write_sources was given, for sources that stand for cells of a tree:
+ * q = xx, xy, xz, yy, yz, zz of Q = sum m (3 x x - |x|^2) over the bodies of the cell, x from its centre of mass.
+ *   acc += (5/2 (d Q d) d / s^2 - Q d) / s^5            pot -= d Q d / (2 s^5)
+ * Sources that get none have zeros; massless sources do not act at all. */
+GRAVEL_API gravel_status gravel_direct_write_quadrupoles(gravel_direct *direct, size_t first, size_t count,
+                                                         const double (*q)[6]);
 
 #ifdef __cplusplus
 }

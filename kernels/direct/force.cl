@@ -48,6 +48,23 @@
 
 #include "direct/rule.h"
 
+/* what most programs do not ask for: a shape other than Plummer's, quadrupoles of sources (direct/interact.h) */
+#include "shape/layout.h"
+#ifndef GV_SHAPE
+#define GV_SHAPE GV_SHAPE_PLUMMER
+#endif
+#ifndef GV_QUADRUPOLE
+#define GV_QUADRUPOLE 0
+#endif
+#if GV_SHAPE == GV_SHAPE_PLUMMER
+#define GV_CUTOFF_PARAMETER
+#define GV_CUTOFF_OF(item)
+#else
+#define GV_CUTOFF_PARAMETER , const gv_cutoff cutoff
+#define GV_CUTOFF_OF(item) , (item)->cutoff
+#include "shape/shape.h"
+#endif
+
 #include "direct/interact.h"
 #include "direct/result.h"
 #include "direct/view.h"
@@ -71,6 +88,9 @@ typedef struct gv_item {
     gv_sink sink[GV_S];
     gv_int id[GV_S];
     gv_wide total[GV_S][GV_COMPONENTS];
+#if GV_SHAPE != GV_SHAPE_PLUMMER
+    gv_cutoff cutoff;
+#endif
 #if GV_SEARCH
     gv_found found[GV_S];
     global uint *list[GV_S]; /* in this part, of the first sink of each vector */
@@ -118,7 +138,7 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
             if (GV_LEAVE_OUT)
                 mass = gv_select(near, (gv_real)(0), mass);
 #endif
-            gv_interact(sum[s], item->sink[s], j, mass, d, eps2);
+            gv_interact(sum[s], item->sink[s], j, mass, d, eps2 GV_CUTOFF_OF(item));
         }
     }
 #if GV_BY_RULE
@@ -299,15 +319,22 @@ __attribute__((always_inline)) static inline void gv_store_sums(const gv_item *i
 #define GV_LOAD(p) tile_##p[at + k] = p[j];
 #define GV_VIEW_TILE(p) view.p = tile_##p + at;
 #define GV_VIEW_GLOBAL(p) view.p = p;
-__attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void
-gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restrict lo,
-         global const gv_scalar4 *restrict vel, global const gv_scalar4 *restrict acc, global const int *restrict id,
-         global const gv_scalar *restrict sinks, global gv_scalar *restrict partial,
-         global uint *restrict neighbour_count, global uint *restrict lists, uint capacity, uint n_sources,
-         uint part_sources, uint stride, gv_scalar eps2
+__attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
+    global const gv_scalar4 *restrict pos, global const gv_scalar4 *restrict lo, global const gv_scalar4 *restrict vel,
+    global const gv_scalar4 *restrict acc, global const int *restrict id, global const gv_scalar *restrict sinks,
+    global gv_scalar *restrict partial, global uint *restrict neighbour_count, global uint *restrict lists,
+    uint capacity, uint n_sources, uint part_sources, uint stride, gv_scalar eps2
 #if GV_SOFTEN_OF_SOURCES(GV_SOFTEN)
-         ,
-         global const gv_scalar *restrict softening
+    ,
+    global const gv_scalar *restrict softening
+#endif
+#if GV_QUADRUPOLE
+    ,
+    global const gv_scalar4 *restrict qa, global const gv_scalar4 *restrict qb
+#endif
+#if GV_SHAPE != GV_SHAPE_PLUMMER
+    ,
+    gv_scalar per_length, gv_scalar most2, gv_scalar per_interval, uint last, global const gv_scalar4 *restrict records
 #endif
 )
 {
@@ -329,6 +356,9 @@ gv_force(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restric
 #endif
     gv_view view;
     gv_item item;
+#if GV_SHAPE != GV_SHAPE_PLUMMER
+    item.cutoff = (gv_cutoff){per_length, most2, per_interval, last, records};
+#endif
     const gv_ids mine =
         gv_load_item(&item, sinks, first_sink, stride, lists + (size_t)part * stride * capacity, capacity);
 

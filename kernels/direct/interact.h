@@ -16,12 +16,26 @@
  * GV_SOFTEN    whose softening counts (direct/layout.h): eps^2 is one number, of the sink, of the source, or of both
  * GV_SOFTENED  1: there is softening.  0: eps is zero.
  * Where it is zero, or may be for some pair, pairs at s^2 <= GV_TOO_CLOSE count as one place and contribute nothing.
+ *
+ * Order 2 only:
+ * GV_SHAPE       not Plummer's (shape/shape.h) but one that ends at a distance:  acc += m d (-g_1)  pot -= m g_0
+ *                Tables of forces are finite at s = 0, where they give a potential.
+ * GV_QUADRUPOLE  1: sources have traceless quadrupoles Q = sum m (3 x x - x^2):
+ *                acc += q d + (5 p d - Q d / s^3) / s^2   pot -= m / s + p   p = d Q d / 2 s^5
+ *                A source without mass does not act at all.
  */
 #if GV_ORDER != 2 && GV_ORDER != 4 && GV_ORDER != 6
 #error "GV_ORDER must be 2 (acc, pot), 4 (and jerk) or 6 (and snap)"
 #endif
 #ifndef GV_SOFTENED
 #error "GV_SOFTENED must be 1 (eps > 0) or 0 (eps = 0)"
+#endif
+
+#if (GV_QUADRUPOLE || GV_SHAPE != GV_SHAPE_PLUMMER) && GV_ORDER != 2
+#error "quadrupoles and shapes that end at a distance have no derivatives: GV_ORDER must be 2"
+#endif
+#if GV_QUADRUPOLE && GV_SHAPE != GV_SHAPE_PLUMMER
+#error "sources with GV_QUADRUPOLE need Plummer's shape"
 #endif
 
 #define GV_MAY_VANISH (!GV_SOFTENED || GV_SOFTEN != GV_SOFTEN_EPS) /* s^2 of two bodies at one place */
@@ -106,6 +120,9 @@ typedef struct gv_source {
 #if GV_ORDER >= 6
     gv_scalar4 acc;
 #endif
+#if GV_QUADRUPOLE
+    gv_scalar4 qa, qb; /* xx xy xz yy, yz zz - - */
+#endif
 #if GV_SOFTEN_OF_SOURCES(GV_SOFTEN)
     gv_scalar eps2;
 #endif
@@ -138,14 +155,59 @@ static inline gv_separation gv_separate(const gv_sink i, const gv_source j, gv_s
     return d;
 }
 
+#if GV_SHAPE != GV_SHAPE_PLUMMER
+static inline void gv_interact_shaped(gv_real *sum, gv_real mass, const gv_separation d, gv_real s2,
+                                      const gv_cutoff cutoff)
+{
+    gv_real g0, minus_g1;
+#if GV_MAY_VANISH && !(GV_SHAPE == GV_SHAPE_TABLE && GV_TABLE_OF == GV_TABLE_OF_FORCES)
+    mass = gv_select(s2 > GV_TOO_CLOSE, mass, (gv_real)(0));
+    s2 = fmax(s2, (gv_real)GV_TOO_CLOSE);
+#endif
+    gv_shape_pair(s2, cutoff, &g0, &minus_g1);
+    gv_real q = mass * minus_g1;
+    sum[GV_POT] -= mass * g0;
+    sum[GV_AX] = gv_fma(q, d.x, sum[GV_AX]);
+    sum[GV_AY] = gv_fma(q, d.y, sum[GV_AY]);
+    sum[GV_AZ] = gv_fma(q, d.z, sum[GV_AZ]);
+}
+#endif
+
+#if GV_QUADRUPOLE
+/* 1/s^4 must stay finite; a quadrupole says nothing so near */
+#if GV_PRECISION == GV_DP
+#define GV_IN_A_CELL GV_R(1e-150)
+#else
+#define GV_IN_A_CELL GV_R(1e-18)
+#endif
+/* with n = d / s; mass 0: the pair does not count */
+static inline void gv_interact_quadrupole(gv_real *sum, const gv_source j, gv_real mass, gv_real s2, gv_real rinv,
+                                          const gv_separation d)
+{
+    gv_real r1 = gv_select((s2 > GV_IN_A_CELL) & (mass != (gv_real)(0)), rinv, (gv_real)(0));
+    gv_real nx = d.x * r1, ny = d.y * r1, nz = d.z * r1, r3 = r1 * r1 * r1;
+    gv_real x = gv_fma((gv_real)(j.qa.z), nz, gv_fma((gv_real)(j.qa.y), ny, j.qa.x * nx));
+    gv_real y = gv_fma((gv_real)(j.qb.x), nz, gv_fma((gv_real)(j.qa.w), ny, j.qa.y * nx));
+    gv_real z = gv_fma((gv_real)(j.qb.y), nz, gv_fma((gv_real)(j.qb.x), ny, j.qa.z * nx));
+    gv_real p = GV_R(0.5) * gv_fma(z, nz, gv_fma(y, ny, x * nx));
+    sum[GV_POT] = gv_fma(-p, r3, sum[GV_POT]);
+    sum[GV_AX] = gv_fma(r3 * r1, gv_fma(GV_R(5.0) * p, nx, -x), sum[GV_AX]);
+    sum[GV_AY] = gv_fma(r3 * r1, gv_fma(GV_R(5.0) * p, ny, -y), sum[GV_AY]);
+    sum[GV_AZ] = gv_fma(r3 * r1, gv_fma(GV_R(5.0) * p, nz, -z), sum[GV_AZ]);
+}
+#endif
+
 static inline void gv_interact(gv_real *sum, const gv_sink i, const gv_source j, gv_real mass, const gv_separation d,
-                               gv_scalar eps2)
+                               gv_scalar eps2 GV_CUTOFF_PARAMETER)
 {
 #if GV_SOFTENED && GV_SEARCH
     gv_real s2 = d.r2 + GV_EPS2(i, j, eps2);
 #else
     gv_real s2 = d.r2;
 #endif
+#if GV_SHAPE != GV_SHAPE_PLUMMER
+    gv_interact_shaped(sum, mass, d, s2, cutoff);
+#else
 #if GV_MAY_VANISH
     gv_real rinv = gv_select(s2 > GV_TOO_CLOSE, gv_rsqrt(s2), (gv_real)(0));
 #else
@@ -186,5 +248,9 @@ static inline void gv_interact(gv_real *sum, const gv_sink i, const gv_source j,
     sum[GV_SX] = gv_fma(q, ax, sum[GV_SX]);
     sum[GV_SY] = gv_fma(q, ay, sum[GV_SY]);
     sum[GV_SZ] = gv_fma(q, az, sum[GV_SZ]);
+#endif
+#if GV_QUADRUPOLE
+    gv_interact_quadrupole(sum, j, mass, s2, rinv, d);
+#endif
 #endif
 }

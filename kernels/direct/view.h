@@ -16,7 +16,12 @@
 #else
 #define GV_IF_6(x)
 #endif
-#define GV_PLANES(use) use(pos) GV_IF_LOW(use(lo)) GV_IF_4(use(vel)) GV_IF_6(use(acc))
+#if GV_QUADRUPOLE
+#define GV_IF_QUADRUPOLE(x) x
+#else
+#define GV_IF_QUADRUPOLE(x)
+#endif
+#define GV_PLANES(use) use(pos) GV_IF_LOW(use(lo)) GV_IF_4(use(vel)) GV_IF_6(use(acc)) GV_IF_QUADRUPOLE(use(qa) use(qb))
 
 #if GV_TILE > 0
 #define GV_NEAR local

@@ -1,4 +1,4 @@
-/* The interaction shape of a program, by GV_SHAPE: 0 Plummer's, 1 the cubic spline.
+/* The interaction shape of a program, by GV_SHAPE (shape/layout.h): Plummer's, the cubic spline, truncated, table.
  *
  * With r from source to sink, the potential of a mass is -m g_0 and the acceleration m g_1 r, where
  * g_{j+1} = (1/r) d g_j / dr.  A shape is a file that defines
@@ -8,7 +8,13 @@
  *                    do not underflow), from the distance on where the shape is smooth enough for a series
  *   GV_SHAPE_GUARD   1: that distance is gv_shape_guard(soft), and no body of a cell may be nearer; 0: any distance
  * `soft` is the square of the softening length in the shape's own measure: eps^2, or h^2 of a spline.
+ * Shapes that end at a distance (truncated, table) are for pairs only so far: gv_shape_pair takes s^2 = r^2 + eps^2 and
+ * a gv_cutoff (shape/cutoff.h).
  */
+#include "lib/lanes.h"
+#include "shape/cutoff.h"
+#include "shape/layout.h"
+
 typedef struct gv_shape {
     gv_real g0, k1, k2, k3, k4;
 } gv_shape;
@@ -27,11 +33,15 @@ static inline gv_shape gv_shape_newton(gv_real s2)
 }
 
 #ifndef GV_SHAPE
-#error "GV_SHAPE must be 0 (Plummer) or 1 (cubic spline)"
-#elif GV_SHAPE == 0
+#error "GV_SHAPE must be one of GV_SHAPE_... (shape/layout.h)"
+#elif GV_SHAPE == GV_SHAPE_PLUMMER
 #include "shape/plummer.h"
-#elif GV_SHAPE == 1
+#elif GV_SHAPE == GV_SHAPE_SPLINE
 #include "shape/spline.h"
+#elif GV_SHAPE == GV_SHAPE_TRUNCATED
+#include "shape/truncated.h"
+#elif GV_SHAPE == GV_SHAPE_TABLE
+#include "shape/table.h"
 #else
-#error "GV_SHAPE must be 0 (Plummer) or 1 (cubic spline)"
+#error "GV_SHAPE must be one of GV_SHAPE_... (shape/layout.h)"
 #endif

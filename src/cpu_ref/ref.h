@@ -77,6 +77,24 @@ int gv_ref_direct_ruled(gv_ref_real real, int order, const gv_ref_particles *sin
                         double eps, const double *radius, size_t capacity, const gv_ref_rule *rule,
                         const gv_ref_forces *out);
 
+/* Other interactions, in long double, with s^2 = r^2 + eps^2; no pair from s = cut on (of factors: s = length cut):
+ *   truncated   factors with length = 2 r_s, force = erfc(u) + 2 u exp(-u^2) / sqrt(pi), potential = erfc(u)
+ *   factors     acc = sum m dr / s^3 force(s / length)    pot = -sum m / s potential(s / length)
+ *   forces      acc = sum m dr force(s)                   pot = -sum m potential(s), also at s = 0 */
+typedef struct gv_ref_law {
+    enum { GV_REF_LAW_TRUNCATED, GV_REF_LAW_FACTORS, GV_REF_LAW_FORCES } kind;
+    double length, cut; /* truncated: of u, as for factors */
+    double (*force)(double, void *), (*potential)(double, void *);
+    void *user;
+} gv_ref_law;
+/* acc, pot and their scales of `out` only. */
+int gv_ref_by_law(const gv_ref_law *shape, const gv_ref_particles *sinks, const gv_ref_particles *sources, double eps,
+                  const gv_ref_forces *out);
+/* Sources of mass and traceless quadrupole, Q = sum m (3 x x - x^2), q[j] = xx, xy, xz, yy, yz, zz:
+ *   acc = sum m dr / s^3 + (5/2 (dr Q dr) dr / s^2 - Q dr) / s^5     pot = -sum m / s + dr Q dr / (2 s^5) */
+int gv_ref_quadrupoles(const gv_ref_particles *sinks, const gv_ref_particles *sources, const double (*q)[6], double eps,
+                       const gv_ref_forces *out);
+
 /* Taylor prediction of sources to time t: pos to the 5th derivative, vel, acc accordingly.  d[k] = k-th derivative as
  * three arrays (d[0] position ... d[5] crackle; NULL = zero); t0 per source.  Writes p[0..2] = pos, vel, acc. */
 int gv_ref_predict(gv_ref_real real, size_t n, const double *const d[6][3], const double *t0, double t,

@@ -48,6 +48,28 @@ static int list_variant(const gv_variant *variant, const gv_limits *limits)
     return 0;
 }
 
+static void print_shape(const gv_variant *variant, const gv_config *config, const char *name, const char *macros)
+{
+    char options[TEXT];
+    gv_direct_program_options(variant, GRAVEL_SOFTEN_EPS, config, options, sizeof options);
+    printf("%s+%s 131072 %s %s\n", variant->name, name, options, macros);
+}
+
+/* What calls of order 2 may ask for beside features, in the configuration for many sinks. */
+static void list_shapes(gravel_precision precision, const gv_limits *limits)
+{
+    gv_variant variant;
+    gv_config config;
+    gv_variant_set(&variant, 2, precision, 0);
+    gv_direct_space.built_in(&config, &variant, limits, 131072, 131072);
+    if (precision != GRAVEL_DS) /* which calls erfc so often that it stays a function */
+        print_shape(&variant, &config, "truncated", "-DGV_SHAPE=2");
+    print_shape(&variant, &config, "even_table", "-DGV_SHAPE=3 -DGV_TABLE_OF=0 -DGV_TABLE_LEVEL=3 -DGV_TABLE_BITS=0");
+    print_shape(&variant, &config, "table", "-DGV_SHAPE=3 -DGV_TABLE_OF=1 -DGV_TABLE_LEVEL=3 -DGV_TABLE_BITS=5");
+    gv_direct_fit_quadrupoles(&config, &variant, GRAVEL_SOFTEN_EPS, limits->info.local_memory);
+    print_shape(&variant, &config, "quadrupoles", "-DGV_QUADRUPOLE=1");
+}
+
 int main(int argc, char **argv)
 {
     gv_limits limits;
@@ -72,6 +94,7 @@ int main(int argc, char **argv)
                            GV_DIRECT_UNSOFTENED);
         if (list_variant(&variant, &limits))
             return 1;
+        list_shapes((gravel_precision)precision, &limits);
     }
     return 0;
 }

@@ -428,9 +428,100 @@ static int run_bodies(gravel_context *context, int order, gravel_precision preci
     return failed || status != GRAVEL_OK;
 }
 
+/* ----------------------------------------------------- shapes, quadrupoles */
+
+static double falling_force(double u, void *user)
+{
+    (void)user;
+    return erfc(u) + 2 / sqrt(acos(-1.0)) * u * exp(-u * u);
+}
+
+static double falling_potential(double u, void *user)
+{
+    (void)user;
+    return erfc(u);
+}
+
+static gravel_status run_shape(gravel_direct *direct, const gravel_direct_call *call)
+{
+    gravel_ticket *ticket = NULL;
+    gravel_forces out;
+    memset(&out, 0, sizeof out);
+    out.acc = GRAVEL_VEC_OUT_SOA(device.v[0], device.v[1], device.v[2]);
+    out.pot = device.v[3];
+    gravel_status status = gravel_direct_start(direct, call, &ticket);
+    if (status == GRAVEL_OK)
+        status = gravel_ticket_collect(ticket, &out, NULL);
+    gravel_ticket_release(ticket);
+    return status;
+}
+
+/* A table by octaves and one of one length, quadrupoles; in groups and in lanes. */
+static int run_shapes(gravel_context *context, gravel_precision precision)
+{
+    static double q[SOURCES][6];
+    static const int shown[2] = {2, 6};
+    int failed = 0;
+    for (int j = 0; j < SOURCES; j++)
+        for (int c = 0; c < 6; c++)
+            q[j][c] = bodies.m[j] * 0.01 * (c == 5 ? -2 : c == 0 || c == 3 ? 1 : 0.3 * c);
+    for (int k = 0; k < 6; k++) {
+        gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
+        gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+        gravel_table table = GRAVEL_TABLE_INIT;
+        gravel_direct *direct = NULL;
+        const gv_ref_law law = {.kind = GV_REF_LAW_TRUNCATED, .length = 0.4, .cut = 3};
+        const gv_ref_particles sources = {SOURCES, bodies.m, bodies.id, bodies.d[0][0], bodies.d[0][1], bodies.d[0][2],
+                                          NULL,    NULL,     NULL,      NULL,           NULL,           NULL};
+        const gv_ref_particles points = {SINKS, NULL, bodies.id, bodies.d[0][0], bodies.d[0][1], bodies.d[0][2],
+                                         NULL,  NULL, NULL,      NULL,           NULL,           NULL};
+        const gravel_sources written = {.count = SOURCES, .mass = bodies.m, .id = bodies.id, .pos = VEC(0)};
+        const gravel_sinks sinks = {.count = SINKS, .id = bodies.id, .pos = VEC(0)};
+        gv_ref_forces out;
+        memset(&out, 0, sizeof out);
+        out.ax = reference.v[0], out.ay = reference.v[1], out.az = reference.v[2], out.pot = reference.v[3];
+        options.precision = precision;
+        options.configuration = configurations[shown[k % 2]];
+        call.points = &sinks;
+        call.eps = 0.05;
+        call.r_s = 0.2;
+        call.r_cut = 1.2;
+        call.level = 3;
+        call.shape = k < 2 ? GRAVEL_SHAPE_TRUNCATED : k < 4 ? GRAVEL_SHAPE_TABLE : GRAVEL_SHAPE_PLUMMER;
+        call.quadrupoles = k >= 4;
+        table.force = falling_force;
+        table.potential = falling_potential;
+        table.length = 0.4;
+        table.cut = 3;
+        printf("%s2, shape %d, quadrupoles %d, %s\n", gravel_precision_name(precision), (int)call.shape,
+               call.quadrupoles, options.configuration);
+        fflush(stdout);
+        gravel_status status = gravel_direct_create(&direct, context, &options);
+        if (status == GRAVEL_OK)
+            status = gravel_direct_write_sources(direct, 0, &written);
+        if (status == GRAVEL_OK)
+            status = gravel_direct_write_quadrupoles(direct, 0, SOURCES, (const double(*)[6])q);
+        if (status == GRAVEL_OK)
+            status = gravel_direct_set_table(direct, &table);
+        if (status == GRAVEL_OK)
+            status = run_shape(direct, &call);
+        if (status != GRAVEL_OK)
+            printf("shapes: %s: %s\n", gravel_status_name(status), gravel_error_message());
+        else if (k < 4)
+            gv_ref_by_law(&law, &points, &sources, call.eps, &out);
+        else
+            gv_ref_quadrupoles(&points, &sources, (const double(*)[6])q, call.eps, &out);
+        failed += status != GRAVEL_OK || compare(&options, SINKS, "shapes");
+        gravel_direct_release(direct);
+    }
+    return failed;
+}
+
 static int run_variant(gravel_context *context, int order, gravel_precision precision)
 {
     int failed = run_bodies(context, order, precision);
+    if (order == 2)
+        failed += run_shapes(context, precision);
     for (int k = 2; k <= 6 && order == 4; k += 4)
         failed += run_rule(context, precision, configurations[k]);
     for (int k = 0; k < CONFIGURATIONS; k++) {

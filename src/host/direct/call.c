@@ -28,8 +28,14 @@ static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size
     const uint64_t quarter = info->global_memory / 4;
     const size_t list_bytes = (size_t)(info->max_allocation < quarter ? info->max_allocation : quarter);
     gravel_status status = gv_direct_choose(d, c->variant, c->asked.soften, sinks, sources, &c->choice);
+    if (!status && c->asked.quadrupoles) {
+        c->roomy = *c->choice;
+        c->choice = &c->roomy;
+        gv_direct_fit_quadrupoles(&c->roomy.config, &d->variant[c->variant], c->asked.soften, info->local_memory);
+    }
     if (!status)
-        status = gv_direct_chosen_kernel(d, c->variant, c->choice, c->asked.soften, c->more, &c->force);
+        status =
+            gv_direct_chosen_kernel(d, c->variant, c->choice, c->asked.soften, c->more, c->shape.macros, &c->force);
     if (status)
         return status;
     if (!gv_direct_plan_make(&c->plan, &c->choice->config, &d->variant[c->variant], info->compute_units, sinks, sources,

@@ -2,6 +2,7 @@
 #ifndef GV_DIRECT_CALL_H
 #define GV_DIRECT_CALL_H
 
+#include "host/direct/shape.h"
 #include "host/direct/ticket.h"
 
 /* A call in preparation: checked (check.c), planned (call.c), started (start.c). */
@@ -14,6 +15,8 @@ typedef struct gv_direct_job {
     unsigned more; /* features beyond those of the variant: no softening, a rule of neighbour lists */
     gv_direct_layout layout;
     gv_direct_choice *choice;
+    gv_direct_choice roomy; /* `choice` with less in it, where sources have quadrupoles */
+    gv_direct_shaping shape;
     cl_kernel force;
     int is_single; /* one block of sources, results to the host only: the force kernel's results are final */
     gv_direct_plan plan;

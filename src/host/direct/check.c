@@ -140,6 +140,8 @@ gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked,
         status = resolve(d, c);
     if (!status)
         status = check_softening(d, c);
+    if (!status)
+        status = gv_direct_shape(d, &c->asked, c->sources.bodies, &c->shape);
     if (!status && c->count > UINT32_MAX / 4) /* kernels count planes x sinks in 32 bits */
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "%zu sinks in one call; at most %u", c->count, UINT32_MAX / 4);
     c->variant = gv_direct_variant(c->asked.order, c->asked.nearest, c->asked.neighbour_capacity > 0);

@@ -5,6 +5,7 @@
 
 #include "host/base/options.h"
 #include "host/direct/object.h"
+#include "host/direct/shape.h"
 #include "host/direct/take.h"
 #include "host/direct/ticket.h"
 
@@ -107,7 +108,7 @@ static int own_variant(const gravel_direct *d)
 gravel_status gv_direct_build(gravel_direct *d)
 {
     cl_kernel kernel;
-    return gv_direct_force_kernel(d, own_variant(d), &d->named, GRAVEL_SOFTEN_EPS, 0, &kernel);
+    return gv_direct_force_kernel(d, own_variant(d), &d->named, GRAVEL_SOFTEN_EPS, 0, "", &kernel);
 }
 
 void gravel_direct_release(gravel_direct *d)
@@ -121,6 +122,7 @@ void gravel_direct_release(gravel_direct *d)
     gv_buffer_release(&d->partial);
     gv_buffer_release(&d->sinks);
     gv_direct_release_taken(d);
+    gv_direct_release_shapes(d);
     gravel_bodies_release(d->own);
     gv_direct_release_kernels(d);
     free(d);

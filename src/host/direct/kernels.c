@@ -69,12 +69,13 @@ static gravel_status check_kernel(gravel_direct *d, cl_kernel kernel, const gv_c
 }
 
 gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,
-                                     unsigned more, cl_kernel *kernel)
+                                     unsigned more, const char *macros, cl_kernel *kernel)
 {
-    char options[640];
+    char options[768];
     gv_variant v = d->variant[variant];
     v.features |= more;
     gv_direct_program_options(&v, soften, config, options, sizeof options);
+    strncat(options, macros, sizeof options - strlen(options) - 1);
     for (int k = 0; k < d->n_kernels; k++)
         if (strcmp(d->kernel[k].options, options) == 0) {
             *kernel = d->kernel[k].force;
@@ -98,14 +99,14 @@ gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_con
 }
 
 gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_choice *choice, gravel_soften soften,
-                                      unsigned more, cl_kernel *kernel)
+                                      unsigned more, const char *macros, cl_kernel *kernel)
 {
     cl_kernel *kept = &choice->force[more & GV_DIRECT_UNSOFTENED ? (int)GV_KIND_NO_EPS : (int)soften];
     gravel_status status = GRAVEL_OK;
-    if (more & ~(unsigned)GV_DIRECT_UNSOFTENED)
-        return gv_direct_force_kernel(d, variant, &choice->config, soften, more, kernel);
+    if (*macros || more & ~(unsigned)GV_DIRECT_UNSOFTENED)
+        return gv_direct_force_kernel(d, variant, &choice->config, soften, more, macros, kernel);
     if (!*kept)
-        status = gv_direct_force_kernel(d, variant, &choice->config, soften, more, kept);
+        status = gv_direct_force_kernel(d, variant, &choice->config, soften, more, "", kept);
     *kernel = *kept;
     return status;
 }

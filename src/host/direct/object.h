@@ -1,5 +1,6 @@
 /* The inside of gravel_direct: work space and compiled kernels, shared by the files of this room.  Each of them uses
- * only those before it: plan, space, object (kernels.c), take, points, ticket, call, direct (life), arrays. */
+ * only those before it: plan, space, object (kernels.c), shape (table.c), take, points, ticket, call, direct (life),
+ * arrays. */
 #ifndef GV_DIRECT_OBJECT_H
 #define GV_DIRECT_OBJECT_H
 
@@ -16,7 +17,7 @@ enum { GV_KIND_NO_EPS = GRAVEL_SOFTEN_MAX + 1, GV_DIRECT_KINDS };
 enum { GV_DIRECT_KERNELS = 256, GV_DIRECT_VARIANTS = 12, GV_PRECISIONS = 3 };
 
 typedef struct gv_direct_kernel {
-    char options[640];
+    char options[768];
     cl_kernel force;
 } gv_direct_kernel;
 
@@ -53,6 +54,25 @@ typedef struct gv_direct_taken {
     uint64_t version;
 } gv_direct_taken;
 
+/* A table of a shape on the device (kernels/shape/table.h). */
+typedef struct gv_direct_table {
+    gv_buffer records;
+    gravel_table_kind kind;
+    int level, bits; /* as GV_TABLE_LEVEL, GV_TABLE_BITS */
+    size_t count;    /* of records; 0: there is no table */
+    double end;      /* argument of its functions where the last record ends */
+    double length;   /* what distances are divided by for that argument */
+} gv_direct_table;
+
+/* Quadrupoles of the object's own sources. */
+typedef struct gv_direct_quadrupoles {
+    double (*host)[6];
+    size_t count, capacity; /* entries of `host` */
+    gv_buffer half[2];      /* planes of four scalars: xx xy xz yy, yz zz 0 0 */
+    size_t sent;            /* entries of the planes that are right; 0: none */
+    double unit;            /* that they were divided by */
+} gv_direct_quadrupoles;
+
 /* A kernel that was started and whose arguments are still set. */
 typedef struct gv_direct_again {
     cl_kernel kernel;
@@ -73,6 +93,8 @@ struct gravel_direct {
     cl_kernel reduce[GV_DIRECT_VARIANTS / 2][GV_PRECISIONS]; /* [order, nearest][precision of the sinks' bodies] */
     cl_kernel join, names[GV_DIRECT_VARIANTS / 4];
     gv_direct_taken taken;
+    gv_direct_table table, truncated; /* the caller's; of GRAVEL_SHAPE_TRUNCATED */
+    gv_direct_quadrupoles quadrupoles;
     gv_buffer sinks, partial, part_count, part_list; /* of the call in the queue: calls run one after the other */
     struct gv_direct_ticket *tickets;                /* all that were made; free ones are used again */
     size_t last_sources;                             /* of the last call */
@@ -94,12 +116,12 @@ int gv_direct_variant(int order, int nearest, int lists);
 gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, size_t sinks, size_t sources,
                                gv_direct_choice **choice);
 /* The force kernel of a configuration; `more`: features beyond those of the variant, GV_DIRECT_UNSOFTENED where eps is
- * 0, and the rule of neighbour lists. */
+ * 0, and the rule of neighbour lists.  `macros`: of a shape (shape.h), "" for none. */
 gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,
-                                     unsigned more, cl_kernel *kernel);
-/* The same; kept in the choice where lists have no rule. */
+                                     unsigned more, const char *macros, cl_kernel *kernel);
+/* The same; kept in the choice where lists have no rule and there are no macros. */
 gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_choice *choice, gravel_soften soften,
-                                      unsigned more, cl_kernel *kernel);
+                                      unsigned more, const char *macros, cl_kernel *kernel);
 gravel_status gv_direct_take_kernel(gravel_direct *d, int order, gravel_precision bodies, cl_kernel *kernel);
 gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, gravel_precision bodies,
                                       cl_kernel *kernel);

@@ -67,6 +67,10 @@ int gv_direct_list_planes(unsigned features);
 /* Bytes of local memory the force kernel takes. */
 size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant, gravel_soften soften);
 
+/* Quadrupoles need registers, and room in the tiles, that the choice of a configuration does not know of. */
+void gv_direct_fit_quadrupoles(gv_config *config, const gv_variant *variant, gravel_soften soften,
+                               uint64_t local_memory);
+
 /* prove.c: gv_space.prove */
 gravel_status gv_direct_prove(gravel_context *context, int device, const gv_variant *variant, const char *configuration,
                               double *error, double *most);

@@ -1,4 +1,6 @@
 /* The kernels of a call that was planned. */
+#include <string.h>
+
 #include "host/direct/call.h"
 
 _Static_assert(GRAVEL_INTO_HOST == GV_PUT_HOST && GRAVEL_INTO_PLANES == GV_PUT_PLANES && GRAVEL_INTO_ADD == GV_PUT_ADD,
@@ -20,24 +22,23 @@ gravel_status gv_direct_start_force(gravel_direct *d, gv_direct_job *c)
     const gv_direct_sources *from = &c->from;
     const size_t threads = (size_t)c->choice->config.value[GV_T_THREADS];
     const cl_mem out = c->is_single ? c->ticket->result->device.mem : d->partial.mem;
-    const gv_arg arg[] = {GV_ARG(from->quad[0]),
-                          GV_ARG(from->quad[1]),
-                          GV_ARG(from->quad[2]),
-                          GV_ARG(from->quad[3]),
-                          GV_ARG(from->id),
-                          GV_ARG(c->points),
-                          GV_ARG(out),
-                          GV_MEM(d->part_count),
-                          GV_MEM(d->part_list),
-                          GV_INT(c->asked.neighbour_capacity),
-                          GV_UINT(from->count),
-                          GV_UINT(p->part_sources),
-                          GV_UINT(p->stride),
-                          GV_REAL(d->options.precision, c->eps * c->eps),
-                          GV_ARG(from->softening)};
-    const size_t args = sizeof arg / sizeof arg[0] - !GV_SOFTEN_OF_SOURCES((int)c->asked.soften);
+    const gv_arg arg[] = {GV_ARG(from->quad[0]), GV_ARG(from->quad[1]),
+                          GV_ARG(from->quad[2]), GV_ARG(from->quad[3]),
+                          GV_ARG(from->id),      GV_ARG(c->points),
+                          GV_ARG(out),           GV_MEM(d->part_count),
+                          GV_MEM(d->part_list),  GV_INT(c->asked.neighbour_capacity),
+                          GV_UINT(from->count),  GV_UINT(p->part_sources),
+                          GV_UINT(p->stride),    GV_REAL(d->options.precision, c->eps * c->eps)};
+    gv_arg all[sizeof arg / sizeof arg[0] + 1 + GV_DIRECT_SHAPE_ARGS];
+    size_t n = sizeof arg / sizeof arg[0];
+    memcpy(all, arg, sizeof arg);
+    if (GV_SOFTEN_OF_SOURCES((int)c->asked.soften))
+        all[n++] = GV_ARG(from->softening);
+    if (!c->shape.records) /* a shape without a table: any memory */
+        c->shape.records = from->quad[0];
+    n += gv_direct_shape_args(&c->shape, all + n);
     return start_again(d, &c->ticket->worker, GV_STAGE_FORCE, c->force,
-                       gv_groups_2d(p->sink_groups, p->blocks, threads), args, arg);
+                       gv_groups_2d(p->sink_groups, p->blocks, threads), n, all);
 }
 
 /* Factors from the device's results to the words of the sinks' bodies: m / l^2 in the frame of the sources, stored in
