@@ -55,13 +55,14 @@ typedef struct gv_compat_settings {
     gravel_deal deal;
     gv_compat_choice all_devices; /* every call uses all devices */
     int level;                    /* gv_compat_level */
+    gv_compat_choice softened;    /* eps^2 is in the squared distance of the nearest neighbour */
 } gv_compat_settings;
 
 /* What holds where nothing is set; a library changes members before it reads. */
 #define GV_COMPAT_SETTINGS_INIT                                                                                        \
     {                                                                                                                  \
         "", GRAVEL_DS, 16384, 256, GV_COMPAT_INTERFACE, GV_COMPAT_INTERFACE, GV_COMPAT_YES, GRAVEL_HOST_WHERE_FASTER,  \
-            GRAVEL_DEAL_SPEED, GV_COMPAT_NO, GV_COMPAT_WARNING                                                         \
+            GRAVEL_DEAL_SPEED, GV_COMPAT_NO, GV_COMPAT_WARNING, GV_COMPAT_INTERFACE                                    \
     }
 
 /* Environment before the file (GRAVEL_COMPAT_CONFIG, else gravel.config in the working folder) before what is there

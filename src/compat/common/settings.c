@@ -27,6 +27,8 @@ static const word signs[] = {
     {"interface", GV_COMPAT_INTERFACE}, {"negative", GV_COMPAT_NO}, {"positive", GV_COMPAT_YES}, {NULL, 0}};
 static const word choices[] = {
     {"interface", GV_COMPAT_INTERFACE}, {"yes", GV_COMPAT_YES}, {"no", GV_COMPAT_NO}, {NULL, 0}};
+static const word distances[] = {
+    {"interface", GV_COMPAT_INTERFACE}, {"softened", GV_COMPAT_YES}, {"unsoftened", GV_COMPAT_NO}, {NULL, 0}};
 static const word hosts[] = {
     {"faster", GRAVEL_HOST_WHERE_FASTER}, {"never", GRAVEL_HOST_NEVER}, {"always", GRAVEL_HOST_ALWAYS}, {NULL, 0}};
 static const word deals[] = {{"speed", GRAVEL_DEAL_SPEED}, {"even", GRAVEL_DEAL_EVEN}, {NULL, 0}};
@@ -40,7 +42,7 @@ static const setting known[] = {
     {"potential", AT(positive), WORD, 0, signs}, {"self", AT(self), WORD, 0, choices},
     {"k18", AT(k18), WORD, 0, choices + 1},      {"host", AT(host), WORD, 0, hosts},
     {"deal", AT(deal), WORD, 0, deals},          {"all_devices", AT(all_devices), WORD, 0, choices + 1},
-    {"log", AT(level), WORD, 0, levels},
+    {"log", AT(level), WORD, 0, levels},         {"nearest", AT(softened), WORD, 0, distances},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
