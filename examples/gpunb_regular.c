@@ -36,7 +36,7 @@ static void make_bodies(void)
         v[i][1] = speed * cos(phi);
         m[i] = 1.0 / N;
         h2[i] = 0.2 * (1 + r * r); /* wider spheres further out */
-        dtr[i] = 0.03125;           /* who will come close within a regular step is listed already */
+        dtr[i] = 0.03125;          /* who will come close within a regular step is listed already */
     }
 }
 
