@@ -43,6 +43,38 @@ def cxx():
     build_and_run(cxx_flags(), ["examples/cluster.cpp"])
 
 
+# The 6th-order interfaces take references in C++, which the libraries, in C, see as pointers.
+REFERENCES = """#include <gravel/%s.h>
+int main()
+{
+    double x[3] = {1, 2, 3}, v[3] = {4, 5, 6}, zero[3] = {0, 0, 0};
+    %s
+}
+"""
+SIXTH = """initialize();
+    set_j_particle(3, x, v, zero, zero, zero, zero, 0.5, 0, -7, 0.25);
+    int id; double mass, eps2, a[3], b[3], c[3];
+    predict_all(2, 4);
+    pick_up_predictor_2(3, id, mass, eps2, a, b, c);
+    return !(id == -7 && mass == 0.5 && eps2 == 0.25 && a[2] == 15 && b[0] == 4 && c[1] == 0);"""
+YEBISU = """initialize(4);
+    set_jp_2(3, x, v, zero, zero, zero, zero, 0.5, 0, -7, 0.25);
+    predictor p;
+    predict_all(2, 4);
+    pick_up_predictor_2(3, p);
+    return !(p.id == -7 && p.mass == 0.5 && p.eps2 == 0.25 && p.pos[2] == 15 && p.vel[0] == 4 && p.acc[1] == 0);"""
+
+
+def references(name, body):
+    def run():
+        with tempfile.TemporaryDirectory() as scratch:
+            source = os.path.join(scratch, "references.cpp")
+            with open(source, "w", encoding="ascii") as handle:
+                handle.write(REFERENCES % (name, body))
+            build_and_run(cxx_flags(), [source], "gravel_" + name)
+    return "references_" + name, run
+
+
 def fortran():
     build_and_run(fortran_flags(), ["fortran/gravel.f90", "examples/cluster.f90"])
 
@@ -74,4 +106,5 @@ def python(name):
 
 
 if __name__ == "__main__":
-    sys.exit(gatelib.main([cxx, fortran, cxx_g6, fortran_g6, python("first_forces.py"), python("units_outside.py")]))
+    sys.exit(gatelib.main([cxx, fortran, cxx_g6, fortran_g6, references("6th", SIXTH), references("yebisu", YEBISU),
+                           python("first_forces.py"), python("units_outside.py")]))
