@@ -1,8 +1,8 @@
 /* A star cluster with a 6th-order Hermite integrator on the interface of MI6: libgravel_6th.
  *
- * Each step: all bodies are sent with their derivatives, the library predicts them and is asked for what it predicts, and
- * the forces at the predicted places (acceleration, jerk, snap) correct positions and velocities.  The fifth derivative
- * of the position, which the next prediction takes, comes from both ends of the step.
+ * Each step: all bodies are sent with their derivatives, the library predicts them and is asked for what it predicts,
+ * and the forces at the predicted places (acceleration, jerk, snap) correct positions and velocities.  The fifth
+ * derivative of the position, which the next prediction takes, comes from both ends of the step.
  *
  *     cc 6th_hermite.c $(pkg-config --cflags --libs gravel_6th) -lm
  *

@@ -1,7 +1,7 @@
 /* The regular force of a neighbour scheme, as NBODY6++GPU asks for it: libgravel_gpunb.
  *
- * In an Ahmad-Cohen scheme each body has a list of neighbours, whose force changes fast (irregular), and the rest of the
- * cluster, whose force changes slowly (regular).  One call gives the regular force and the new lists; the irregular
+ * In an Ahmad-Cohen scheme each body has a list of neighbours, whose force changes fast (irregular), and the rest of
+ * the cluster, whose force changes slowly (regular).  One call gives the regular force and the new lists; the irregular
  * force of the few neighbours is summed here, by the host.  Together they are the force of all bodies.
  *
  *     cc gpunb_regular.c $(pkg-config --cflags --libs gravel_gpunb) -lm

@@ -314,15 +314,23 @@ static int fits(const gravel_several *s, int team)
     return team == s->teams - 1 || 2 * share < (double)least;
 }
 
-gravel_status gv_model_decide(gravel_several *s, int order, size_t sinks, size_t sources, gv_decision *d)
+gravel_host_answers gv_model_host(const gravel_several *s, const gravel_several_call *call)
+{
+    const int has_rule = call->rule != GRAVEL_NEIGHBOURS_OTHERS || call->ahead || call->leave_out;
+    return has_rule ? GRAVEL_HOST_NEVER : s->options.host;
+}
+
+gravel_status gv_model_decide(gravel_several *s, const gravel_several_call *call, size_t sinks, size_t sources,
+                              gv_decision *d)
 {
     const gravel_several_options *o = &s->options;
-    const int last = s->teams - 1;
-    if (s->forced != GV_ANSWER_CHOSEN || o->host == GRAVEL_HOST_ALWAYS) {
+    const int last = s->teams - 1, order = call->order;
+    const gravel_host_answers host = gv_model_host(s, call);
+    if (s->forced != GV_ANSWER_CHOSEN || host == GRAVEL_HOST_ALWAYS) {
         *d = (gv_decision){s->forced != GV_ANSWER_CHOSEN ? s->forced : GV_ANSWER_HOST, 0};
         return GRAVEL_OK;
     }
-    if (o->host == GRAVEL_HOST_NEVER && (o->all_devices || s->members == 1) && !s->costs[order / 2 - 1].known) {
+    if (host == GRAVEL_HOST_NEVER && (o->all_devices || s->members == 1) && !s->costs[order / 2 - 1].known) {
         *d = (gv_decision){last, 0};
         return GRAVEL_OK;
     }
@@ -331,7 +339,7 @@ gravel_status gv_model_decide(gravel_several *s, int order, size_t sinks, size_t
         return status;
     const gv_costs *c = &s->costs[order / 2 - 1];
     *d = (gv_decision){last, seconds_of(&c->team[last], (double)sinks, (double)sources)};
-    for (int k = last - 1; k >= (o->host == GRAVEL_HOST_NEVER ? 0 : GV_ANSWER_HOST); k--) {
+    for (int k = last - 1; k >= (host == GRAVEL_HOST_NEVER ? 0 : GV_ANSWER_HOST); k--) {
         const double t = seconds_of(k == GV_ANSWER_HOST ? &c->host : &c->team[k], (double)sinks, (double)sources);
         if (t < d->seconds && (k == GV_ANSWER_HOST || (!o->all_devices && fits(s, k))))
             *d = (gv_decision){k, t};

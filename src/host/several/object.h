@@ -158,7 +158,10 @@ gravel_status gv_measure_costs(const gravel_several *s, int order, gv_costs *cos
 int gv_members_alike(const gravel_several *s, int a, int b); /* of one kind */
 gravel_status gv_model_need_team(gravel_several *s, int team);
 gravel_status gv_model_need_costs(gravel_several *s, int order);
-gravel_status gv_model_decide(gravel_several *s, int order, size_t sinks, size_t sources, gv_decision *decision);
+gravel_status gv_model_decide(gravel_several *s, const gravel_several_call *call, size_t sinks, size_t sources,
+                              gv_decision *decision);
+/* Whether the host may answer this call: it knows no rules of neighbours. */
+gravel_host_answers gv_model_host(const gravel_several *s, const gravel_several_call *call);
 
 /* several.c */
 void gv_several_drop(gravel_several *s); /* all but the devices */

@@ -269,7 +269,7 @@ static gravel_status send(gravel_several *s)
     gv_decision d;
     gravel_status status = choose_frame(s);
     if (!status)
-        status = gv_model_decide(s, a->call.order, a->sinks.count, a->sources, &d);
+        status = gv_model_decide(s, &a->call, a->sinks.count, a->sources, &d);
     a->by_host = !status && d.team == GV_ANSWER_HOST;
     if (status || a->by_host)
         return status ? status : gv_mirror_update(s);
@@ -349,9 +349,9 @@ gravel_status gravel_several_prepare(gravel_several *s, const gravel_several_cal
         status = check_end(s, 0, sources);
     if (status || sinks == 0 || sources == 0)
         return status;
-    status = gv_model_decide(s, c.order, sinks, sources, &d);
+    status = gv_model_decide(s, &c, sinks, sources, &d);
     for (int k = s->options.all_devices ? s->teams - 1 : 0; k < s->teams && !status; k++) {
-        if (s->options.host == GRAVEL_HOST_ALWAYS || k > d.team)
+        if (gv_model_host(s, &c) == GRAVEL_HOST_ALWAYS || k > d.team)
             break;
         status = gv_model_need_team(s, k);
         if (!status)
@@ -372,7 +372,7 @@ gravel_status gravel_several_get_plan(gravel_several *s, const gravel_several_ca
     if (!status)
         status = gv_model_need_costs(s, c.order);
     if (!status)
-        status = gv_model_decide(s, c.order, sinks, sources, &d);
+        status = gv_model_decide(s, &c, sinks, sources, &d);
     if (!status && d.team != GV_ANSWER_HOST)
         status = gv_model_need_team(s, d.team);
     if (status)
