@@ -69,7 +69,9 @@ module gravel
         real(c_double) :: time
         integer(c_int) :: nearest, neighbour_capacity, into, rule
         type(c_ptr) :: ahead
-        integer(c_int) :: leave_out
+        integer(c_int) :: leave_out, shape
+        real(c_double) :: r_s, r_cut
+        integer(c_int) :: level, quadrupoles
     end type
     type, bind(C) :: gravel_tree_call
         integer(c_int32_t) :: size

@@ -79,7 +79,8 @@ class DirectCall(Structure):
     _fields_ = [("size", c_uint32), ("sources", View), ("sinks", View), ("points", POINTER(Sinks)), ("order", c_int),
                 ("eps", c_double), ("soften", c_int), ("predict", c_int), ("time", c_double), ("nearest", c_int),
                 ("neighbour_capacity", c_int), ("into", c_uint), ("rule", c_int), ("ahead", c_void_p),
-                ("leave_out", c_int)]
+                ("leave_out", c_int), ("shape", c_int), ("r_s", c_double), ("r_cut", c_double), ("level", c_int),
+                ("quadrupoles", c_int)]
 
 
 class TreeCall(Structure):

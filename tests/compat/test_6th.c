@@ -288,6 +288,10 @@ static void settings(void **state)
                                "GRAVEL_COMPAT_PRECISION=ds",
                                "settings"),
                      0);
+    assert_int_equal(run_again("GRAVEL_COMPAT_POTENTIAL=positive GRAVEL_COMPAT_NEAREST=unsoftened "
+                               "GRAVEL_COMPAT_HOST=always",
+                               "settings"),
+                     0);
 }
 
 int main(int argc, char **argv)
