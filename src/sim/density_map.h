@@ -1,6 +1,6 @@
 /* Mass per area of a projection, on a square of pixels.  Each body is shared between the four pixels nearest to it
- * (cloud in cell), or spread over a disk with weights (1 - (d / reach)^2)^2: with reaches that follow the distances between
- * bodies a few thousand of them give a smooth picture. */
+ * (cloud in cell), or spread over a disk with weights (1 - (d / reach)^2)^2: with reaches that follow the distances
+ * between bodies a few thousand of them give a smooth picture. */
 #ifndef GV_DENSITY_MAP_H
 #define GV_DENSITY_MAP_H
 

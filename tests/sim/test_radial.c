@@ -16,9 +16,9 @@ static const double PI = 3.14159265358979323846;
 static const double zero[3] = {0.0, 0.0, 0.0};
 
 /* Plummer: rho = 3 / 4 pi a^3 (1 + r^2 / a^2)^(-5/2), sigma^2 = 1 / 6 sqrt(r^2 + a^2) in each direction.  Each shell of
- * n bodies scatters by 1 / sqrt(n) in density and 1 / sqrt(2 n) in sigma (6 of these).  Within a shell that is a twelfth
- * of a decade wide the density at the mean radius is that of the shell within (0.19)^2 of its second derivative: 3 %;
- * the innermost and the outermost shells are wider and are left out. */
+ * n bodies scatters by 1 / sqrt(n) in density and 1 / sqrt(2 n) in sigma (6 of these).  Within a shell that is a
+ * twelfth of a decade wide the density at the mean radius is that of the shell within (0.19)^2 of its second
+ * derivative: 3 %; the innermost and the outermost shells are wider and are left out. */
 static void shells_of_a_plummer_sphere(void **state)
 {
     (void)state;
