@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/particle_file.h"
+#include "sim/diagnostics_table.h"
 
 #define COMMAND "gravel convert"
 
@@ -30,6 +31,20 @@ static gravel_status change_units(gv_particles *p, const convert_options *opts)
     return GRAVEL_OK;
 }
 
+static int convert_diagnostics(const convert_options *opts)
+{
+    gv_diagnostics_table table;
+    if (opts->to_units >= 0 || opts->unit_mass > 0.0 || opts->unit_length > 0.0 || opts->renumber)
+        return gv_cli_fail(COMMAND,
+                           gv_fail(GRAVEL_ERR_ARGUMENT, "%s: a table of diagnostics becomes HDF5 as it is", opts->in));
+    gravel_status status = gv_diagnostics_read(&table, opts->in);
+    if (status)
+        return gv_cli_fail(COMMAND, status);
+    status = gv_diagnostics_write_hdf5(&table, opts->out);
+    gv_diagnostics_free(&table);
+    return status ? gv_cli_fail_writing(COMMAND, status) : GV_EXIT_OK;
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
     const convert_options *opts = values;
@@ -40,6 +55,8 @@ static int run(const void *values, const gv_operands *operands)
         gv_say(COMMAND, "-o: %s is the input", opts->out);
         return GV_EXIT_USAGE;
     }
+    if (gv_snapshot_is_hdf5_name(opts->out) && gv_diagnostics_is_table(opts->in))
+        return convert_diagnostics(opts);
     reading.text_units = gv_cli_units(opts->units);
     reading.renumber = opts->renumber;
     gravel_status status = gv_snapshot_read(&particles, opts->in, &reading);
@@ -94,11 +111,13 @@ const gv_command gv_cmd_convert = {
     .name = "convert",
     .summary = "particles from text to HDF5 and back, and into other units",
     .synopsis = "-i IN -o OUT [options]",
-    .about = "Nothing is written if IN holds what a simulation cannot use: NaN, masses below zero, an id twice.",
+    .about = "Nothing is written if IN holds what a simulation cannot use: NaN, masses below zero, an id twice.\n"
+             "The diagnostics.txt of a run becomes HDF5 as well: group Diagnostics, a dataset a column.",
     .opts = opts_table,
     .examples = "gravel convert -i plummer.txt -o plummer.hdf5\n"
                 "gravel convert -i plummer.txt -o cluster.hdf5 --to-units pc --unit-mass 1e5 --unit-length 2\n"
-                "gravel convert -i snapshot_0007.hdf5 -o - --to-units kpc\n",
+                "gravel convert -i snapshot_0007.hdf5 -o - --to-units kpc\n"
+                "gravel convert -i run/diagnostics.txt -o diagnostics.hdf5\n",
     .size = sizeof(convert_options),
     .run = run,
 };

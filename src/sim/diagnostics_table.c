@@ -162,6 +162,18 @@ void gv_diagnostics_free(gv_diagnostics_table *table)
     *table = (gv_diagnostics_table){.units = GV_UNITS_NBODY};
 }
 
+int gv_diagnostics_is_table(const char *path)
+{
+    char begin[sizeof magic] = "";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return 0;
+    /* not of a pipe: what is taken from it is gone */
+    const ssize_t got = lseek(fd, 0, SEEK_CUR) < 0 ? 0 : read(fd, begin, sizeof magic - 1);
+    close(fd);
+    return got == (ssize_t)sizeof magic - 1 && memcmp(begin, magic, sizeof magic - 1) == 0;
+}
+
 /* ---------------------------------------------------------------- writing */
 
 static gravel_status fail_write(const char *path, int error)

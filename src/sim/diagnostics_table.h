@@ -75,6 +75,8 @@ typedef struct gv_diagnostics_table {
 /* Columns go by their names: those that the table lacks are NaN, others are skipped.  Empty after a failure. */
 gravel_status gv_diagnostics_read(gv_diagnostics_table *table, const char *path);
 void gv_diagnostics_free(gv_diagnostics_table *table);
+/* 1 if the file begins as such a table does. */
+int gv_diagnostics_is_table(const char *path);
 
 /* The same in HDF5: group Diagnostics with a dataset a column, unit and meaning as its attributes; the file appears
  * whole or not at all. */

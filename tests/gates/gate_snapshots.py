@@ -299,6 +299,23 @@ def bad_files():
     refused(USAGE, "cannot read", "info", "missing.hdf5")
 
 
+def diagnostics_as_hdf5():
+    need_hdf5()
+    with open(path("d.txt"), "w", encoding="utf-8") as handle:
+        handle.write("# gravel diagnostics 1\n# in cgs: length 3.0856775814913673e21 mass 1.98841e33 velocity 1e5\n"
+                     "# bodies: 77\n# time energy r50\n0 -0.25 0.1\n0.30000000000000004 -0.5 nan\n")
+    good("convert", "-i", "d.txt", "-o", "d.hdf5")
+    with h5py.File(path("d.hdf5"), "r") as f:
+        d = f["Diagnostics"]
+        expect(d.attrs["Bodies"][0] == 77 and d.attrs["Units"] == b"kpc, Msun, km/s", "what the table says of itself")
+        expect(list(d["time"][:]) == [0, 0.30000000000000004] and list(d["energy"][:]) == [-0.25, -0.5] and
+               d["r50"][0] == 0.1 and numpy.isnan(d["r50"][1]) and numpy.isnan(d["kinetic"][:]).all(), "values")
+        expect(d["energy"].attrs["Unit"] == b"Msun (km/s)^2" and d["time"].attrs["Meaning"] == b"time", "attributes")
+    refused(USAGE, "as it is", "convert", "-i", "d.txt", "-o", "e.hdf5", "--to-units", "pc")
+    refused(FAILURE, "cannot be written", "convert", "-i", "d.txt", "-o", "no/such/d.hdf5")
+    refused(USAGE, "column 3", "convert", "-i", "d.txt", "-o", "e.txt")
+
+
 def nothing_is_lost():
     need_hdf5()
     good("ic", "plummer", "-n", "100", "-o", "old.hdf5")
@@ -320,7 +337,7 @@ def nothing_is_lost():
 if __name__ == "__main__":
     try:
         outcome = gatelib.main([every_model, real_units, forces_in_units_of_the_file, text_and_hdf5_are_the_same,
-                                forces_as_hdf5, files_of_others, bad_files, nothing_is_lost])
+                                forces_as_hdf5, files_of_others, bad_files, diagnostics_as_hdf5, nothing_is_lost])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
     sys.exit(outcome)

@@ -150,6 +150,7 @@ static void columns_go_by_name(void **state)
     assert_int_equal(gv_diagnostics_read(&table, path), GRAVEL_ERR_FORMAT);
     assert_non_null(strstr(gravel_error_message(), "line 5"));
     assert_true(table.rows == 0 && !table.row);
+    assert_true(gv_diagnostics_is_table(path));
     text_is(path, good, strlen(good));
     assert_int_equal(gv_diagnostics_read(&table, path), GRAVEL_OK);
     assert_true(table.rows == 2 && table.torn && table.row[1].time == 1.0 && table.row[1].energy == -0.5);
@@ -180,6 +181,7 @@ static void refuses_what_is_none(void **state)
     gv_diagnostics_file file;
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
         text_is(path, bad[k].text, strlen(bad[k].text));
+        assert_int_equal(gv_diagnostics_is_table(path), k > 2);
         assert_int_equal(gv_diagnostics_read(&table, path), GRAVEL_ERR_FORMAT);
         assert_non_null(strstr(gravel_error_message(), bad[k].says));
         assert_int_not_equal(gv_diagnostics_resume(&file, path, 1.0), GRAVEL_OK);
