@@ -313,7 +313,7 @@ def diagnostics_as_hdf5():
         expect(d["energy"].attrs["Unit"] == b"Msun (km/s)^2" and d["time"].attrs["Meaning"] == b"time", "attributes")
     refused(USAGE, "as it is", "convert", "-i", "d.txt", "-o", "e.hdf5", "--to-units", "pc")
     refused(FAILURE, "cannot be written", "convert", "-i", "d.txt", "-o", "no/such/d.hdf5")
-    refused(USAGE, "column 3", "convert", "-i", "d.txt", "-o", "e.txt")
+    refused(USAGE, "3 columns", "convert", "-i", "d.txt", "-o", "e.txt")
 
 
 def nothing_is_lost():
