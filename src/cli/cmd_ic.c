@@ -118,6 +118,7 @@ static gv_ic_galaxy_options galaxy(making *m)
     model.disk_q = opts->disk_q;
     model.bulge_mass = opts->bulge_mass;
     model.halo_mass = opts->halo_mass;
+    model.black_hole = opts->black_hole;
     model.bulge_share = opts->bulge_mass > 0 ? model.bulge_share : 0;
     model.halo_share = opts->halo_mass > 0 ? model.halo_share : 0;
     model.watch = &m->watch;

@@ -62,6 +62,8 @@
 #define DISK_OPTIONS                                                                                                   \
     REAL_OPTION("bulge-mass", bulge_mass, "M", "in disk masses; 0 leaves it out", "0.3", 0, INFINITY),                 \
         REAL_OPTION("halo-mass", halo_mass, "M", "in disk masses; 0 leaves it out", "5", 0, INFINITY),                 \
+        REAL_OPTION("black-hole", black_hole, "M", "in disk masses: one in the centre, the last body of the\ngalaxy",  \
+                    "0", 0, 1e6),                                                                                      \
         REAL_OPTION("disk-height", disk_height, "Z", "z0 of sech^2(z / z0), in scale lengths", "0.2", 1e-6, INFINITY), \
         REAL_OPTION("disk-q", disk_q, "Q", "Toomre's stability number at 2.5 scale lengths", "1.5", 1e-6, INFINITY)
 
@@ -192,7 +194,7 @@ const gv_command gv_cmd_ic[] = {
               "the halo's, one to one to four. The disk spins along +z; all is near equilibrium.",
      .opts = galaxy_opts,
      .examples = "gravel ic galaxy -n 60000 -o galaxy.txt\n"
-                 "gravel ic galaxy -n 1e6 --halo-mass 10 --disk-q 2 -o stable.hdf5\n"
+                 "gravel ic galaxy -n 1e6 --halo-mass 10 --disk-q 2 --black-hole 0.001 -o stable.hdf5\n"
                  "gravel ic galaxy -n 1e6 --units kpc --unit-mass 5e10 --unit-length 3 -o milky.hdf5\n",
      .size = sizeof(gv_ic_command),
      .run = gv_ic_run_galaxy},

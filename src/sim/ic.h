@@ -105,15 +105,17 @@ typedef struct gv_ic_galaxy_options {
     double bulge_mass, bulge_scale;
     double bulge_taper; /* density times exp(-(r / taper)^2); the mass is that of the tapered sphere */
     double halo_mass, halo_scale, halo_taper;
+    double black_hole;        /* mass of one in the centre, the last body; 0: none.  The others balance it */
     int standard_units;       /* 1: scaled to M = 1, E = -1/4 afterwards */
     const gv_ic_watch *watch; /* NULL: none */
 } gv_ic_galaxy_options;
 #define GV_IC_GALAXY_OPTIONS_INIT                                                                                      \
     {                                                                                                                  \
-        1, 1, 4, 1.0, 1.0, 0.2, 8.0, 1.5, 0.3, 0.2, 2.0, 5.0, 4.0, 20.0, 0, NULL                                       \
+        1, 1, 4, 1.0, 1.0, 0.2, 8.0, 1.5, 0.3, 0.2, 2.0, 5.0, 4.0, 20.0, 0.0, 0, NULL                                  \
     }
 gravel_status gv_ic_galaxy(size_t n, uint64_t seed, const gv_ic_galaxy_options *options, gv_particles *out);
-/* Bodies of disk, bulge and halo; at least one for each share above 0 (n smaller than that is ERR_ARGUMENT). */
+/* Bodies of disk, bulge and halo of n bodies, a black hole not among them; at least one for each share above 0 (n smaller
+ * than that is ERR_ARGUMENT). */
 gravel_status gv_ic_galaxy_counts(size_t n, const gv_ic_galaxy_options *options, size_t counts[3]);
 
 /* Two such galaxies on a Kepler orbit of their centres of mass, the plane of the orbit being z = 0 and the pericentre

@@ -43,6 +43,7 @@ static gravel_status check(const gv_ic_galaxy_options *o)
         {"halo mass", o->halo_mass, !o->halo_share},
         {"halo scale", o->halo_scale, 0},
         {"halo taper", o->halo_taper, 0},
+        {"black hole", o->black_hole, 1},
     };
     for (size_t k = 0; k < sizeof number / sizeof number[0]; k++) {
         gravel_status status = check_number(number[k].name, number[k].value, number[k].zero_allowed);
@@ -68,10 +69,11 @@ gravel_status gv_ic_galaxy_counts(size_t n, const gv_ic_galaxy_options *options,
     gravel_status status = check(&o);
     if (status)
         return status;
-    const int share[3] = {o.disk_share, o.bulge_share, o.halo_share};
-    int needed = 1 + (o.bulge_share > 0) + (o.halo_share > 0);
+    const int share[3] = {o.disk_share, o.bulge_share, o.halo_share}, hole = o.black_hole > 0.0;
+    int needed = 1 + (o.bulge_share > 0) + (o.halo_share > 0) + hole;
     if (n < (size_t)needed || n > INT32_MAX)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "galaxy: %zu bodies: from %d to %d", n, needed, INT32_MAX);
+    n -= (size_t)hole;
     double sum = (double)share[0] + share[1] + share[2];
     for (int k = BULGE; k <= HALO; k++) {
         counts[k] = (size_t)floor((double)n * share[k] / sum + 0.5);
@@ -99,9 +101,11 @@ static gravel_status galaxy_set(galaxy *g, const gv_ic_galaxy_options *o)
                         .height = o->disk_height,
                         .cut = fmin(o->disk_cut, 20.0 * o->disk_scale),
                         .toomre_q = o->disk_q};
+    g->spheres.point = o->black_hole;
     g->all = g->spheres;
     for (int k = 0; k < GV_SPHERE_NODES; k++) {
-        g->spheres.mass[k] = (o->bulge_share ? g->bulge.mass[k] : 0.0) + (o->halo_share ? g->halo.mass[k] : 0.0);
+        g->spheres.mass[k] =
+            o->black_hole + (o->bulge_share ? g->bulge.mass[k] : 0.0) + (o->halo_share ? g->halo.mass[k] : 0.0);
         g->all.mass[k] = g->spheres.mass[k] + gv_disk_mass_inside(&g->disk, g->all.r[k]);
     }
     gv_sphere_potential(&g->all);
@@ -169,15 +173,17 @@ static gv_particles part(const gv_particles *p, size_t first, size_t count)
 }
 
 /* W of a large galaxy: the sum over shells of all bodies times the ratio of direct sum and shells of a sample (the
- * first bodies of every component, their masses raised), which corrects for the flat disk.  The radii's scatter is the
+ * first bodies of every component, their masses raised, and the black hole), which corrects for the flat disk.  The radii's scatter is the
  * same in both sums of the sample and cancels in the ratio. */
-static gravel_status potential(const gv_particles *p, const size_t counts[3], double *w)
+static gravel_status potential(const gv_particles *p, const size_t components[3], double *w)
 {
+    const size_t holes = p->count - components[0] - components[1] - components[2];
+    const size_t counts[4] = {components[0], components[1], components[2], holes};
     if (p->count <= GV_IC_DIRECT)
         return gv_ic_potential_direct(p, w);
     gv_particles sample;
-    size_t kept[3], n = 0, from = 0;
-    for (int k = 0; k < 3; k++) {
+    size_t kept[4], n = 0, from = 0;
+    for (int k = 0; k < 4; k++) {
         kept[k] = (size_t)ceil((double)counts[k] * GV_IC_DIRECT / (double)p->count);
         n += kept[k];
     }
@@ -185,7 +191,7 @@ static gravel_status potential(const gv_particles *p, const size_t counts[3], do
     if (status)
         return status;
     n = 0;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         for (size_t i = 0; i < kept[k]; i++, n++) {
             sample.m[n] = p->m[from + i] * (double)counts[k] / (double)kept[k];
             sample.x[n] = p->x[from + i];
@@ -225,6 +231,20 @@ static gravel_status to_standard_units(gv_particles *p, const size_t counts[3])
     return GRAVEL_OK;
 }
 
+/* Each component by itself, so that none drifts through the others; with a black hole all together: bodies deep in its
+ * field keep their distance. */
+static void centre(gv_particles *p, const size_t counts[3])
+{
+    if (counts[0] + counts[1] + counts[2] < p->count) {
+        gv_ic_centre(p);
+        return;
+    }
+    for (size_t k = 0, first = 0; k < 3; first += counts[k++]) {
+        gv_particles bodies = part(p, first, counts[k]);
+        gv_ic_centre(&bodies);
+    }
+}
+
 gravel_status gv_ic_galaxy(size_t n, uint64_t seed, const gv_ic_galaxy_options *options, gv_particles *out)
 {
     gv_ic_galaxy_options o = GV_IC_GALAXY_OPTIONS_INIT;
@@ -245,10 +265,10 @@ gravel_status gv_ic_galaxy(size_t n, uint64_t seed, const gv_ic_galaxy_options *
         goto done;
 
     status = draw_all(g, out, counts, seed, o.watch);
-    for (size_t k = 0, first = 0; k < 3 && !status; first += counts[k++]) {
-        gv_particles bodies = part(out, first, counts[k]);
-        gv_ic_centre(&bodies);
-    }
+    if (!status && o.black_hole > 0.0)
+        out->m[n - 1] = o.black_hole;
+    if (!status)
+        centre(out, counts);
     if (!status && o.standard_units)
         status = to_standard_units(out, counts);
     if (status)

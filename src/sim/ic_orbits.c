@@ -136,7 +136,8 @@ gravel_status gv_ic_merger(size_t n, uint64_t seed, const gv_ic_merger_options *
     *out = (gv_particles)GV_PARTICLES_INIT;
     o.galaxy.standard_units = 0;
     const gv_ic_galaxy_options *g = &o.galaxy;
-    const double mass = g->disk_mass + (g->bulge_share ? g->bulge_mass : 0.0) + (g->halo_share ? g->halo_mass : 0.0);
+    const double mass =
+        g->disk_mass + (g->bulge_share ? g->bulge_mass : 0.0) + (g->halo_share ? g->halo_mass : 0.0) + g->black_hole;
     gravel_status status = check_merger(&o);
     if (!status && !gv_orbit_at(mass * (1.0 + o.mass_ratio), o.eccentricity, o.pericentre, o.separation, x, v))
         status = gv_fail(

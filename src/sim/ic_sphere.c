@@ -10,6 +10,7 @@ void gv_sphere_grid_set(gv_sphere_grid *grid, double inner, double outer)
 {
     for (int k = 0; k <= LAST; k++)
         grid->r[k] = inner * pow(outer / inner, (double)k / LAST);
+    grid->point = 0.0;
 }
 
 /* Integral of y over ln r up to each node, trapezoidal: with 2048 nodes over 7 decades the step is 0.008 and the error
@@ -123,7 +124,7 @@ double gv_sphere_mass_at(const gv_sphere_grid *grid, double r)
 {
     double inner = grid->r[0];
     if (r < inner)
-        return grid->mass[0] * (r / inner) * (r / inner);
+        return grid->point + (grid->mass[0] - grid->point) * (r / inner) * (r / inner);
     return interpolate(grid->r, grid->mass, find(grid->r, r, 0), r);
 }
 

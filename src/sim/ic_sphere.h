@@ -19,6 +19,7 @@ typedef struct gv_sphere_grid {
     double r[GV_SPHERE_NODES];
     double mass[GV_SPHERE_NODES]; /* of everything inside r; filled by the caller before gv_sphere_potential */
     double psi[GV_SPHERE_NODES];  /* falls to 0 at the last node */
+    double point;                 /* of the mass, that of a point in the centre */
 } gv_sphere_grid;
 
 typedef struct gv_sphere {

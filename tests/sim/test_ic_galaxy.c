@@ -239,6 +239,62 @@ static void balance(void **state)
     gv_particles_free(&p);
 }
 
+/* A black hole in the centre, of three times the bulge's mass and of a thousand disks: the last body, and bulge
+ * and halo balance its attraction.  The bulge's 2000 bodies: allowed as in balance, and the scatter of M / r in
+ * the cusp, sqrt(2 / 2000) of it, three times.  Without the black hole in the distribution functions the bulge's ratio
+ * were below 0.4. */
+static void black_hole(void **state)
+{
+    (void)state;
+    const double mass[2] = {1.0, 1000.0};
+    for (int m = 0; m < 2; m++) {
+        gv_ic_galaxy_options o = GV_IC_GALAXY_OPTIONS_INIT;
+        gv_particles p;
+        size_t c[3], n = 12001;
+        double *a[3];
+        o.black_hole = mass[m];
+        assert_int_equal(gv_ic_galaxy(n, 6, &o, &p), GRAVEL_OK);
+        assert_int_equal(gv_ic_galaxy_counts(n, &o, c), GRAVEL_OK);
+        assert_true(c[0] + c[1] + c[2] == n - 1 && p.m[n - 1] == mass[m]);
+        /* the others' centre of mass is off by 5 / sqrt(12000) of some ten units at most */
+        assert_true(hypot(p.x[n - 1], p.y[n - 1]) < 0.5);
+        allocate(a, n);
+        accelerations(&p, 0, n, 0.0, a, NULL);
+        for (size_t k = 1, first = c[0]; k < 3; first += c[k++]) {
+            double twice_k = 0.0, w = 0.0;
+            for (size_t i = first; i < first + c[k]; i++) {
+                const double u[3] = {p.vx[i] - p.vx[n - 1], p.vy[i] - p.vy[n - 1], p.vz[i] - p.vz[n - 1]};
+                twice_k += u[0] * u[0] + u[1] * u[1] + u[2] * u[2];
+                w +=
+                    (p.x[i] - p.x[n - 1]) * a[0][i] + (p.y[i] - p.y[n - 1]) * a[1][i] + (p.z[i] - p.z[n - 1]) * a[2][i];
+            }
+            close_to(-twice_k / w, 1.0, k == 1 ? 0.15 : 0.08);
+        }
+        release(a);
+        gv_particles_free(&p);
+    }
+    gv_ic_galaxy_options o = GV_IC_GALAXY_OPTIONS_INIT;
+    gv_ic_merger_options pair = GV_IC_MERGER_OPTIONS_INIT;
+    gv_particles p;
+    o.black_hole = -1.0;
+    assert_int_equal(gv_ic_galaxy(100, 1, &o, &p), GRAVEL_ERR_ARGUMENT);
+    o.black_hole = 0.01;
+    assert_int_equal(gv_ic_galaxy(3, 1, &o, &p), GRAVEL_ERR_ARGUMENT);
+    assert_int_equal(gv_ic_galaxy(4, 1, &o, &p), GRAVEL_OK);
+    gv_particles_free(&p);
+    /* in standard units of so many bodies that a sample gives the potential */
+    o.standard_units = 1;
+    assert_int_equal(gv_ic_galaxy(20000, 1, &o, &p), GRAVEL_OK);
+    close_to(p.m[19999], 0.01 / 6.31, 1e-12);
+    gv_particles_free(&p);
+    pair.galaxy.black_hole = 0.02;
+    pair.mass_ratio = 0.5;
+    assert_int_equal(gv_ic_merger(300, 1, &pair, &p), GRAVEL_OK);
+    close_to(p.m[199], 0.02, 1e-15);
+    close_to(p.m[299], 0.01, 1e-15);
+    gv_particles_free(&p);
+}
+
 typedef struct shape {
     double virial, energy, radius, height, bulge, halo; /* means; half-mass radii about the bulge's centre */
 } shape;
@@ -510,6 +566,7 @@ int main(void)
         cmocka_unit_test(rotation),
         cmocka_unit_test(spheres_at_rest),
         cmocka_unit_test(balance),
+        cmocka_unit_test(black_hole),
         cmocka_unit_test(stays),
         cmocka_unit_test(standard_units),
         cmocka_unit_test(components_left_out),
