@@ -54,8 +54,8 @@ static herr_t put_group(hid_t file, const gv_diagnostics_table *table, double *v
     return status;
 }
 
-/* The bytes of the file, malloc'd; 0: a failure.  In the oldest format, without checksums: H5Fget_file_image changes the
- * superblock of later ones and leaves its checksum as it was. */
+/* The bytes of the file, malloc'd; 0: a failure.  In the oldest format, without checksums: H5Fget_file_image changes
+ * the superblock of later ones and leaves its checksum as it was. */
 static size_t build(const gv_diagnostics_table *table, double *value, void **image)
 {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = gv_hdf5_timeless(H5P_FILE_CREATE);

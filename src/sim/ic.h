@@ -114,8 +114,8 @@ typedef struct gv_ic_galaxy_options {
         1, 1, 4, 1.0, 1.0, 0.2, 8.0, 1.5, 0.3, 0.2, 2.0, 5.0, 4.0, 20.0, 0.0, 0, NULL                                  \
     }
 gravel_status gv_ic_galaxy(size_t n, uint64_t seed, const gv_ic_galaxy_options *options, gv_particles *out);
-/* Bodies of disk, bulge and halo of n bodies, a black hole not among them; at least one for each share above 0 (n smaller
- * than that is ERR_ARGUMENT). */
+/* Bodies of disk, bulge and halo of n bodies, a black hole not among them; at least one for each share above 0 (n
+ * smaller than that is ERR_ARGUMENT). */
 gravel_status gv_ic_galaxy_counts(size_t n, const gv_ic_galaxy_options *options, size_t counts[3]);
 
 /* Two such galaxies on a Kepler orbit of their centres of mass, the plane of the orbit being z = 0 and the pericentre

@@ -173,8 +173,8 @@ static gv_particles part(const gv_particles *p, size_t first, size_t count)
 }
 
 /* W of a large galaxy: the sum over shells of all bodies times the ratio of direct sum and shells of a sample (the
- * first bodies of every component, their masses raised, and the black hole), which corrects for the flat disk.  The radii's scatter is the
- * same in both sums of the sample and cancels in the ratio. */
+ * first bodies of every component, their masses raised, and the black hole), which corrects for the flat disk.  The
+ * radii's scatter is the same in both sums of the sample and cancels in the ratio. */
 static gravel_status potential(const gv_particles *p, const size_t components[3], double *w)
 {
     const size_t holes = p->count - components[0] - components[1] - components[2];
