@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,14 +102,8 @@ static gravel_status read_id(const reader *r, const char *line, const char **wor
     const char *digits = p += *p == '-' || *p == '+';
     for (; *p >= '0' && *p <= '9' && value <= INT32_MAX; p++)
         value = value * 10 + (*p - '0');
-    if (p == digits || (!is_end(*p) && !(*p >= '0' && *p <= '9'))) {
-        const char first = (char)(**word | 32);
-        return fail_at(r, line, *word, GRAVEL_ERR_FORMAT,
-                       r->out->count == 0 && first >= 'a' && first <= 'z'
-                           ? "a line that names the columns begins with #; the first column is the id, not"
-                           : "the first column is the id, a whole number, not",
-                       *word);
-    }
+    if (p == digits || (!is_end(*p) && !(*p >= '0' && *p <= '9')))
+        return fail_at(r, line, *word, GRAVEL_ERR_FORMAT, "the first column is the id, a whole number, not", *word);
     value = negative ? -value : value;
     if (value < INT32_MIN || value > INT32_MAX || (*p >= '0' && *p <= '9'))
         return fail_at(r, line, *word, GRAVEL_ERR_FORMAT, "an id is from -2147483648 to 2147483647, not", *word);
@@ -151,6 +146,56 @@ static gravel_status read_line(const reader *r, const char *line, int32_t *id, d
     }
 }
 
+/* --------------------------------------------------------------- columns */
+
+/* As it stands in a file that others wrote: in quotes, in capitals, in full. */
+static int is_name(const char *word, size_t length, const char *name)
+{
+    const char *full = strcmp(name, "m") == 0 ? "mass" : name;
+    return (length == strlen(name) && strncasecmp(word, name, length) == 0) ||
+           (length == strlen(full) && strncasecmp(word, full, length) == 0);
+}
+
+/* A line of names without #, as CSV files have it. */
+static gravel_status read_names(const reader *r, const char *line, int *columns)
+{
+    const char *p = line;
+    for (*columns = 0;; ++*columns) {
+        while (is_blank(*p) || *p == ',' || *p == ';' || *p == '"')
+            p++;
+        if (*p == '\n' || *p == '#')
+            return GRAVEL_OK;
+        size_t length = 0;
+        while (!is_end(p[length]) && p[length] != '"')
+            length++;
+        if (*columns == MAX_COLUMNS || !is_name(p, length, column_name[*columns])) {
+            return fail_at(r, line, p, GRAVEL_ERR_FORMAT,
+                           "the columns are id m x y z [vx vy vz [ax ay az]], in this order; here is", p);
+        }
+        p += length;
+    }
+}
+
+static int begins_with_name(const char *line)
+{
+    while (is_blank(*line))
+        line++;
+    return *line == '"' || ((*line | 32) >= 'a' && (*line | 32) <= 'z');
+}
+
+static gravel_status take_columns(reader *r, int columns)
+{
+    if (columns != 5 && columns != 8 && columns != 11) {
+        return gv_fail(GRAVEL_ERR_FORMAT,
+                       "%s, line %zu: %d column%s; a particle has 5 (id m x y z), 8 (and vx vy vz) "
+                       "or 11 (and ax ay az)",
+                       r->name, r->line, columns, columns == 1 ? "" : "s");
+    }
+    r->columns = columns;
+    r->first_line = r->line;
+    return GRAVEL_OK;
+}
+
 /* ------------------------------------------------------------- particles */
 
 static gravel_status grow(reader *r, size_t room)
@@ -188,18 +233,17 @@ static gravel_status take_line(reader *r, const char *line, size_t length)
     double *column[MAX_COLUMNS - 1];
     int32_t id = 0;
     int columns;
-    gravel_status status = read_line(r, line, &id, value, &columns);
+    gravel_status status;
+    if (r->columns == 0 && begins_with_name(line)) {
+        status = read_names(r, line, &columns);
+        return status == GRAVEL_OK ? take_columns(r, columns) : status;
+    }
+    status = read_line(r, line, &id, value, &columns);
     if (status != GRAVEL_OK || columns == 0)
         return status;
     if (r->columns == 0) {
-        if (columns != 5 && columns != 8 && columns != 11) {
-            return gv_fail(GRAVEL_ERR_FORMAT,
-                           "%s, line %zu: %d column%s; a particle has 5 (id m x y z), 8 (and vx vy vz) "
-                           "or 11 (and ax ay az)",
-                           r->name, r->line, columns, columns == 1 ? "" : "s");
-        }
-        r->columns = columns;
-        r->first_line = r->line;
+        if ((status = take_columns(r, columns)) != GRAVEL_OK)
+            return status;
     } else if (columns != r->columns) {
         const int last = r->at_end && r->begin + length + 1 >= r->end;
         return gv_fail(GRAVEL_ERR_FORMAT, "%s, line %zu, column %zu: %d column%s where line %zu has %d%s", r->name,

@@ -1,4 +1,5 @@
 /* The valid points of a space, listed once per variant. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +142,15 @@ static int holds(const void *user, const gv_domain *domain, const gv_point *poin
            NULL;
 }
 
+static gravel_status no_such_name(const gv_domain *domain, const char *name, int length)
+{
+    char known[256] = "";
+
+    for (int d = 0; d < domain->n; d++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", d ? ", " : "", domain->name[d]);
+    return gv_fail(GRAVEL_ERR_ARGUMENT, "there is no tunable '%.*s' (%s)", length, name, known);
+}
+
 /* "tile=64,128": keeps these values of the dimension. */
 static gravel_status narrow(gv_domain *domain, const char *word, size_t length)
 {
@@ -152,8 +162,10 @@ static gravel_status narrow(gv_domain *domain, const char *word, size_t length)
         (strlen(domain->name[d]) != (size_t)(at - word) || strncmp(domain->name[d], word, (size_t)(at - word)) != 0)) {
         d++;
     }
-    if (at == NULL || d == domain->n)
+    if (at == NULL)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "'%.*s': not name=value,value of a tunable", (int)length, word);
+    if (d == domain->n)
+        return no_such_name(domain, word, (int)(at - word));
     while (at < end) {
         char *stop;
         long wanted = strtol(at + 1, &stop, 10);

@@ -220,7 +220,7 @@ def bad_input():
              ("1 1 2 3 4\n2 1 -inf 3 4\n", "particle 1: x is not finite"), ("1.5 1 2 3 4\n", "the id, a whole number"),
              ("1 1 2 3 4\n2 1 2", "truncated"), ("1 1 2 3 4 5\n", "6 columns"),
              ("1,1,2,,4\n", "line 1, column 7: y is missing"), ("1,1,2,3,4,\n", "vx is missing"),
-             ("id,m,x,y,z\n1,1,2,3,4\n", "a line that names the columns begins with #"),
+             ("id,x,y,z,m\n1,1,2,3,4\n", "in this order; here is x"),
              ("1 1 2 3 4\n2 1 2 3 4 5 6 7\n", "8 columns where line 1 has 5")]
     for text, part in cases:
         refused(USAGE, part, "force", "-i", write("bad.txt", text))

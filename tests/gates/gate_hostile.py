@@ -212,7 +212,7 @@ def tuning_keeps_its_log():
     log = write_log("kept.jsonl", log_lines())
     before = read(log)
     base = ("tune", "--variant", "sp2", "--evaluations", "1", "--sinks", "64", "--sources", "1024", "--log", log)
-    refused(USAGE, "foo", *base, "--only", "foo=3")
+    refused(USAGE, "no tunable 'foo' (threads, ", *base, "--only", "foo=3")
     refused(FAILURE, "no/such", *base, "--record", "no/such/file.json")
     write("a file", "")
     refused(FAILURE, "a file", *base, "--profile-dir", "a file/x")

@@ -201,6 +201,8 @@ static void test_forms_of_lines(void **state)
     check_accepts("-2147483648 1 2 3 4 5 6 7 8 9 10\n2147483647 1 2 3 4 5 6 7 8 9 1e1\n+7 0 0 0 0 0 0 0 0 0 -0\n", 3,
                   11);
     check_accepts("1 1 2 3 4#tight\n", 1, 5);
+    check_accepts("\xef\xbb\xbfID;mass;x;y;z;vx;vy;vz # all\r\n1;1;2;3;4;5;6;7\r\n", 1, 8);
+    check_accepts("# drawn by hand\n\n\"id\",\"m\",\"x\",\"y\",\"z\"\n1,1,2,3,4\n2,1,2,3,4", 2, 5);
     check_accepts("#id,m,x,y,z\r\n1,1,2,3,4\r\n2, 1 ,\t2;3;4 \n3 1 2 3 4\n", 3, 5);
 }
 
@@ -255,7 +257,12 @@ static void test_errors_name_the_place(void **state)
             "line 1, column 9: columns are separated by blanks or by commas, not both");
     REFUSES("1;0,5;0,5;0,5;0,5\n", GRAVEL_ERR_FORMAT, "9 columns");
     REFUSES(",1,1,2,3\n", GRAVEL_ERR_FORMAT, "the id");
-    REFUSES("ID;m;x;y;z\n1;1;2;3;4\n", GRAVEL_ERR_FORMAT, "a line that names the columns begins with #");
+    REFUSES("ID;m;z;y;x\n1;1;2;3;4\n", GRAVEL_ERR_FORMAT,
+            "line 1, column 6: the columns are id m x y z [vx vy vz [ax ay az]], in this order; here is z");
+    REFUSES("id,m,x,y\n1,1,2,3\n", GRAVEL_ERR_FORMAT, "4 columns; a particle has 5");
+    REFUSES("id,m,x,y,z\n1,1,2,3,4\nid,m,x,y,z\n", GRAVEL_ERR_FORMAT, "line 3, column 1: the first column is the id");
+    REFUSES("id,m,x,y,z\n1,1,2,3,4,5,6,7\n", GRAVEL_ERR_FORMAT, "8 columns where line 1 has 5");
+    REFUSES("id m x y z\n", GRAVEL_ERR_INPUT, "no particles");
     REFUSES("1 1 2 3 4\nx 1 2 3 4\n", GRAVEL_ERR_FORMAT,
             "line 2, column 1: the first column is the id, a whole number");
     REFUSES("1 0x10 2 3 4\n", GRAVEL_ERR_FORMAT, "m is not a number: 0x10");
