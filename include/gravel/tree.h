@@ -82,7 +82,7 @@ GRAVEL_API gravel_status gravel_tree_refit(gravel_tree *tree);
 
 /* Forces (acc and pot; other members must be NULL) on all sources, in the order they were written. */
 GRAVEL_API gravel_status gravel_tree_forces(gravel_tree *tree, double eps, const gravel_forces *forces);
-/* ... on the bodies address[0 ... count-1] (each at most once); result k belongs to address[k]. */
+/* ... on the bodies address[0 ... count-1] (each at most once, or none); result k belongs to address[k]. */
 GRAVEL_API gravel_status gravel_tree_forces_active(gravel_tree *tree, const uint32_t *address, size_t count, double eps,
                                                    const gravel_forces *forces);
 /* ... at points of space; ids are ignored. */

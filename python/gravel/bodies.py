@@ -77,7 +77,7 @@ class View:
 
     def __init__(self, bodies: "Bodies", kind: int, first: int = 0, count: int = 0, addresses: Optional[List] = None):
         self.bodies, self.addresses = bodies, addresses
-        self.struct = _library.View(bodies.handle, kind, first, count, addresses.handle if addresses else None)
+        self.struct = _library.View(bodies.handle, kind, first, count, addresses.handle if addresses is not None else None)
 
     def __len__(self) -> int:
         kind = self.struct.kind
@@ -134,6 +134,8 @@ class Bodies:
         dtype = np.int32 if plane == "id" else dtype
         at = None if addresses is None else np.ascontiguousarray(addresses, dtype=np.uint32)
         n = at.size if at is not None else len(self) - first if count is None else count
+        if first < 0 or n < 0:
+            raise ValueError("bodies %d ... %d: there are %d" % (first, first + n - 1, len(self)))
         out = np.empty((n, 3) if plane in _VECTORS else n, dtype=dtype)
         if n and at is None:
             lib.gravel_bodies_read(self.handle, number, first, n, byref(_array(out)))

@@ -48,9 +48,11 @@ def _pointer(a: Optional[np.ndarray]):
 class Ticket:
     """A call in flight.  `collect` waits and returns its Forces."""
 
-    def __init__(self, handle: c_void_p, keep, n: int, order: int, nearest: bool, capacity: int):
-        self.handle, self._keep = handle, keep  # bodies, lists and points of the call live on until it is done
+    def __init__(self, handle: c_void_p, keep, n: int, order: int, nearest: bool, capacity: int,
+                 to_host: bool):
+        self.handle, self._keep = handle, keep  # solver, bodies, lists and points of the call live on until it is done
         self._n, self._order, self._nearest, self._capacity = n, order, nearest, capacity
+        self._to_host = to_host
 
     @property
     def ready(self) -> bool:
@@ -62,6 +64,8 @@ class Ticket:
         lib.gravel_ticket_wait(self.handle)
 
     def collect(self) -> Forces:
+        if not self._to_host:
+            raise ValueError("the results are in planes of the bodies: wait() and Bodies.read()")
         n, out = self._n, Forces(np.zeros((self._n, 3)), np.zeros(self._n))
         if self._order >= 4:
             out.jerk = np.zeros((n, 3))
@@ -120,7 +124,7 @@ class Direct:
         "planes" (of the sinks' bodies) or "add" (to these planes)."""
         call = _library.defaults(_library.DirectCall, "gravel_direct_call_init")
         call.sources = sources.struct
-        keep = [sources, sinks]
+        keep = [self, sources, sinks]
         if isinstance(sinks, View):
             call.sinks, n = sinks.struct, len(sinks)
         else:
@@ -134,7 +138,7 @@ class Direct:
         call.into = _choose(_INTO, "into", into)
         ticket = c_void_p()
         lib.gravel_direct_start(self.handle, byref(call), byref(ticket))
-        return Ticket(ticket, keep, n, call.order, nearest, neighbours)
+        return Ticket(ticket, keep, n, call.order, nearest, neighbours, into == "host")
 
     def forces(self, sources: View, sinks, eps: float = 0.0, **more) -> Forces:
         """`start` and `collect` in one."""
@@ -175,7 +179,7 @@ class Tree:
         """Submits a walk.  `sinks`: a View, or an array (n, 3) of points.  `moved`: what to do if the sources moved
         since the tree was built: "rebuild", "refit" or "as is".  `shift` displaces the sources."""
         call = _library.defaults(_library.TreeCall, "gravel_tree_call_init")
-        keep = [self._sources, sinks]
+        keep = [self, self._sources, sinks]
         if isinstance(sinks, View):
             call.sinks, n = sinks.struct, len(sinks)
         else:
@@ -187,7 +191,7 @@ class Tree:
         call.shift = (_library.c_double * 3)(*shift)
         ticket = c_void_p()
         lib.gravel_tree_walk(self.handle, byref(call), byref(ticket))
-        return Ticket(ticket, keep, n, 2, False, 0)
+        return Ticket(ticket, keep, n, 2, False, 0, into == "host")
 
     def forces(self, sinks, eps: float = 0.0, **more) -> Forces:
         """`start` and `collect` in one."""
@@ -197,9 +201,13 @@ class Tree:
 def forces(mass, pos, eps: float = 0.0, method: str = "direct", theta: float = 0.5, precision: str = "ds",
            points=None, context: Optional[Context] = None) -> Tuple[np.ndarray, np.ndarray]:
     """Accelerations (n, 3) and potentials (n,) of bodies on each other, or on `points` (m, 3)."""
+    if np.shape(pos)[1:] != (3,) or np.shape(mass) != np.shape(pos)[:1]:
+        raise ValueError("mass and pos have the shapes %s and %s, not (n,) and (n, 3)" % (np.shape(mass), np.shape(pos)))
     bodies = Bodies(precision=precision, context=context, position=pos, mass=mass)
     bodies.write("id", np.arange(len(bodies), dtype=np.int32))
     sinks = bodies.all() if points is None else np.asarray(points)
+    if method == "tree" and len(bodies) == 0:
+        return np.zeros((len(sinks), 3)), np.zeros(len(sinks))
     if method == "tree":
         tree = Tree(theta=theta, precision=precision, context=context)
         tree.set_sources(bodies.all())

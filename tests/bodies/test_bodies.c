@@ -328,7 +328,7 @@ static void refused_input(void **state)
     gravel_frame frame;
     gravel_bodies *bodies = make(GRAVEL_DS);
     assert_int_equal(gravel_bodies_write(bodies, GRAVEL_POSITION, 0, 5, &nan), GRAVEL_ERR_INPUT);
-    assert_contains(gravel_error_message(), "entry 2 of the first numbers for position (component 1) is nan");
+    assert_contains(gravel_error_message(), "entry 2: position (y) is not a number");
     assert_int_equal(gravel_bodies_get_count(bodies), 0);
     assert_false(gravel_bodies_has_plane(bodies, GRAVEL_POSITION));
     assert_ok(gravel_bodies_write(bodies, GRAVEL_POSITION, 0, 5, &good));

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The examples in C++, Fortran and Python build against this library, run, and end with status 0."""
 import os
+import shutil
 import sys
 import tempfile
 
@@ -98,13 +99,39 @@ def with_numpy():
     raise Skipped("numpy is not installed (package python3-numpy)")
 
 
-def python(name):
+def python(path):
     def run():
         ready()
-        print(gatelib.call([with_numpy(), os.path.join(TOP, "examples", name)], env=environment()).strip())
-    return "python_" + name[:-3], run
+        print(gatelib.call([with_numpy(), os.path.join(TOP, path)], env=environment()).strip())
+    return "python_" + os.path.basename(path)[:-3], run
+
+
+def python_installs():
+    """pip install ./python needs no compiler, and what it installs finds a library that GRAVEL_LIBRARY names."""
+    ready()
+    base = with_numpy()
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            gatelib.call([base, "-m", "venv", "--system-site-packages", os.path.join(scratch, "venv")])
+            inside = os.path.join(scratch, "venv", "bin", "python3")
+            gatelib.call([inside, "-c", "import pip, setuptools, wheel"])
+        except (gatelib.Failed, FileNotFoundError) as why:
+            raise Skipped("no venv, pip and wheel (packages python3-venv, python3-setuptools, python3-wheel)") from why
+        source = os.path.join(scratch, "python")  # pip builds inside of it
+        shutil.copytree(os.path.join(TOP, "python"), source,
+                        ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
+        no_compiler = dict(environment(), PATH=os.path.join(scratch, "venv", "bin"), CC="/bin/false")
+        del no_compiler["PYTHONPATH"]
+        gatelib.call([inside, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-build-isolation", source],
+                     env=no_compiler)
+        told = gatelib.call([inside, "-c", "import gravel; print(gravel.__file__, gravel.__version__)"], cwd=scratch,
+                            env=no_compiler)
+        if scratch not in told or "0.2.0" not in told:
+            raise gatelib.Failed("another package was found: " + told)
+        print(told.strip())
 
 
 if __name__ == "__main__":
     sys.exit(gatelib.main([cxx, fortran, cxx_g6, fortran_g6, references("6th", SIXTH), references("yebisu", YEBISU),
-                           python("first_forces.py"), python("units_outside.py")]))
+                           python("examples/first_forces.py"), python("examples/units_outside.py"),
+                           python("tests/gates/python_use.py"), python_installs]))

@@ -64,14 +64,16 @@ int gv_numbers_bounds(gravel_context *context, const gv_numbers *from, size_t n,
 static gravel_status bounds(gravel_bodies *bodies, gravel_plane plane, size_t count, const gravel_array *from, int c,
                             double *lo, double *hi)
 {
+    static const char *const axis[3] = {" (x)", " (y)", " (z)"};
     const gv_numbers numbers = gv_array_numbers(from, c);
     if (gv_numbers_bounds(bodies->worker.context, &numbers, count, lo, hi))
         return GRAVEL_OK;
     for (size_t k = 0; k < count; k++) {
         const double value = gv_convert_get(&numbers, k);
         if (!isfinite(value))
-            return gv_fail(GRAVEL_ERR_INPUT, "entry %zu of the first numbers for %s (component %d) is %g", k,
-                           gravel_plane_name(plane), c, value);
+            return gv_fail(GRAVEL_ERR_INPUT, "entry %zu: %s%s is %s", k, gravel_plane_name(plane),
+                           gravel_plane_components(plane) == 1 ? "" : axis[c],
+                           isnan(value) ? "not a number" : "infinite");
     }
     return gv_fail(GRAVEL_ERR_INPUT, "the numbers changed while they were read");
 }

@@ -263,14 +263,14 @@ static gravel_status put_inline(gv_batch *b)
 
 /* ----------------------------------------------------------------------- calls */
 
-static gravel_status check_planes(const gravel_bodies *bodies, int n_planes, const gravel_plane *plane,
+static gravel_status check_planes(const gravel_bodies *bodies, size_t count, int n_planes, const gravel_plane *plane,
                                   const gravel_array *from)
 {
     uint32_t seen = 0;
     if (n_planes < 1 || !plane || !from)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "no planes or no arrays");
     for (int p = 0; p < n_planes; p++) {
-        gravel_status status = gv_check_array(plane[p], &from[p], 1);
+        gravel_status status = gv_check_array(plane[p], &from[p], count > 0);
         if (status)
             return status;
         if (seen >> plane[p] & 1)
@@ -315,7 +315,7 @@ static gravel_status drop_own_ids(gravel_bodies *bodies, int n_planes, const gra
 gravel_status gravel_bodies_update(gravel_bodies *bodies, const uint32_t *address, size_t first, size_t count,
                                    int n_planes, const gravel_plane *plane, const gravel_array *from)
 {
-    gravel_status status = check_planes(bodies, n_planes, plane, from);
+    gravel_status status = check_planes(bodies, count, n_planes, plane, from);
     if (!status && address)
         status = gv_check_addresses(bodies, address, count);
     if (!status && !address && (first > GV_MOST_BODIES || count > GV_MOST_BODIES - first))

@@ -102,9 +102,7 @@ gravel_status gravel_groups_create(gravel_groups **groups, gravel_tree *tree, co
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for groups");
     const gv_tree_numbers numbers = gv_tree_numbers_of(tree, taken.eps, taken.soften);
     status = gv_sinks_make(tree, made, &taken, 1);
-    if (!status && made->n == 0)
-        status = gv_fail(GRAVEL_ERR_ARGUMENT, "there are no sinks to make groups of");
-    if (!status)
+    if (!status && made->n > 0)
         status = gv_groups_make(tree, made, numbers.plummer, taken.last);
     if (status)
         gravel_groups_release(made);

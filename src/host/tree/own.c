@@ -246,9 +246,9 @@ gravel_status gravel_tree_forces_active(gravel_tree *tree, const uint32_t *addre
 {
     gravel_tree_call call;
     gravel_status status = check_own(tree);
-    if (!status && (!address || count == 0))
-        status = gv_fail(GRAVEL_ERR_ARGUMENT, "no active bodies were given");
-    if (!status)
+    if (!status && !address && count > 0)
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "no addresses of active bodies were given");
+    if (!status && count > 0)
         status = check_addresses(address, count, tree->view.bodies->count);
     if (!status)
         status = own_bodies(tree);

@@ -72,9 +72,8 @@ gravel_status gravel_tree_prepare(gravel_tree *tree, const gravel_tree_call *cal
 {
     gravel_tree_call taken;
     gv_needs needs = {.n = 0};
-    if (!tree || !call || sources == 0 || sinks == 0)
-        return gv_fail(GRAVEL_ERR_ARGUMENT,
-                       "gravel_tree_prepare needs a tree, a call, and numbers of sources and sinks");
+    if (!tree || !call || sources == 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_tree_prepare needs a tree, a call and a number of sources");
     if (!tree->view.bodies)
         return gv_fail(GRAVEL_ERR_STATE, "the tree has no bodies: gravel_tree_set_sources comes first");
     gravel_status status = gv_tree_take_call(tree, call, &taken);
@@ -84,6 +83,8 @@ gravel_status gravel_tree_prepare(gravel_tree *tree, const gravel_tree_call *cal
         status = gv_tree_configure(tree, sources);
     if (status)
         return status;
+    if (sinks == 0) /* such a walk needs nothing */
+        return GRAVEL_OK;
     const gv_tree_cut cut = gv_tree_cut_of(&tree->plan, &tree->config, sinks, sources);
     list_kernels(tree, &taken, &cut, &needs);
     for (int k = 0; k < needs.n && !status; k++) {

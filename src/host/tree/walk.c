@@ -27,9 +27,9 @@ static gravel_status check_sinks(const gravel_tree *tree, const gravel_tree_call
                        call->sinks.bodies->worker.device == tree->worker.device
                    ? GRAVEL_OK
                    : gv_fail(GRAVEL_ERR_ARGUMENT, "sinks and tree must be on the same device of the same context");
-    if (!p || p->count == 0)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "no points were given");
-    if (!p->pos.x || !p->pos.y || !p->pos.z)
+    if (!p)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "there are no sinks: neither a view of bodies nor points");
+    if (p->count > 0 && (!p->pos.x || !p->pos.y || !p->pos.z))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "points need positions x, y and z");
     if (call->into & GRAVEL_INTO_PLANES || call->last)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "points have no planes: results go to the host");
