@@ -3,7 +3,8 @@
  * A gravel_several holds sources in host memory and their shares on each of its devices.  A call sends the sinks to all
  * devices, each finds the forces of its share, and the host adds the shares up in double, in the order of the devices:
  * the same devices and the same calls give the same bits.  Calls that are too small for all devices use fewer of them,
- * or the host itself, by times that are measured once for these devices and stored.
+ * or the host itself, by times that are measured once for these devices (in about a second) and kept in the cache
+ * folder: so the decisions are the same from run to run.
  *
  *   gravel_several_create(&several, &options);
  *   gravel_several_scatter_sources(several, address, &sources);   any order, as often as wanted
@@ -47,7 +48,7 @@ typedef struct gravel_several_options {
     const gravel_context_options *context; /* folders, log, no_fp64; its `device` is not looked at.  NULL: defaults */
     gravel_precision precision;
     gravel_deal deal;
-    int all_devices; /* 1: every call uses all devices; 0: fewer where that is measured to be faster */
+    int all_devices; /* 1: calls use all devices; 0: fewer (the fastest 1, 2, 4, ...) where that is measured to be faster */
     gravel_host_answers host;
     const char *configuration; /* as in gravel_direct_options */
 } gravel_several_options;
@@ -77,7 +78,7 @@ GRAVEL_API gravel_status gravel_several_set_source_count(gravel_several *several
 /* Sources are predicted to this time, also those written later, until gravel_several_set_no_time. */
 GRAVEL_API gravel_status gravel_several_set_time(gravel_several *several, double time);
 GRAVEL_API void gravel_several_set_no_time(gravel_several *several);
-/* How many sources the memory of the devices takes. */
+/* How many sources the memory of the devices takes, where all of them share the sources. */
 GRAVEL_API size_t gravel_several_get_capacity(const gravel_several *several);
 
 typedef struct gravel_several_call {
@@ -111,7 +112,7 @@ GRAVEL_API gravel_status gravel_several_collect(gravel_several *several, const g
 GRAVEL_API gravel_status gravel_several_prepare(gravel_several *several, const gravel_several_call *call, size_t sinks,
                                                 size_t sources);
 
-/* Sources as the last submit saw them: predicted, in double.  Members that are NULL are not written. */
+/* Sources as a submit now would see them: predicted on the host, in double.  Members that are NULL are not written. */
 typedef struct gravel_sources_out {
     double *mass;
     int32_t *id;
@@ -120,7 +121,7 @@ typedef struct gravel_sources_out {
 } gravel_sources_out;
 GRAVEL_API gravel_status gravel_several_read_predicted(gravel_several *several, size_t first, size_t count,
                                                        const gravel_sources_out *to);
-/* ... and as they were written. */
+/* ... and as they were written, whatever time is set. */
 GRAVEL_API gravel_status gravel_several_read_sources(gravel_several *several, size_t first, size_t count,
                                                      const gravel_sources_out *to);
 
