@@ -20,6 +20,7 @@
 #define GRAVEL_SEVERAL_H
 
 #include "gravel/direct.h"
+#include "gravel/tree.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,7 +49,7 @@ typedef struct gravel_several_options {
     const gravel_context_options *context; /* folders, log, no_fp64; its `device` is not looked at.  NULL: defaults */
     gravel_precision precision;
     gravel_deal deal;
-    int all_devices; /* 1: calls use all devices; 0: fewer (the fastest 1, 2, 4, ...) where that is measured to be faster */
+    int all_devices; /* 1: calls use all devices; 0: the fastest 1, 2, 4, ... where that is measured to be faster */
     gravel_host_answers host;
     const char *configuration; /* as in gravel_direct_options */
 } gravel_several_options;
@@ -135,6 +136,37 @@ typedef struct gravel_several_plan {
 } gravel_several_plan;
 GRAVEL_API gravel_status gravel_several_get_plan(gravel_several *several, const gravel_several_call *call, size_t sinks,
                                                  size_t sources, gravel_several_plan *plan);
+
+/* ------------------------------------------------------------- tree code */
+
+/* Every device has all bodies and a tree of its own; the sinks are cut along the space-filling curve into one stretch
+ * for each, by the work that the stretches of the call before turned out to be (at first: as many sinks for each) and
+ * the speeds of unlike devices.  The same calls give the same bits.  Conventions are those of gravel_tree (tree.h). */
+typedef struct gravel_several_tree gravel_several_tree;
+
+typedef struct gravel_several_tree_options {
+    uint32_t size;
+    const char *devices;                   /* as in gravel_several_options */
+    const gravel_context_options *context; /* likewise */
+    const gravel_tree_options *tree;       /* its `device` is not looked at; NULL: defaults */
+} gravel_several_tree_options;
+#define GRAVEL_SEVERAL_TREE_OPTIONS_INIT                                                                               \
+    {                                                                                                                  \
+        sizeof(gravel_several_tree_options), NULL, NULL, NULL                                                          \
+    }
+GRAVEL_API void gravel_several_tree_options_init(gravel_several_tree_options *options);
+GRAVEL_API gravel_status gravel_several_tree_create(gravel_several_tree **tree,
+                                                    const gravel_several_tree_options *options);
+GRAVEL_API void gravel_several_tree_release(gravel_several_tree *tree);
+GRAVEL_API int gravel_several_tree_get_device_count(const gravel_several_tree *tree);
+GRAVEL_API const gravel_device_info *gravel_several_tree_get_device(const gravel_several_tree *tree, int device);
+/* As gravel_tree_write, gravel_tree_forces and gravel_tree_forces_active. */
+GRAVEL_API gravel_status gravel_several_tree_write(gravel_several_tree *tree, const gravel_sources *bodies);
+GRAVEL_API gravel_status gravel_several_tree_forces(gravel_several_tree *tree, double eps, const gravel_forces *forces);
+GRAVEL_API gravel_status gravel_several_tree_forces_active(gravel_several_tree *tree, const uint32_t *address,
+                                                           size_t count, double eps, const gravel_forces *forces);
+/* How many sinks the device had in the last call. */
+GRAVEL_API size_t gravel_several_tree_get_sinks(const gravel_several_tree *tree, int device);
 
 #ifdef __cplusplus
 }

@@ -147,8 +147,8 @@ static int check_options(const gv_force_options *opts)
                opts->method == GV_METHOD_DIRECT ? "direct (the default)" : "reference");
         return GV_EXIT_USAGE;
     }
-    if (opts->devices != NULL && opts->method != GV_METHOD_DIRECT) {
-        gv_say(GV_FORCE, "--devices is for --method direct");
+    if (opts->devices != NULL && opts->method == GV_METHOD_REFERENCE) {
+        gv_say(GV_FORCE, "--devices: the reference runs on the CPU, without a device");
         return GV_EXIT_USAGE;
     }
     if (opts->radius < 0 && opts->capacity > 0) {

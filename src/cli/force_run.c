@@ -69,6 +69,8 @@ static gravel_status one_chunk(gv_force_job *job, gravel_direct *direct, size_t 
 {
     if (job->tree != NULL)
         return gv_force_tree_call(job, set);
+    if (job->several_tree != NULL)
+        return gv_force_several_tree_call(job, set);
     if (direct == NULL && job->several == NULL) {
         gv_particles part;
         gravel_status status = gv_particles_pick(&part, &job->particles, first, 1, count);
@@ -287,9 +289,8 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
                          GV_WAITING_COMPILER);
         status = opts->devices != NULL ? gv_force_several_open(job)
                                        : gv_cli_context(&job->context, opts->device, 0, opts->verbose);
-        if (status == GRAVEL_OK)
-            job->device = opts->devices != NULL ? *gravel_several_get_device(job->several, 0)
-                                                : *gravel_context_get_device(job->context, 0);
+        if (status == GRAVEL_OK && opts->devices == NULL)
+            job->device = *gravel_context_get_device(job->context, 0);
     }
     if (status == GRAVEL_OK && job->order == 6 && job->particles.ax == NULL) {
         status = add_accelerations(job);
@@ -307,11 +308,11 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
                                                      sizeof job->configuration, &job->origin);
         }
     }
-    if (status == GRAVEL_OK && opts->method == GV_METHOD_TREE)
+    if (status == GRAVEL_OK && opts->method == GV_METHOD_TREE && opts->devices == NULL)
         status = gv_force_tree_open(job);
     job->setup_s = gv_now() - start;
     if (status == GRAVEL_OK) {
-        if (opts->verbose && opts->method != GV_METHOD_REFERENCE && job->several == NULL)
+        if (opts->verbose && opts->method != GV_METHOD_REFERENCE && opts->devices == NULL)
             gv_say(GV_FORCE, "%s: %s (%s)", job->device.name, job->configuration, gravel_origin_name(job->origin));
         status = compute_chunks(job, stream);
     }
@@ -326,10 +327,12 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
     job->radius = NULL;
     gravel_direct_release(job->direct);
     gravel_several_release(job->several);
+    gravel_several_tree_release(job->several_tree);
     gravel_tree_release(job->tree);
     gravel_context_release(job->context);
     job->direct = NULL;
     job->several = NULL;
+    job->several_tree = NULL;
     job->tree = NULL;
     job->context = NULL;
     if (status != GRAVEL_OK)

@@ -30,7 +30,9 @@ typedef struct gv_force_job {
 
     gravel_context *context; /* not with the reference */
     gravel_direct *direct;   /* the one of the method */
-    gravel_several *several; /* direct summation with --devices: instead of context and direct */
+    /* with --devices, instead of context, direct and tree */
+    gravel_several *several;
+    gravel_several_tree *several_tree;
     gravel_tree *tree;
     double *radius; /* of one chunk, all the same; NULL: no lists */
 
@@ -60,6 +62,8 @@ gravel_status gv_force_report(gv_force_job *job, FILE *stream);
 gravel_status gv_force_several_open(gv_force_job *job);
 gravel_status gv_force_several_call(gv_force_job *job, const gravel_sinks *sinks, const gv_force_set *set,
                                     size_t *overflow);
+/* The tree, of all sinks of the job. */
+gravel_status gv_force_several_tree_call(gv_force_job *job, const gv_force_set *set);
 void gv_force_several_report(const gv_force_job *job, cJSON *root);
 
 /* force_tree.c */
@@ -67,5 +71,8 @@ gravel_status gv_force_tree_open(gv_force_job *job);
 /* All sinks of the job at once: they share the tree, and the walk is fast. */
 gravel_status gv_force_tree_call(gv_force_job *job, const gv_force_set *set);
 void gv_force_tree_report(const gv_force_job *job, cJSON *root);
+gravel_tree_options gv_force_tree_options(const gv_force_job *job);
+/* Addresses of the job's sinks, malloc'd; NULL without memory. */
+uint32_t *gv_force_tree_sinks(const gv_force_job *job);
 
 #endif

@@ -4,7 +4,7 @@
 #include "cli/force_run.h"
 #include "host/base/clock.h"
 
-gravel_status gv_force_tree_open(gv_force_job *job)
+gravel_tree_options gv_force_tree_options(const gv_force_job *job)
 {
     const gv_force_options *opts = job->opts;
     gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
@@ -14,6 +14,13 @@ gravel_status gv_force_tree_open(gv_force_job *job)
     options.softening = (gravel_softening)opts->softening;
     options.precision = job->precision;
     options.configuration = opts->configuration;
+    return options;
+}
+
+gravel_status gv_force_tree_open(gv_force_job *job)
+{
+    const gv_force_options *opts = job->opts;
+    const gravel_tree_options options = gv_force_tree_options(job);
     gravel_status status = gravel_tree_create(&job->tree, job->context, &options);
     if (status == GRAVEL_OK && opts->report != NULL)
         status = gravel_context_set_timing(job->context, 0, 1);
@@ -26,14 +33,20 @@ gravel_status gv_force_tree_open(gv_force_job *job)
                : status;
 }
 
+uint32_t *gv_force_tree_sinks(const gv_force_job *job)
+{
+    uint32_t *address = malloc(job->count * sizeof *address);
+    for (size_t i = 0; address != NULL && i < job->count; i++)
+        address[i] = (uint32_t)(job->first + i);
+    return address;
+}
+
 /* Forces on a part of the bodies. */
 static gravel_status call_active(gv_force_job *job, const gravel_forces *view)
 {
-    uint32_t *address = malloc(job->count * sizeof *address);
+    uint32_t *address = gv_force_tree_sinks(job);
     if (address == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    for (size_t i = 0; i < job->count; i++)
-        address[i] = (uint32_t)(job->first + i);
     const gravel_status status = gravel_tree_forces_active(job->tree, address, job->count, job->opts->eps, view);
     free(address);
     return status;
@@ -65,6 +78,8 @@ void gv_force_tree_report(const gv_force_job *job, cJSON *root)
     cJSON_AddStringToObject(root, "mac", gravel_tree_mac_name((gravel_tree_mac)job->opts->mac));
     cJSON_AddNumberToObject(root, "moments", job->opts->moments + 1);
     cJSON_AddStringToObject(root, "softening", job->opts->softening ? "spline" : "plummer");
+    if (job->opts->devices != NULL)
+        return; /* stages are timed on one device only */
     gv_json_number(root, "keys_s", t->keys);
     gv_json_number(root, "sort_s", t->sort);
     gv_json_number(root, "build_s", t->build);

@@ -77,7 +77,7 @@ static gravel_status open_solver(const gravel_several *s, gv_member *m)
     return gravel_direct_create(&m->direct, m->context, &o);
 }
 
-gravel_status gv_members_open(gravel_several *s, const gravel_context_options *options)
+gravel_status gv_members_open(gravel_several *s, const gravel_context_options *options, int solvers)
 {
     const char *devices = s->options.devices ? s->options.devices : gv_env("GRAVEL_DEVICES");
     chosen c;
@@ -87,7 +87,7 @@ gravel_status gv_members_open(gravel_several *s, const gravel_context_options *o
             status = open_context(s, options, &c, k);
     free(c.found);
     s->members = status ? 0 : c.count;
-    for (int k = 0; k < s->members && !status; k++)
+    for (int k = 0; k < s->members && solvers && !status; k++)
         status = open_solver(s, &s->member[k]);
     return status;
 }

@@ -1,6 +1,6 @@
 /* The inside of gravel_several.  Files, each of which uses only those before it: store (sources on the host), members
  * (devices), team (shares of the sources on some of the devices), host with sum (the host answers), call, merge
- * (results), model with measure (which of them answers), several, read. */
+ * (results), model with measure (which of them answers), several, read; tree (tree code, on the devices only). */
 #ifndef GV_SEVERAL_OBJECT_H
 #define GV_SEVERAL_OBJECT_H
 
@@ -116,8 +116,8 @@ struct gravel_several {
 /* At least so many numbers; what they were is lost. */
 gravel_status gv_several_scratch(gravel_several *s, size_t numbers, double **scratch);
 
-/* members.c: contexts and devices of a list. */
-gravel_status gv_members_open(gravel_several *s, const gravel_context_options *options);
+/* members.c: contexts and devices of a list; `solvers`: each has a gravel_direct. */
+gravel_status gv_members_open(gravel_several *s, const gravel_context_options *options, int solvers);
 void gv_members_release(gravel_several *s);
 /* Sources that one device takes. */
 size_t gv_member_capacity(const gravel_several *s, int member);

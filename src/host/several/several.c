@@ -72,7 +72,7 @@ gravel_status gravel_several_create(gravel_several **several, const gravel_sever
     s->forced = GV_ANSWER_CHOSEN;
     gv_store_init(&s->store);
     s->frame = (gravel_frame){{0, 0, 0}, 1, 1};
-    status = gv_members_open(s, taken.context);
+    status = gv_members_open(s, taken.context, 1);
     if (taken.configuration)
         digest_of(taken.configuration, s->configuration);
     s->options.devices = s->options.configuration = NULL;

@@ -1,0 +1,347 @@
+/* Tree code on several devices: every device has all bodies and a tree of its own, and walks for some of the sinks.  A
+ * thread for each device, since building waits for the number of cells. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gravel/tree.h"
+#include "host/base/options.h"
+#include "host/several/object.h"
+
+/* What one device does in a call. */
+typedef struct part {
+    gravel_several_tree *owner;
+    int member;
+    gravel_tree *tree;
+    size_t first, count; /* of the sinks in key order */
+    double cost;         /* of one of them, in the last call; 0: not known */
+    double speed;
+    gravel_status status;
+    char message[1024];
+    gravel_status (*work)(struct part *part);
+} part;
+
+struct gravel_several_tree {
+    gravel_several devices; /* contexts and members only */
+    part part[GV_MOST_MEMBERS];
+    size_t bodies;
+    int is_ordered;   /* `order` is that of these bodies */
+    uint32_t *order;  /* addresses in key order */
+    uint32_t *listed; /* the sinks of a call, likewise */
+    uint32_t *slot;   /* of each body, its place in the results and one; 0: it is no sink */
+    double *result;   /* four columns */
+    size_t sinks;     /* of the last call */
+    /* arguments of the call */
+    const gravel_sources *from;
+    const gravel_forces *to;
+    double eps;
+};
+
+/* ------------------------------------------------------------------------- threads */
+
+static void *work_thread(void *user)
+{
+    part *p = user;
+    p->status = p->work(p);
+    if (p->status) /* messages belong to threads */
+        snprintf(p->message, sizeof p->message, "%s", gravel_error_message());
+    return NULL;
+}
+
+/* On all devices at once; the first failure counts. */
+static gravel_status on_all(gravel_several_tree *t, gravel_status (*work)(part *p))
+{
+    const int n = t->devices.members;
+    pthread_t thread[GV_MOST_MEMBERS];
+    int started[GV_MOST_MEMBERS] = {0};
+    for (int m = 0; m < n; m++) {
+        t->part[m].work = work;
+        if (m > 0)
+            started[m] = pthread_create(&thread[m], NULL, work_thread, &t->part[m]) == 0;
+    }
+    for (int m = 0; m < n; m++)
+        if (!started[m])
+            work_thread(&t->part[m]);
+    for (int m = 0; m < n; m++)
+        if (started[m])
+            pthread_join(thread[m], NULL);
+    for (int m = 0; m < n; m++)
+        if (t->part[m].status)
+            return gv_fail(t->part[m].status, "%s", t->part[m].message);
+    return GRAVEL_OK;
+}
+
+/* ------------------------------------------------------------------------- life */
+
+void gravel_several_tree_options_init(gravel_several_tree_options *options)
+{
+    *options = (gravel_several_tree_options)GRAVEL_SEVERAL_TREE_OPTIONS_INIT;
+}
+
+/* Devices of one kind are alike; of others the measured rate of arithmetic counts. */
+static gravel_status find_speeds(gravel_several_tree *t)
+{
+    const gravel_several *d = &t->devices;
+    int alike = 1;
+    gravel_status status = GRAVEL_OK;
+    for (int m = 0; m < d->members; m++) {
+        t->part[m].speed = 1;
+        alike &= gv_members_alike(d, m, 0);
+    }
+    for (int m = 0; m < d->members && !alike && !status; m++) {
+        gravel_device_facts facts;
+        status = gravel_context_measure(d->member[m].context, d->member[m].device, 1, &facts);
+        t->part[m].speed = status ? 1 : facts.fma_sp;
+    }
+    return status;
+}
+
+gravel_status gravel_several_tree_create(gravel_several_tree **tree, const gravel_several_tree_options *options)
+{
+    gravel_several_tree_options taken = GRAVEL_SEVERAL_TREE_OPTIONS_INIT;
+    gravel_tree_options own = GRAVEL_TREE_OPTIONS_INIT;
+    if (!tree)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_several_tree_create: no place for the result");
+    *tree = NULL;
+    gravel_status status = gv_options_take(&taken, sizeof taken, options, "gravel_several_tree_options");
+    if (!status)
+        status = gv_options_take(&own, sizeof own, taken.tree, "gravel_tree_options");
+    if (status)
+        return status;
+    gravel_several_tree *t = calloc(1, sizeof *t);
+    if (!t)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for a gravel_several_tree");
+    t->devices.options.devices = taken.devices;
+    status = gv_members_open(&t->devices, taken.context, 0);
+    for (int m = 0; m < t->devices.members && !status; m++) {
+        own.device = t->devices.member[m].device;
+        t->part[m] = (part){.owner = t, .member = m};
+        status = gravel_tree_create(&t->part[m].tree, t->devices.member[m].context, &own);
+    }
+    if (!status)
+        status = find_speeds(t);
+    if (status) {
+        gravel_several_tree_release(t);
+        return status;
+    }
+    *tree = t;
+    return GRAVEL_OK;
+}
+
+void gravel_several_tree_release(gravel_several_tree *t)
+{
+    if (!t)
+        return;
+    for (int m = 0; m < t->devices.members; m++)
+        gravel_tree_release(t->part[m].tree);
+    gv_members_release(&t->devices);
+    free(t->order);
+    free(t->listed);
+    free(t->slot);
+    free(t->result);
+    free(t);
+}
+
+int gravel_several_tree_get_device_count(const gravel_several_tree *t)
+{
+    return t ? t->devices.members : 0;
+}
+
+const gravel_device_info *gravel_several_tree_get_device(const gravel_several_tree *t, int device)
+{
+    return t ? gravel_several_get_device(&t->devices, device) : NULL;
+}
+
+/* ------------------------------------------------------------------------- bodies */
+
+static gravel_status write_part(part *p)
+{
+    return gravel_tree_write(p->tree, p->owner->from);
+}
+
+static gravel_status need_room(gravel_several_tree *t, size_t n)
+{
+    if (n == t->bodies && t->order)
+        return GRAVEL_OK;
+    free(t->order);
+    free(t->listed);
+    free(t->slot);
+    free(t->result);
+    t->order = malloc(n * sizeof *t->order);
+    t->listed = malloc(n * sizeof *t->listed);
+    t->slot = malloc(n * sizeof *t->slot);
+    t->result = malloc(4 * n * sizeof *t->result);
+    if (t->order && t->listed && t->slot && t->result)
+        return GRAVEL_OK;
+    return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu sinks", n);
+}
+
+gravel_status gravel_several_tree_write(gravel_several_tree *t, const gravel_sources *bodies)
+{
+    if (!t || !bodies || bodies->count == 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_several_tree_write: no object or no bodies");
+    const size_t before = t->bodies;
+    gravel_status status = need_room(t, bodies->count);
+    t->bodies = 0;
+    t->is_ordered = 0;
+    t->from = bodies;
+    if (!status)
+        status = on_all(t, write_part);
+    t->from = NULL;
+    if (status)
+        return status;
+    t->bodies = bodies->count;
+    if (before != t->bodies)
+        for (int m = 0; m < t->devices.members; m++)
+            t->part[m].cost = 0;
+    return GRAVEL_OK;
+}
+
+/* ------------------------------------------------------------------------- dealing */
+
+static gravel_status build_part(part *p)
+{
+    gravel_status status = gravel_tree_build(p->tree);
+    return status || p->member > 0 ? status : gravel_tree_read_order(p->tree, p->owner->order);
+}
+
+/* The sinks in key order; `address` NULL: all bodies. */
+static gravel_status list_sinks(gravel_several_tree *t, const uint32_t *address, size_t count)
+{
+    t->sinks = 0;
+    for (size_t k = 0; k < t->bodies; k++)
+        t->slot[k] = address ? 0 : (uint32_t)k + 1;
+    for (size_t k = 0; address && k < count; k++) {
+        if (address[k] >= t->bodies)
+            return gv_fail(GRAVEL_ERR_INPUT, "there is no body %u: there are %zu", (unsigned)address[k], t->bodies);
+        if (t->slot[address[k]])
+            return gv_fail(GRAVEL_ERR_INPUT, "body %u is listed twice", (unsigned)address[k]);
+        t->slot[address[k]] = (uint32_t)k + 1;
+    }
+    for (size_t k = 0; k < t->bodies; k++)
+        if (t->slot[t->order[k]])
+            t->listed[t->sinks++] = t->order[k];
+    return GRAVEL_OK;
+}
+
+/* Cuts the sinks so that the work of each device goes with its speed: the ranges of the call before had known costs per
+ * sink, which are taken to hold for the same stretch of the curve. */
+static void cut(gravel_several_tree *t)
+{
+    const int n = t->devices.members;
+    double edge[GV_MOST_MEMBERS + 1] = {0}, work[GV_MOST_MEMBERS + 1] = {0}, speed = 0, wanted = 0, before = 0;
+    size_t done = 0;
+    int known = 1, at = 0;
+    for (int m = 0; m < n; m++) {
+        known &= t->part[m].cost > 0;
+        before += (double)t->part[m].count;
+        speed += t->part[m].speed;
+    }
+    for (int m = 0; m < n; m++) { /* as fractions of the curve */
+        edge[m + 1] = edge[m] + (known ? (double)t->part[m].count / before : 1.0 / n);
+        work[m + 1] = work[m] + (known ? (double)t->part[m].count * t->part[m].cost : 1.0 / n);
+    }
+    for (int m = 0; m < n; m++) {
+        wanted += t->part[m].speed / speed * work[n];
+        while (at < n - 1 && work[at + 1] < wanted)
+            at++;
+        const double share = (wanted - work[at]) / (work[at + 1] - work[at]);
+        const double end = m == n - 1 ? 1 : edge[at] + share * (edge[at + 1] - edge[at]);
+        const size_t last = (size_t)rint(fmin(end, 1) * (double)t->sinks);
+        t->part[m].first = done;
+        t->part[m].count = last > done ? last - done : 0;
+        done += t->part[m].count;
+    }
+}
+
+/* ------------------------------------------------------------------------- forces */
+
+static void put(const part *p, double *out, size_t stride, const double *from)
+{
+    const uint32_t *const address = p->owner->listed + p->first;
+    for (size_t k = 0; out && k < p->count; k++)
+        out[(p->owner->slot[address[k]] - 1) * (stride ? stride : 1)] = from[k];
+}
+
+static gravel_status walk_part(part *p)
+{
+    gravel_several_tree *t = p->owner;
+    const gravel_forces *f = t->to;
+    const size_t n = t->sinks;
+    double *const x = t->result + p->first, *const y = x + n, *const z = y + n, *const pot = z + n;
+    const gravel_forces own = {.acc = {x, y, z, 1}, .pot = pot};
+    gravel_tree_counts counts;
+    p->cost = 0;
+    if (p->count == 0)
+        return GRAVEL_OK;
+    gravel_status status = gravel_tree_forces_active(p->tree, t->listed + p->first, p->count, t->eps, &own);
+    if (!status && t->devices.members > 1)
+        status = gravel_tree_get_counts(p->tree, &counts);
+    if (status)
+        return status;
+    put(p, f->acc.x, f->acc.stride, x);
+    put(p, f->acc.y, f->acc.stride, y);
+    put(p, f->acc.z, f->acc.stride, z);
+    put(p, f->pot, 1, pot);
+    /* a cell is worth about three bodies: its quadrupole, and its part in lists and tests */
+    if (t->devices.members > 1)
+        p->cost = 1 + counts.bodies + 3 * (counts.near_cells + counts.far_cells);
+    return GRAVEL_OK;
+}
+
+static gravel_status forces(gravel_several_tree *t, const uint32_t *address, size_t count, double eps,
+                            const gravel_forces *to)
+{
+    gravel_status status = GRAVEL_OK;
+    if (!t->is_ordered)
+        status = on_all(t, build_part);
+    t->is_ordered = !status;
+    if (!status)
+        status = list_sinks(t, address, count);
+    if (status)
+        return status;
+    cut(t);
+    t->eps = eps;
+    t->to = to;
+    return on_all(t, walk_part);
+}
+
+static gravel_status check(const gravel_several_tree *t, const gravel_forces *f)
+{
+    if (!t || !f)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_several_tree_forces: no object or no place for results");
+    if (t->bodies == 0)
+        return gv_fail(GRAVEL_ERR_STATE, "gravel_several_tree_forces: there are no bodies");
+    if (f->jerk.x || f->jerk.y || f->jerk.z || f->snap.x || f->snap.y || f->snap.z || f->nearest_id ||
+        f->nearest_address || f->nearest_distance || f->neighbour_count || f->neighbour_id || f->neighbour_address)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "a tree gives acceleration and potential");
+    return GRAVEL_OK;
+}
+
+gravel_status gravel_several_tree_forces(gravel_several_tree *t, double eps, const gravel_forces *f)
+{
+    gravel_status status = check(t, f);
+    if (!status && t->devices.members == 1)
+        return gravel_tree_forces(t->part[0].tree, eps, f);
+    return status ? status : forces(t, NULL, 0, eps, f);
+}
+
+gravel_status gravel_several_tree_forces_active(gravel_several_tree *t, const uint32_t *address, size_t count,
+                                                double eps, const gravel_forces *f)
+{
+    gravel_status status = check(t, f);
+    if (!status && !address && count > 0)
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_several_tree_forces_active: no addresses");
+    if (status || count == 0)
+        return status;
+    if (t->devices.members == 1)
+        return gravel_tree_forces_active(t->part[0].tree, address, count, eps, f);
+    return forces(t, address, count, eps, f);
+}
+
+size_t gravel_several_tree_get_sinks(const gravel_several_tree *t, int device)
+{
+    return t && device >= 0 && device < t->devices.members ? t->part[device].count : 0;
+}
