@@ -19,6 +19,7 @@ int main(int argc, char **argv)
         gv_cmd_convert,
         gv_cmd_check,
         gv_cmd_force,
+        gv_cmd_run,
         {.name = "bench", .summary = "measure speed against the device's own limits", .sub = bench},
         gv_cmd_tune,
         {.name = "profiles", .summary = "look at, check and move tuned configurations", .sub = gv_cmd_profiles},

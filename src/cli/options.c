@@ -320,6 +320,34 @@ static int set_value(const char *full_name, const gv_opt *opt, const char *sourc
     return 0;
 }
 
+int gv_options_set(const char *full_name, const gv_opt *opt, const char *source, const char *text, void *values)
+{
+    return set_value(full_name, opt, source, text, values);
+}
+
+size_t gv_option_size(gv_opt_kind kind)
+{
+    switch (kind) {
+    case GV_OPT_SIZE:
+        return sizeof(size_t);
+    case GV_OPT_SEED:
+        return sizeof(uint64_t);
+    case GV_OPT_REAL:
+    case GV_OPT_SECONDS:
+        return sizeof(double);
+    case GV_OPT_TEXT:
+        return sizeof(const char *);
+    case GV_OPT_CHOICES:
+        return sizeof(unsigned);
+    case GV_OPT_SIZES:
+        return sizeof(gv_size_list);
+    case GV_OPT_RANGE:
+        return sizeof(gv_range);
+    default:
+        return sizeof(int);
+    }
+}
+
 /* ---------------------------------------------------------------- parsing */
 
 static const gv_opt *find_option(const gv_opt *opts, const char *name, size_t length, char letter)
@@ -359,6 +387,12 @@ static int set_defaults(const char *full_name, const gv_command *command, void *
         }
     }
     return 0;
+}
+
+int gv_options_defaults(const char *full_name, const gv_command *command, void *values)
+{
+    unsigned char given[GV_MAX_OPTIONS] = {0};
+    return set_defaults(full_name, command, values, given);
 }
 
 /* One argument that begins with '-'.  Returns how many words it took, or -1. */
@@ -418,7 +452,7 @@ static int check_complete(const char *full_name, const gv_command *command, cons
 int gv_options_parse(const char *full_name, const gv_command *command, int argc, char **argv, void *values,
                      gv_operands *operands)
 {
-    unsigned char given[128] = {0};
+    unsigned char given[GV_MAX_OPTIONS] = {0};
     int options_end = 0;
     operands->n = 0;
     operands->value = argv;
@@ -443,6 +477,8 @@ int gv_options_parse(const char *full_name, const gv_command *command, int argc,
             i += used;
         }
     }
+    if (command->given)
+        memcpy((char *)values + command->given, given, sizeof given);
     return check_complete(full_name, command, given, operands);
 }
 

@@ -26,7 +26,7 @@ typedef enum gv_opt_kind {
     GV_OPT_RANGE  /* FIRST:COUNT; "FIRST:" is all from there */
 } gv_opt_kind;
 
-enum { GV_MAX_LIST = 64 };
+enum { GV_MAX_LIST = 64, GV_MAX_OPTIONS = 128 };
 
 typedef struct gv_size_list {
     int n;
@@ -64,7 +64,8 @@ typedef struct gv_command {
     const gv_opt *opts;
     const char *examples; /* lines; NULL: none */
     int min_operands, max_operands;
-    size_t size;                                               /* of the struct that opts fill */
+    size_t size;  /* of the struct that opts fill */
+    size_t given; /* not 0: offset of GV_MAX_OPTIONS bytes there, 1 for each option that was typed */
     int (*run)(const void *opts, const gv_operands *operands); /* returns the exit code */
     const struct gv_command *sub;                              /* subcommands instead of opts and run; NULL: none */
 } gv_command;
@@ -86,5 +87,12 @@ void gv_options_help(const char *full_name, const gv_command *command);
 const char *gv_nearest_name(const char *word, const char *(*name_at)(const void *table, int i), const void *table);
 
 int gv_parse_size(const char *text, size_t *value); /* 0, or -1 */
+
+/* For commands that take options from files, too: defaults into `values`; one option from text, whose place messages
+ * call `source`; 0, or -1 after a message. */
+int gv_options_defaults(const char *full_name, const gv_command *command, void *values);
+int gv_options_set(const char *full_name, const gv_opt *opt, const char *source, const char *text, void *values);
+/* Bytes of an option's value. */
+size_t gv_option_size(gv_opt_kind kind);
 
 #endif

@@ -1,0 +1,444 @@
+/* gravel run: simulations that are recorded, can be stopped, and go on with the same bits. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cmd_run.h"
+#include "cli/particle_file.h"
+#include "host/base/clock.h"
+#include "host/base/files.h"
+
+/* Everything that one call holds. */
+typedef struct job {
+    gv_run_options opts;
+    gv_run_settings settings;
+    gv_particles particles;
+    gv_checkpoint checkpoint;
+    int has_checkpoint;
+    gravel_context *context;
+    gv_run *run;
+    gv_run_folder folder;
+    cJSON *record;
+    char *text; /* of the record */
+    int lock;
+} job;
+
+/* ----------------------------------------------------------------- options */
+
+static void overlay(gv_run_options *to, const gv_run_options *typed)
+{
+    for (int k = 0; gv_run_opts[k].name; k++)
+        if (typed->given[k])
+            memcpy((char *)to + gv_run_opts[k].offset, (const char *)typed + gv_run_opts[k].offset,
+                   gv_option_size(gv_run_opts[k].kind));
+}
+
+static int is_given(const gv_run_options *typed, const char *name)
+{
+    for (int k = 0; gv_run_opts[k].name; k++)
+        if (strcmp(gv_run_opts[k].name, name) == 0)
+            return typed->given[k];
+    return 0;
+}
+
+/* What follows from other options. */
+static void complete(gv_run_options *o)
+{
+    const int tree = o->solver == GV_RUN_TREE;
+    if (o->order < 0)
+        o->order = tree ? 0 : 1;
+    if (o->precision < 0)
+        o->precision = tree ? GRAVEL_SP : GRAVEL_DS;
+    if (o->criterion < 0)
+        o->criterion = o->order == 2 ? GRAVEL_STEP_AVERAGE : GRAVEL_STEP_AARSETH;
+    if (o->snapshot_format < 0)
+        o->snapshot_format = !gv_snapshot_has_hdf5();
+}
+
+static gv_run_settings settings_of(const gv_run_options *o)
+{
+    return (gv_run_settings){.until = o->until,
+                             .solver = (gv_run_solver)o->solver,
+                             .order = 2 * o->order + 2,
+                             .precision = (gravel_precision)o->precision,
+                             .steps = (gv_run_steps)o->steps,
+                             .criterion = (gravel_step_criterion)o->criterion,
+                             .eta = o->eta,
+                             .eta4 = o->eta4,
+                             .eta6 = o->eta6,
+                             .eta_start = o->eta_start,
+                             .step_max = o->step_max,
+                             .step_min = o->step_min,
+                             .iterations = o->iterations,
+                             .eps = o->eps,
+                             .theta = o->theta,
+                             .mac = (gravel_tree_mac)o->mac,
+                             .moments = o->moments + 1,
+                             .softening = (gravel_softening)o->softening,
+                             .rebuild = o->rebuild,
+                             .configuration = o->configuration,
+                             .snapshot_every = o->snapshot_every,
+                             .diagnose_every = o->diagnose_every,
+                             .checkpoint_every = o->checkpoint_every,
+                             .sum_up_to = o->sum_up_to,
+                             .text = o->snapshot_format};
+}
+
+static int check_needed(const gv_run_options *o)
+{
+    const char *missing = !o->in ? "-i, --input IC" : !o->out ? "-o, --output DIR" : NULL;
+    if (!missing && o->until < -1e299)
+        missing = "--until T";
+    if (missing)
+        gv_say(GV_RUN, "%s is missing; 'gravel run --help' tells more", missing);
+    else if (o->snapshot_format == 0 && !gv_snapshot_has_hdf5())
+        gv_say(GV_RUN, "this gravel was built without HDF5: --snapshot-format text");
+    else
+        return 0;
+    return -1;
+}
+
+/* ---------------------------------------------------------------- progress */
+
+typedef struct progress {
+    double begun, shown;
+    double time; /* when this part of the run began */
+    uint64_t steps;
+    int visible, any;
+} progress;
+
+static void format_left(double seconds, char *text, size_t size)
+{
+    if (seconds < 100)
+        snprintf(text, size, "%.0f s", ceil(seconds));
+    else if (seconds < 6000)
+        snprintf(text, size, "%.0f min", ceil(seconds / 60));
+    else
+        snprintf(text, size, "%.1f h", seconds / 3600);
+}
+
+static void clear_line(const progress *p)
+{
+    if (p->visible)
+        fputs("\r\033[K", stderr);
+    fflush(stderr);
+}
+
+static int after_step(void *user, gv_run *run, const gv_run_progress_info *i)
+{
+    progress *p = user;
+    const double now = gv_now(), spent = now - p->begun;
+    char left[32] = "?", error[40] = "";
+    (void)run;
+    if (!p->any) {
+        p->any = 1;
+        p->time = i->time;
+        p->steps = i->steps;
+    }
+    if (spent > 2 && now - p->shown > 0.2 && isatty(STDERR_FILENO)) {
+        if (i->time > p->time)
+            format_left(spent * (i->until - i->time) / (i->time - p->time), left, sizeof left);
+        if (isfinite(i->energy_error))
+            snprintf(error, sizeof error, ", energy error %.1e", i->energy_error);
+        fprintf(stderr, "\r\033[Ktime %.6g of %.6g, block %llu, %.2g %% active%s, %.3g steps/s, about %s left", i->time,
+                i->until, (unsigned long long)i->blocks, 100.0 * (double)i->active / (double)i->bodies, error,
+                (double)(i->steps - p->steps) / spent, left);
+        fflush(stderr);
+        p->shown = now;
+        p->visible = 1;
+    }
+    return gv_signals_pending();
+}
+
+/* ------------------------------------------------------------------ record */
+
+static gravel_status describe(job *j)
+{
+    char digest[65];
+    char *place = realpath(j->opts.in, NULL);
+    gravel_status status = GRAVEL_OK;
+    j->record = cJSON_CreateObject();
+    gv_json_stamp(j->record);
+    cJSON_AddItemToObject(j->record, "made_by", gv_run_identity(j->context));
+    cJSON *input = cJSON_AddObjectToObject(j->record, "input");
+    cJSON_AddStringToObject(input, "file", place ? place : j->opts.in);
+    if (place && strcmp(j->opts.in, "-") != 0) {
+        status = gv_run_digest(place, digest);
+        cJSON_AddStringToObject(input, "sha256", status ? "" : digest);
+    }
+    cJSON_AddNumberToObject(input, "bodies", (double)j->particles.count);
+    gv_json_number(input, "time", j->particles.time);
+    cJSON_AddItemToObject(j->record, "options", gv_run_options_json(&j->opts));
+    free(place);
+    return status;
+}
+
+static gravel_status print_record(job *j)
+{
+    /* a record that was read has lost the last digits of its numbers */
+    cJSON_ReplaceItemInObjectCaseSensitive(j->record, "options", gv_run_options_json(&j->opts));
+    free(j->text);
+    j->text = cJSON_Print(j->record);
+    return j->text ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+}
+
+static gravel_status write_record(job *j)
+{
+    char *path = gv_run_path(j->opts.out, "run.json");
+    gravel_status status = print_record(j);
+    if (!status)
+        status = gv_json_write(cJSON_Duplicate(j->record, 1), path);
+    free(path);
+    return status;
+}
+
+/* -------------------------------------------------------------------- work */
+
+/* ERR_FILE on the way to outputs is a failure, not a misuse. */
+static int fail(job *j, gravel_status status, int writing)
+{
+    (void)j;
+    if (status == GRAVEL_ERR_CANCELLED) {
+        gv_say(GV_RUN, "%s", gravel_error_message());
+        return gv_signals_pending() ? 128 + gv_signals_pending() : GV_EXIT_INTERRUPTED;
+    }
+    return writing ? gv_cli_fail_writing(GV_RUN, status) : gv_cli_fail(GV_RUN, status);
+}
+
+static gravel_status open_device(job *j)
+{
+    return gv_cli_context(&j->context, j->opts.device, j->opts.no_fp64, j->opts.verbose);
+}
+
+static int finish(job *j)
+{
+    progress p = {.begun = gv_now()};
+    const gv_run_hooks hooks = {after_step, &p};
+    gravel_status status = gv_run_folder_open(&j->folder, j->opts.out, j->text);
+    if (!status) {
+        gv_signals_catch(0, NULL);
+        status = gv_run_drive(j->run, &j->folder, &j->settings, j->has_checkpoint ? &j->checkpoint : NULL, &hooks);
+        clear_line(&p);
+    }
+    if (!status)
+        status = gv_run_write_summary(j->run, &j->folder, &j->opts, j->context);
+    if (status)
+        return fail(j, status, 1);
+    gv_print("%s: time %.9g, %llu snapshots, largest energy error %.2e, %.1f s\n", j->opts.out, j->opts.until,
+             (unsigned long long)j->folder.at.snapshots, j->folder.at.error_max, j->folder.at.wall_s);
+    return GV_EXIT_OK;
+}
+
+static gravel_status read_particles(job *j, const char *path)
+{
+    gv_read_options reading = GV_READ_OPTIONS_INIT;
+    reading.text_units = gv_cli_units(j->opts.units);
+    reading.renumber = j->opts.renumber;
+    gravel_status status = gv_snapshot_read(&j->particles, path, &reading);
+    return status ? status : gv_particles_check(&j->particles, path);
+}
+
+/* From the beginning.  `again`: in a folder where this run began already. */
+static int begin(job *j, const char *in, int again)
+{
+    j->settings = settings_of(&j->opts);
+    gravel_status status = read_particles(j, in);
+    if (!status)
+        status = gv_run_check(&j->settings, &j->particles);
+    if (!status && !j->context)
+        status = open_device(j);
+    if (!status && !j->record)
+        status = describe(j);
+    if (!status)
+        status = gv_run_create(&j->run, j->context, &j->settings, &j->particles);
+    if (status)
+        return fail(j, status, 0);
+    status = again ? print_record(j) : gv_run_folder_make(j->opts.out, j->opts.replace, &j->lock);
+    if (!status && !again)
+        status = write_record(j);
+    return status ? fail(j, status, 1) : finish(j);
+}
+
+/* ------------------------------------------------------------------ resume */
+
+/* The run began and was killed before its first checkpoint. */
+static int begin_again(job *j)
+{
+    char digest[65];
+    const cJSON *input = cJSON_GetObjectItemCaseSensitive(j->record, "input");
+    const cJSON *file = cJSON_GetObjectItemCaseSensitive(input, "file");
+    const cJSON *then = cJSON_GetObjectItemCaseSensitive(input, "sha256");
+    if (!cJSON_IsString(file) || !cJSON_IsString(then)) {
+        gv_say(GV_RUN, "%s has no checkpoint yet, and its particles came from a pipe: begin again with --replace",
+               j->opts.out);
+        return GV_EXIT_USAGE;
+    }
+    const gravel_status status = gv_run_digest(file->valuestring, digest);
+    if (status)
+        return fail(j, status, 0);
+    if (strcmp(digest, then->valuestring) != 0) {
+        gv_say(GV_RUN, "%s has no checkpoint yet, and %s has changed since: begin again with --replace", j->opts.out,
+               file->valuestring);
+        return GV_EXIT_USAGE;
+    }
+    return begin(j, file->valuestring, 1);
+}
+
+static char *read_record_text(job *j, const char *dir)
+{
+    char *path = gv_run_path(dir, GV_RUN_CHECKPOINT), *text = NULL;
+    struct stat about;
+    gravel_status status;
+    if (path && stat(path, &about) == 0) {
+        status = gv_checkpoint_read(&j->checkpoint, path);
+        j->has_checkpoint = !status;
+        text = status ? NULL : strdup(j->checkpoint.record);
+    } else {
+        free(path);
+        path = gv_run_path(dir, "run.json");
+        status = path ? gv_file_read(path, 1 << 20, &text, NULL) : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+        if (status && path && stat(path, &about) != 0)
+            status = gv_fail(GRAVEL_ERR_FILE, "there is no run in %s: neither run.json nor a checkpoint", dir);
+    }
+    free(path);
+    if (status)
+        gv_say(GV_RUN, "%s", gravel_error_message());
+    return text;
+}
+
+static int check_typed(const gv_run_options *typed)
+{
+    static const char *const may[] = {"resume", "allow", "until", "checkpoint-every", "device", "verbose"};
+    for (int k = 0; gv_run_opts[k].name; k++) {
+        int fine = !typed->given[k];
+        for (size_t m = 0; m < sizeof may / sizeof may[0]; m++)
+            fine = fine || strcmp(gv_run_opts[k].name, may[m]) == 0;
+        if (!fine) {
+            gv_say(GV_RUN, "--%s cannot be changed in a run that goes on; --until, --checkpoint-every and --device can",
+                   gv_run_opts[k].name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The record again where the program, the device or the end has changed; else its bytes stay. */
+static gravel_status renew_record(job *j, const char *before)
+{
+    cJSON_ReplaceItemInObjectCaseSensitive(j->record, "made_by", gv_run_identity(j->context));
+    const gravel_status status = print_record(j);
+    return status || strcmp(before, j->text) == 0 ? status : write_record(j);
+}
+
+static int resume(job *j, const gv_run_options *typed)
+{
+    const char *dir = typed->resume;
+    if (check_typed(typed) != 0)
+        return GV_EXIT_USAGE;
+    gravel_status status = gv_run_folder_lock(dir, &j->lock);
+    if (status)
+        return fail(j, status, 0);
+    char *text = read_record_text(j, dir);
+    const int known = text && gv_options_defaults(GV_RUN, &gv_cmd_run, &j->opts) == 0 &&
+                      gv_run_read_record(dir, text, &j->opts, &j->record) == 0;
+    free(text);
+    if (!known)
+        return GV_EXIT_USAGE;
+    overlay(&j->opts, typed);
+    j->opts.out = dir; /* the folder may have been moved */
+    status = open_device(j);
+    if (status)
+        return fail(j, status, 0);
+    if (gv_run_compare_identity(cJSON_GetObjectItemCaseSensitive(j->record, "made_by"), j->context, typed->allow) != 0)
+        return GV_EXIT_USAGE;
+    if (!j->has_checkpoint)
+        return begin_again(j);
+    const double reached = j->checkpoint.particles.time + j->checkpoint.state.time;
+    if (is_given(typed, "until") && j->opts.until < reached) {
+        gv_say(GV_RUN, "--until %.9g: the run is at time %.9g already", j->opts.until, reached);
+        return GV_EXIT_USAGE;
+    }
+    j->settings = settings_of(&j->opts);
+    j->particles = j->checkpoint.particles;
+    j->checkpoint.particles = (gv_particles)GV_PARTICLES_INIT;
+    status = gv_run_check(&j->settings, &j->particles);
+    if (!status)
+        status = gv_run_create(&j->run, j->context, &j->settings, &j->particles);
+    if (status)
+        return fail(j, status, 0);
+    status = renew_record(j, j->checkpoint.record);
+    return status ? fail(j, status, 1) : finish(j);
+}
+
+/* ----------------------------------------------------------------- command */
+
+static int begin_new(job *j, const gv_run_options *typed)
+{
+    if (gv_options_defaults(GV_RUN, &gv_cmd_run, &j->opts) != 0)
+        return GV_EXIT_USAGE;
+    if (typed->file && gv_run_read_file(typed->file, &j->opts) != 0)
+        return GV_EXIT_USAGE;
+    overlay(&j->opts, typed);
+    complete(&j->opts);
+    if (check_needed(&j->opts) != 0)
+        return GV_EXIT_USAGE;
+    return begin(j, j->opts.in, 0);
+}
+
+static void free_job(job *j)
+{
+    gv_run_folder_close(&j->folder);
+    gv_run_release(j->run);
+    gv_particles_free(&j->particles);
+    gv_checkpoint_free(&j->checkpoint);
+    gravel_context_release(j->context);
+    cJSON_Delete(j->record);
+    free(j->text);
+    if (j->lock >= 0)
+        close(j->lock);
+    free(j);
+}
+
+static int run(const void *values, const gv_operands *operands)
+{
+    const gv_run_options *typed = values;
+    (void)operands;
+    if (typed->example) {
+        gv_run_print_example(stdout);
+        return GV_EXIT_OK;
+    }
+    job *j = calloc(1, sizeof *j);
+    if (!j) {
+        gv_say(GV_RUN, "out of memory");
+        return GV_EXIT_FAILURE;
+    }
+    j->lock = -1;
+    j->particles = j->checkpoint.particles = (gv_particles)GV_PARTICLES_INIT;
+    const int code = typed->resume ? resume(j, typed) : begin_new(j, typed);
+    free_job(j);
+    return code;
+}
+
+const gv_command gv_cmd_run = {
+    .name = "run",
+    .summary = "simulate: from particles to snapshots and diagnostics",
+    .synopsis = "-i IC --until T -o DIR [options]\n       gravel run --file RUN.json | --resume DIR | --example",
+    .about =
+        "DIR gets run.json (all that was used), snapshot_0000.hdf5 ..., diagnostics.txt, blocks.txt, a checkpoint and\n"
+        "summary.json. Ctrl-C and SIGTERM write a checkpoint and leave; after these, and after a crash, --resume goes "
+        "on\n"
+        "and ends with the same bits as a run that was not stopped.",
+    .opts = gv_run_opts,
+    .examples = "gravel ic plummer -n 1024 -o plummer.hdf5\n"
+                "gravel run -i plummer.hdf5 --until 10 --snapshot-every 1 --diagnose-every 0.125 -o cluster\n"
+                "gravel run -i plummer.hdf5 --until 1 --order 6 --precision dp -o precise\n"
+                "gravel run -i galaxy.hdf5 --until 50 --solver tree --eps 0.05 --snapshot-every 1 -o disk\n"
+                "gravel run --example > run.json; gravel run --file run.json --until 20\n"
+                "gravel run --resume cluster\n",
+    .size = sizeof(gv_run_options),
+    .given = offsetof(gv_run_options, given),
+    .run = run,
+};

@@ -1,0 +1,144 @@
+/* Options of gravel run.  The keys of a run file are these names with '_' for '-'. */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "cli/cmd_run.h"
+#include "cli/particle_file.h"
+
+#define AT(member) .offset = offsetof(gv_run_options, member)
+#define REAL(option, member, shown, text, usual, least, most)                                                          \
+    {                                                                                                                  \
+        .name = option, .kind = GV_OPT_REAL, AT(member), .value = shown, .help = text, .fallback = usual,              \
+        .low = least, .high = most                                                                                     \
+    }
+#define CHOICE(option, member, choices, text, usual)                                                                   \
+    {                                                                                                                  \
+        .name = option, .kind = GV_OPT_CHOICE, AT(member), .value = choices, .help = text, .fallback = usual           \
+    }
+
+const gv_opt gv_run_opts[] = {
+    {.name = "input",
+     .letter = 'i',
+     .kind = GV_OPT_TEXT,
+     AT(in),
+     .value = "IC",
+     .help = "particles with velocities, text or HDF5, as gravel ic\nmakes them"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = GV_OPT_TEXT,
+     AT(out),
+     .value = "DIR",
+     .help = "a new folder, or an empty one"},
+    REAL("until", until, "T", "time at the end, in the units of IC", "-1e300", -1e299, INFINITY),
+    CHOICE("solver", solver, "direct|tree", "where forces are from: direct sums of all pairs, or the\ntree (order 2)",
+           "direct"),
+    CHOICE("order", order, "2|4|6", "2: leapfrog; 4, 6: Hermite (default 4; with the tree 2)", "-1"),
+    CHOICE(
+        "precision", precision, "sp|ds|dp",
+        "of forces; Hermite needs ds or dp (default ds; with the\ntree sp). Bodies are kept in dp with dp, else in ds",
+        "-1"),
+    CHOICE("steps", steps, "block|shared|fixed",
+           "every body its own power of two, the smallest for all, or\nstep-max for all", "block"),
+    CHOICE("criterion", criterion, "aarseth|generalised|average",
+           "Hermite: how steps are chosen (default aarseth; order 6:\naverage)", "-1"),
+    REAL("eta", eta, "E", "leapfrog: steps are at most sqrt(E eps / |a|)", "0.025", 1e-12, 1e3),
+    REAL("eta4", eta4, "E", "Hermite: accuracy of Aarseth's criterion", "0.01", 1e-12, 1e3),
+    REAL("eta6", eta6, "E", "Hermite: accuracy of the generalised criterion", "0.1", 1e-12, 1e3),
+    REAL("eta-start", eta_start, "E", "Hermite: first steps are at most E |a| / |j|", "0.01", 1e-12, 1e3),
+    REAL("step-max", step_max, "DT", "largest step, a power of two", "0.125", 0, INFINITY),
+    REAL("step-min", step_min, "DT",
+         "a power of two; what needs shorter steps ends the run with\na message (default 2^-40)",
+         "9.094947017729282e-13", 0, INFINITY),
+    {.name = "iterations",
+     .kind = GV_OPT_INT,
+     AT(iterations),
+     .value = "N",
+     .help = "Hermite: evaluations of the force a step, P(EC)^N",
+     .fallback = "1",
+     .low = 1,
+     .high = 10},
+    {.name = "eps",
+     .letter = 'e',
+     .kind = GV_OPT_REAL,
+     AT(eps),
+     .value = "E",
+     .help = "softening length; 0 is legal, but for the leapfrog with\nsteps of its own choice",
+     .fallback = "0",
+     .low = 0,
+     .high = INFINITY},
+    {.name = "theta",
+     .letter = 't',
+     .kind = GV_OPT_REAL,
+     AT(theta),
+     .value = "T",
+     .help = "tree: opening angle; smaller is more exact and slower",
+     .fallback = "0.5",
+     .low = 1e-3,
+     .high = 2},
+    CHOICE("mac", mac, "relative|last|geometric", "tree: how theta decides which cells are opened", "last"),
+    CHOICE("moments", moments, "1|2", "tree: 1 masses, 2 and quadrupoles", "2"),
+    CHOICE("softening", softening, "plummer|spline", "tree: kind of softening", "plummer"),
+    REAL("rebuild", rebuild, "X",
+         "tree: built anew after forces on X times all bodies, else\nits moments are found anew; 0: built for each "
+         "block",
+         "0", 0, 1e3),
+    {.name = "sum-up-to",
+     .kind = GV_OPT_SIZE,
+     AT(sum_up_to),
+     .value = "N",
+     .help = "tree: potential energies are direct sums up to N bodies,\nthe tree's own above",
+     .fallback = "32768"},
+    {.name = "configuration",
+     .kind = GV_OPT_TEXT,
+     AT(configuration),
+     .value = "TEXT",
+     .help = "tunables of solver or tree by hand: \"threads=128 split=2\""},
+    REAL("snapshot-every", snapshot_every, "DT", "snapshots at these times; 0: at the start and the end only", "0", 0,
+         INFINITY),
+    REAL("diagnose-every", diagnose_every, "DT",
+         "lines of diagnostics.txt at these times; 0: at the start\nand the end only", "0", 0, INFINITY),
+    {.name = "checkpoint-every",
+     .kind = GV_OPT_SECONDS,
+     AT(checkpoint_every),
+     .value = "WALL",
+     .help = "wall time between checkpoints: 90s, 10m, 1h",
+     .fallback = "600"},
+    CHOICE("snapshot-format", snapshot_format, "hdf5|text", "of snapshots (default hdf5 where it is built in)", "-1"),
+    GV_OPT_TEXT_UNITS(gv_run_options),
+    {.name = "renumber", .kind = GV_OPT_FLAG, AT(renumber), .help = "ids become 0, 1, ... in the order of IC"},
+    GV_OPT_DEVICE(gv_run_options),
+    GV_OPT_NO_FP64(gv_run_options),
+    {.name = "file",
+     .kind = GV_OPT_TEXT,
+     AT(file),
+     .value = "RUN.json",
+     .help = "options from a file; those on the command line win"},
+    {.name = "example",
+     .kind = GV_OPT_FLAG,
+     AT(example),
+     .help = "print a run file with all options and what they mean"},
+    {.name = "resume",
+     .kind = GV_OPT_TEXT,
+     AT(resume),
+     .value = "DIR",
+     .help = "go on from the last checkpoint; --until may be a new one"},
+    {.name = "allow",
+     .kind = GV_OPT_TEXT,
+     AT(allow),
+     .value = "WHAT",
+     .help = "resume although this is another than it was: version,\ndevice, profile, joined by commas; bits may "
+             "differ then"},
+    {.name = "replace", .kind = GV_OPT_FLAG, AT(replace), .help = "remove the files of an earlier run in DIR"},
+    GV_OPT_VERBOSE(gv_run_options),
+    {.name = NULL},
+};
+
+int gv_run_is_of_command(const gv_opt *opt)
+{
+    static const char *const name[] = {"file", "example", "resume", "allow", "replace", "verbose"};
+    for (size_t k = 0; k < sizeof name / sizeof name[0]; k++)
+        if (strcmp(opt->name, name[k]) == 0)
+            return 1;
+    return 0;
+}

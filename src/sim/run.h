@@ -1,0 +1,145 @@
+/* A simulation from initial conditions to its end: integrator and solver behind one face (run_engine.c), and the folder
+ * that it fills (run_files.c), driven by run_drive.c.  What the command line does not need is not here: it is in
+ * gravel/hermite.h and gravel/leapfrog.h, for C programs.
+ *
+ * A folder holds, beside what its maker writes (run.json, summary.json):
+ *   snapshot_0000.hdf5 ...   all bodies at exact times
+ *   diagnostics.txt          a line for each diagnostic time (diagnostics_table.h)
+ *   blocks.txt               how many bodies moved at once (blocks_table.h)
+ *   checkpoint.gvc           everything that decides what comes next (checkpoint.h)
+ *
+ * Times of a run count from its start, so that blocks do not depend on where the clock stood: time = start + k steps. */
+#ifndef GV_RUN_H
+#define GV_RUN_H
+
+#include "gravel/leapfrog.h"
+#include "sim/blocks_table.h"
+#include "sim/diagnostics_table.h"
+
+typedef enum gv_run_solver { GV_RUN_DIRECT, GV_RUN_TREE } gv_run_solver;
+typedef enum gv_run_steps { GV_RUN_BLOCK, GV_RUN_SHARED, GV_RUN_FIXED } gv_run_steps;
+
+typedef struct gv_run_settings {
+    double until;
+    gv_run_solver solver;
+    int order;                  /* 2: leapfrog; 4, 6: Hermite, direct only */
+    gravel_precision precision; /* of forces; bodies are in dp with dp, else in ds; Hermite: ds or dp */
+    gv_run_steps steps;         /* FIXED: all bodies always take step_max */
+    gravel_step_criterion criterion;
+    double eta, eta4, eta6, eta_start; /* leapfrog; Hermite */
+    double step_max, step_min;
+    int iterations;
+    double eps;
+    double theta; /* of a tree, as all below to `rebuild` */
+    gravel_tree_mac mac;
+    int moments;
+    gravel_softening softening;
+    double rebuild;
+    const char *configuration;             /* tunables by hand; NULL: by profile */
+    double snapshot_every, diagnose_every; /* in time; 0: at start and end only */
+    double checkpoint_every;               /* in seconds of wall time; 0: at start and end only */
+    size_t sum_up_to;                      /* a tree's potential energy is a direct sum up to so many bodies */
+    int text;                              /* 1: snapshots as text, snapshot_0000.txt */
+    gravel_external_fn external;           /* see gravel/hermite.h; not in energies */
+    void *external_user;
+} gv_run_settings;
+
+/* Seconds of wall time by what they went into. */
+typedef enum gv_run_clock {
+    GV_CLOCK_SUBMIT,     /* host: steps are planned and submitted */
+    GV_CLOCK_WAIT,       /* for the device: the next block */
+    GV_CLOCK_TRANSFER,   /* bodies to the host, or to the device */
+    GV_CLOCK_POTENTIAL,  /* potentials for energies */
+    GV_CLOCK_DIAGNOSE,   /* host: sums, neighbours, radii */
+    GV_CLOCK_SNAPSHOT,   /* writing */
+    GV_CLOCK_CHECKPOINT, /* reading the planes back and writing */
+    GV_CLOCKS
+} gv_run_clock;
+extern const char *const gv_run_clock_name[GV_CLOCKS];
+
+/* ----------------------------------------------------------------- engine */
+
+typedef struct gv_run gv_run;
+
+/* NULL, or what is wrong with the settings for these particles. */
+gravel_status gv_run_check(const gv_run_settings *settings, const gv_particles *particles);
+/* The particles become the run's (an empty set is left), whatever is returned. */
+gravel_status gv_run_create(gv_run **run, gravel_context *context, const gv_run_settings *settings,
+                            gv_particles *particles);
+void gv_run_release(gv_run *run);
+/* First forces. */
+gravel_status gv_run_start(gv_run *run);
+/* Time of the next block; one block. */
+gravel_status gv_run_get_next(gv_run *run, double *time);
+gravel_status gv_run_step(gv_run *run, gravel_hermite_step_info *info);
+/* All bodies at a time between the last block and the next one, into gv_run_get_particles; and their potentials, in dp
+ * where the device has it. */
+gravel_status gv_run_look(gv_run *run, double time);
+gravel_status gv_run_find_potentials(gv_run *run, double *potential);
+const gv_particles *gv_run_get_particles(const gv_run *run);
+double gv_run_get_start(const gv_run *run);
+void gv_run_get_counts(const gv_run *run, gravel_hermite_counts *counts);
+/* What was used, for records: the configurations of the solver or the tree. */
+gravel_status gv_run_get_configuration(gv_run *run, char *text, size_t size);
+double *gv_run_clocks(gv_run *run); /* [GV_CLOCKS] */
+
+struct gv_checkpoint;
+/* ERR_STATE: not at this moment, after some more steps (gravel_leapfrog_get_state). */
+gravel_status gv_run_save(gv_run *run, struct gv_checkpoint *checkpoint);
+/* A run that was created from the particles of the checkpoint; instead of gv_run_start. */
+gravel_status gv_run_restore(gv_run *run, const struct gv_checkpoint *checkpoint);
+
+/* ----------------------------------------------------------------- folder */
+
+/* How far outputs have come; numbers only, as they stand in a checkpoint. */
+typedef struct gv_run_position {
+    uint64_t snapshots;      /* files written */
+    uint64_t snapshot, line; /* of the next regular ones: at start + number x interval */
+    uint64_t lines;
+    uint64_t done;                      /* the end was reached and its outputs are written */
+    double last_line;                   /* time of the last line; NaN: there is none */
+    double error_max;                   /* largest |energy error| of all lines */
+    double marked_blocks, marked_steps; /* at the last line */
+    double wall_s;
+    double clock[GV_CLOCKS];
+} gv_run_position;
+
+typedef struct gv_run_folder {
+    char *path;
+    gv_diagnostics_file table;
+    gv_blocks blocks;
+    gv_run_position at;
+    const char *record;  /* text that checkpoints carry */
+    double checkpointed; /* moment of the last one */
+} gv_run_folder;
+
+/* Makes the folder, or takes an empty one; `replace`: files of an earlier run in it are removed first.  *lock is a
+ * descriptor that keeps other runs out of it until it is closed; -1 after a failure. */
+gravel_status gv_run_folder_make(const char *path, int replace, int *lock);
+gravel_status gv_run_folder_lock(const char *path, int *lock);
+gravel_status gv_run_folder_open(gv_run_folder *folder, const char *path, const char *record);
+void gv_run_folder_close(gv_run_folder *folder);
+char *gv_run_path(const char *folder, const char *name); /* malloc'd; NULL without memory */
+#define GV_RUN_CHECKPOINT "checkpoint.gvc"
+
+/* ------------------------------------------------------------------ drive */
+
+typedef struct gv_run_progress_info {
+    double time, start, until;
+    uint64_t blocks, steps;
+    size_t active, bodies; /* of the last block */
+    double energy_error;   /* of the last line; NaN: none yet */
+    double wall_s;
+} gv_run_progress_info;
+
+typedef struct gv_run_hooks {
+    /* after each block; anything but 0 stops the run: a checkpoint is written, ERR_CANCELLED */
+    int (*after_step)(void *user, gv_run *run, const gv_run_progress_info *info);
+    void *user;
+} gv_run_hooks;
+
+/* From the beginning (`checkpoint` NULL) or from a checkpoint to the end; all outputs are on disk when it returns. */
+gravel_status gv_run_drive(gv_run *run, gv_run_folder *folder, const gv_run_settings *settings,
+                           const struct gv_checkpoint *checkpoint, const gv_run_hooks *hooks);
+
+#endif

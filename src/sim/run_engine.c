@@ -1,0 +1,392 @@
+/* One face for all integrators and solvers. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/base/clock.h"
+#include "sim/checkpoint.h"
+
+const char *const gv_run_clock_name[GV_CLOCKS] = {"submit",   "wait",     "transfer",  "potential",
+                                                  "diagnose", "snapshot", "checkpoint"};
+
+struct gv_run {
+    gravel_context *context;
+    gv_run_settings s;
+    gv_particles p; /* as they were looked at last */
+    double start;   /* bodies' time 0 */
+    double gravity;
+    gravel_bodies *bodies, *seen; /* seen: at the time of the last look */
+    gravel_direct *direct, *exact;
+    gravel_tree *tree;
+    gravel_hermite *hermite;
+    gravel_leapfrog *leapfrog;
+    double clock[GV_CLOCKS];
+};
+
+/* ------------------------------------------------------------------ checks */
+
+static int is_power_of_two(double x)
+{
+    int exponent;
+    return x > 0 && isfinite(x) && frexp(x, &exponent) == 0.5;
+}
+
+/* The option that is wrong by its name on the command line, which is also that in a run file. */
+static gravel_status check_step(const char *name, double step)
+{
+    if (is_power_of_two(step))
+        return GRAVEL_OK;
+    if (!(step > 0) || !isfinite(step))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "%s is %g; it must be above 0", name, step);
+    const double below = exp2(floor(log2(step)));
+    return gv_fail(GRAVEL_ERR_ARGUMENT, "%s is %g; steps are powers of two: %.10g or %.10g", name, step, below,
+                   2 * below);
+}
+
+static gravel_status check_method(const gv_run_settings *s)
+{
+    if (s->order != 2 && s->order != 4 && s->order != 6)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the order is %d; it must be 2, 4 or 6", s->order);
+    if (s->solver == GV_RUN_TREE && s->order != 2)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "a tree gives no jerks: --solver tree needs --order 2");
+    if (s->order > 2 && s->precision == GRAVEL_SP)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "order %d needs --precision ds or dp", s->order);
+    if (s->order < 6 && s->criterion != GRAVEL_STEP_AARSETH)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the %s criterion needs --order 6",
+                       gravel_step_criterion_name(s->criterion));
+    if (s->order == 2 && s->steps != GV_RUN_FIXED && !(s->eps > 0))
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "without softening the leapfrog's steps sqrt(eta eps / |a|) are 0: give --eps, or --steps fixed "
+                       "and --step-max");
+    return GRAVEL_OK;
+}
+
+static gravel_status check_times(const gv_run_settings *s, double now)
+{
+    const struct {
+        const char *name;
+        double value;
+    } every[] = {{"--snapshot-every", s->snapshot_every},
+                 {"--diagnose-every", s->diagnose_every},
+                 {"--checkpoint-every", s->checkpoint_every}};
+    if (!isfinite(s->until) || !(s->until > now))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "--until %.9g: the particles are at time %.9g already", s->until, now);
+    for (size_t k = 0; k < sizeof every / sizeof every[0]; k++)
+        if (!(every[k].value >= 0) || !isfinite(every[k].value))
+            return gv_fail(GRAVEL_ERR_ARGUMENT, "%s is %g; it must be 0 or more", every[k].name, every[k].value);
+    for (size_t k = 0; k < 2; k++)
+        if (every[k].value > 0 && (s->until - now) / every[k].value > 1e7)
+            return gv_fail(GRAVEL_ERR_ARGUMENT, "%s %g gives more than 1e7 outputs until %g", every[k].name,
+                           every[k].value, s->until);
+    return GRAVEL_OK;
+}
+
+gravel_status gv_run_check(const gv_run_settings *s, const gv_particles *p)
+{
+    gravel_status status = check_method(s);
+    if (!status)
+        status = check_step("--step-max", s->step_max);
+    if (!status)
+        status = check_step("--step-min", s->step_min);
+    if (!status && s->step_min > s->step_max)
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "--step-min %g is above --step-max %g", s->step_min, s->step_max);
+    if (!status && p->count == 0)
+        status = gv_fail(GRAVEL_ERR_INPUT, "there are no particles");
+    if (!status && !p->vx)
+        status = gv_fail(GRAVEL_ERR_INPUT, "the particles have no velocities: columns id m x y z vx vy vz");
+    return status ? status : check_times(s, p->time);
+}
+
+/* -------------------------------------------------------------------- life */
+
+static gravel_status make_direct(gv_run *r)
+{
+    gravel_direct_options o = GRAVEL_DIRECT_OPTIONS_INIT;
+    o.order = r->s.order;
+    o.precision = r->s.precision;
+    o.configuration = r->s.configuration;
+    return gravel_direct_create(&r->direct, r->context, &o);
+}
+
+static gravel_status make_tree(gv_run *r)
+{
+    gravel_tree_options o = GRAVEL_TREE_OPTIONS_INIT;
+    o.theta = r->s.theta;
+    o.mac = r->s.mac;
+    o.moments = r->s.moments;
+    o.softening = r->s.softening;
+    o.precision = r->s.precision;
+    o.configuration = r->s.configuration;
+    return gravel_tree_create(&r->tree, r->context, &o);
+}
+
+/* No criterion asks for a step shorter than step_max. */
+static const double UNLIMITED = 1e30;
+
+static gravel_status make_hermite(gv_run *r)
+{
+    const int fixed = r->s.steps == GV_RUN_FIXED;
+    gravel_hermite_options o = GRAVEL_HERMITE_OPTIONS_INIT;
+    o.order = r->s.order;
+    o.criterion = r->s.criterion;
+    o.eta4 = fixed ? UNLIMITED : r->s.eta4;
+    o.eta6 = fixed ? UNLIMITED : r->s.eta6;
+    o.eta_start = fixed ? UNLIMITED : r->s.eta_start;
+    o.step_max = r->s.step_max;
+    o.step_min = r->s.step_min;
+    o.shared = r->s.steps != GV_RUN_BLOCK;
+    o.iterations = r->s.iterations;
+    o.eps = r->s.eps;
+    o.external = r->s.external;
+    o.external_user = r->s.external_user;
+    return gravel_hermite_create(&r->hermite, r->bodies, r->direct, &o);
+}
+
+static gravel_status make_leapfrog(gv_run *r)
+{
+    gravel_leapfrog_options o = GRAVEL_LEAPFROG_OPTIONS_INIT;
+    o.eta = r->s.steps == GV_RUN_FIXED ? 0 : r->s.eta;
+    o.step_max = r->s.step_max;
+    o.step_min = r->s.step_min;
+    o.shared = r->s.steps == GV_RUN_SHARED;
+    o.eps = r->s.eps;
+    o.rebuild = r->s.rebuild;
+    o.last = r->s.mac == GRAVEL_TREE_LAST;
+    o.external = r->s.external;
+    o.external_user = r->s.external_user;
+    return gravel_leapfrog_create(&r->leapfrog, r->bodies, r->direct, r->tree, &o);
+}
+
+gravel_status gv_run_create(gv_run **run, gravel_context *context, const gv_run_settings *settings,
+                            gv_particles *particles)
+{
+    gravel_bodies_options bodies = GRAVEL_BODIES_OPTIONS_INIT;
+    gv_run *r = calloc(1, sizeof *r);
+    *run = NULL;
+    if (!r) {
+        gv_particles_free(particles);
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a run");
+    }
+    r->context = context;
+    r->s = *settings;
+    r->p = *particles;
+    *particles = (gv_particles)GV_PARTICLES_INIT;
+    r->start = r->p.time;
+    r->gravity = gv_units_gravity(&r->p.units);
+    bodies.precision = settings->precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_DS;
+    gravel_status status = gravel_bodies_create(&r->bodies, context, &bodies);
+    if (!status)
+        status = settings->solver == GV_RUN_TREE ? make_tree(r) : make_direct(r);
+    if (!status)
+        status = settings->order > 2 ? make_hermite(r) : make_leapfrog(r);
+    if (status) {
+        gv_run_release(r);
+        return status;
+    }
+    *run = r;
+    return GRAVEL_OK;
+}
+
+void gv_run_release(gv_run *r)
+{
+    if (!r)
+        return;
+    gravel_hermite_release(r->hermite);
+    gravel_leapfrog_release(r->leapfrog);
+    gravel_tree_release(r->tree);
+    gravel_direct_release(r->exact);
+    gravel_direct_release(r->direct);
+    gravel_bodies_release(r->bodies);
+    gv_particles_free(&r->p);
+    free(r);
+}
+
+/* ------------------------------------------------------------------- steps */
+
+/* What went by since *since belongs to this clock. */
+static void charge(gv_run *r, gv_run_clock clock, double *since)
+{
+    const double now = gv_now();
+    r->clock[clock] += now - *since;
+    *since = now;
+}
+
+/* Masses times G: then forces without G are in the particles' own units. */
+static gravel_status write_masses(gv_run *r)
+{
+    gv_particles *p = &r->p;
+    double *m = malloc(p->count * sizeof *m);
+    if (!m)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu masses", p->count);
+    for (size_t k = 0; k < p->count; k++)
+        m[k] = r->gravity * p->m[k];
+    const gravel_status status = gravel_bodies_write(r->bodies, GRAVEL_MASS, 0, p->count, &GRAVEL_ARRAY(m));
+    free(m);
+    return status;
+}
+
+gravel_status gv_run_start(gv_run *r)
+{
+    const gv_particles *p = &r->p;
+    const size_t n = p->count;
+    double since = gv_now();
+    gravel_status status = gravel_bodies_resize(r->bodies, n);
+    if (!status)
+        status = gravel_bodies_write(r->bodies, GRAVEL_POSITION, 0, n, &GRAVEL_ARRAY_SOA(p->x, p->y, p->z));
+    if (!status)
+        status = gravel_bodies_write(r->bodies, GRAVEL_VELOCITY, 0, n, &GRAVEL_ARRAY_SOA(p->vx, p->vy, p->vz));
+    if (!status)
+        status = gravel_bodies_write(r->bodies, GRAVEL_ID, 0, n, &(gravel_array){p->id, NULL, NULL, 1, GRAVEL_I32});
+    if (!status)
+        status = write_masses(r);
+    charge(r, GV_CLOCK_TRANSFER, &since);
+    if (!status)
+        status = r->hermite ? gravel_hermite_start(r->hermite, 0) : gravel_leapfrog_start(r->leapfrog, 0);
+    charge(r, GV_CLOCK_SUBMIT, &since);
+    return status;
+}
+
+gravel_status gv_run_get_next(gv_run *r, double *time)
+{
+    double since = gv_now();
+    const gravel_status status =
+        r->hermite ? gravel_hermite_get_next(r->hermite, time) : gravel_leapfrog_get_next(r->leapfrog, time);
+    charge(r, GV_CLOCK_WAIT, &since);
+    return status;
+}
+
+gravel_status gv_run_step(gv_run *r, gravel_hermite_step_info *info)
+{
+    double since = gv_now();
+    const gravel_status status =
+        r->hermite ? gravel_hermite_step(r->hermite, info) : gravel_leapfrog_step(r->leapfrog, info);
+    charge(r, GV_CLOCK_SUBMIT, &since);
+    return status;
+}
+
+gravel_status gv_run_look(gv_run *r, double time)
+{
+    gv_particles *p = &r->p;
+    double since = gv_now();
+    gravel_status status = r->hermite ? gravel_hermite_get_bodies_at(r->hermite, time, &r->seen)
+                                      : gravel_leapfrog_get_bodies_at(r->leapfrog, time, &r->seen);
+    if (!status)
+        status = gravel_bodies_read(r->seen, GRAVEL_POSITION, 0, p->count, &GRAVEL_ARRAY_OUT_SOA(p->x, p->y, p->z));
+    if (!status)
+        status = gravel_bodies_read(r->seen, GRAVEL_VELOCITY, 0, p->count, &GRAVEL_ARRAY_OUT_SOA(p->vx, p->vy, p->vz));
+    p->time = r->start + time;
+    charge(r, GV_CLOCK_TRANSFER, &since);
+    return status;
+}
+
+static gravel_status sum_potentials(gv_run *r, double *potential)
+{
+    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+    gravel_ticket *ticket = NULL;
+    const gravel_forces to = {.pot = potential};
+    gravel_status status = GRAVEL_OK;
+    if (!r->exact) {
+        gravel_direct_options o = GRAVEL_DIRECT_OPTIONS_INIT;
+        o.precision = gravel_context_get_device(r->context, 0)->has_fp64 ? GRAVEL_DP : GRAVEL_DS;
+        status = gravel_direct_create(&r->exact, r->context, &o);
+    }
+    call.sources = call.sinks = gravel_view_all(r->seen);
+    call.order = 2;
+    call.eps = r->s.eps;
+    call.nearest = call.neighbour_capacity = 0;
+    if (!status)
+        status = gravel_direct_start(r->exact, &call, &ticket);
+    if (!status)
+        status = gravel_ticket_collect(ticket, &to, NULL);
+    gravel_ticket_release(ticket);
+    return status;
+}
+
+gravel_status gv_run_find_potentials(gv_run *r, double *potential)
+{
+    const size_t n = r->p.count;
+    double since = gv_now();
+    /* a spline's potential is the tree's own */
+    const int by_tree = r->tree && (n > r->s.sum_up_to || r->s.softening != GRAVEL_PLUMMER);
+    gravel_status status = by_tree ? gravel_bodies_read(r->seen, GRAVEL_POTENTIAL, 0, n, &GRAVEL_ARRAY_OUT(potential))
+                                   : sum_potentials(r, potential);
+    /* diagnose.h has G of the units: potentials without it */
+    for (size_t k = 0; k < n && !status; k++)
+        potential[k] /= r->gravity;
+    charge(r, GV_CLOCK_POTENTIAL, &since);
+    return status;
+}
+
+const gv_particles *gv_run_get_particles(const gv_run *r)
+{
+    return &r->p;
+}
+
+double gv_run_get_start(const gv_run *r)
+{
+    return r->start;
+}
+
+void gv_run_get_counts(const gv_run *r, gravel_hermite_counts *counts)
+{
+    if (r->hermite)
+        gravel_hermite_get_counts(r->hermite, counts);
+    else
+        gravel_leapfrog_get_counts(r->leapfrog, counts);
+}
+
+double *gv_run_clocks(gv_run *r)
+{
+    return r->clock;
+}
+
+gravel_status gv_run_get_configuration(gv_run *r, char *text, size_t size)
+{
+    if (r->tree)
+        return gravel_tree_get_configuration(r->tree, text, size, NULL);
+    gravel_direct_get_choices(r->direct, text, size);
+    return GRAVEL_OK;
+}
+
+/* ------------------------------------------------------------------- state */
+
+gravel_status gv_run_save(gv_run *r, gv_checkpoint *c)
+{
+    gravel_status status = r->hermite ? gravel_hermite_get_state(r->hermite, &c->state)
+                                      : gravel_leapfrog_get_state(r->leapfrog, &c->state);
+    if (status)
+        return status;
+    const size_t choices = r->direct ? gravel_direct_get_choices(r->direct, NULL, 0) : 1;
+    c->bodies_size = gravel_bodies_get_state_size(r->bodies);
+    c->bodies = malloc(c->bodies_size);
+    c->choices = calloc(1, choices);
+    if (!c->bodies || !c->choices) {
+        free(c->bodies);
+        free(c->choices);
+        c->bodies = c->choices = NULL;
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a checkpoint of %zu bodies", r->p.count);
+    }
+    if (r->direct)
+        gravel_direct_get_choices(r->direct, c->choices, choices);
+    c->particles = r->p; /* borrowed: the caller frees what was allocated here only */
+    c->particles.time = r->start;
+    return gravel_bodies_save(r->bodies, c->bodies);
+}
+
+gravel_status gv_run_restore(gv_run *r, const gv_checkpoint *c)
+{
+    double since = gv_now();
+    gravel_status status = gravel_bodies_restore(r->bodies, c->bodies, c->bodies_size);
+    if (!status && gravel_bodies_get_count(r->bodies) != r->p.count)
+        status = gv_fail(GRAVEL_ERR_FORMAT, "the checkpoint is damaged: %zu bodies, %zu ids",
+                         gravel_bodies_get_count(r->bodies), r->p.count);
+    if (!status && r->direct)
+        status = gravel_direct_set_choices(r->direct, c->choices);
+    if (!status)
+        status =
+            r->hermite ? gravel_hermite_resume(r->hermite, &c->state) : gravel_leapfrog_resume(r->leapfrog, &c->state);
+    memcpy(r->clock, c->at.clock, sizeof r->clock);
+    charge(r, GV_CLOCK_TRANSFER, &since);
+    return status;
+}

@@ -1,0 +1,112 @@
+/* The folder of a run: made, opened, closed. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/base/files.h"
+#include "sim/run.h"
+
+char *gv_run_path(const char *folder, const char *name)
+{
+    return gv_path_join(folder, name);
+}
+
+static int begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* Files that a run makes, and temporary ones that a killed run left. */
+static int is_own(const char *name)
+{
+    static const char *const own[] = {"run.json", "summary.json", "diagnostics.txt", "blocks.txt", GV_RUN_CHECKPOINT};
+    for (size_t k = 0; k < sizeof own / sizeof own[0]; k++)
+        if (strcmp(name, own[k]) == 0 || gv_is_temporary(name, own[k]))
+            return 1;
+    return begins(name, "snapshot_") &&
+           (strstr(name, ".hdf5") || strstr(name, ".txt")); /* with what is behind it if temporary */
+}
+
+/* What stands in the way: any file; with `replace` the run's own files are removed. */
+static gravel_status look_at(const char *path, DIR *dir, int replace)
+{
+    struct dirent *next;
+    gravel_status status = GRAVEL_OK;
+    while (!status && (next = readdir(dir)) != NULL) {
+        const char *name = next->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        if (!replace)
+            return gv_fail(GRAVEL_ERR_ARGUMENT,
+                           "%s is there already and not empty; continue that run with --resume %s, choose another "
+                           "folder, or give --replace",
+                           path, path);
+        char *file = is_own(name) ? gv_path_join(path, name) : NULL;
+        if (file && unlink(file) != 0)
+            status = gv_fail(GRAVEL_ERR_FILE, "cannot remove %s: %s", file, strerror(errno));
+        free(file);
+    }
+    return status;
+}
+
+gravel_status gv_run_folder_lock(const char *path, int *lock)
+{
+    *lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock < 0)
+        return gv_fail(GRAVEL_ERR_FILE, "cannot open the folder %s: %s", path, strerror(errno));
+    /* file systems without locks give other errors */
+    if (flock(*lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        close(*lock);
+        *lock = -1;
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "another gravel run is at work in %s", path);
+    }
+    return GRAVEL_OK;
+}
+
+gravel_status gv_run_folder_make(const char *path, int replace, int *lock)
+{
+    *lock = -1;
+    if (mkdir(path, 0777) == 0)
+        return gv_run_folder_lock(path, lock);
+    if (errno != EEXIST)
+        return gv_fail(GRAVEL_ERR_FILE, "cannot make the folder %s: %s", path, strerror(errno));
+    gravel_status status = gv_run_folder_lock(path, lock);
+    DIR *dir = status ? NULL : opendir(path);
+    if (!status && !dir)
+        status = gv_fail(GRAVEL_ERR_FILE, "cannot read the folder %s: %s", path, strerror(errno));
+    if (!status && access(path, W_OK | X_OK) != 0)
+        status = gv_fail(GRAVEL_ERR_FILE, "cannot write into %s: %s", path, strerror(errno));
+    if (!status)
+        status = look_at(path, dir, replace);
+    if (dir)
+        closedir(dir);
+    if (status && *lock >= 0) {
+        close(*lock);
+        *lock = -1;
+    }
+    return status;
+}
+
+gravel_status gv_run_folder_open(gv_run_folder *folder, const char *path, const char *record)
+{
+    memset(folder, 0, sizeof *folder);
+    folder->table.fd = -1;
+    folder->at.last_line = NAN;
+    folder->record = record;
+    folder->path = strdup(path);
+    return folder->path ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+}
+
+void gv_run_folder_close(gv_run_folder *folder)
+{
+    if (folder->path)
+        gv_diagnostics_close(&folder->table);
+    free(folder->path);
+    folder->path = NULL;
+}

@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+"""`gravel run` as its user meets it: what a folder holds, kills and resumes with equal bits, orders of convergence, every
+bad input.  GRAVEL_KILLS=10000 makes as many kills of the small run as that (a day), GRAVEL_KILLS_SEED other moments."""
+import json
+import math
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import gatelib
+from clilib import FAILURE, OK, PROGRAM, USAGE, WORK, expect, good, need_device, path, read, refused, run, write
+from gatelib import Failed, Skipped
+
+try:
+    import h5py
+    import numpy
+except ImportError:
+    # The tests may run under a Python of the user's own, the package is the system's.
+    system = "/usr/bin/python3"
+    if os.path.realpath(sys.executable) != os.path.realpath(system) and os.path.exists(system) and \
+            subprocess.call([system, "-c", "import h5py"], stderr=subprocess.DEVNULL) == 0:
+        os.execv(system, [system] + sys.argv)
+    h5py = numpy = None
+
+KILLS = int(os.environ.get("GRAVEL_KILLS", "10"))
+SMALL = ("--until", "0.5", "--eps", "0.01", "--snapshot-every", "0.1", "--diagnose-every", "0.0625",
+         "--checkpoint-every", "0.05", "--snapshot-format", "text")
+
+
+def small():
+    if not os.path.exists(path("small.txt")):
+        good("ic", "plummer", "-n", "64", "--seed", "5", "-o", "small.txt")
+    return "small.txt"
+
+
+def simulate(folder, *options, ic=None, **more):
+    return good("run", "-i", ic or small(), "-o", folder, *options, **more)
+
+
+def reference():
+    if not os.path.exists(path("reference")):
+        simulate("reference", *SMALL)
+    return "reference"
+
+
+def content(folder):
+    """Files by name; the summary has wall times, run.json the folder's name, the checkpoint both."""
+    files = {}
+    for name in os.listdir(path(folder)):
+        if name not in ("summary.json", "run.json", "checkpoint.gvc"):
+            with open(path(os.path.join(folder, name)), "rb") as handle:
+                files[name] = handle.read()
+    return files
+
+
+def same(folder, other):
+    one, two = content(folder), content(other)
+    expect(sorted(one) == sorted(two), "files: %s and %s" % (sorted(one), sorted(two)))
+    for name, text in one.items():
+        expect(text == two[name], "%s of %s and of %s differ" % (name, folder, other))
+
+
+def rows(folder):
+    lines = read(os.path.join(folder, "diagnostics.txt")).splitlines()
+    names = [line for line in lines if line.startswith("#")][-1][1:].split()
+    return names, [dict(zip(names, map(float, line.split()))) for line in lines if not line.startswith("#")]
+
+
+# ---------------------------------------------------------------------- what it writes
+
+
+def folder_holds_what_was_asked_for():
+    names, lines = rows(reference())
+    expect([line["time"] for line in lines] == [k * 0.0625 for k in range(9)], "times of lines")
+    expect("energy_error" in names and max(abs(line["energy_error"]) for line in lines) < 1e-6, "energy is kept")
+    expect(lines[-1]["steps"] > 64 and 0 < lines[-1]["active_share"] < 1, "steps and active share")
+    snapshots = sorted(n for n in os.listdir(path("reference")) if n.startswith("snapshot_"))
+    expect(snapshots == ["snapshot_%04d.txt" % k for k in range(6)], "snapshots: %s" % snapshots)
+    summary = json.loads(read("reference/summary.json"))
+    expect(summary["finished"] and summary["steps"] == lines[-1]["steps"] and summary["blocks"] > 10, "summary")
+    expect(summary["energy_error_max"] == max(abs(line["energy_error"]) for line in lines), "largest error")
+    split = summary["time_s"]
+    expect(abs(sum(split.values()) - summary["wall_s"]) < 1e-6 and split["wait"] > 0, "split of the time")
+    record = json.loads(read("reference/run.json"))
+    expect(record["options"]["eps"] == 0.01 and record["options"]["order"] == "4" and
+           record["input"]["bodies"] == 64 and len(record["input"]["sha256"]) == 64, "run.json")
+    expect(float(record["options"]["step_min"]) == 2.0 ** -40, "numbers of run.json have all their digits")
+
+
+def snapshots_for_others():
+    if h5py is None:
+        raise Skipped("no h5py (package python3-h5py)")
+    done = run("ic", "plummer", "-n", "64", "--seed", "5", "-o", "small.hdf5")
+    if done.returncode == USAGE and "without HDF5" in done.stderr:
+        raise Skipped("built without HDF5")
+    options = [o for o in SMALL if o not in ("--snapshot-format", "text")]
+    simulate("binary", *options, ic="small.hdf5")
+    for k in range(6):
+        with h5py.File(path("binary/snapshot_%04d.hdf5" % k), "r") as f:
+            want = numpy.loadtxt(path("%s/snapshot_%04d.txt" % (reference(), k)))
+            p = f["PartType1"]
+            # at exact times: the doubles k * 0.1
+            expect(f["Header"].attrs["Time"] == (k * 0.1 if k < 5 else 0.5), "time %r" % f["Header"].attrs["Time"])
+            expect((p["Coordinates"][:] == want[:, 2:5]).all() and (p["Velocities"][:] == want[:, 5:8]).all() and
+                   (p["Masses"][:] == want[:, 1]).all() and (p["ParticleIDs"][:] == want[:, 0] + 1).all(), "values")
+    # a snapshot is where another run begins
+    good("run", "-i", "binary/snapshot_0005.hdf5", "--until", "0.625", "--eps", "0.01", "-o", "later")
+    expect([line["time"] for line in rows("later")[1]] == [0.5, 0.625], "a run from a snapshot")
+
+
+def outputs_do_not_change_the_run():
+    simulate("quiet", *SMALL[:4], "--snapshot-format", "text")
+    expect(read("quiet/snapshot_0001.txt") == read("%s/snapshot_0005.txt" % reference()), "the end is another")
+
+
+def run_files():
+    example = good("run", "--example").stdout
+    write("example.json", example)
+    simulate("by_file", "--file", "example.json", *SMALL)
+    same("by_file", reference())
+    # what a run recorded repeats it
+    simulate("again", "--file", "by_file/run.json")
+    same("again", reference())
+    for text, part in (('{ "util": 3 }', "did you mean 'until'"), ('{ "step-max": 1 }', "did you mean 'step_max'"),
+                       ('{ "zzzzzzzz": 3 }', "unknown key"), ('{ "eps": "much" }', "is not a number"),
+                       ('{ "eps": true }', "must be a number"), ('{ "order": "5" }', "not one of 2|4|6"),
+                       ('{\n\n "eps": 1,, }', "line 3"), ("[]", "not an object"), ("", "not as JSON"),
+                       ('{ "theta": 7 }', "out of range")):
+        write("bad.json", text)
+        refused(USAGE, part, "run", "--file", "bad.json", "-i", small(), "-o", "never")
+    refused(USAGE, "missing.json", "run", "--file", "missing.json")
+
+
+# ------------------------------------------------------------------------- physics
+
+
+def orders_of_convergence():
+    """Two bodies of eccentricity 0.5: errors of the positions fall with the order."""
+    good("ic", "twobody", "--eccentricity", "0.5", "-o", "two.txt")
+
+    def end(order, steps):
+        folder = "two_%d_%d" % (order, steps)
+        simulate(folder, "--until", "2", "--order", str(order), "--precision", "dp", "--steps", "fixed", "--step-max",
+                 repr(1.0 / steps), "--snapshot-format", "text", ic="two.txt")
+        return [float(x) for x in read(folder + "/snapshot_0001.txt").splitlines()[1].split()[2:5]]
+
+    exact = end(6, 1024)
+    for order in (2, 4, 6):
+        slope = math.log2(math.dist(end(order, 32), exact) / math.dist(end(order, 64), exact))
+        print("order %d: slope %.2f" % (order, slope))
+        # C h^p (1 + O(h)), h = 1/64 being a fiftieth of the pericentre's time scale
+        expect(abs(slope - order) < 0.7, "order %d: slope %.2f" % (order, slope))
+
+
+def trees_and_precisions():
+    for folder, options, limit in (
+            # second order with steps of a tenth of the shortest orbits, forces to 1e-3
+            ("tree", ("--solver", "tree", "--eps", "0.05", "--rebuild", "1"), 2e-3),
+            ("shared", ("--order", "2", "--steps", "shared", "--eps", "0.05"), 2e-3)):
+        simulate(folder, "--until", "0.25", "--diagnose-every", "0.125", *options, "--snapshot-format", "text")
+        worst = json.loads(read(folder + "/summary.json"))["energy_error_max"]
+        print("%s: %g" % (folder, worst))
+        expect(worst < limit, "%s: energy error %g" % (folder, worst))
+
+
+# ------------------------------------------------------------------- kills and resumes
+
+
+def kill(folder, options, after, number=signal.SIGKILL):
+    """Starts or resumes, and kills after some seconds.  True if the run had ended before."""
+    command = ["run", "--resume", folder] if os.path.exists(path(folder + "/run.json")) else \
+        ["run", "-i", small(), "-o", folder, "--replace", *options]
+    child = subprocess.Popen([PROGRAM, *command], cwd=WORK, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        child.wait(timeout=after)
+    except subprocess.TimeoutExpired:
+        child.send_signal(number)
+    words = child.communicate()[1]
+    if child.returncode not in (OK, -signal.SIGKILL, 128 + number):
+        raise Failed("%s -> %d: %s" % (command, child.returncode, words))
+    return child.returncode
+
+
+def kills_at_any_moment():
+    reference()
+    random.seed(int(os.environ.get("GRAVEL_KILLS_SEED", "1")))
+    kinds = [SMALL, ("--until", "0.5", "--solver", "tree", "--eps", "0.05", "--rebuild", "1.5", "--diagnose-every", "0.1",
+                     "--snapshot-every", "0.125", "--checkpoint-every", "0.02", "--snapshot-format", "text")]
+    simulate("reference_tree", *kinds[1])
+    ended = [0, 0]
+    killed = 0
+    for kind, options in enumerate(kinds):
+        original, folder = ("reference", "killed") if kind == 0 else ("reference_tree", "killed_tree")
+        begin = time.monotonic()
+        simulate("timed", *options, "--replace")
+        whole = time.monotonic() - begin
+        mine = 0
+        while mine < KILLS / 2:
+            code = kill(folder, options, random.uniform(0, 0.6 * whole))
+            mine += code != OK
+            if code == OK:
+                same(folder, original)
+                ended[kind] += 1
+                shutil.rmtree(path(folder))
+        killed += mine
+        if os.path.exists(path(folder + "/run.json")):
+            good("run", "--resume", folder)
+            same(folder, original)
+            ended[kind] += 1
+    print("%d kills, %d runs that ended with equal bits" % (killed, sum(ended)))
+    expect(min(ended) >= 1, "no run ended")
+
+
+def stop(folder, number):
+    """A run of some 20 s gets the signal soon after its beginning."""
+    child = subprocess.Popen([PROGRAM, "run", "-i", small(), "-o", folder, "--until", "40", *SMALL[2:]], cwd=WORK,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not os.path.exists(path(folder + "/checkpoint.gvc")) and child.poll() is None:
+        time.sleep(0.02)
+    child.send_signal(number)
+    words = child.communicate()[1]
+    expect(child.returncode == 128 + number and "--resume" in words, "exit status %d: %s" % (child.returncode, words))
+
+
+def signals_leave_a_checkpoint():
+    for number in (signal.SIGTERM, signal.SIGINT):
+        folder = "stopped_%d" % number
+        stop(folder, number)
+    # the end may be a new one: as if it had been that from the beginning
+    done = run("run", "--resume", folder, "--until", "0.5")
+    if done.returncode == USAGE and "already" in done.stderr:
+        raise Skipped("the run was faster than its signal")
+    expect(done.returncode == OK, "resume", done)
+    same(folder, reference())
+    expect(json.loads(read(folder + "/run.json"))["options"]["until"] == 0.5, "the new end is recorded")
+    before = content(folder)
+    good("run", "--resume", folder)
+    expect(content(folder) == before, "resuming a finished run changes nothing")
+
+
+def resumes_are_refused_by_name():
+    shutil.copytree(path(reference()), path("kept"))
+    os.mkdir(path("profiles"))
+    write("profiles/mine.json", "{}")
+    refused(USAGE, "--allow profile", "run", "--resume", "kept", env={"GRAVEL_PROFILE_DIR": path("profiles")})
+    refused(USAGE, "--allow device", "run", "--resume", "kept", "-d", "cpu:1")
+    other = path("gravel")
+    shutil.copy(PROGRAM, other)
+    with open(other, "ab") as handle:
+        handle.write(b"\0")
+    done = subprocess.run([other, "run", "--resume", "kept"], cwd=WORK, capture_output=True, text=True, check=False)
+    expect(done.returncode == USAGE and "--allow version" in done.stderr, "another program", done)
+    done = subprocess.run([other, "run", "--resume", "kept", "--allow", "device,version"], cwd=WORK, capture_output=True,
+                          text=True, check=False)
+    expect(done.returncode == OK, "allowed by name", done)
+    refused(USAGE, "cannot be changed", "run", "--resume", "kept", "--eps", "0.1")
+    refused(USAGE, "cannot open", "run", "--resume", "nowhere")
+    os.mkdir(path("empty"))
+    refused(USAGE, "no run in", "run", "--resume", "empty")
+
+
+def damaged_checkpoints():
+    with open(path(reference() + "/checkpoint.gvc"), "rb") as handle:
+        whole = handle.read()
+    shutil.copytree(path("reference"), path("damaged"))
+    random.seed(3)
+    for cut in [0, 5, 100, len(whole) // 2, len(whole) - 1]:
+        with open(path("damaged/checkpoint.gvc"), "wb") as handle:
+            handle.write(whole[:cut])
+        refused(USAGE, "checkpoint.gvc", "run", "--resume", "damaged")
+    for _ in range(8):
+        at = random.randrange(len(whole))
+        with open(path("damaged/checkpoint.gvc"), "wb") as handle:
+            handle.write(whole[:at] + bytes([whole[at] ^ 1 << random.randrange(8)]) + whole[at + 1:])
+        refused(USAGE, "checkpoint.gvc", "run", "--resume", "damaged")
+
+
+def full_disk():
+    """A limit on the size of files: the write that fails names its file, and what was there stays good."""
+    def limited():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
+
+    stop("full", signal.SIGTERM)
+    done = subprocess.run([PROGRAM, "run", "--resume", "full"], cwd=WORK, capture_output=True, text=True, check=False,
+                          preexec_fn=limited)
+    expect(done.returncode == FAILURE and "cannot write" in done.stderr and "full/" in done.stderr, "full disk", done)
+    good("run", "--resume", "full", "--until", "0.5")
+    same("full", reference())
+
+
+# ---------------------------------------------------------------------------- bad input
+
+
+def bad_input():
+    ok = "0 1 0 0 0 0 0 0\n1 1 1 0 0 0 0.5 0\n"
+    for name, text, part in (("nan", ok.replace("0.5", "nan"), "bad_nan"), ("negative", ok.replace("0 1 0", "0 -1 0"), "below zero"),
+                             ("twice", ok.replace("\n1 1", "\n0 1"), "more than once"),
+                             ("still", "0 1 0 0 0\n1 1 1 0 0\n", "no velocities"), ("torn", ok[:-8], "bad_torn"),
+                             ("empty", "", "bad_empty")):
+        write("bad_" + name, text)
+        refused(USAGE, part, "run", "-i", "bad_" + name, "--until", "1", "-o", "never")
+    write("good", ok)
+    common = ("run", "-i", "good", "-o", "never", "--until", "1")
+    for part, more in (("already", ("--until", "0")), ("already", ("--until", "-3")), ("not one of", ("--units", "parsec")),
+                       ("powers of two: 0.0625 or 0.125", ("--step-max", "0.1")), ("above --step-max", ("--step-min", "1")),
+                       ("must be above 0", ("--step-max", "0")), ("needs --order 2", ("--solver", "tree", "--order", "4")),
+                       ("ds or dp", ("--precision", "sp")), ("needs --order 6", ("--criterion", "average")),
+                       ("without softening", ("--order", "2")), ("1e7 outputs", ("--snapshot-every", "1e-9")),
+                       ("too small", ("--eps", "-1")), ("did you mean --until", ("--untill", "3")),
+                       ("no tunable", ("--configuration", "treads=7"))):
+        refused(USAGE, part, *common, *more)
+    refused(USAGE, "cannot read", "run", "-i", "no_such_file", "--until", "1", "-o", "never")
+    refused(USAGE, "--until T is missing", "run", "-i", "good", "-o", "never")
+    refused(USAGE, "-i, --input", "run", "--until", "1", "-o", "never")
+    expect(not os.path.exists(path("never")), "a folder was made for a refused run")
+    refused(FAILURE, "cannot make the folder", "run", "-i", "good", "--until", "1", "-o", "good/inside")
+    refused(FAILURE, "cannot make the folder", "run", "-i", "good", "--until", "1", "-o", "no/such")
+    refused(USAGE, "not empty", "run", "-i", "good", "--until", "1", "-o", reference())
+
+
+if __name__ == "__main__":
+    try:
+        need_device()
+        outcome = gatelib.main([folder_holds_what_was_asked_for, snapshots_for_others, outputs_do_not_change_the_run,
+                                run_files, orders_of_convergence, trees_and_precisions, kills_at_any_moment,
+                                signals_leave_a_checkpoint, resumes_are_refused_by_name, damaged_checkpoints, full_disk,
+                                bad_input])
+    except Skipped as why:
+        print(why)
+        outcome = 0
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
+    sys.exit(outcome)
