@@ -20,7 +20,7 @@ typedef struct job {
     int has_checkpoint;
     gravel_context *context;
     gv_run *run;
-    gv_run_folder folder;
+    gv_run_output folder;
     cJSON *record;
     char *text; /* of the record */
     int lock;
@@ -217,7 +217,7 @@ static int finish(job *j)
 {
     progress p = {.begun = gv_now()};
     const gv_run_hooks hooks = {after_step, &p};
-    gravel_status status = gv_run_folder_open(&j->folder, j->opts.out, j->text);
+    gravel_status status = gv_run_output_open(&j->folder, j->opts.out, j->text);
     if (!status) {
         gv_signals_catch(0, NULL);
         status = gv_run_drive(j->run, &j->folder, &j->settings, j->has_checkpoint ? &j->checkpoint : NULL, &hooks);
@@ -256,7 +256,7 @@ static int begin(job *j, const char *in, int again)
         status = gv_run_create(&j->run, j->context, &j->settings, &j->particles);
     if (status)
         return fail(j, status, 0);
-    status = again ? print_record(j) : gv_run_folder_make(j->opts.out, j->opts.replace, &j->lock);
+    status = again ? print_record(j) : gv_run_output_make(j->opts.out, j->opts.replace, &j->lock);
     if (!status && !again)
         status = write_record(j);
     return status ? fail(j, status, 1) : finish(j);
@@ -338,7 +338,7 @@ static int resume(job *j, const gv_run_options *typed)
     const char *dir = typed->resume;
     if (check_typed(typed) != 0)
         return GV_EXIT_USAGE;
-    gravel_status status = gv_run_folder_lock(dir, &j->lock);
+    gravel_status status = gv_run_output_lock(dir, &j->lock);
     if (status)
         return fail(j, status, 0);
     char *text = read_record_text(j, dir);
@@ -390,7 +390,7 @@ static int begin_new(job *j, const gv_run_options *typed)
 
 static void free_job(job *j)
 {
-    gv_run_folder_close(&j->folder);
+    gv_run_output_close(&j->folder);
     gv_run_release(j->run);
     gv_particles_free(&j->particles);
     gv_checkpoint_free(&j->checkpoint);

@@ -42,7 +42,7 @@ cJSON *gv_run_identity(gravel_context *context);
 int gv_run_compare_identity(const cJSON *then, gravel_context *context, const char *allow);
 /* Digest of a file, 64 hexadecimal digits. */
 gravel_status gv_run_digest(const char *path, char text[65]);
-gravel_status gv_run_write_summary(gv_run *run, const gv_run_folder *folder, const gv_run_options *opts,
+gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, const gv_run_options *opts,
                                    gravel_context *context);
 
 #endif

@@ -145,7 +145,7 @@ int gv_run_compare_identity(const cJSON *then, gravel_context *context, const ch
 
 /* ----------------------------------------------------------------- summary */
 
-gravel_status gv_run_write_summary(gv_run *run, const gv_run_folder *folder, const gv_run_options *opts,
+gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, const gv_run_options *opts,
                                    gravel_context *context)
 {
     gravel_hermite_counts counts;

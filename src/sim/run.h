@@ -104,21 +104,21 @@ typedef struct gv_run_position {
     double clock[GV_CLOCKS];
 } gv_run_position;
 
-typedef struct gv_run_folder {
+typedef struct gv_run_output {
     char *path;
     gv_diagnostics_file table;
     gv_blocks blocks;
     gv_run_position at;
     const char *record;  /* text that checkpoints carry */
     double checkpointed; /* moment of the last one */
-} gv_run_folder;
+} gv_run_output;
 
 /* Makes the folder, or takes an empty one; `replace`: files of an earlier run in it are removed first.  *lock is a
  * descriptor that keeps other runs out of it until it is closed; -1 after a failure. */
-gravel_status gv_run_folder_make(const char *path, int replace, int *lock);
-gravel_status gv_run_folder_lock(const char *path, int *lock);
-gravel_status gv_run_folder_open(gv_run_folder *folder, const char *path, const char *record);
-void gv_run_folder_close(gv_run_folder *folder);
+gravel_status gv_run_output_make(const char *path, int replace, int *lock);
+gravel_status gv_run_output_lock(const char *path, int *lock);
+gravel_status gv_run_output_open(gv_run_output *folder, const char *path, const char *record);
+void gv_run_output_close(gv_run_output *folder);
 char *gv_run_path(const char *folder, const char *name); /* malloc'd; NULL without memory */
 #define GV_RUN_CHECKPOINT "checkpoint.gvc"
 
@@ -139,7 +139,7 @@ typedef struct gv_run_hooks {
 } gv_run_hooks;
 
 /* From the beginning (`checkpoint` NULL) or from a checkpoint to the end; all outputs are on disk when it returns. */
-gravel_status gv_run_drive(gv_run *run, gv_run_folder *folder, const gv_run_settings *settings,
+gravel_status gv_run_drive(gv_run *run, gv_run_output *folder, const gv_run_settings *settings,
                            const struct gv_checkpoint *checkpoint, const gv_run_hooks *hooks);
 
 #endif

@@ -14,7 +14,7 @@
 
 typedef struct drive {
     gv_run *run;
-    gv_run_folder *folder;
+    gv_run_output *folder;
     const gv_run_settings *s;
     const gv_run_hooks *hooks;
     double *potential;
@@ -143,7 +143,7 @@ static gravel_status write_blocks(drive *d)
 /* ERR_STATE: not now, after some more blocks. */
 static gravel_status write_checkpoint(drive *d)
 {
-    gv_run_folder *folder = d->folder;
+    gv_run_output *folder = d->folder;
     double since = gv_now();
     gv_checkpoint c;
     memset(&c, 0, sizeof c);
@@ -269,7 +269,7 @@ static gravel_status remove_later(drive *d)
 
 static gravel_status resume(drive *d, const gv_checkpoint *c)
 {
-    gv_run_folder *folder = d->folder;
+    gv_run_output *folder = d->folder;
     folder->at = c->at;
     folder->blocks = c->blocks;
     d->wall_s = c->at.wall_s;
@@ -285,7 +285,7 @@ static gravel_status resume(drive *d, const gv_checkpoint *c)
     return status ? status : gv_run_restore(d->run, c);
 }
 
-gravel_status gv_run_drive(gv_run *run, gv_run_folder *folder, const gv_run_settings *settings,
+gravel_status gv_run_drive(gv_run *run, gv_run_output *folder, const gv_run_settings *settings,
                            const gv_checkpoint *checkpoint, const gv_run_hooks *hooks)
 {
     drive d = {.run = run,

@@ -55,7 +55,7 @@ static gravel_status look_at(const char *path, DIR *dir, int replace)
     return status;
 }
 
-gravel_status gv_run_folder_lock(const char *path, int *lock)
+gravel_status gv_run_output_lock(const char *path, int *lock)
 {
     *lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*lock < 0)
@@ -69,14 +69,14 @@ gravel_status gv_run_folder_lock(const char *path, int *lock)
     return GRAVEL_OK;
 }
 
-gravel_status gv_run_folder_make(const char *path, int replace, int *lock)
+gravel_status gv_run_output_make(const char *path, int replace, int *lock)
 {
     *lock = -1;
     if (mkdir(path, 0777) == 0)
-        return gv_run_folder_lock(path, lock);
+        return gv_run_output_lock(path, lock);
     if (errno != EEXIST)
         return gv_fail(GRAVEL_ERR_FILE, "cannot make the folder %s: %s", path, strerror(errno));
-    gravel_status status = gv_run_folder_lock(path, lock);
+    gravel_status status = gv_run_output_lock(path, lock);
     DIR *dir = status ? NULL : opendir(path);
     if (!status && !dir)
         status = gv_fail(GRAVEL_ERR_FILE, "cannot read the folder %s: %s", path, strerror(errno));
@@ -93,7 +93,7 @@ gravel_status gv_run_folder_make(const char *path, int replace, int *lock)
     return status;
 }
 
-gravel_status gv_run_folder_open(gv_run_folder *folder, const char *path, const char *record)
+gravel_status gv_run_output_open(gv_run_output *folder, const char *path, const char *record)
 {
     memset(folder, 0, sizeof *folder);
     folder->table.fd = -1;
@@ -103,7 +103,7 @@ gravel_status gv_run_folder_open(gv_run_folder *folder, const char *path, const 
     return folder->path ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
 }
 
-void gv_run_folder_close(gv_run_folder *folder)
+void gv_run_output_close(gv_run_output *folder)
 {
     if (folder->path)
         gv_diagnostics_close(&folder->table);
