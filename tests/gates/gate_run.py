@@ -12,20 +12,20 @@ import subprocess
 import sys
 import time
 
-import gatelib
-from clilib import FAILURE, OK, PROGRAM, USAGE, WORK, expect, good, need_device, path, read, refused, run, write
-from gatelib import Failed, Skipped
-
 try:
     import h5py
     import numpy
 except ImportError:
-    # The tests may run under a Python of the user's own, the package is the system's.
+    # Before clilib makes its folder.  The tests may run under a Python of the user's own, the package is the system's.
     system = "/usr/bin/python3"
     if os.path.realpath(sys.executable) != os.path.realpath(system) and os.path.exists(system) and \
             subprocess.call([system, "-c", "import h5py"], stderr=subprocess.DEVNULL) == 0:
         os.execv(system, [system] + sys.argv)
     h5py = numpy = None
+
+import gatelib
+from clilib import FAILURE, OK, PROGRAM, USAGE, WORK, expect, good, need_device, path, read, refused, run, write
+from gatelib import Failed, Skipped
 
 KILLS = int(os.environ.get("GRAVEL_KILLS", "10"))
 SMALL = ("--until", "0.5", "--eps", "0.01", "--snapshot-every", "0.1", "--diagnose-every", "0.0625",
