@@ -1,8 +1,8 @@
 /* Direct summation over ranks.
  *
  * Copies: changes of bodies are gathered by all ranks, each of which then finds the forces on its own sinks alone.
- * Ring: each rank's block of sources visits all ranks in turn.  While a rank's device works on one block, the next is on
- * its way; sums are kept in double, in the order in which the blocks come: that of the ranks downwards from its own. */
+ * Ring: each rank's block of sources visits all ranks in turn.  While a rank's device works on one block, the next is
+ * on its way; sums are kept in double, in the order in which the blocks come: that of the ranks, downwards. */
 #include "cluster/block.h"
 
 #include <stdlib.h>
