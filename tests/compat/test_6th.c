@@ -260,6 +260,27 @@ static void counts_and_ids(void **state)
     bodies_free(&b);
 }
 
+static void one_round(void *user, int number)
+{
+    const bodies *b = user;
+    predictors p = predictors_new(b, (size_t)number % 100, 1 + number % 3);
+    set(b, (size_t)number % b->n, (int)((size_t)number % b->n));
+    predict_all(1e-6 * number, N);
+    for (int i = 0; i < p.n; i++)
+        p.eps2[i] = 0.01 * (number % 2 + 1);
+    call(&p, N);
+}
+
+static void memory_does_not_grow(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    bodies b = bodies_new(N, 45);
+    initialize();
+    assert_no_growth(one_round, &b);
+    bodies_free(&b);
+}
+
 /* In a process of its own, since an open library has its settings. */
 static int with_other_settings(void)
 {
@@ -302,6 +323,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(predictors_are_picked_up),
         cmocka_unit_test(counts_and_ids),
         cmocka_unit_test(settings),
+        cmocka_unit_test(memory_does_not_grow),
     };
     (void)argv;
     if (argc > 1)

@@ -270,6 +270,31 @@ static void potentials(void **state)
     bodies_free(&b);
 }
 
+static void one_round(void *user, int number)
+{
+    const bodies *b = user;
+    const int nbmax = 40, nj = 20 + number % 20;
+    regular r = regular_new(b, 0, 1 + number % 5, 12, 11);
+    if (number % 8 == 0)
+        gpunb_open_(&nbmax, &rank);
+    if (number % 2 == 0)
+        send(b, nj);
+    call(&r);
+    if (number % 8 == 7)
+        gpunb_close_();
+    regular_free(&r);
+}
+
+static void memory_does_not_grow(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    bodies b = bodies_new(40, 37);
+    assert_no_growth(one_round, &b);
+    gpunb_close_();
+    bodies_free(&b);
+}
+
 static void *one_thread(void *user)
 {
     call(user);
@@ -369,7 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_use), /* the first: there is no device yet */
         cmocka_unit_test(regular_forces), cmocka_unit_test(sends_and_pieces), cmocka_unit_test(regular_and_irregular),
-        cmocka_unit_test(potentials),     cmocka_unit_test(threads),
+        cmocka_unit_test(potentials),     cmocka_unit_test(threads),          cmocka_unit_test(memory_does_not_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
