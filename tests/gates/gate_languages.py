@@ -99,6 +99,13 @@ def with_numpy():
     raise Skipped("numpy is not installed (package python3-numpy)")
 
 
+def cxx_sapporo():
+    """A program written against Sapporo2's class, with the oldest standard that the header takes and a newer one."""
+    flags = cxx_flags() + ["-I" + os.path.join(TOP, "include", "gravel", "compat")]
+    for standard in ("-std=c++11", "-std=c++17"):
+        build_and_run(flags + [standard], ["tests/gates/sapporo_caller.cpp"])
+
+
 def python(path):
     def run():
         ready()
@@ -132,6 +139,7 @@ def python_installs():
 
 
 if __name__ == "__main__":
-    sys.exit(gatelib.main([cxx, fortran, cxx_g6, fortran_g6, references("6th", SIXTH), references("yebisu", YEBISU),
+    sys.exit(gatelib.main([cxx, fortran, cxx_g6, fortran_g6, cxx_sapporo, references("6th", SIXTH),
+                           references("yebisu", YEBISU),
                            python("examples/first_forces.py"), python("examples/units_outside.py"),
                            python("tests/gates/python_use.py"), python_installs]))
