@@ -9,11 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cpu_ref/parallel.h"
 #include "sim/decimal.h"
 #include "sim/out_file.h"
 
 enum {
-    BLOCK = 1 << 18,        /* bytes read at once */
+    BLOCK = 1 << 18,        /* bytes read at once; */
+    LARGE_BLOCK = 1 << 23,  /* of large files, whose lines all cores share */
+    PIECES = 64,            /* of a block */
     LONGEST_LINE = 1 << 20, /* a longer one means that this is no text file */
     MAX_COLUMNS = 11
 };
@@ -25,9 +28,9 @@ typedef struct reader {
     int fd;
     char *buffer;                /* capacity + 1 bytes: room for a newline at the end of the file */
     size_t capacity, begin, end; /* of what was read and not yet taken */
-    int at_end;
-    size_t line, first_line; /* first_line: the first one with particles */
-    size_t file_size;        /* 0: unknown */
+    int at_end, fresh;           /* fresh: read, and not yet tried by all cores */
+    size_t line, first_line;     /* first_line: the first one with particles */
+    size_t file_size;            /* 0: unknown */
     int columns;
     size_t room;
     gv_particles *out;
@@ -259,6 +262,88 @@ static gravel_status take_line(reader *r, const char *line, size_t length)
     return GRAVEL_OK;
 }
 
+/* ----------------------------------------------------- lines on all cores */
+
+typedef struct piece {
+    const char *begin, *end; /* whole lines */
+    size_t lines, first;     /* first: place of its first particle */
+    int odd;                 /* a line that is no particle like the others */
+} piece;
+
+typedef struct block {
+    const reader *r;
+    double *column[MAX_COLUMNS - 1];
+    piece piece[PIECES];
+} block;
+
+static void count_lines(void *arg, size_t begin, size_t end)
+{
+    block *b = arg;
+    for (size_t k = begin; k < end; k++)
+        for (const char *p = b->piece[k].begin; p < b->piece[k].end; b->piece[k].lines++)
+            p = (const char *)memchr(p, '\n', (size_t)(b->piece[k].end - p)) + 1;
+}
+
+static void read_piece(const block *b, piece *s)
+{
+    double value[MAX_COLUMNS];
+    size_t at = s->first;
+    for (const char *p = s->begin; p < s->end && !s->odd; at++) {
+        int columns;
+        s->odd = read_line(b->r, p, &b->r->out->id[at], value, &columns) != GRAVEL_OK || columns != b->r->columns;
+        for (int c = 1; !s->odd && c < columns; c++)
+            b->column[c - 1][at] = value[c];
+        p = (const char *)memchr(p, '\n', (size_t)(s->end - p)) + 1;
+    }
+}
+
+static void read_pieces(void *arg, size_t begin, size_t end)
+{
+    block *b = arg;
+    for (size_t k = begin; k < end; k++)
+        read_piece(b, &b->piece[k]);
+}
+
+/* The whole lines in the buffer, if all of them are particles like the one before.  If not, nothing has happened, and
+ * they are taken one by one, which says what is wrong. */
+static gravel_status take_together(reader *r)
+{
+    const char *at = r->buffer + r->begin, *end = r->buffer + r->end;
+    const double seconds = 3e-9 * (double)(end - at);
+    block b = {.r = r};
+    size_t lines = 0;
+    int odd = 0;
+    while (end > at && end[-1] != '\n')
+        end--;
+    for (int k = 0; k < PIECES; k++) {
+        const char *to = at + (end - at) / (PIECES - k);
+        const char *newline = to < end ? memchr(to, '\n', (size_t)(end - to)) : NULL;
+        b.piece[k].begin = at;
+        b.piece[k].end = at = newline ? newline + 1 : end;
+    }
+    gv_ref_parallel(PIECES, 0.1 * seconds, count_lines, &b);
+    for (int k = 0; k < PIECES; k++) {
+        b.piece[k].first = r->out->count + lines;
+        lines += b.piece[k].lines;
+    }
+    size_t room = r->room;
+    while (room < r->out->count + lines)
+        room *= 2;
+    gravel_status status = room > r->room ? grow(r, room) : GRAVEL_OK;
+    if (status)
+        return status;
+    real_columns(r->out, b.column);
+    gv_ref_parallel(PIECES, seconds, read_pieces, &b);
+    for (int k = 0; k < PIECES; k++)
+        odd |= b.piece[k].odd;
+    if (odd)
+        return GRAVEL_OK;
+    r->out->count += lines;
+    r->line += lines;
+    r->begin = (size_t)(end - r->buffer);
+    return GRAVEL_OK;
+}
+
 /* ------------------------------------------------------------------ file */
 
 /* Moves what is left to the front and reads more behind it. */
@@ -284,6 +369,7 @@ static gravel_status fill(reader *r)
     if (got < 0)
         return gv_fail(GRAVEL_ERR_FILE, "cannot read %s: %s", r->name, strerror(errno));
     r->end += (size_t)got;
+    r->fresh = r->end >= BLOCK;
     if (got == 0) {
         r->at_end = 1;
         if (r->end > 0)
@@ -296,6 +382,11 @@ static gravel_status read_all(reader *r)
 {
     gravel_status status = GRAVEL_OK;
     while (status == GRAVEL_OK) {
+        if (r->fresh && r->columns > 0) {
+            r->fresh = 0;
+            status = take_together(r);
+            continue;
+        }
         char *line = r->buffer + r->begin;
         char *newline = memchr(line, '\n', r->end - r->begin);
         if (newline == NULL) {
@@ -336,6 +427,9 @@ gravel_status gv_particles_read_text(gv_particles *particles, const char *path)
         status = gv_fail(GRAVEL_ERR_FILE, "cannot read %s: %s", path, strerror(errno));
     } else {
         r.file_size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
+        char *larger = r.file_size > LARGE_BLOCK ? realloc(r.buffer, LARGE_BLOCK + 1) : NULL;
+        r.capacity = larger ? LARGE_BLOCK : r.capacity;
+        r.buffer = larger ? larger : r.buffer;
         status = read_all(&r);
     }
     if (r.fd > STDIN_FILENO)
@@ -348,28 +442,59 @@ gravel_status gv_particles_read_text(gv_particles *particles, const char *path)
 
 /* ---------------------------------------------------------------- writing */
 
+enum { LINE = MAX_COLUMNS * (GV_DECIMAL_SIZE + 1) + 2, BODIES = 512 };
+
+/* Lines of PIECES times BODIES bodies, each piece with room of its own. */
+typedef struct page {
+    const gv_particles *p;
+    double *column[MAX_COLUMNS - 1];
+    int columns;
+    size_t first, count;
+    char *text; /* [PIECES][BODIES * LINE] */
+    size_t length[PIECES];
+} page;
+
+static void write_pieces(void *arg, size_t begin, size_t end)
+{
+    page *w = arg;
+    for (size_t k = begin; k < end; k++) {
+        char *const start = w->text + k * BODIES * LINE, *at = start;
+        for (size_t i = k * BODIES; i < (k + 1) * BODIES && i < w->count; i++) {
+            at += snprintf(at, LINE, "%d", (int)w->p->id[w->first + i]);
+            for (int c = 0; c < w->columns - 1; c++) {
+                *at++ = ' ';
+                at = gv_decimal_write(at, w->column[c][w->first + i]);
+            }
+            *at++ = '\n';
+        }
+        w->length[k] = (size_t)(at - start);
+    }
+}
+
 gravel_status gv_particles_write_text(const gv_particles *particles, const char *path)
 {
     gv_out_file file;
-    double *column[MAX_COLUMNS - 1];
-    const int columns = gv_particles_columns(particles);
-    char line[MAX_COLUMNS * (GV_DECIMAL_SIZE + 1) + 2];
+    page w = {.p = particles, .columns = gv_particles_columns(particles)};
     gravel_status status = gv_out_open(&file, path);
     if (status != GRAVEL_OK)
         return status;
-    real_columns(particles, column);
+    w.text = malloc((size_t)PIECES * BODIES * LINE);
+    if (w.text == NULL) {
+        gv_out_abort(&file);
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory to write %s", path);
+    }
+    real_columns(particles, w.column);
     fputc('#', file.stream);
-    for (int c = 0; c < columns; c++)
+    for (int c = 0; c < w.columns; c++)
         fprintf(file.stream, " %s", column_name[c]);
     fputc('\n', file.stream);
-    for (size_t i = 0; i < particles->count && !ferror(file.stream); i++) {
-        char *p = line + snprintf(line, sizeof line, "%d", (int)particles->id[i]);
-        for (int c = 0; c < columns - 1; c++) {
-            *p++ = ' ';
-            p = gv_decimal_write(p, column[c][i]);
-        }
-        *p++ = '\n';
-        fwrite(line, 1, (size_t)(p - line), file.stream);
+    for (; w.first < particles->count && !ferror(file.stream); w.first += PIECES * BODIES) {
+        const size_t left = particles->count - w.first;
+        w.count = left < PIECES * BODIES ? left : PIECES * BODIES;
+        gv_ref_parallel(PIECES, 4e-7 * (double)w.count, write_pieces, &w);
+        for (int k = 0; k < PIECES; k++)
+            fwrite(w.text + (size_t)k * BODIES * LINE, 1, w.length[k], file.stream);
     }
+    free(w.text);
     return gv_out_commit(&file);
 }

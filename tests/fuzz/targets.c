@@ -8,6 +8,8 @@
 #include "cli/cli.h"
 #include "host/base/files.h"
 #include "host/profile/store.h"
+#include "sim/blocks_table.h"
+#include "sim/diagnostics_table.h"
 #include "sim/particle_text.h"
 #include "tuner/recording.h"
 #include "tuner/tlog.h"
@@ -83,6 +85,22 @@ static void read_recording(const uint8_t *data, size_t size)
     free(copy);
 }
 
+/* Diagnostics and block sizes of a run. */
+static void read_tables(const uint8_t *data, size_t size)
+{
+    gv_diagnostics_table table;
+    gv_blocks blocks;
+    char *path = as_file(data, size);
+    const gravel_status status = gv_diagnostics_read(&table, path);
+
+    if ((status == GRAVEL_OK) != gv_diagnostics_is_table(path) && status == GRAVEL_OK)
+        abort();
+    if (status != GRAVEL_OK && (table.rows > 0 || table.row != NULL))
+        abort();
+    gv_diagnostics_free(&table);
+    gv_blocks_read(&blocks, path);
+}
+
 static const gv_command *command_named(const char *name)
 {
     return strcmp(name, "tune") == 0    ? &gv_cmd_tune
@@ -123,5 +141,5 @@ static void read_options(const uint8_t *data, size_t size)
 
 const gv_fuzz_target gv_fuzz_target_of[GV_FUZZ_TARGETS] = {
     {"particles", read_particles}, {"profile", read_profile}, {"log", read_log},
-    {"recording", read_recording}, {"options", read_options},
+    {"recording", read_recording}, {"options", read_options}, {"tables", read_tables},
 };

@@ -408,14 +408,84 @@ static int remove_folder(void **state)
     return system(command);
 }
 
+/* Several blocks of lines, which all cores share.  `odd`: text in the place of line ODD, which is in a later block. */
+enum { LINES = 60000, ODD = 50000 };
+
+static const char *write_many(const char *odd, int newline_at_end)
+{
+    char *text = malloc(LINES * 32), *p = text;
+    assert_non_null(text);
+    for (int i = 0; i < LINES; i++)
+        p += i == ODD && odd ? sprintf(p, "%s\n", odd) : sprintf(p, "%d %d.5 -%d 0.25 1e-3\n", i, i % 7, i % 1000);
+    const char *path = write_file(text, (size_t)(p - text) - !newline_at_end);
+    free(text);
+    return path;
+}
+
+static void check_many(size_t expected)
+{
+    gv_particles p;
+    assert_int_equal(gv_particles_read_text(&p, in_folder("in.txt")), GRAVEL_OK);
+    assert_int_equal(p.count, expected);
+    for (size_t k = 0; k < expected; k++) {
+        const int i = (int)(expected < LINES && k >= ODD ? k + 1 : k);
+        assert_true(p.id[k] == i && p.m[k] == i % 7 + 0.5 && p.x[k] == -(i % 1000) && p.y[k] == 0.25 && p.z[k] == 1e-3);
+    }
+    /* and written by all cores, in order */
+    const char *out = in_folder("out.txt");
+    gv_particles again;
+    assert_int_equal(gv_particles_write_text(&p, out), GRAVEL_OK);
+    assert_int_equal(gv_particles_read_text(&again, out), GRAVEL_OK);
+    assert_int_equal(again.count, p.count);
+    assert_memory_equal(again.id, p.id, p.count * sizeof *p.id);
+    assert_memory_equal(again.x, p.x, p.count * sizeof *p.x);
+    gv_particles_free(&again);
+    gv_particles_free(&p);
+    unlink(out);
+}
+
+static void test_many_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *odd, *says;
+    } bad[] = {
+        {"50000 1 2 3 nan", "line 50001, column 13: particle 50000: z is not finite"},
+        {"50000 1 2 3", "line 50001, column 12: 4 columns where line 1 has 5"},
+        {"50000 1 2 3 4 5 6 7", "line 50001, column 20: 8 columns where line 1 has 5"},
+        {"5e4 1 2 3 4", "line 50001, column 1: the first column is the id"},
+    };
+    gv_particles p;
+    write_many(NULL, 1);
+    check_many(LINES);
+    write_many(NULL, 0);
+    check_many(LINES);
+    write_many("# a remark", 1);
+    check_many(LINES - 1);
+    write_many("", 1);
+    check_many(LINES - 1);
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
+        assert_int_not_equal(gv_particles_read_text(&p, write_many(bad[k].odd, 1)), GRAVEL_OK);
+        if (!strstr(gravel_error_message(), bad[k].says))
+            fail_msg("'%s' is not in '%s'", bad[k].says, gravel_error_message());
+        assert_true(p.count == 0 && p.m == NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_write_equals_library),  cmocka_unit_test(test_read_equals_library),
-        cmocka_unit_test(test_forms_of_lines),        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_errors_name_the_place), cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_lines_across_blocks),   cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_failed_writes),         cmocka_unit_test(test_mode_and_links),
+        cmocka_unit_test(test_write_equals_library),
+        cmocka_unit_test(test_read_equals_library),
+        cmocka_unit_test(test_forms_of_lines),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_errors_name_the_place),
+        cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_lines_across_blocks),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_failed_writes),
+        cmocka_unit_test(test_mode_and_links),
+        cmocka_unit_test(test_many_lines),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
