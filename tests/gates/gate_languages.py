@@ -88,6 +88,15 @@ def fortran_g6():
     build_and_run(fortran_flags(), ["fortran/gravel_g6.f90", "examples/g6_cluster.f90"], "gravel_g6")
 
 
+def fortran_g5():
+    """Without a module and without bind(C): the compiler makes the names."""
+    build_and_run(fortran_flags(), ["examples/g5_forces.f90"], "gravel_g5")
+
+
+def cxx_octgrav():
+    build_and_run([flag.replace("c++17", "c++11") for flag in cxx_flags()], ["examples/octgrav_cluster.cpp"])
+
+
 def with_numpy():
     """This interpreter or the system's, whichever has numpy."""
     for interpreter in (sys.executable, "/usr/bin/python3"):
@@ -139,7 +148,7 @@ def python_installs():
 
 
 if __name__ == "__main__":
-    sys.exit(gatelib.main([cxx, fortran, cxx_g6, fortran_g6, cxx_sapporo, references("6th", SIXTH),
-                           references("yebisu", YEBISU),
+    sys.exit(gatelib.main([cxx, fortran, cxx_g6, fortran_g6, cxx_sapporo, fortran_g5, cxx_octgrav,
+                           references("6th", SIXTH), references("yebisu", YEBISU),
                            python("examples/first_forces.py"), python("examples/units_outside.py"),
                            python("tests/gates/python_use.py"), python_installs]))

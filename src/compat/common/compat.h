@@ -48,6 +48,7 @@ typedef struct gv_compat_settings {
     gravel_precision precision;
     int pipes;                 /* sinks in one call */
     int neighbours;            /* entries of a neighbour list */
+    int jmem;                  /* sources that a device id of GRAPE-5 takes */
     gv_compat_choice positive; /* potential > 0; GV_COMPAT_INTERFACE: as the interface has it */
     gv_compat_choice self;     /* the potential of a body includes -m/eps of itself */
     gv_compat_choice k18;      /* the 2nd derivative of the acceleration is used for prediction */
@@ -61,8 +62,8 @@ typedef struct gv_compat_settings {
 /* What holds where nothing is set; a library changes members before it reads. */
 #define GV_COMPAT_SETTINGS_INIT                                                                                        \
     {                                                                                                                  \
-        "", GRAVEL_DS, 16384, 256, GV_COMPAT_INTERFACE, GV_COMPAT_INTERFACE, GV_COMPAT_YES, GRAVEL_HOST_WHERE_FASTER,  \
-            GRAVEL_DEAL_SPEED, GV_COMPAT_NO, GV_COMPAT_WARNING, GV_COMPAT_INTERFACE                                    \
+        "", GRAVEL_DS, 16384, 256, 1 << 24, GV_COMPAT_INTERFACE, GV_COMPAT_INTERFACE, GV_COMPAT_YES,                   \
+            GRAVEL_HOST_WHERE_FASTER, GRAVEL_DEAL_SPEED, GV_COMPAT_NO, GV_COMPAT_WARNING, GV_COMPAT_INTERFACE          \
     }
 
 /* Environment before the file (GRAVEL_COMPAT_CONFIG, else gravel.config in the working folder) before what is there

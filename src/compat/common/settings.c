@@ -37,12 +37,19 @@ static const word levels[] = {{"none", GV_COMPAT_NONE}, {"error", GV_COMPAT_ERRO
 
 #define AT(member) offsetof(gv_compat_settings, member)
 static const setting known[] = {
-    {"devices", AT(devices), TEXT, 0, NULL},     {"precision", AT(precision), WORD, 0, precisions},
-    {"pipes", AT(pipes), NUMBER, 1 << 20, NULL}, {"neighbours", AT(neighbours), NUMBER, 1 << 20, NULL},
-    {"potential", AT(positive), WORD, 0, signs}, {"self", AT(self), WORD, 0, choices},
-    {"k18", AT(k18), WORD, 0, choices + 1},      {"host", AT(host), WORD, 0, hosts},
-    {"deal", AT(deal), WORD, 0, deals},          {"all_devices", AT(all_devices), WORD, 0, choices + 1},
-    {"log", AT(level), WORD, 0, levels},         {"nearest", AT(softened), WORD, 0, distances},
+    {"devices", AT(devices), TEXT, 0, NULL},
+    {"precision", AT(precision), WORD, 0, precisions},
+    {"pipes", AT(pipes), NUMBER, 1 << 20, NULL},
+    {"neighbours", AT(neighbours), NUMBER, 1 << 20, NULL},
+    {"jmem", AT(jmem), NUMBER, 1 << 30, NULL},
+    {"potential", AT(positive), WORD, 0, signs},
+    {"self", AT(self), WORD, 0, choices},
+    {"k18", AT(k18), WORD, 0, choices + 1},
+    {"host", AT(host), WORD, 0, hosts},
+    {"deal", AT(deal), WORD, 0, deals},
+    {"all_devices", AT(all_devices), WORD, 0, choices + 1},
+    {"log", AT(level), WORD, 0, levels},
+    {"nearest", AT(softened), WORD, 0, distances},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
