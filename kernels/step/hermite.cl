@@ -62,7 +62,8 @@ static inline gv_phase gv_advance(gv_phase s, gv_pair dt, gv_scalar4 more, gv_sc
     return r;
 }
 
-/* Integrals of a polynomial with derivatives d[0 ... 5] over T: what is added to v, and to x beside v T. */
+/* Integrals of a polynomial with derivatives d[0 ... 5] over T: what is added to v, and to x beside v T.  With T 1, of
+ * derivatives times their powers of T: over T, over T^2. */
 static inline gv_scalar4 gv_velocity_part(const gv_scalar4 *d, gv_scalar T)
 {
     return T *
@@ -116,18 +117,36 @@ kernel void gv_step_predict(global const uint *list, uint count, gv_scalar next,
         to_soft[k] = soft[a];
 }
 
-/* derivatives d[0 ... 5] at the end of a step -> the next one, not yet a power of two */
+/* Rounding of an acceleration over its size, about: the largest that forces have.  The third derivative times T^3 is
+ * GV_THIRD_NOISE such errors wrong, which for short steps is all there is; were it believed, the next step would be
+ * shorter still, and so on without end. */
+#if GV_PRECISION == GV_DP
+#define GV_FORCE_NOISE GV_R(4e-15)
+#else
+#define GV_FORCE_NOISE GV_R(1e-6)
+#endif
+#if GV_ORDER == 4
+#define GV_THIRD_NOISE GV_R(12.0)
+#else
+#define GV_THIRD_NOISE GV_R(60.0)
+#endif
+
+/* derivatives d[0 ... 5] at the end of a step, each times its power of T -> the next step over T, not yet a power of
+ * two.  Over |a|, and with roots before products: in float the noise of high derivatives would leave its range. */
 static inline gv_scalar gv_wanted_step(const gv_scalar4 *d, gv_scalar eta4, gv_scalar eta6)
 {
-    gv_scalar n[6];
+    gv_scalar n[6]; /* sizes */
+    const gv_scalar a2 = gv_norm2(d[0]), per = a2 > 0 ? GV_R(1.0) / sqrt(a2) : GV_R(1.0);
     for (int k = 0; k < 6; k++)
-        n[k] = gv_norm2(d[k]);
-    const gv_scalar near2 = sqrt(n[0] * n[2]) + n[1];
-    const gv_scalar aarseth = sqrt(eta4 * near2 / (sqrt(n[1] * n[3]) + n[2]));
+        n[k] = sqrt(gv_norm2(per * d[k]));
+    const gv_scalar near2 = n[0] * n[2] + n[1] * n[1];
+    /* what differences of accelerations with their rounding may give alone */
+    const gv_scalar third = fmax(n[3] - GV_THIRD_NOISE * GV_FORCE_NOISE, GV_R(0.0));
+    const gv_scalar aarseth = sqrt(eta4 * near2 / (n[1] * third + n[2] * n[2]));
 #if GV_CRITERION == GV_STEP_CRITERION_AARSETH
     return aarseth;
 #else
-    const gv_scalar far2 = sqrt(n[3] * n[5]) + n[4];
+    const gv_scalar far2 = n[3] * n[5] + n[4] * n[4];
     const gv_scalar general = eta6 * cbrt(sqrt(near2 / far2));
 #if GV_CRITERION == GV_STEP_CRITERION_AVERAGE
     return GV_R(0.5) * (aarseth + general);
@@ -157,37 +176,31 @@ kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next,
     if (!(T > 0))
         return; /* it is at this time already */
     const gv_scalar4 a1 = to_acc[k], j1 = to_jerk[k];
-    gv_scalar4 d[6] = {acc[a], jerk[a], (gv_scalar4)(0), (gv_scalar4)(0), (gv_scalar4)(0), (gv_scalar4)(0)};
+    /* each times its power of T: no power of a short step leaves the range of float */
+    gv_scalar4 d[6] = {acc[a], T * jerk[a], (gv_scalar4)(0), (gv_scalar4)(0), (gv_scalar4)(0), (gv_scalar4)(0)};
     gv_scalar4 e[6]; /* at the end */
-    e[0] = a1;
-    e[1] = j1;
     const gv_scalar per = GV_R(1.0) / T;
+    e[0] = a1;
+    e[1] = T * j1;
 #if GV_ORDER == 4
-    const gv_scalar4 A = a1 - d[0] - T * d[1], JT = T * (j1 - d[1]);
-    d[2] = GV_R(2.0) * (GV_R(3.0) * A - JT) * per * per;
-    d[3] = GV_R(6.0) * (GV_R(-2.0) * A + JT) * per * per * per;
+    const gv_scalar4 A = a1 - d[0] - d[1], JT = e[1] - d[1];
+    d[2] = GV_R(2.0) * (GV_R(3.0) * A - JT);
+    d[3] = GV_R(6.0) * (GV_R(-2.0) * A + JT);
+    e[2] = d[2] + d[3];
 #else
-    d[2] = snap[a];
-    const gv_scalar4 A = a1 - d[0] - T * (d[1] + GV_R(0.5) * T * d[2]), JT = T * (j1 - d[1] - T * d[2]);
-    const gv_scalar4 ST2 = T * T * (to_snap[k] - d[2]);
-    const gv_scalar4 p = GV_R(10.0) * A - GV_R(4.0) * JT + GV_R(0.5) * ST2;
-    const gv_scalar4 q = GV_R(-15.0) * A + GV_R(7.0) * JT - ST2;
-    const gv_scalar4 r = GV_R(6.0) * A - GV_R(3.0) * JT + GV_R(0.5) * ST2;
-    d[3] = GV_R(6.0) * p * per * per * per;
-    d[4] = GV_R(24.0) * q * (per * per) * (per * per);
-    d[5] = GV_R(120.0) * r * (per * per) * (per * per) * per;
+    d[2] = T * T * snap[a];
+    e[2] = T * T * to_snap[k];
+    const gv_scalar4 A = a1 - d[0] - (d[1] + GV_R(0.5) * d[2]), JT = e[1] - d[1] - d[2], ST2 = e[2] - d[2];
+    d[3] = GV_R(6.0) * (GV_R(10.0) * A - GV_R(4.0) * JT + GV_R(0.5) * ST2);
+    d[4] = GV_R(24.0) * (GV_R(-15.0) * A + GV_R(7.0) * JT - ST2);
+    d[5] = GV_R(120.0) * (GV_R(6.0) * A - GV_R(3.0) * JT + GV_R(0.5) * ST2);
 #endif
-#if GV_ORDER == 4
-    e[2] = d[2] + T * d[3];
-#else
-    e[2] = to_snap[k];
-#endif
-    e[3] = d[3] + T * (d[4] + GV_R(0.5) * T * d[5]);
-    e[4] = d[4] + T * d[5];
+    e[3] = d[3] + (d[4] + GV_R(0.5) * d[5]);
+    e[4] = d[4] + d[5];
     e[5] = d[5];
 
     gv_phase s = {pos[a], gv_low(pos_low, a), vel[a], gv_low(vel_low, a)};
-    s = gv_advance(s, span, gv_position_part(d, T), gv_velocity_part(d, T));
+    s = gv_advance(s, span, T * T * gv_position_part(d, 1), T * gv_velocity_part(d, 1));
     if (!last) {
         to_pos[k] = s.x;
         to_vel[k] = s.v;
@@ -200,15 +213,18 @@ kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next,
     gv_put_low(pos_low, a, s.x_low);
     gv_put_low(vel_low, a, s.v_low);
     acc[a] = e[0];
-    jerk[a] = e[1];
-    snap[a] = e[2];
-#if GV_ORDER == 6
-    crackle[a] = e[3];
+    jerk[a] = j1;
+#if GV_ORDER == 4
+    snap[a] = per * per * e[2];
+#else
+    snap[a] = to_snap[k];
+    crackle[a] = per * per * per * e[3];
 #endif
     pot[a] = to_pot[k];
     time[a] = next;
     gv_put_low(time_low, a, next_low);
-    const gv_scalar now = gv_block_step(gv_wanted_step(e, eta4, eta6), step[a], next, next_low, step_most, step_least);
+    const gv_scalar now =
+        gv_block_step(T * gv_wanted_step(e, eta4, eta6), step[a], next, next_low, step_most, step_least);
     if (now == 0)
         atomic_min(&head[GV_HEAD_SHORT], a);
     step[a] = now > 0 ? now : step_least;

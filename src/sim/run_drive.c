@@ -92,6 +92,12 @@ static gravel_status write_line(drive *d, double time)
     double since = gv_now();
     if (!status)
         status = gv_diagnostics_fill(p, d->potential, &line);
+    if (!status && !isfinite(line.energy))
+        status =
+            gv_fail(GRAVEL_ERR_STATE,
+                    "the energy at time %.9g is not a number: positions have left the range of %s; more softening, "
+                    "shorter steps or --precision dp may help",
+                    p->time, gravel_precision_name(d->s->precision));
     gv_run_get_counts(d->run, &counts);
     const double blocks = (double)counts.blocks - at->marked_blocks, steps = (double)counts.steps - at->marked_steps;
     line.steps = (double)counts.steps;

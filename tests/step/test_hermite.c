@@ -253,6 +253,38 @@ static void short_steps_name_the_pair(void **state)
     free_system(&s);
 }
 
+/* Steps far below what the orbit needs, where differences of accelerations are rounding only: they must grow again, a
+ * factor of two each, and not follow the noise to ever shorter ones. */
+static void short_steps_grow(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    set_pair();
+    for (int order = 4; order <= 6; order += 2) {
+        gravel_hermite_options o = GRAVEL_HERMITE_OPTIONS_INIT;
+        gravel_hermite_counts counts;
+        gravel_energies e;
+        double next = 0;
+        o.order = order;
+        o.criterion = order == 6 ? GRAVEL_STEP_AVERAGE : GRAVEL_STEP_AARSETH;
+        o.eta_start = 1e-7;
+        system_of_bodies s = make_system(context, GRAVEL_DS, 2, pair_mass, pair_x, pair_v, &o);
+        assert_ok(gravel_hermite_start(s.hermite, 0));
+        assert_ok(gravel_hermite_get_energies(s.hermite, &e));
+        const double before = e.kinetic + e.potential;
+        while (next < 1) {
+            assert_ok(gravel_hermite_step(s.hermite, NULL));
+            assert_ok(gravel_hermite_get_next(s.hermite, &next));
+        }
+        assert_ok(gravel_hermite_synchronise(s.hermite, 1));
+        gravel_hermite_get_counts(s.hermite, &counts);
+        print_message("order %d: %d blocks\n", order, (int)counts.blocks);
+        /* 24 doublings up to 1/8, then some 30 steps; four times as many */
+        assert_true(counts.blocks < 200);
+        assert_true(relative_energy_error(s.hermite, before) < 1e-5);
+        free_system(&s);
+    }
+}
+
 static void bad_options(void **state)
 {
     CONTEXT_OR_SKIP(context)
@@ -331,9 +363,13 @@ static void changed_between_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orders_of_convergence),     cmocka_unit_test(clusters_keep_their_energy),
-        cmocka_unit_test(one_step_for_all),          cmocka_unit_test(own_force),
-        cmocka_unit_test(short_steps_name_the_pair), cmocka_unit_test(bad_options),
+        cmocka_unit_test(orders_of_convergence),
+        cmocka_unit_test(clusters_keep_their_energy),
+        cmocka_unit_test(one_step_for_all),
+        cmocka_unit_test(own_force),
+        cmocka_unit_test(short_steps_name_the_pair),
+        cmocka_unit_test(short_steps_grow),
+        cmocka_unit_test(bad_options),
         cmocka_unit_test(changed_between_blocks),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);
