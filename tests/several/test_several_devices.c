@@ -156,6 +156,33 @@ static void dealing(void **state)
     gv_team_release(t);
 }
 
+/* A change is sent once: what was written since, also where addresses follow those that were sent before. */
+static void changes_since(void **state)
+{
+    (void)state;
+    const double one[4] = {1, 1, 1, 1};
+    uint32_t list[8];
+    size_t listed;
+    gv_store store;
+    gv_store_init(&store);
+    for (size_t k = 0; k < 4; k++) {
+        const gravel_sources s = {.count = 2, .mass = one, .pos = {one, one, one, 1}};
+        const uint64_t before = store.writes;
+        assert_ok(gv_store_write(&store, NULL, 2 * k, &s));
+        assert_ok(gv_store_write(&store, NULL, 2 * k, &s));
+        assert_int_equal(gv_store_list(&store, before, store.count, list, 8, &listed), 1);
+        assert_int_equal(listed, 2);
+        assert_int_equal(list[0] + list[1], 4 * k + 1);
+        assert_int_equal(gv_store_list(&store, before, store.count, list, 1, &listed), 0); /* no room */
+        store.sealed = store.writes;
+    }
+    assert_int_equal(gv_store_list(&store, 0, store.count, list, 8, &listed), 1);
+    assert_int_equal(listed, 8);
+    assert_int_equal(gv_store_list(&store, store.writes, store.count, list, 8, &listed), 1);
+    assert_int_equal(listed, 0);
+    gv_store_release(&store);
+}
+
 static gv_cost flat(double base, double per_pair)
 {
     gv_cost c = {100, {10, 100, 1000}, {{0}}};
@@ -289,9 +316,9 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nearest_ties), cmocka_unit_test(many_in_any_order), cmocka_unit_test(odd_ids),
-        cmocka_unit_test(dealing),      cmocka_unit_test(decisions),         cmocka_unit_test(measured_once),
-        cmocka_unit_test(many_rounds),  cmocka_unit_test(refused),
+        cmocka_unit_test(nearest_ties),  cmocka_unit_test(many_in_any_order), cmocka_unit_test(odd_ids),
+        cmocka_unit_test(dealing),       cmocka_unit_test(changes_since),     cmocka_unit_test(decisions),
+        cmocka_unit_test(measured_once), cmocka_unit_test(many_rounds),       cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Tree code on two parts of a CPU: the forces of the tree on one device, within its error, on all bodies and on some. */
+/* Tree code on two parts of a CPU: forces within the errors of the tree, on all bodies and on some of them. */
 #include "several_test.h"
 
 enum { BODIES = 3000, SOME = 500 };

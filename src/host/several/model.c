@@ -334,10 +334,17 @@ gravel_status gv_model_decide(gravel_several *s, const gravel_several_call *call
         *d = (gv_decision){last, 0};
         return GRAVEL_OK;
     }
-    gravel_status status = gv_model_need_costs(s, order);
-    if (status)
-        return status;
-    const gv_costs *c = &s->costs[order / 2 - 1];
+    gv_costs *c = &s->costs[order / 2 - 1];
+    if (!c->failed && gv_model_need_costs(s, order)) {
+        /* the call itself may need less than the trial did */
+        gv_log(s->context[0], GRAVEL_LOG_WARNING, "calls go to all devices, since they could not be timed: %s",
+               gravel_error_message());
+        c->failed = 1;
+    }
+    if (c->failed) {
+        *d = (gv_decision){last, 0};
+        return GRAVEL_OK;
+    }
     *d = (gv_decision){last, seconds_of(&c->team[last], (double)sinks, (double)sources)};
     for (int k = last - 1; k >= (host == GRAVEL_HOST_NEVER ? 0 : GV_ANSWER_HOST); k--) {
         const double t = seconds_of(k == GV_ANSWER_HOST ? &c->host : &c->team[k], (double)sinks, (double)sources);

@@ -74,7 +74,7 @@ typedef struct gv_cost {
 
 /* Of calls of one order. */
 typedef struct gv_costs {
-    int known;
+    int known, failed;
     gv_cost host, team[GV_MOST_TEAMS];
 } gv_costs;
 

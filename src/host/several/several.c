@@ -294,6 +294,7 @@ gravel_status gravel_several_submit(gravel_several *s, const gravel_several_call
     a->time = s->time;
     a->team = NULL;
     a->by_host = 0;
+    s->store.sealed = s->store.writes;
     if (a->sources > 0 && a->sinks.count > 0)
         status = send(s);
     return status ? status : gv_call_start(s);

@@ -43,7 +43,7 @@ static void note(gv_store *s, size_t first, size_t count)
 {
     gv_change *last = s->changes > 0 ? &s->change[s->changes - 1] : NULL;
     s->writes++;
-    if (last && last->first + last->count == first) {
+    if (last && last->last > s->sealed && last->first + last->count == first) {
         last->count += (uint32_t)count;
         last->last = s->writes;
         return;

@@ -32,6 +32,7 @@ typedef struct gv_store {
     int32_t *id;
     double limit[GV_COLUMNS]; /* the largest magnitude that devices can store */
     uint64_t writes;          /* so far */
+    uint64_t sealed;          /* writes that some device may have: later ones are changes of their own */
     gv_change *change;        /* the journal: the writes after number `dropped` */
     size_t changes, change_room;
     uint64_t dropped;
