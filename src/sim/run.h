@@ -5,6 +5,7 @@
  * A folder holds, beside what its maker writes (run.json, summary.json):
  *   snapshot_0000.hdf5 ...   all bodies at exact times
  *   diagnostics.txt          a line for each diagnostic time (diagnostics_table.h)
+ *   diagnostics.hdf5         the same at the end, beside snapshots in HDF5
  *   blocks.txt               how many bodies moved at once (blocks_table.h)
  *   checkpoint.gvc           everything that decides what comes next (checkpoint.h)
  *

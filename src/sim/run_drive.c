@@ -144,6 +144,22 @@ static gravel_status write_blocks(drive *d)
     return status;
 }
 
+/* The diagnostics in HDF5, beside snapshots in it. */
+static gravel_status write_table(drive *d)
+{
+    gv_diagnostics_table table;
+    if (d->s->text || !gv_snapshot_has_hdf5())
+        return GRAVEL_OK;
+    char *path = gv_run_path(d->folder->path, "diagnostics.hdf5");
+    gravel_status status = path ? gv_diagnostics_read(&table, d->folder->table.path) : no_memory();
+    if (!status) {
+        status = gv_diagnostics_write_hdf5(&table, path);
+        gv_diagnostics_free(&table);
+    }
+    free(path);
+    return status;
+}
+
 /* ------------------------------------------------------------- checkpoints */
 
 /* ERR_STATE: not now, after some more blocks. */
@@ -317,6 +333,8 @@ gravel_status gv_run_drive(gv_run *run, gv_run_output *folder, const gv_run_sett
         status = write_edge_checkpoint(&d);
     if (!status)
         status = write_blocks(&d);
+    if (!status)
+        status = write_table(&d);
     folder->at.wall_s = finished_before ? d.wall_s : wall(&d);
     memcpy(folder->at.clock, gv_run_clocks(run), sizeof folder->at.clock);
     free(d.potential);

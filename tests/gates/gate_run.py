@@ -111,6 +111,12 @@ def snapshots_for_others():
     # a snapshot is where another run begins
     good("run", "-i", "binary/snapshot_0005.hdf5", "--until", "0.625", "--eps", "0.01", "-o", "later")
     expect([line["time"] for line in rows("later")[1]] == [0.5, 0.625], "a run from a snapshot")
+    names, _ = rows("binary")
+    table = numpy.loadtxt(path("binary/diagnostics.txt"))
+    with h5py.File(path("binary/diagnostics.hdf5"), "r") as f:
+        for k, name in enumerate(names):
+            expect(numpy.array_equal(f["Diagnostics"][name][:], table[:, k], equal_nan=True), name)
+    expect(not os.path.exists(path("reference/diagnostics.hdf5")), "HDF5 beside snapshots in text")
 
 
 def outputs_do_not_change_the_run():
