@@ -21,7 +21,7 @@
     }
 #define IDS                                                                                                            \
     {                                                                                                                  \
-        .name = "ids", .kind = GV_OPT_RANGE, .offset = offsetof(gv_plot_run_options, ids), .value = "FIRST:COUNT",     \
+        .name = "ids", .kind = GV_OPT_TEXT, .offset = offsetof(gv_plot_run_options, ids), .value = "FIRST:COUNT,...",  \
         .help = "only bodies with these ids; those of a galaxy's disk\ncome first"                                     \
     }
 

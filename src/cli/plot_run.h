@@ -10,8 +10,8 @@ typedef struct gv_plot_run_options {
     const char *out;
     int units; /* of text files */
     int scaled_time;
-    int snapshot; /* below 0: not given */
-    gv_range ids; /* count 0: all */
+    int snapshot;    /* below 0: not given */
+    const char *ids; /* NULL: all */
     int view, movie;
     double width; /* below 0: what holds most of the mass */
     size_t pixels;

@@ -82,11 +82,11 @@ gv_plot_time gv_plot_time_unit(const gv_units *units, double longest)
 gravel_status gv_plot_bodies_read(gv_plot_bodies *b, const char *path, const gv_plot_run_options *o)
 {
     gv_read_options reading = GV_READ_OPTIONS_INIT;
-    *b = (gv_plot_bodies){GV_PARTICLES_INIT, GV_PARTICLES_INIT, o->ids.count != 0};
+    *b = (gv_plot_bodies){GV_PARTICLES_INIT, GV_PARTICLES_INIT, o->ids != NULL};
     reading.text_units = gv_cli_units(o->units);
     gravel_status status = gv_snapshot_read(&b->all, path, &reading);
     if (!status && b->copied)
-        status = gv_subset_ids(&b->all, o->ids.first, o->ids.count, &b->some);
+        status = gv_subset_ids(&b->all, o->ids, &b->some);
     else if (!status)
         b->some = b->all;
     if (status)

@@ -4,8 +4,9 @@
 
 #include "sim/particles.h"
 
-/* Those with ids from `first` on, `count` of them (SIZE_MAX: all that follow), in the set's order.  None: ERR_INPUT. */
-gravel_status gv_subset_ids(const gv_particles *particles, size_t first, size_t count, gv_particles *out);
+/* Those with ids in the ranges "FIRST:COUNT,FIRST:COUNT,..." ("FIRST:" is all from there), in the set's order.  No such
+ * body, or other text: ERR_INPUT, ERR_ARGUMENT. */
+gravel_status gv_subset_ids(const gv_particles *particles, const char *ranges, gv_particles *out);
 /* Every k-th, so that at most `most` are taken. */
 gravel_status gv_subset_sample(const gv_particles *particles, size_t most, gv_particles *out);
 

@@ -70,7 +70,7 @@ def every_kind():
     says(picture("profile", "run"), "density", "velocity dispersion", "t = 0")
     says(picture("rotation", "run"), "circular speed", "radius in the plane")
     says(picture("image", "run"), "mass per area", "x [N-body units]", "y [N-body units]")
-    says(picture("image", "run", "--view", "both", "--snapshot", "0", "--ids", "10:100"), "z [N-body units]")
+    says(picture("image", "run", "--view", "both", "--snapshot", "0", "--ids", "10:100,300:50"), "z [N-body units]")
     for k, start in (("png", b"\x89PNG\r\n"), ("pdf", b"%PDF-1")):
         for kind in ("energy", "image"):
             good("plot", kind, "run", "-o", "p." + k)
@@ -162,6 +162,7 @@ def what_is_missing():
     refused(USAGE, "at one place", "plot", "image", write("same.txt", "0 1 0 0 0\n"), "-o", "p.svg")
     refused(USAGE, "no mass within", "plot", "image", "few.txt", "--width", "0.1", "-o", "p.svg")
     refused(USAGE, "no body of the 2", "plot", "image", "few.txt", "--ids", "7:", "-o", "p.svg")
+    refused(USAGE, "not FIRST:COUNT", "plot", "image", "few.txt", "--ids", "7", "-o", "p.svg")
     make_run("r")
     refused(USAGE, "counted from 0", "plot", "image", "r", "--snapshot", "3", "-o", "p.svg")
     refused(USAGE, ".png, .svg or .pdf", "plot", "image", "r", "-o", "p.jpg")

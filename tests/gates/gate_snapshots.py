@@ -149,6 +149,35 @@ def text_and_hdf5_are_the_same():
                h["NumFilesPerSnapshot"] == 1 and list(h["MassTable"]) == [0] * 6 and h["HubbleParam"] == 1, "header")
 
 
+def attributes_that_readers_need():
+    """What yt 4.4 and pynbody 2.8 read (both dump the file without some of these); without them they would take h = 0.677,
+    a universe, comoving lengths, or a time in other units."""
+    need_hdf5()
+    good("ic", "plummer", "-n", "10", "--units", "kpc", "--unit-mass", "1e9", "--unit-length", "2", "-o", "u.hdf5")
+    with h5py.File(path("u.hdf5"), "r+") as f:
+        f["Header"].attrs.modify("Time", 0.25)
+    good("convert", "-i", "u.hdf5", "-o", "w.hdf5")
+    with h5py.File(path("w.hdf5"), "r") as f:
+        header, parameters, units = f["Header"].attrs, f["Parameters"].attrs, f["Units"].attrs
+        for name, value in (("Time", 0.25), ("Redshift", 0), ("BoxSize", 0), ("Omega0", 0), ("OmegaLambda", 0),
+                            ("HubbleParam", 1), ("NumFilesPerSnapshot", 1), ("Flag_Sfr", 0), ("Flag_Cooling", 0)):
+            expect(header[name] == value, "%s is %s" % (name, header[name]))
+        for name, value in (("UnitLength_in_cm", 3.0856775814913673e21), ("UnitMass_in_g", 1.98841e43),
+                            ("UnitVelocity_in_cm_per_s", 1e5)):
+            expect(parameters[name] == units[name] and abs(units[name] / value - 1) < 1e-15, name)
+        expect(parameters["HubbleParam"] == 1 and parameters["Omega0"] == 0, "cosmology of Parameters")
+        expect(abs(parameters["Time_GYR"] / (0.25 * 3.0856775814913673e16 / 3.15576e16) - 1) < 1e-14, "Time_GYR")
+        for key in ("NumPart_ThisFile", "NumPart_Total"):
+            expect(header[key].shape == (6,) and list(header[key]) == [0, 10, 0, 0, 0, 0], key)
+        p = f["PartType1"]
+        expect(abs(p["Masses"][:].sum() - 0.1) < 1e-15 and p["ParticleIDs"][:].min() == 1 and
+               p["Coordinates"].shape == p["Velocities"].shape == (10, 3), "1e9 Msun in units of 1e10")
+        for name, powers in (("Coordinates", (1, 0, 0)), ("Masses", (0, 1, 0)), ("Velocities", (0, 0, 1))):
+            a = p[name].attrs
+            expect((a["length_scaling"], a["mass_scaling"], a["velocity_scaling"]) == powers and
+                   a["a_scaling"] == a["h_scaling"] == 0, "scaling of " + name)
+
+
 def forces_as_hdf5():
     need_hdf5()
     good("ic", "plummer", "-n", "200", "--units", "pc", "--unit-mass", "1e5", "--unit-length", "1", "-o", "k.hdf5")
@@ -337,7 +366,8 @@ def nothing_is_lost():
 if __name__ == "__main__":
     try:
         outcome = gatelib.main([every_model, real_units, forces_in_units_of_the_file, text_and_hdf5_are_the_same,
-                                forces_as_hdf5, files_of_others, bad_files, diagnostics_as_hdf5, nothing_is_lost])
+                                attributes_that_readers_need, forces_as_hdf5, files_of_others, bad_files,
+                                diagnostics_as_hdf5, nothing_is_lost])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
     sys.exit(outcome)

@@ -108,14 +108,20 @@ static void subsets(void **state)
     assert_int_equal(gv_ic_plummer(1000, 1, NULL, &p), GRAVEL_OK);
     p.id[7] = 5000;
     p.time = 3.0;
-    assert_int_equal(gv_subset_ids(&p, 5, 4, &some), GRAVEL_OK);
+    assert_int_equal(gv_subset_ids(&p, "5:4", &some), GRAVEL_OK);
     assert_true(some.count == 3 && some.id[2] == 8 && some.x[2] == p.x[8] && some.vz[2] == p.vz[8] && some.time == 3.0);
     gv_particles_free(&some);
-    assert_int_equal(gv_subset_ids(&p, 998, SIZE_MAX, &some), GRAVEL_OK);
+    assert_int_equal(gv_subset_ids(&p, "998:", &some), GRAVEL_OK);
     assert_true(some.count == 3 && some.id[0] == 5000);
     gv_particles_free(&some);
-    assert_int_equal(gv_subset_ids(&p, 6000, SIZE_MAX, &some), GRAVEL_ERR_INPUT);
+    assert_int_equal(gv_subset_ids(&p, "3:2,990:5,4:3", &some), GRAVEL_OK);
+    assert_true(some.count == 9 && some.id[3] == 6 && some.id[4] == 990);
+    gv_particles_free(&some);
+    assert_int_equal(gv_subset_ids(&p, "6000:", &some), GRAVEL_ERR_INPUT);
     assert_true(some.count == 0 && !some.m);
+    static const char *const bad[] = {"", "5", ":", ":5", "5:3,", "-1:3", "5:+3", "5: 3", "5:3;6:2", "99999999999:1"};
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)
+        assert_int_equal(gv_subset_ids(&p, bad[k], &some), GRAVEL_ERR_ARGUMENT);
     assert_int_equal(gv_subset_sample(&p, 300, &some), GRAVEL_OK);
     assert_true(some.count == 250 && some.m[249] == p.m[996]);
     gv_particles_free(&some);
