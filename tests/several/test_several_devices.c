@@ -225,6 +225,49 @@ static void decisions(void **state)
     gravel_several_release(s);
 }
 
+/* The host, one device and two answer in turn while sources change and are added: each catches up with all that the
+ * others were sent, also where that is more than half of the sources or so much that the journal began anew. */
+static void answers_in_turn(void **state)
+{
+    enum { N = 900, SINKS = 20, TURNS = 18 };
+    (void)state;
+    DEVICES_OR_SKIP(devices)
+    bodies b = bodies_new(N, 24);
+    gravel_several *s = several_new(devices, GRAVEL_DS, GRAVEL_HOST_WHERE_FASTER);
+    const gravel_sinks sinks = sinks_of(&b, 0, SINKS, NULL);
+    const gravel_several_call c = call_of(&sinks, 4, 0.05, 1, 0);
+    const gv_ref_particles ref_sinks = view_of(&b, 0, SINKS);
+    uint64_t state_of_noise = 25;
+    size_t count = N / 3;
+    const gravel_sources begin = sources_of(&b, 0, count);
+    assert_ok(gravel_several_write_sources(s, 0, &begin));
+    for (int turn = 0; turn < TURNS; turn++) {
+        const size_t changes = turn % 4 == 3 ? 6000 : (size_t)(1 + turn % 5 * 20);
+        for (size_t k = 0; k < changes; k++) {
+            const uint32_t at = (uint32_t)(count * (size_t)(1e6 * (random_unit(&state_of_noise) + 1)) / 2000001);
+            for (int d = 0; d < 6; d++)
+                b.d[d / 3][d % 3][at] = random_unit(&state_of_noise);
+            const gravel_sources one = sources_of(&b, at, 1);
+            assert_ok(gravel_several_scatter_sources(s, &at, &one));
+        }
+        if (turn % 3 == 1 && count < N) {
+            const gravel_sources more = sources_of(&b, count, 97);
+            assert_ok(gravel_several_write_sources(s, count, &more));
+            count += 97;
+        }
+        gv_several_force(s, (turn * 7 + turn / 5) % 3 - 1);
+        results got = several_run(s, &c);
+        const gv_ref_particles ref_sources = view_of(&b, 0, count);
+        results want = reference_run(4, &ref_sinks, &ref_sources, 0.05, NULL, 0);
+        assert_forces(&got, &want, 4, GRAVEL_DS, &ref_sinks, &ref_sources, 0.05, "answers in turn");
+        assert_nearest(&got, &want, GRAVEL_DS, &ref_sinks, &ref_sources, "answers in turn");
+        results_free(&got);
+        results_free(&want);
+    }
+    gravel_several_release(s);
+    bodies_free(&b);
+}
+
 /* What was measured is kept: another object plans the same to the last bit; a damaged file costs a measurement. */
 static void measured_once(void **state)
 {
@@ -316,9 +359,10 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nearest_ties),  cmocka_unit_test(many_in_any_order), cmocka_unit_test(odd_ids),
-        cmocka_unit_test(dealing),       cmocka_unit_test(changes_since),     cmocka_unit_test(decisions),
-        cmocka_unit_test(measured_once), cmocka_unit_test(many_rounds),       cmocka_unit_test(refused),
+        cmocka_unit_test(nearest_ties),    cmocka_unit_test(many_in_any_order), cmocka_unit_test(odd_ids),
+        cmocka_unit_test(dealing),         cmocka_unit_test(changes_since),     cmocka_unit_test(decisions),
+        cmocka_unit_test(answers_in_turn), cmocka_unit_test(measured_once),     cmocka_unit_test(many_rounds),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

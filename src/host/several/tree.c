@@ -8,6 +8,7 @@
 
 #include "gravel/tree.h"
 #include "host/base/options.h"
+#include "host/base/threads.h"
 #include "host/several/object.h"
 
 /* What one device does in a call. */
@@ -29,11 +30,12 @@ struct gravel_several_tree {
     size_t bodies;
     int is_ordered;   /* `order` is that of these bodies */
     uint32_t *order;  /* addresses in key order */
-    uint32_t *listed; /* the sinks of a call, likewise */
+    uint32_t *listed; /* some sinks, likewise */
     uint32_t *slot;   /* of each body, its place in the results and one; 0: it is no sink */
     double *result;   /* four columns */
     size_t sinks;     /* of the last call */
     /* arguments of the call */
+    const uint32_t *walks; /* its sinks in key order: `order` or `listed` */
     const gravel_sources *from;
     const gravel_forces *to;
     double eps;
@@ -210,10 +212,12 @@ static gravel_status build_part(part *p)
 /* The sinks in key order; `address` NULL: all bodies. */
 static gravel_status list_sinks(gravel_several_tree *t, const uint32_t *address, size_t count)
 {
-    t->sinks = 0;
-    for (size_t k = 0; k < t->bodies; k++)
-        t->slot[k] = address ? 0 : (uint32_t)k + 1;
-    for (size_t k = 0; address && k < count; k++) {
+    t->walks = address ? t->listed : t->order;
+    t->sinks = address ? 0 : t->bodies;
+    if (!address)
+        return GRAVEL_OK;
+    memset(t->slot, 0, t->bodies * sizeof *t->slot);
+    for (size_t k = 0; k < count; k++) {
         if (address[k] >= t->bodies)
             return gv_fail(GRAVEL_ERR_INPUT, "there is no body %u: there are %zu", (unsigned)address[k], t->bodies);
         if (t->slot[address[k]])
@@ -258,36 +262,49 @@ static void cut(gravel_several_tree *t)
 
 /* ------------------------------------------------------------------------- forces */
 
-static void put(const part *p, double *out, size_t stride, const double *from)
+static void put(const part *p, double *out, size_t stride, const double *from, size_t first, size_t count)
 {
-    const uint32_t *const address = p->owner->listed + p->first;
-    for (size_t k = 0; out && k < p->count; k++)
-        out[(p->owner->slot[address[k]] - 1) * (stride ? stride : 1)] = from[k];
+    const gravel_several_tree *t = p->owner;
+    const uint32_t *const address = t->walks + p->first;
+    const size_t step = stride ? stride : 1;
+    const int is_all = t->walks == t->order;
+    for (size_t k = first; out && k < first + count; k++)
+        out[(is_all ? address[k] : t->slot[address[k]] - 1) * step] = from[k];
+}
+
+/* Results of a part to where the caller wants them. */
+static void put_results(void *user, size_t first, size_t count)
+{
+    const part *p = user;
+    const gravel_forces *f = p->owner->to;
+    const size_t n = p->owner->sinks;
+    const double *const from = p->owner->result + p->first;
+    put(p, f->acc.x, f->acc.stride, from, first, count);
+    put(p, f->acc.y, f->acc.stride, from + n, first, count);
+    put(p, f->acc.z, f->acc.stride, from + 2 * n, first, count);
+    put(p, f->pot, 1, from + 3 * n, first, count);
 }
 
 static gravel_status walk_part(part *p)
 {
+    enum { GRAIN = 16384 };
     gravel_several_tree *t = p->owner;
-    const gravel_forces *f = t->to;
+    gravel_context *context = t->devices.member[p->member].context;
     const size_t n = t->sinks;
-    double *const x = t->result + p->first, *const y = x + n, *const z = y + n, *const pot = z + n;
-    const gravel_forces own = {.acc = {x, y, z, 1}, .pot = pot};
+    double *const x = t->result + p->first;
+    const gravel_forces own = {.acc = {x, x + n, x + 2 * n, 1}, .pot = x + 3 * n};
     gravel_tree_counts counts;
     p->cost = 0;
     if (p->count == 0)
         return GRAVEL_OK;
-    gravel_status status = gravel_tree_forces_active(p->tree, t->listed + p->first, p->count, t->eps, &own);
-    if (!status && t->devices.members > 1)
+    gravel_status status = gravel_tree_forces_active(p->tree, t->walks + p->first, p->count, t->eps, &own);
+    if (!status)
         status = gravel_tree_get_counts(p->tree, &counts);
     if (status)
         return status;
-    put(p, f->acc.x, f->acc.stride, x);
-    put(p, f->acc.y, f->acc.stride, y);
-    put(p, f->acc.z, f->acc.stride, z);
-    put(p, f->pot, 1, pot);
+    gv_parallel(p->count > GRAIN ? gv_context_pool(context) : NULL, p->count, GRAIN, put_results, p);
     /* a cell is worth about three bodies: its quadrupole, and its part in lists and tests */
-    if (t->devices.members > 1)
-        p->cost = 1 + counts.bodies + 3 * (counts.near_cells + counts.far_cells);
+    p->cost = 1 + counts.bodies + 3 * (counts.near_cells + counts.far_cells);
     return GRAVEL_OK;
 }
 
