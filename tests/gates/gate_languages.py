@@ -130,7 +130,7 @@ def python_installs():
         try:
             gatelib.call([base, "-m", "venv", "--system-site-packages", os.path.join(scratch, "venv")])
             inside = os.path.join(scratch, "venv", "bin", "python3")
-            gatelib.call([inside, "-c", "import pip, setuptools, wheel"])
+            gatelib.call([inside, "-c", "import setuptools, wheel"])
         except (gatelib.Failed, FileNotFoundError) as why:
             raise Skipped("no venv, pip and wheel (packages python3-venv, python3-setuptools, python3-wheel)") from why
         source = os.path.join(scratch, "python")  # pip builds inside of it
