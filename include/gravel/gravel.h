@@ -185,13 +185,15 @@ typedef struct gravel_vec_out {
 #define GRAVEL_VEC_OUT_SOA(px, py, pz) (GRAVEL_VALUE(gravel_vec_out){(px), (py), (pz), 1})
 #define GRAVEL_VEC_OUT_AOS(p) (GRAVEL_VALUE(gravel_vec_out){&(p)[0][0], &(p)[0][1], &(p)[0][2], 3})
 
-/* Sources.  Members that are NULL count as zero; `id` NULL gives every source its address as id. */
+/* Sources.  Members that are NULL count as zero; `id` NULL gives every source its address as id.  Strides, here and
+ * below, are in numbers of the array's type; 0 counts as 1. */
 typedef struct gravel_sources {
     size_t count;
     const double *mass;
     const int32_t *id;
     gravel_vec pos, vel, acc, jerk, snap, crackle; /* full derivatives: no 1/2, 1/6 */
     const double *time;                            /* of these values, for the prediction */
+    size_t mass_stride, id_stride;
 } gravel_sources;
 
 /* Sinks.  `id` NULL: matches no source, nothing is excluded.  id -1 matches nothing either. */
@@ -200,6 +202,7 @@ typedef struct gravel_sinks {
     const int32_t *id;
     gravel_vec pos, vel, acc; /* vel from order 4, acc from order 6 */
     const double *radius;     /* neighbour lists: sources at distance <= radius; NULL: radius 0, empty lists */
+    size_t id_stride;
 } gravel_sinks;
 
 /* Where results go.  Members that are NULL are not written. */
@@ -212,6 +215,7 @@ typedef struct gravel_forces {
     uint32_t *neighbour_count;   /* true count, also where it is above the capacity */
     int32_t *neighbour_id;       /* [count][capacity], ascending address, the first `capacity` of them */
     uint32_t *neighbour_address; /* the same as addresses */
+    size_t pot_stride;
 } gravel_forces;
 #define GRAVEL_NONE UINT32_MAX
 

@@ -62,13 +62,14 @@ class Vec(Structure):  # gravel_vec and gravel_vec_out
 
 
 class Sinks(Structure):
-    _fields_ = [("count", c_size_t), ("id", c_void_p), ("pos", Vec), ("vel", Vec), ("acc", Vec), ("radius", c_void_p)]
+    _fields_ = [("count", c_size_t), ("id", c_void_p), ("pos", Vec), ("vel", Vec), ("acc", Vec), ("radius", c_void_p),
+                ("id_stride", c_size_t)]
 
 
 class Forces(Structure):
     _fields_ = [("acc", Vec), ("jerk", Vec), ("snap", Vec), ("pot", c_void_p), ("nearest_id", c_void_p),
                 ("nearest_address", c_void_p), ("nearest_distance", c_void_p), ("neighbour_count", c_void_p),
-                ("neighbour_id", c_void_p), ("neighbour_address", c_void_p)]
+                ("neighbour_id", c_void_p), ("neighbour_address", c_void_p), ("pot_stride", c_size_t)]
 
 
 class View(Structure):

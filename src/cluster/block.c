@@ -35,7 +35,8 @@ static double *pack_vector(double *to, const gravel_vec *v, size_t count)
 void gv_block_pack(double *to, unsigned kinds, const gravel_sources *s, size_t first, const uint32_t *number)
 {
     const gravel_vec *const vector[] = {&s->pos, &s->vel, &s->acc, &s->jerk, &s->snap, &s->crackle};
-    const size_t n = s->count;
+    const size_t n = s->count, id_stride = s->id_stride ? s->id_stride : 1;
+    const size_t mass_stride = s->mass_stride ? s->mass_stride : 1;
     for (int kind = 0; kind < GV_BLOCK_KINDS; kind++) {
         if (!(kinds >> kind & 1))
             continue;
@@ -44,8 +45,8 @@ void gv_block_pack(double *to, unsigned kinds, const gravel_sources *s, size_t f
             continue;
         }
         for (size_t k = 0; k < n; k++)
-            to[k] = kind == GV_BLOCK_ID     ? (s->id ? s->id[k] : (double)(number ? number[k] : first + k))
-                    : kind == GV_BLOCK_MASS ? (s->mass ? s->mass[k] : 0)
+            to[k] = kind == GV_BLOCK_ID     ? (s->id ? s->id[k * id_stride] : (double)(number ? number[k] : first + k))
+                    : kind == GV_BLOCK_MASS ? (s->mass ? s->mass[k * mass_stride] : 0)
                     : kind == GV_BLOCK_TIME ? (s->time ? s->time[k] : 0)
                                             : number[k];
         to += n;

@@ -326,8 +326,10 @@ static double *place_of(const gravel_forces *f, int c, size_t *stride)
 {
     const gravel_vec_out *const vector[3] = {&f->acc, &f->jerk, &f->snap};
     *stride = 1;
-    if (c == 9)
+    if (c == 9) {
+        *stride = f->pot_stride ? f->pot_stride : 1;
         return f->pot;
+    }
     const gravel_vec_out *v = vector[c / 3];
     *stride = v->stride ? v->stride : 1;
     return c % 3 == 0 ? v->x : c % 3 == 1 ? v->y : v->z;

@@ -28,7 +28,7 @@ static void choose_frame(gravel_direct *d, const gravel_sources *s)
     const int dp = d->options.precision == GRAVEL_DP;
     const size_t stride = s->pos.stride ? s->pos.stride : 1;
     if (!b->has_mass_unit) {
-        const double most = dp ? 1 : largest_of(s->mass, s->count, 1);
+        const double most = dp ? 1 : largest_of(s->mass, s->count, s->mass_stride ? s->mass_stride : 1);
         b->frame.mass = most > 1e-300 && most < 1e300 ? most : 1;
         b->has_mass_unit = most > 0;
     }
@@ -111,7 +111,7 @@ static gravel_status list_planes(writing *w, const gravel_direct *d, const grave
     for (int k = 0; k <= most && !status; k++)
         status = add_plane(w, d, plane[k], vec[k], s->count * stride);
     if (!status)
-        status = add_plane(w, d, GRAVEL_MASS, (gravel_vec){s->mass, NULL, NULL, 1}, s->count);
+        status = add_plane(w, d, GRAVEL_MASS, (gravel_vec){s->mass, NULL, NULL, s->mass_stride}, s->count);
     if (!status && d->options.prediction)
         status = add_plane(w, d, GRAVEL_TIME, (gravel_vec){s->time, NULL, NULL, 1}, s->count);
     if (!status && !s->id && !(w->id = malloc(s->count * sizeof *w->id)))
@@ -119,7 +119,7 @@ static gravel_status list_planes(writing *w, const gravel_direct *d, const grave
     for (size_t k = 0; w->id && k < s->count; k++)
         w->id[k] = (int32_t)(address ? address[k] : first + k);
     w->plane[w->n] = GRAVEL_ID;
-    w->array[w->n++] = (gravel_array){s->id ? s->id : w->id, NULL, NULL, 1, GRAVEL_I32};
+    w->array[w->n++] = (gravel_array){s->id ? s->id : w->id, NULL, NULL, s->id ? s->id_stride : 1, GRAVEL_I32};
     return status;
 }
 

@@ -97,6 +97,7 @@ static void pack(void *user, size_t first, size_t count)
 {
     packing *p = user;
     const int32_t *id = p->points->sinks->id;
+    const size_t stride = p->points->sinks->id_stride ? p->points->sinks->id_stride : 1;
     int good = 1;
     for (int k = 0; k < p->columns; k++) {
         const column *c = &p->column[k];
@@ -111,7 +112,7 @@ static void pack(void *user, size_t first, size_t count)
     if (p->ahead)
         good &= pack_ahead(p, first, count);
     for (size_t k = first; k < first + count; k++)
-        p->id[k] = id ? id[k] : -1;
+        p->id[k] = id ? id[k * stride] : -1;
     if (!good)
         __atomic_store_n(&p->bad, 1, __ATOMIC_RELAXED);
 }

@@ -75,7 +75,7 @@ static void unpack(void *user, size_t first, size_t count)
         for (int c = 0; c < 3; c++)
             unpack_component(u, begin + c, axis[c], vec[v].stride ? vec[v].stride : 1, first, count);
     }
-    unpack_component(u, 3, u->f->pot, 1, first, count);
+    unpack_component(u, 3, u->f->pot, u->f->pot_stride ? u->f->pot_stride : 1, first, count);
     if (u->t->nearest && !u->add)
         unpack_nearest(u->t, u->f, first, count);
 }

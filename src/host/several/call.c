@@ -39,8 +39,9 @@ static void copy_sinks(void *user, size_t first, size_t count)
     copy_column(c->from->radius, 1, block + 9 * n, first, count);
     copy_column(c->to->call.sink_eps, 1, block + SINK_COLUMNS * n, first, count);
     copy_column(c->to->call.ahead, 1, block + (SINK_COLUMNS + 1) * n, first, count);
-    if (c->from->id)
-        memcpy(c->to->ids + first, c->from->id + first, count * sizeof *c->to->ids);
+    const size_t stride = c->from->id_stride ? c->from->id_stride : 1;
+    for (size_t k = first; c->from->id && k < first + count; k++)
+        c->to->ids[k] = c->from->id[k * stride];
 }
 
 /* The vector in the block, without the components that were not given. */

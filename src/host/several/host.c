@@ -259,7 +259,7 @@ void gv_mirror_collect(const gravel_several *s, const gravel_forces *f, size_t *
         put(vec[v].y, vec[v].stride, from + 1, n);
         put(vec[v].z, vec[v].stride, from + 2, n);
     }
-    put(f->pot, 1, h->result + 3, n);
+    put(f->pot, f->pot_stride, h->result + 3, n);
     for (size_t k = 0; a->call.nearest && k < n; k++) {
         if (f->nearest_address)
             f->nearest_address[k] = h->word[k];

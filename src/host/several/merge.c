@@ -40,7 +40,7 @@ static void put_nothing(const gravel_forces *f, size_t n)
         fill(vec[v].y, vec[v].stride, n, 0);
         fill(vec[v].z, vec[v].stride, n, 0);
     }
-    fill(f->pot, 1, n, 0);
+    fill(f->pot, f->pot_stride, n, 0);
     fill(f->nearest_distance, 1, n, INFINITY);
     for (size_t k = 0; k < n; k++) {
         if (f->nearest_id)
@@ -213,7 +213,8 @@ static gravel_status collect_neighbours(gravel_several *s, const gravel_forces *
 
 static gravel_status collect_forces(gravel_several *s, const gravel_forces *f)
 {
-    const gravel_forces only = {.acc = f->acc, .jerk = f->jerk, .snap = f->snap, .pot = f->pot};
+    const gravel_forces only = {
+        .acc = f->acc, .jerk = f->jerk, .snap = f->snap, .pot = f->pot, .pot_stride = f->pot_stride};
     gravel_status status = GRAVEL_OK;
     int first = 1;
     for (int m = 0; m < s->asked.team->members && !status; m++) {

@@ -156,7 +156,7 @@ static void list_given(const gravel_sources *s, given g[GV_COLUMNS])
 {
     const gravel_vec vec[6] = {s->pos, s->vel, s->acc, s->jerk, s->snap, s->crackle};
     memset(g, 0, GV_COLUMNS * sizeof *g);
-    g[GV_COLUMN_MASS] = (given){s->mass, 1};
+    g[GV_COLUMN_MASS] = (given){s->mass, s->mass_stride ? s->mass_stride : 1};
     g[GV_COLUMN_TIME] = (given){s->time, 1};
     for (int k = 0; k < 6; k++) {
         const double *const axis[3] = {vec[k].x, vec[k].y, vec[k].z};
@@ -207,11 +207,11 @@ static void put(double *column, const given *g, const uint32_t *address, size_t 
             column[address[k]] = g->at ? g->at[k * g->stride] : 0;
 }
 
-static void put_ids(gv_store *s, const int32_t *id, const uint32_t *address, size_t first, size_t count)
+static void put_ids(gv_store *s, const int32_t *id, size_t stride, const uint32_t *address, size_t first, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
         const size_t at = address ? address[k] : first + k;
-        s->id[at] = id ? id[k] : (int32_t)at;
+        s->id[at] = id ? id[k * stride] : (int32_t)at;
     }
 }
 
@@ -241,7 +241,7 @@ gravel_status gv_store_write(gv_store *s, const uint32_t *address, size_t first,
     for (int c = 0; c < GV_COLUMNS; c++)
         if (s->column[c] && c != GV_COLUMN_SOFTENING)
             put(s->column[c], &g[c], address, first, count);
-    put_ids(s, from->id, address, first, count);
+    put_ids(s, from->id, from->id_stride ? from->id_stride : 1, address, first, count);
     s->count = end > s->count ? end : s->count;
     if (!address)
         note(s, first, count);

@@ -282,7 +282,7 @@ static void put_results(void *user, size_t first, size_t count)
     put(p, f->acc.x, f->acc.stride, from, first, count);
     put(p, f->acc.y, f->acc.stride, from + n, first, count);
     put(p, f->acc.z, f->acc.stride, from + 2 * n, first, count);
-    put(p, f->pot, 1, from + 3 * n, first, count);
+    put(p, f->pot, f->pot_stride, from + 3 * n, first, count);
 }
 
 static gravel_status walk_part(part *p)

@@ -32,7 +32,7 @@ static gravel_status frame_of(gravel_context *context, const gravel_sources *bod
 {
     const double *const axis[3] = {bodies->pos.x, bodies->pos.y, bodies->pos.z};
     const size_t stride = bodies->pos.stride ? bodies->pos.stride : 1;
-    const gv_numbers mass = {bodies->mass, 1, GRAVEL_F64};
+    const gv_numbers mass = {bodies->mass, bodies->mass_stride ? bodies->mass_stride : 1, GRAVEL_F64};
     double half = 0, least, most;
     for (int c = 0; c < 3; c++) {
         const gv_numbers numbers = {axis[c], stride, GRAVEL_F64};
@@ -45,11 +45,12 @@ static gravel_status frame_of(gravel_context *context, const gravel_sources *bod
         half = fmax(half, 0.5 * hi - 0.5 * lo);
     }
     if (!gv_numbers_bounds(context, &mass, bodies->count, &least, &most) || least < 0)
-        for (size_t k = 0; k < bodies->count; k++)
-            if (!isfinite(bodies->mass[k]) || bodies->mass[k] < 0)
+        for (size_t k = 0; k < bodies->count; k++) {
+            const double value = bodies->mass[k * mass.stride];
+            if (!isfinite(value) || value < 0)
                 return gv_fail(GRAVEL_ERR_INPUT,
-                               "bodies: the mass of number %zu is %g; a tree needs masses of 0 or more", k,
-                               bodies->mass[k]);
+                               "bodies: the mass of number %zu is %g; a tree needs masses of 0 or more", k, value);
+        }
     frame->length = power_above(half);
     frame->mass = power_above(most);
     return GRAVEL_OK;
@@ -89,7 +90,7 @@ gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
         status = own_bodies(tree);
     if (status)
         return status;
-    const gravel_array pos = array_of(&bodies->pos), mass = {bodies->mass, NULL, NULL, 1, GRAVEL_F64};
+    const gravel_array pos = array_of(&bodies->pos), mass = {bodies->mass, NULL, NULL, bodies->mass_stride, GRAVEL_F64};
     const gravel_view view = gravel_view_all(tree->own);
     forget_last(tree);
     tree->view.bodies = NULL;

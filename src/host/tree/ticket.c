@@ -157,6 +157,7 @@ static void unpack(void *user, size_t first, size_t count)
     const gv_tree_ticket *t = u->ticket;
     const gravel_forces *to = u->to;
     const size_t stride = to->acc.stride ? to->acc.stride : 1, words = t->tree->words;
+    const size_t pot_stride = to->pot_stride ? to->pot_stride : 1;
     double *const acc[3] = {to->acc.x, to->acc.y, to->acc.z};
     for (size_t k = first; k < first + count; k++) {
         const float *single = (const float *)t->host + 4 * words * k;
@@ -169,7 +170,7 @@ static void unpack(void *user, size_t first, size_t count)
             if (acc[c])
                 acc[c][k * stride] = f[c] * t->acc;
         if (to->pot)
-            to->pot[k] = f[3] * t->pot;
+            to->pot[k * pot_stride] = f[3] * t->pot;
     }
 }
 
