@@ -442,7 +442,7 @@ static double falling_potential(double u, void *user)
     return erfc(u);
 }
 
-static gravel_status run_shape(gravel_direct *direct, const gravel_direct_call *call)
+static gravel_status collect_shape(gravel_direct *direct, const gravel_direct_call *call)
 {
     gravel_ticket *ticket = NULL;
     gravel_forces out;
@@ -456,7 +456,62 @@ static gravel_status run_shape(gravel_direct *direct, const gravel_direct_call *
     return status;
 }
 
-/* A table by octaves and one of one length, quadrupoles; in groups and in lanes. */
+/* What shape k is asked for: truncated by a table of one length, a table by octaves, quadrupoles. */
+static gravel_direct_call shaped_call(int k, const gravel_sinks *sinks)
+{
+    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+    call.points = sinks;
+    call.eps = 0.05;
+    call.r_s = 0.2;
+    call.r_cut = 1.2;
+    call.level = 3;
+    call.shape = k == 0 ? GRAVEL_SHAPE_TRUNCATED : k == 1 ? GRAVEL_SHAPE_TABLE : GRAVEL_SHAPE_PLUMMER;
+    call.quadrupoles = k == 2;
+    return call;
+}
+
+static gravel_status run_shape(gravel_context *context, const gravel_direct_options *options, int k,
+                               const double (*q)[6])
+{
+    const gravel_sources written = {.count = SOURCES, .mass = bodies.m, .id = bodies.id, .pos = VEC(0)};
+    const gravel_sinks sinks = {.count = SINKS, .id = bodies.id, .pos = VEC(0)};
+    const gravel_direct_call call = shaped_call(k, &sinks);
+    gravel_table table = GRAVEL_TABLE_INIT;
+    gravel_direct *direct = NULL;
+    table.force = falling_force;
+    table.potential = falling_potential;
+    table.length = 0.4;
+    table.cut = 3;
+    gravel_status status = gravel_direct_create(&direct, context, options);
+    if (status == GRAVEL_OK)
+        status = gravel_direct_write_sources(direct, 0, &written);
+    if (status == GRAVEL_OK)
+        status = gravel_direct_write_quadrupoles(direct, 0, SOURCES, q);
+    if (status == GRAVEL_OK)
+        status = gravel_direct_set_table(direct, &table);
+    if (status == GRAVEL_OK)
+        status = collect_shape(direct, &call);
+    gravel_direct_release(direct);
+    return status;
+}
+
+static void reference_of_shape(int k, const double (*q)[6])
+{
+    const gv_ref_law law = {.kind = GV_REF_LAW_TRUNCATED, .length = 0.4, .cut = 3};
+    const gv_ref_particles sources = {
+        .n = SOURCES, .m = bodies.m, .id = bodies.id, .x = bodies.d[0][0], .y = bodies.d[0][1], .z = bodies.d[0][2]};
+    gv_ref_particles sinks = sources;
+    gv_ref_forces out;
+    memset(&out, 0, sizeof out);
+    sinks.n = SINKS;
+    out.ax = reference.v[0], out.ay = reference.v[1], out.az = reference.v[2], out.pot = reference.v[3];
+    if (k == 2)
+        gv_ref_quadrupoles(&sinks, &sources, q, 0.05, &out);
+    else
+        gv_ref_by_law(&law, &sinks, &sources, 0.05, &out);
+}
+
+/* Each in groups and in lanes. */
 static int run_shapes(gravel_context *context, gravel_precision precision)
 {
     static double q[SOURCES][6];
@@ -467,52 +522,15 @@ static int run_shapes(gravel_context *context, gravel_precision precision)
             q[j][c] = bodies.m[j] * 0.01 * (c == 5 ? -2 : c == 0 || c == 3 ? 1 : 0.3 * c);
     for (int k = 0; k < 6; k++) {
         gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
-        gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
-        gravel_table table = GRAVEL_TABLE_INIT;
-        gravel_direct *direct = NULL;
-        const gv_ref_law law = {.kind = GV_REF_LAW_TRUNCATED, .length = 0.4, .cut = 3};
-        const gv_ref_particles sources = {SOURCES, bodies.m, bodies.id, bodies.d[0][0], bodies.d[0][1], bodies.d[0][2],
-                                          NULL,    NULL,     NULL,      NULL,           NULL,           NULL};
-        const gv_ref_particles points = {SINKS, NULL, bodies.id, bodies.d[0][0], bodies.d[0][1], bodies.d[0][2],
-                                         NULL,  NULL, NULL,      NULL,           NULL,           NULL};
-        const gravel_sources written = {.count = SOURCES, .mass = bodies.m, .id = bodies.id, .pos = VEC(0)};
-        const gravel_sinks sinks = {.count = SINKS, .id = bodies.id, .pos = VEC(0)};
-        gv_ref_forces out;
-        memset(&out, 0, sizeof out);
-        out.ax = reference.v[0], out.ay = reference.v[1], out.az = reference.v[2], out.pot = reference.v[3];
         options.precision = precision;
         options.configuration = configurations[shown[k % 2]];
-        call.points = &sinks;
-        call.eps = 0.05;
-        call.r_s = 0.2;
-        call.r_cut = 1.2;
-        call.level = 3;
-        call.shape = k < 2 ? GRAVEL_SHAPE_TRUNCATED : k < 4 ? GRAVEL_SHAPE_TABLE : GRAVEL_SHAPE_PLUMMER;
-        call.quadrupoles = k >= 4;
-        table.force = falling_force;
-        table.potential = falling_potential;
-        table.length = 0.4;
-        table.cut = 3;
-        printf("%s2, shape %d, quadrupoles %d, %s\n", gravel_precision_name(precision), (int)call.shape,
-               call.quadrupoles, options.configuration);
+        printf("%s2, shape %d, %s\n", gravel_precision_name(precision), k / 2, options.configuration);
         fflush(stdout);
-        gravel_status status = gravel_direct_create(&direct, context, &options);
-        if (status == GRAVEL_OK)
-            status = gravel_direct_write_sources(direct, 0, &written);
-        if (status == GRAVEL_OK)
-            status = gravel_direct_write_quadrupoles(direct, 0, SOURCES, (const double(*)[6])q);
-        if (status == GRAVEL_OK)
-            status = gravel_direct_set_table(direct, &table);
-        if (status == GRAVEL_OK)
-            status = run_shape(direct, &call);
+        const gravel_status status = run_shape(context, &options, k / 2, (const double(*)[6])q);
         if (status != GRAVEL_OK)
             printf("shapes: %s: %s\n", gravel_status_name(status), gravel_error_message());
-        else if (k < 4)
-            gv_ref_by_law(&law, &points, &sources, call.eps, &out);
-        else
-            gv_ref_quadrupoles(&points, &sources, (const double(*)[6])q, call.eps, &out);
+        reference_of_shape(k / 2, (const double(*)[6])q);
         failed += status != GRAVEL_OK || compare(&options, SINKS, "shapes");
-        gravel_direct_release(direct);
     }
     return failed;
 }
