@@ -100,6 +100,33 @@ static void many_in_any_order(void **state)
     bodies_free(&entry);
 }
 
+/* So many sinks that devices are started by threads of their own; an error of one of them comes through. */
+static void many_sinks(void **state)
+{
+    enum { SINKS = 17000, N = 64 };
+    (void)state;
+    DEVICES_OR_SKIP(devices)
+    bodies b = bodies_new(SINKS, 26);
+    gravel_several *s = several_new(devices, GRAVEL_DS, GRAVEL_HOST_NEVER);
+    const gravel_sources all = sources_of(&b, 0, N);
+    const gravel_sinks sinks = sinks_of(&b, 0, SINKS, NULL);
+    const gravel_several_call c = call_of(&sinks, 4, 0.05, 0, 0);
+    const gv_ref_particles ref_sinks = view_of(&b, 0, SINKS), ref_sources = view_of(&b, 0, N);
+    assert_ok(gravel_several_write_sources(s, 0, &all));
+    results got = several_run(s, &c), want = reference_run(4, &ref_sinks, &ref_sources, 0.05, NULL, 0);
+    assert_forces(&got, &want, 4, GRAVEL_DS, &ref_sinks, &ref_sources, 0.05, "many sinks");
+    results_free(&got);
+    b.d[0][0][SINKS - 3] = 1e30; /* its square leaves the range of float: only the device refuses it */
+    assert_int_equal(gravel_several_submit(s, &c), GRAVEL_ERR_INPUT);
+    assert_contains(gravel_error_message(), "sink 16997");
+    b.d[0][0][SINKS - 3] = 0;
+    got = several_run(s, &c);
+    results_free(&got);
+    results_free(&want);
+    gravel_several_release(s);
+    bodies_free(&b);
+}
+
 /* Ids that repeat, and -1, among sources and sinks: only equal ids other than -1 are one body, on every device. */
 static void odd_ids(void **state)
 {
@@ -359,10 +386,10 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nearest_ties),    cmocka_unit_test(many_in_any_order), cmocka_unit_test(odd_ids),
-        cmocka_unit_test(dealing),         cmocka_unit_test(changes_since),     cmocka_unit_test(decisions),
-        cmocka_unit_test(answers_in_turn), cmocka_unit_test(measured_once),     cmocka_unit_test(many_rounds),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(nearest_ties), cmocka_unit_test(many_in_any_order), cmocka_unit_test(many_sinks),
+        cmocka_unit_test(odd_ids),      cmocka_unit_test(dealing),           cmocka_unit_test(changes_since),
+        cmocka_unit_test(decisions),    cmocka_unit_test(answers_in_turn),   cmocka_unit_test(measured_once),
+        cmocka_unit_test(many_rounds),  cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* A call: sinks copied, started on all devices of a team. */
 #include <math.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -277,11 +279,56 @@ gravel_status gv_team_prepare(gravel_several *s, gv_team *t, const gravel_severa
     return status;
 }
 
+/* One member's start, by a thread of its own. */
+typedef struct starting {
+    gravel_several *s;
+    int member;
+    pthread_t thread;
+    int is_thread;
+    gravel_status status;
+    char message[1024];
+} starting;
+
+static void *start_thread(void *user)
+{
+    starting *x = user;
+    x->status = start_member(x->s, x->s->asked.team, x->member);
+    if (x->status) /* messages belong to threads */
+        snprintf(x->message, sizeof x->message, "%s", gravel_error_message());
+    return NULL;
+}
+
+/* Many sinks take a while to be packed for each device: all at once. */
+static gravel_status start_together(gravel_several *s)
+{
+    const int n = s->asked.team->members;
+    starting x[GV_MOST_MEMBERS] = {{.s = s}};
+    gravel_status status = GRAVEL_OK;
+    for (int m = 0; m < n; m++) {
+        x[m] = (starting){.s = s, .member = m};
+        x[m].is_thread = m > 0 && pthread_create(&x[m].thread, NULL, start_thread, &x[m]) == 0;
+    }
+    for (int m = 0; m < n; m++)
+        if (!x[m].is_thread)
+            start_thread(&x[m]);
+    for (int m = 0; m < n; m++)
+        if (x[m].is_thread)
+            pthread_join(x[m].thread, NULL);
+    for (int m = 0; m < n && !status; m++)
+        if (x[m].status)
+            status = gv_fail(x[m].status, "%s", x[m].message);
+    return status;
+}
+
 gravel_status gv_call_start(gravel_several *s)
 {
-    const gv_team *t = s->asked.team;
-    gravel_status status = s->asked.by_host ? gv_mirror_answer(s) : GRAVEL_OK;
-    for (int m = 0; t && m < t->members && !status; m++)
+    enum { MANY = 16384 };
+    const gv_asked *a = &s->asked;
+    const gv_team *t = a->team;
+    /* sinks that are bodies pass through memory that members share */
+    const int together = t && t->members > 1 && a->sinks.count >= MANY && !GV_SOFTEN_OF_SINKS((int)a->call.soften);
+    gravel_status status = a->by_host ? gv_mirror_answer(s) : together ? start_together(s) : GRAVEL_OK;
+    for (int m = 0; t && !together && m < t->members && !status; m++)
         status = start_member(s, t, m);
     if (status)
         gv_call_drop(s);
