@@ -119,7 +119,8 @@ kernel void gv_step_predict(global const uint *list, uint count, gv_scalar next,
 
 /* Rounding of an acceleration over its size, about: the largest that forces have.  The third derivative times T^3 is
  * GV_THIRD_NOISE such errors wrong, which for short steps is all there is; were it believed, the next step would be
- * shorter still, and so on without end. */
+ * shorter still, and so on without end.  The size is that of what was summed, which may cancel: pot^2 / M of a body that
+ * feels the potential pot of the mass M, where that is more than |a|. */
 #if GV_PRECISION == GV_DP
 #define GV_FORCE_NOISE GV_R(4e-15)
 #else
@@ -132,8 +133,8 @@ kernel void gv_step_predict(global const uint *list, uint count, gv_scalar next,
 #endif
 
 /* derivatives d[0 ... 5] at the end of a step, each times its power of T -> the next step over T, not yet a power of
- * two.  Over |a|, and with roots before products: in float the noise of high derivatives would leave its range. */
-static inline gv_scalar gv_wanted_step(const gv_scalar4 *d, gv_scalar eta4, gv_scalar eta6)
+ * two.  Over |a|, and with roots before products: the noise of high derivatives would leave the range of numbers. */
+static inline gv_scalar gv_wanted_step(const gv_scalar4 *d, gv_scalar size, gv_scalar eta4, gv_scalar eta6)
 {
     gv_scalar n[6]; /* sizes */
     const gv_scalar a2 = gv_norm2(d[0]), per = a2 > 0 ? GV_R(1.0) / sqrt(a2) : GV_R(1.0);
@@ -141,7 +142,7 @@ static inline gv_scalar gv_wanted_step(const gv_scalar4 *d, gv_scalar eta4, gv_s
         n[k] = sqrt(gv_norm2(per * d[k]));
     const gv_scalar near2 = n[0] * n[2] + n[1] * n[1];
     /* what differences of accelerations with their rounding may give alone */
-    const gv_scalar third = fmax(n[3] - GV_THIRD_NOISE * GV_FORCE_NOISE, GV_R(0.0));
+    const gv_scalar third = fmax(n[3] - GV_THIRD_NOISE * GV_FORCE_NOISE * fmax(per * size, n[0]), GV_R(0.0));
     const gv_scalar aarseth = sqrt(eta4 * near2 / (n[1] * third + n[2] * n[2]));
 #if GV_CRITERION == GV_STEP_CRITERION_AARSETH
     return aarseth;
@@ -156,7 +157,8 @@ static inline gv_scalar gv_wanted_step(const gv_scalar4 *d, gv_scalar eta4, gv_s
 #endif
 }
 
-/* `last` 0: positions and velocities go back into the active set, for one more evaluation of the forces there. */
+/* per_mass: 1 / M in the units of the planes.
+ * `last` 0: positions and velocities go back into the active set, for one more evaluation of the forces there. */
 kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next, gv_scalar next_low,
                             global gv_scalar4 *pos, global gv_scalar4 *pos_low, global gv_scalar4 *vel,
                             global gv_scalar4 *vel_low, global gv_scalar4 *acc, global gv_scalar4 *jerk,
@@ -165,7 +167,8 @@ kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next,
                             global gv_scalar4 *to_pos, global gv_scalar4 *to_pos_low, global gv_scalar4 *to_vel,
                             global gv_scalar4 *to_vel_low, global gv_scalar4 *to_acc, global const gv_scalar4 *to_jerk,
                             global const gv_scalar4 *to_snap, global const gv_scalar *to_pot, gv_scalar eta4,
-                            gv_scalar eta6, gv_scalar step_most, gv_scalar step_least, int last, global uint *head)
+                            gv_scalar eta6, gv_scalar per_mass, gv_scalar step_most, gv_scalar step_least, int last,
+                            global uint *head)
 {
     const uint k = get_global_id(0);
     if (k >= count)
@@ -176,7 +179,7 @@ kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next,
     if (!(T > 0))
         return; /* it is at this time already */
     const gv_scalar4 a1 = to_acc[k], j1 = to_jerk[k];
-    /* each times its power of T: no power of a short step leaves the range of float */
+    /* each times its power of T: no power of a short step leaves the range of numbers */
     gv_scalar4 d[6] = {acc[a], T * jerk[a], (gv_scalar4)(0), (gv_scalar4)(0), (gv_scalar4)(0), (gv_scalar4)(0)};
     gv_scalar4 e[6]; /* at the end */
     const gv_scalar per = GV_R(1.0) / T;
@@ -223,8 +226,8 @@ kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next,
     pot[a] = to_pot[k];
     time[a] = next;
     gv_put_low(time_low, a, next_low);
-    const gv_scalar now =
-        gv_block_step(T * gv_wanted_step(e, eta4, eta6), step[a], next, next_low, step_most, step_least);
+    const gv_scalar now = gv_block_step(T * gv_wanted_step(e, per_mass * to_pot[k] * to_pot[k], eta4, eta6), step[a],
+                                        next, next_low, step_most, step_least);
     if (now == 0)
         atomic_min(&head[GV_HEAD_SHORT], a);
     step[a] = now > 0 ? now : step_least;

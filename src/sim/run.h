@@ -9,7 +9,7 @@
  *   blocks.txt               how many bodies moved at once (blocks_table.h)
  *   checkpoint.gvc           everything that decides what comes next (checkpoint.h)
  *
- * Times of a run count from its start, so that blocks do not depend on where the clock stood: time = start + k steps. */
+ * Times of a run count from its start, so that blocks do not depend on where the clock stood. */
 #ifndef GV_RUN_H
 #define GV_RUN_H
 

@@ -88,6 +88,7 @@ static gravel_status correct(gravel_hermite *h, size_t count, gv_time_words t, i
                                            GRAVEL_TIME,     GRAVEL_STEP,     GRAVEL_POTENTIAL};
     const gravel_hermite_options *o = &h->options;
     const gravel_precision p = h->bodies->precision;
+    const double length = h->bodies->frame.length, per_mass = h->mass > 0 ? length * length * length / h->mass : 0;
     cl_mem own[OWN], new[NEW];
     gravel_status status = gv_hermite_words(h->bodies, OWN, own_word, own);
     if (!status)
@@ -99,8 +100,8 @@ static gravel_status correct(gravel_hermite *h, size_t count, gv_time_words t, i
                        GV_ARG(own[2]), GV_ARG(own[3]), GV_ARG(own[4]), GV_ARG(own[5]), GV_ARG(own[6]), GV_ARG(own[7]),
                        GV_ARG(own[8]), GV_ARG(own[9]), GV_ARG(own[10]), GV_ARG(own[11]), GV_ARG(new[0]), GV_ARG(new[1]),
                        GV_ARG(new[2]), GV_ARG(new[3]), GV_ARG(new[4]), GV_ARG(new[5]), GV_ARG(new[6]), GV_ARG(new[7]),
-                       GV_REAL(p, o->eta4), GV_REAL(p, o->eta6), GV_REAL(p, o->step_max), GV_REAL(p, o->step_min),
-                       GV_INT(last), GV_MEM(h->select.head));
+                       GV_REAL(p, o->eta4), GV_REAL(p, o->eta6), GV_REAL(p, per_mass), GV_REAL(p, o->step_max),
+                       GV_REAL(p, o->step_min), GV_INT(last), GV_MEM(h->select.head));
     for (size_t k = 0; k < sizeof changed / sizeof changed[0]; k++)
         gv_bodies_changed(last ? h->bodies : h->active, changed[k]);
     return status;

@@ -127,11 +127,30 @@ void gravel_hermite_release(gravel_hermite *h)
 
 /* -------------------------------------------------------------------- start */
 
+/* Of all bodies, always in the same order. */
+static gravel_status add_masses(gravel_hermite *h)
+{
+    enum { BLOCK = 4096 };
+    double m[BLOCK];
+    const size_t n = h->bodies->count;
+    gravel_status status = GRAVEL_OK;
+    h->mass = 0;
+    for (size_t first = 0; first < n && !status; first += BLOCK) {
+        const size_t count = n - first < BLOCK ? n - first : BLOCK;
+        status = gravel_bodies_read(h->bodies, GRAVEL_MASS, first, count, &GRAVEL_ARRAY_OUT(m));
+        for (size_t k = 0; k < count && !status; k++)
+            h->mass += fabs(m[k]);
+    }
+    return status;
+}
+
 static gravel_status reserve(gravel_hermite *h)
 {
     gravel_status status = gravel_bodies_resize(h->active, h->bodies->count);
     if (!status)
         status = gravel_bodies_set_frame(h->active, &h->bodies->frame);
+    if (!status)
+        status = add_masses(h);
     return status ? status : gv_selector_start(&h->select);
 }
 

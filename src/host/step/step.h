@@ -21,6 +21,7 @@ struct gravel_hermite {
     int ended;              /* the bodies are at a time where no step begins */
     int whole;              /* all bodies are at the time of the last block */
     size_t n;               /* bodies that were started */
+    double mass;            /* of all of them */
     uint64_t order_version; /* of their order when the last block was chosen */
     double now;             /* time of the last block */
     double next;            /* time of the next block, if known */
