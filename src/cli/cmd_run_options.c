@@ -45,7 +45,7 @@ const gv_opt gv_run_opts[] = {
     REAL("eta", eta, "E", "leapfrog: steps are at most sqrt(E eps / |a|)", "0.025", 1e-12, 1e3),
     REAL("eta4", eta4, "E", "Hermite: accuracy of Aarseth's criterion", "0.01", 1e-12, 1e3),
     REAL("eta6", eta6, "E", "Hermite: accuracy of the generalised criterion", "0.1", 1e-12, 1e3),
-    REAL("eta-start", eta_start, "E", "Hermite: first steps are at most E |a| / |j|", "0.01", 1e-12, 1e3),
+    REAL("eta-start", eta_start, "E", "Hermite: first steps are at most E |a| / |j|", "0.001", 1e-12, 1e3),
     REAL("step-max", step_max, "DT", "largest step, a power of two", "0.125", 0, INFINITY),
     REAL("step-min", step_min, "DT",
          "a power of two; what needs shorter steps ends the run with\na message (default 2^-40)",
@@ -82,7 +82,7 @@ const gv_opt gv_run_opts[] = {
     REAL("rebuild", rebuild, "X",
          "tree: built anew after forces on X times all bodies, else\nits moments are found anew; 0: built for each "
          "block",
-         "0", 0, 1e3),
+         "1", 0, 1e3),
     {.name = "sum-up-to",
      .kind = GV_OPT_SIZE,
      AT(sum_up_to),
