@@ -119,8 +119,8 @@ kernel void gv_step_predict(global const uint *list, uint count, gv_scalar next,
 
 /* Rounding of an acceleration over its size, about: the largest that forces have.  The third derivative times T^3 is
  * GV_THIRD_NOISE such errors wrong, which for short steps is all there is; were it believed, the next step would be
- * shorter still, and so on without end.  The size is that of what was summed, which may cancel: pot^2 / M of a body that
- * feels the potential pot of the mass M, where that is more than |a|. */
+ * shorter still, and so on without end.  The size is that of what was summed, which may cancel: pot^2 / M of a body
+ * that feels the potential pot of the mass M, where that is more than |a|. */
 #if GV_PRECISION == GV_DP
 #define GV_FORCE_NOISE GV_R(4e-15)
 #else
