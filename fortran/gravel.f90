@@ -47,6 +47,7 @@ module gravel
         real(c_double) :: theta
         integer(c_int) :: mac, moments, softening, precision, device
         type(c_ptr) :: configuration
+        real(c_double) :: split, cut, period
     end type
     type, bind(C) :: gravel_array
         type(c_ptr) :: x, y, z

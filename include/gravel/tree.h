@@ -56,10 +56,16 @@ typedef struct gravel_tree_options {
     /* Tunables as "n_leaf=16 n_group=32 ..."; those not named come from the profile or the built-in default for the
      * number of bodies */
     const char *configuration;
+    /* The short range of a force that a mesh completes (mesh.h): of a mass -m erfc(r / 2 r_s) / r, up to the distance
+     * `cut` (0: 6 r_s); cells beyond it are not looked at. */
+    double split; /* r_s, a length; 0: the whole force */
+    double cut;
+    double
+        period; /* L: bodies repeat in all directions, the nearest image of each acts; needs a cut of at most L / 2 */
 } gravel_tree_options;
 #define GRAVEL_TREE_OPTIONS_INIT                                                                                       \
     {                                                                                                                  \
-        sizeof(gravel_tree_options), 0.5, GRAVEL_TREE_RELATIVE, 2, GRAVEL_PLUMMER, GRAVEL_SP, 0, NULL                  \
+        sizeof(gravel_tree_options), 0.5, GRAVEL_TREE_RELATIVE, 2, GRAVEL_PLUMMER, GRAVEL_SP, 0, NULL, 0, 0, 0         \
     }
 
 GRAVEL_API void gravel_tree_options_init(gravel_tree_options *options);

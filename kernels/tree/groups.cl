@@ -28,6 +28,24 @@
 #endif
 #define GV_STACK 512
 
+/* Of a split force (tree/periodic.h) the estimate is that of the short range, from nearest images, and no less than that
+ * of the mean density within r_s (range.w times the mass of the root): where bodies are spread evenly it is next to nothing,
+ * and their net force is then. */
+#ifndef GV_SHORT_RANGE
+#define GV_SHORT_RANGE 0
+#endif
+#if GV_SHORT_RANGE
+#define GV_SHORT_PARAMETERS , gv_scalar4 range, gv_scalar4 period
+#define GV_SHORT_ARGUMENTS , range, period
+#define gv_image(d) ((d) - period.x * rint((d) * period.z))
+#define gv_least(a) fmax(a, range.w *cell[0].w)
+#else
+#define GV_SHORT_PARAMETERS
+#define GV_SHORT_ARGUMENTS
+#define gv_image(d) (d)
+#define gv_least(a) (a)
+#endif
+
 static inline gv_scalar gv_length(gv_scalar x, gv_scalar y, gv_scalar z)
 {
     return sqrt(x * x + y * y + z * z);
@@ -58,17 +76,22 @@ GV_JOIN(gv_join_most, fmax(a, b))
 /* What one cell adds to the estimate: acceleration in xyz, in w the bodies in the box and close by.  Returns the number
  * of its children if it is opened instead, the first of them in *first. */
 static inline uint gv_look_at(global const gv_scalar4 *cell, gv_scalar4 at, gv_scalar4 half_side, gv_scalar margin2,
-                              gv_scalar eps2, gv_scalar4 *sum, uint *first)
+                              gv_scalar eps2, gv_scalar4 *sum, uint *first GV_SHORT_PARAMETERS)
 {
     gv_scalar4 z = cell[0], w = cell[1];
-    gv_scalar dx = z.x - at.x, dy = z.y - at.y, dz = z.z - at.z;
+    gv_scalar dx = gv_image(z.x - at.x), dy = gv_image(z.y - at.y), dz = gv_image(z.z - at.z);
     gv_scalar r2 = dx * dx + dy * dy + dz * dz, bmax2 = w.y * GV_R(0.64);
     uint info = gv_held(w.w);
+#if GV_SHORT_RANGE
+    gv_scalar end = range.y + sqrt(bmax2) + half_side.x + half_side.y + half_side.z;
+    if (r2 > end * end)
+        return 0;
+#endif
     if (!(info & GV_LEAF) && r2 <= bmax2) {
         *first = gv_held(w.z);
         return info;
     }
-    gv_scalar4 out = fmax(fabs(z - at) - half_side, (gv_scalar4)(0));
+    gv_scalar4 out = fmax(fabs(gv_image(z - at)) - half_side, (gv_scalar4)(0));
     if (out.x * out.x + out.y * out.y + out.z * out.z <= margin2)
         sum->w += info & GV_LEAF ? (gv_scalar)(info & GV_COUNT) : cell[3].w;
     /* the distance to a near leaf counts as its own extent at least */
@@ -76,6 +99,10 @@ static inline uint gv_look_at(global const gv_scalar4 *cell, gv_scalar4 at, gv_s
     if (r2 > 0) {
         gv_scalar y = rsqrt(r2);
         gv_scalar k = z.w * y * y * y;
+#if GV_SHORT_RANGE
+        gv_scalar u = r2 * y * range.x;
+        k *= erfc(u) + GV_R(1.1283791670955126) * u * exp(-u * u);
+#endif
         sum->x += k * dx;
         sum->y += k * dy;
         sum->z += k * dz;
@@ -85,7 +112,8 @@ static inline uint gv_look_at(global const gv_scalar4 *cell, gv_scalar4 at, gv_s
 
 /* The estimate for a box: acceleration at its centre in xyz, bodies in it and close by in w. */
 static inline gv_scalar4 gv_look_around(global const gv_scalar4 *cell, gv_scalar4 at, gv_scalar4 half_side,
-                                        gv_scalar margin2, gv_scalar eps2, local uint *stack, local uint *scan)
+                                        gv_scalar margin2, gv_scalar eps2, local uint *stack,
+                                        local uint *scan GV_SHORT_PARAMETERS)
 {
     uint me = get_local_id(0), top = 1;
     gv_scalar4 sum = (gv_scalar4)(0);
@@ -95,8 +123,8 @@ static inline gv_scalar4 gv_look_around(global const gv_scalar4 *cell, gv_scalar
     while (top > 0) {
         uint take = gv_take_count(top, GV_THREADS, GV_STACK), first = 0, children = 0, all;
         if (me < take)
-            children =
-                gv_look_at(cell + GV_CELL * (size_t)stack[top - take + me], at, half_side, margin2, eps2, &sum, &first);
+            children = gv_look_at(cell + GV_CELL * (size_t)stack[top - take + me], at, half_side, margin2, eps2, &sum,
+                                  &first GV_SHORT_ARGUMENTS);
         uint before = gv_group_scan(children, scan, &all);
         gv_group_sync();
         top -= take;
@@ -121,7 +149,8 @@ typedef struct gv_room {
 /* Makes the group of `count` sinks from `first` on; returns the bodies in its box and close by. */
 static inline gv_scalar gv_make_group(global const gv_scalar4 *points, uint first, uint count,
                                       global const gv_scalar4 *cell, global const gv_scalar *last, gv_scalar eps2,
-                                      gv_scalar tau, gv_scalar tau_local, const gv_room *room, global gv_scalar4 *group)
+                                      gv_scalar tau, gv_scalar tau_local, const gv_room *room,
+                                      global gv_scalar4 *group GV_SHORT_PARAMETERS)
 {
     uint me = get_local_id(0);
     gv_scalar4 lo = points[first], hi = lo, furthest = (gv_scalar4)(0), least = (gv_scalar4)(GV_R(3e38));
@@ -141,9 +170,10 @@ static inline gv_scalar gv_make_group(global const gv_scalar4 *points, uint firs
     }
     gv_scalar radius2 = gv_join_most(furthest, room->scratch).x;
     gv_scalar4 around = gv_join_sum(
-        gv_look_around(cell, centre, half_side, GV_R(0.04) * radius2, eps2, room->stack, room->scan), room->scratch);
+        gv_look_around(cell, centre, half_side, GV_R(0.04) * radius2, eps2, room->stack, room->scan GV_SHORT_ARGUMENTS),
+        room->scratch);
     least = gv_join_least(least, room->scratch);
-    gv_scalar a = fmax(last ? least.x : gv_length(around.x, around.y, around.z), GV_R(1e-25));
+    gv_scalar a = fmax(gv_least(last ? least.x : gv_length(around.x, around.y, around.z)), GV_R(1e-25));
 
     /* a power of 2: turning units is exact */
     gv_scalar scale = ldexp(GV_R(1.0), ilogb(fmax(sqrt(radius2), GV_R(1e-6))) + 1);
@@ -163,12 +193,12 @@ static inline gv_scalar gv_make_group(global const gv_scalar4 *points, uint firs
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
 gv_tree_groups(global const gv_scalar4 *points, uint n_sinks, uint size, global const gv_scalar4 *cell,
                global const gv_scalar *last, gv_scalar eps2, gv_scalar tau, gv_scalar tau_local,
-               global gv_scalar4 *group, uint most, global uchar *wide)
+               global gv_scalar4 *group, uint most, global uchar *wide GV_SHORT_PARAMETERS)
 {
     GV_ROOM
     uint g = get_group_id(0), first = g * size, count = min(size, n_sinks - first);
     gv_scalar bodies = gv_make_group(points, first, count, cell, last, eps2, tau, tau_local, &room,
-                                     group + GV_GROUP_VECTORS * (size_t)g);
+                                     group + GV_GROUP_VECTORS * (size_t)g GV_SHORT_ARGUMENTS);
     if (wide && get_local_id(0) == 0)
         wide[g] = count > 1 && bodies > (gv_scalar)(most);
 }
@@ -177,7 +207,7 @@ gv_tree_groups(global const gv_scalar4 *points, uint n_sinks, uint size, global 
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
 gv_tree_split(global const gv_scalar4 *points, uint n_sinks, uint size, global const gv_scalar4 *cell,
               global const gv_scalar *last, gv_scalar eps2, gv_scalar tau, gv_scalar tau_local,
-              global gv_scalar4 *group, global const uint *which, global const uint *found)
+              global gv_scalar4 *group, global const uint *which, global const uint *found GV_SHORT_PARAMETERS)
 {
     GV_ROOM
     uint w = get_group_id(0) / size, j = get_group_id(0) % size, n_groups = (n_sinks + size - 1) / size;
@@ -187,7 +217,7 @@ gv_tree_split(global const gv_scalar4 *points, uint n_sinks, uint size, global c
         place = j == 0 ? which[w] : place;
         if (first < min((which[w] + 1) * size, n_sinks)) {
             gv_make_group(points, first, 1, cell, last, eps2, tau, tau_local, &room,
-                          group + GV_GROUP_VECTORS * (size_t)place);
+                          group + GV_GROUP_VECTORS * (size_t)place GV_SHORT_ARGUMENTS);
             return;
         }
     }

@@ -24,6 +24,11 @@
 #include "lib/rsqrt.h"
 #include "shape/shape.h"
 
+#ifndef GV_SHORT_RANGE
+#define GV_SHORT_RANGE 0
+#endif
+#include "tree/periodic.h"
+
 #ifndef GV_UNSOFTENED
 #error "GV_UNSOFTENED must be 0 or 1"
 #endif
@@ -98,14 +103,15 @@ static inline gv_force gv_total_split(const gv_total *t, gv_force *high)
 #endif
 
 /* one source of mass m at distance (dx, dy, dz) = source - sink */
-static inline void gv_pair_add(gv_force *f, gv_real dx, gv_real dy, gv_real dz, gv_real m, gv_real soft, gv_scalar eps2)
+static inline void gv_pair_add(gv_force *f, gv_real dx, gv_real dy, gv_real dz, gv_real m, gv_real soft,
+                               gv_scalar eps2 GV_SHORT_HALF)
 {
     gv_real g0, minus_g1, s2 = gv_fma(dz, dz, gv_fma(dy, dy, gv_fma(dx, dx, gv_shape_start(soft))));
 #if GV_UNSOFTENED || GV_SOFTEN > 0
     /* coincident bodies without softening: eps2 is only a floor that keeps 1/s^3 finite */
     m = gv_select((s2 <= (gv_real)(eps2)) & (soft <= (gv_real)(eps2)), (gv_real)(0), m);
 #endif
-    gv_shape_pair(s2, soft, &g0, &minus_g1);
+    gv_use_pair(s2, soft, &g0, &minus_g1);
     gv_real k = m * minus_g1;
     f->x = gv_fma(k, dx, f->x);
     f->y = gv_fma(k, dy, f->y);
@@ -115,9 +121,9 @@ static inline void gv_pair_add(gv_force *f, gv_real dx, gv_real dy, gv_real dz, 
 
 /* the same where a source may be the sink itself: `other` is the mask of lanes where it is not */
 static inline void gv_pair_add_other(gv_force *f, gv_real dx, gv_real dy, gv_real dz, gv_real m, gv_real soft,
-                                     gv_scalar eps2, gv_mask other)
+                                     gv_scalar eps2, gv_mask other GV_SHORT_HALF)
 {
-    gv_pair_add(f, dx, dy, dz, gv_select(other, (gv_real)(m), (gv_real)(0)), soft, eps2);
+    gv_pair_add(f, dx, dy, dz, gv_select(other, (gv_real)(m), (gv_real)(0)), soft, eps2 GV_SHORT_PASS);
 }
 
 /* a cell's moments, one value per lane or the same in all */
@@ -125,9 +131,10 @@ typedef struct gv_moments {
     gv_real x, y, z, m, xx, xy, xz, yy, yz, zz;
 } gv_moments;
 
-static inline void gv_cell_force(gv_force *f, gv_real rx, gv_real ry, gv_real rz, gv_moments c, gv_real soft)
+static inline void gv_cell_force(gv_force *f, gv_real rx, gv_real ry, gv_real rz, gv_moments c,
+                                 gv_real soft GV_SHORT_HALF)
 {
-    gv_shape g = gv_shape_series(gv_fma(rz, rz, gv_fma(ry, ry, gv_fma(rx, rx, gv_shape_start(soft)))));
+    gv_shape g = gv_use_series(gv_fma(rz, rz, gv_fma(ry, ry, gv_fma(rx, rx, gv_shape_start(soft)))));
     gv_real qx = gv_fma(c.xx, rx, gv_fma(c.xy, ry, c.xz * rz));
     gv_real qy = gv_fma(c.xy, rx, gv_fma(c.yy, ry, c.yz * rz));
     gv_real qz = gv_fma(c.xz, rx, gv_fma(c.yz, ry, c.zz * rz));
@@ -180,9 +187,10 @@ static inline void gv_local_take(gv_local *l)
 #endif
 
 /* (rx, ry, rz) = centre of the expansion - cell, all in the group's unit of length */
-static inline void gv_cell_expand(gv_local *l, gv_real rx, gv_real ry, gv_real rz, gv_moments c, gv_real soft)
+static inline void gv_cell_expand(gv_local *l, gv_real rx, gv_real ry, gv_real rz, gv_moments c,
+                                  gv_real soft GV_SHORT_HALF)
 {
-    gv_shape g = gv_shape_series(gv_fma(rz, rz, gv_fma(ry, ry, gv_fma(rx, rx, gv_shape_start(soft)))));
+    gv_shape g = gv_use_series(gv_fma(rz, rz, gv_fma(ry, ry, gv_fma(rx, rx, gv_shape_start(soft)))));
     gv_real g1 = g.g0 * g.k1, g2 = g.k2 * g1, g3 = g.k3 * g2, g4 = g.k4 * g3;
     gv_real qx = gv_fma(c.xx, rx, gv_fma(c.xy, ry, c.xz * rz));
     gv_real qy = gv_fma(c.xy, rx, gv_fma(c.yy, ry, c.yz * rz));

@@ -8,7 +8,30 @@ typedef struct gv_sources {
     global const gv_scalar4 *cell, *body, *body_low;
     global const gv_scalar *body_soft, *cell_soft;
     gv_scalar eps2;
+#if GV_SHORT_RANGE
+    gv_scalar4 range, period, near; /* periodic.h; near: the centre of the group that walks */
+    int wide;                       /* the group is too wide for one image of a body */
+#endif
 } gv_sources;
+
+#if GV_SHORT_RANGE
+#define GV_SHORT_OF(sources) , (sources)->range.x
+#define GV_SHORT_IN_UNIT(sources, per1) , (sources)->range.x / (per1)
+/* r, from the group's centre to a cell, in its image */
+#define gv_from_centre(sources, r, c, g) gv_nearest((r) - (c), (sources)->period)
+#define GV_SOURCES gv_sources
+#define GV_TAKE_RANGE(sources, g) gv_take_range(sources, g, range, period)
+#define GV_BRING_NEAR(sources, at, low) gv_bring_near(sources, at, low)
+#define GV_OR_WIDE(sources) || (sources)->wide
+#else
+#define GV_SOURCES const gv_sources
+#define GV_TAKE_RANGE(sources, g)
+#define GV_BRING_NEAR(sources, at, low)
+#define GV_OR_WIDE(sources)
+#define GV_SHORT_OF(sources)
+#define GV_SHORT_IN_UNIT(sources, per1)
+#define gv_from_centre(sources, r, c, g) ((r) - (c))
+#endif
 
 /* A group as it is walked; tree/cell.h says what it holds in memory. */
 typedef struct gv_group {
@@ -38,6 +61,38 @@ static inline gv_group gv_read_group(global const gv_scalar4 *at, global const u
     }
     return g;
 }
+
+#if GV_SHORT_RANGE
+static inline void gv_take_range(gv_sources *sources, const gv_group *g, gv_scalar4 range, gv_scalar4 period)
+{
+    gv_scalar widest = fmax(fmax(g->half_side.x, g->half_side.y), g->half_side.z);
+    sources->range = range;
+    sources->period = period;
+    sources->near = g->centre;
+    sources->wide = widest > range.z;
+}
+
+/* What a cell needs to act as a whole beside the criterion: the room that the group leaves it. */
+static inline gv_scalar gv_room_beside(const gv_sources *sources, const gv_group *g)
+{
+    return sources->range.z - fmax(fmax(g->half_side.x, g->half_side.y), g->half_side.z);
+}
+
+/* The image of a body or cell that is nearest to the group's centre; low words where there are any. */
+static inline void gv_bring_near(const gv_sources *sources, gv_scalar4 *at, gv_scalar4 *low)
+{
+    gv_scalar4 d = *at - sources->near, k = rint(d * sources->period.z), by = k * sources->period.x;
+#if GV_PRECISION == GV_DS
+    gv_scalar4 sum = *at - by, part = sum - *at;
+    /* products of a float and a small whole number are exact in few more bits than it has: L has its low word apart */
+    low->xyz += ((*at - (sum - part)) + (-by - part) - k * sources->period.y).xyz;
+    at->xyz = sum.xyz;
+#else
+    (void)low;
+    at->xyz -= by.xyz;
+#endif
+}
+#endif
 
 /* The softening of the group as its interactions with cells use it: the mean of the sinks' squares, and far cells keep
  * so much distance that this changes their force by less than 2e-4 for the sink that differs most; where cells act

@@ -122,6 +122,22 @@ static inline void gv_sinks_take(gv_sinks *sinks)
         gv_apart(sinks->p[s].y, sinks->low[s].y, (c).y, (c_low).y),                                                    \
         gv_apart(sinks->p[s].z, sinks->low[s].z, (c).z, (c_low).z)
 
+#if GV_PRECISION == GV_DS
+#define gv_low_of(low, k) (low)[k]
+#else
+#define gv_low_of(low, k) (gv_scalar4)(0)
+#endif
+
+#if GV_SHORT_RANGE
+/* the same for bodies of which every sink has an image of its own */
+#define GV_TO_IMAGE(s, b, b_low)                                                                                       \
+    gv_nearest(gv_apart((b).x, (b_low).x, sinks->p[s].x, sinks->low[s].x), sources->period),                           \
+        gv_nearest(gv_apart((b).y, (b_low).y, sinks->p[s].y, sinks->low[s].y), sources->period),                       \
+        gv_nearest(gv_apart((b).z, (b_low).z, sinks->p[s].z, sinks->low[s].z), sources->period)
+#else
+#define GV_TO_IMAGE(s, b, b_low) GV_TO_BODY(s, b, b_low)
+#endif
+
 /* ------------------------------------------------------------------- load */
 
 static inline void gv_take_sinks(gv_sinks *sinks, const gv_group *g, global const gv_scalar4 *points,
@@ -157,9 +173,11 @@ static inline void gv_eval_bodies(gv_sinks *sinks, const gv_sources *sources, co
     gv_group_sync();
     for (uint k = me; k < count; k += GV_THREADS) {
         uint id = from[k];
-        tile[k] = sources->body[id];
+        gv_scalar4 body = sources->body[id], low = gv_low_of(sources->body_low, id);
+        GV_BRING_NEAR(sources, &body, &low);
+        tile[k] = body;
 #if GV_PRECISION == GV_DS
-        tile[GV_TILE + k] = sources->body_low[id];
+        tile[GV_TILE + k] = low;
 #endif
         room->tile_id[k] = id;
         if (id - own.x < own.y)
@@ -168,15 +186,15 @@ static inline void gv_eval_bodies(gv_sinks *sinks, const gv_sources *sources, co
     gv_group_sync();
     uint share = (count + GV_SPLIT - 1) / GV_SPLIT;
     uint begin = part * share, end = min(begin + share, count);
-    if (*room->flag) {
+    if (*room->flag GV_OR_WIDE(sources)) {
 #pragma unroll 2
         for (uint j = begin; j < end; j++) {
             gv_scalar4 b = tile[j];
             uint id = room->tile_id[j];
             for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
-                gv_pair_add_other(&sinks->f[s], GV_TO_BODY(s, b, tile[GV_TILE + j]), b.w,
+                gv_pair_add_other(&sinks->f[s], GV_TO_IMAGE(s, b, tile[GV_TILE + j]), b.w,
                                   gv_soften(sources->eps2, sinks->soft[s], sources->body_soft[id]), sources->eps2,
-                                  id != sinks->self[s]);
+                                  id != sinks->self[s] GV_SHORT_OF(sources));
         }
     } else {
 #pragma unroll 8
@@ -185,7 +203,7 @@ static inline void gv_eval_bodies(gv_sinks *sinks, const gv_sources *sources, co
             for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
                 gv_pair_add(&sinks->f[s], GV_TO_BODY(s, b, tile[GV_TILE + j]), b.w,
                             gv_soften(sources->eps2, sinks->soft[s], sources->body_soft[room->tile_id[j]]),
-                            sources->eps2);
+                            sources->eps2 GV_SHORT_OF(sources));
         }
     }
     gv_sinks_take(sinks);
@@ -200,9 +218,9 @@ static inline void gv_eval_large(gv_sinks *sinks, const gv_sources *sources, uin
     for (uint id = piece.x + get_local_id(0) / GV_COLUMNS; id < piece.x + piece.y; id += GV_SPLIT) {
         gv_scalar4 b = sources->body[id];
         for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
-            gv_pair_add_other(&sinks->f[s], GV_TO_BODY(s, b, sources->body_low[id]), b.w,
+            gv_pair_add_other(&sinks->f[s], GV_TO_IMAGE(s, b, sources->body_low[id]), b.w,
                               gv_soften(sources->eps2, sinks->soft[s], sources->body_soft[id]), sources->eps2,
-                              id != sinks->self[s]);
+                              id != sinks->self[s] GV_SHORT_OF(sources));
         gv_sinks_take(sinks);
     }
 }
@@ -227,11 +245,13 @@ static inline void gv_eval_cells(gv_sinks *sinks, const gv_sources *sources, con
     local gv_scalar4 *tile = room->tile;
     for (uint k = me; k < count; k += GV_THREADS) {
         global const gv_scalar4 *c = sources->cell + GV_CELL * (size_t)from[k];
-        tile[GV_TILE_WORDS * k] = c[0];
+        gv_scalar4 centre = c[0], low = gv_low_of(c, 4);
+        GV_BRING_NEAR(sources, &centre, &low);
+        tile[GV_TILE_WORDS * k] = centre;
         tile[GV_TILE_WORDS * k + 1] = c[2];
         tile[GV_TILE_WORDS * k + 2] = c[3];
 #if GV_PRECISION == GV_DS
-        tile[GV_TILE_WORDS * k + 3] = c[4];
+        tile[GV_TILE_WORDS * k + 3] = low;
 #endif
     }
     gv_group_sync();
@@ -243,7 +263,7 @@ static inline void gv_eval_cells(gv_sinks *sinks, const gv_sources *sources, con
         gv_moments c = gv_moments_of(z[0], z[1], z[2]);
         for (int s = 0; s < GV_SINKS_PER_ITEM; s++)
             gv_cell_force(&sinks->f[s], GV_FROM_CELL(s, c, z[3]), c,
-                          gv_soften(sources->eps2, sinks->soft[s], sources->cell_soft[from[j]]));
+                          gv_soften(sources->eps2, sinks->soft[s], sources->cell_soft[from[j]]) GV_SHORT_OF(sources));
     }
     gv_sinks_take(sinks);
     gv_group_sync();
@@ -256,12 +276,15 @@ static inline void gv_eval_far(gv_local *local_sum, const gv_group *g, const gv_
     uint me = get_local_id(0);
     if (me < count) {
         global const gv_scalar4 *at = sources->cell + GV_CELL * (size_t)from[me];
-        gv_moments c = gv_moments_of(at[0], at[2], at[3]);
+        gv_scalar4 centre = at[0], low = gv_low_of(at, 4);
+        GV_BRING_NEAR(sources, &centre, &low);
+        gv_moments c = gv_moments_of(centre, at[2], at[3]);
         gv_scalar per1 = g->inverse_scale, per2 = per1 * per1;
         c.xx *= per2, c.xy *= per2, c.xz *= per2, c.yy *= per2, c.yz *= per2, c.zz *= per2;
-        gv_cell_expand(local_sum, gv_apart(g->centre.x, 0, c.x, at[4].x) * per1,
-                       gv_apart(g->centre.y, 0, c.y, at[4].y) * per1, gv_apart(g->centre.z, 0, c.z, at[4].z) * per1, c,
-                       gv_soften(sources->eps2, g->soft, sources->cell_soft[from[me]]) * per2);
+        gv_cell_expand(local_sum, gv_apart(g->centre.x, 0, c.x, low.x) * per1,
+                       gv_apart(g->centre.y, 0, c.y, low.y) * per1, gv_apart(g->centre.z, 0, c.z, low.z) * per1, c,
+                       gv_soften(sources->eps2, g->soft, sources->cell_soft[from[me]]) *
+                           per2 GV_SHORT_IN_UNIT(sources, per1));
 #if GV_PRECISION == GV_DS
         gv_local_take(local_sum);
 #endif
@@ -302,7 +325,9 @@ typedef struct gv_verdict {
 static inline gv_verdict gv_test_cell(gv_scalar4 z, gv_scalar4 w, const gv_group *g, const gv_sources *sources, uint c)
 {
     gv_verdict v;
-    gv_scalar rx = fabs(z.x - g->centre.x), ry = fabs(z.y - g->centre.y), rz = fabs(z.z - g->centre.z);
+    gv_scalar rx = fabs(gv_from_centre(sources, z.x, g->centre.x, g));
+    gv_scalar ry = fabs(gv_from_centre(sources, z.y, g->centre.y, g));
+    gv_scalar rz = fabs(gv_from_centre(sources, z.z, g->centre.z, g));
     gv_scalar dx = fmax(rx - g->half_side.x, (gv_scalar)0), dy = fmax(ry - g->half_side.y, (gv_scalar)0);
     gv_scalar dz = fmax(rz - g->half_side.z, (gv_scalar)0);
     gv_scalar r2 = gv_fma(rx, rx, gv_fma(ry, ry, rz * rz)), d2 = gv_fma(dx, dx, gv_fma(dy, dy, dz * dz));
@@ -312,6 +337,12 @@ static inline gv_verdict gv_test_cell(gv_scalar4 z, gv_scalar4 w, const gv_group
     gv_scalar outside =
         gv_shape_guard(gv_soften(sources->eps2, g->soft, sources->cell_soft[c])) + GV_R(0.8) * sqrt(w.y);
     accept = accept && d2 > outside * outside;
+#endif
+#if GV_SHORT_RANGE
+    gv_scalar bmax = GV_R(0.8) * sqrt(w.y), end = sources->range.y + bmax;
+    if (d2 > end * end)
+        return (gv_verdict){0, 0, 0, 0, 0};
+    accept = accept && bmax < gv_room_beside(sources, g);
 #endif
     v.is_far = accept && r2 > g->reach && r2 * r2 * r2 > g->far * z.w;
     /* one or two bodies are cheaper than their cell */
@@ -518,7 +549,7 @@ gv_tree_walk(global const gv_scalar4 *cell, global const gv_scalar4 *body, globa
              global const gv_scalar4 *points, global const gv_scalar4 *points_low, global const uint *self, int own,
              global const uint *index, global const gv_scalar4 *group, gv_scalar eps2, global gv_scalar4 *out,
              global uint4 *counts, global const gv_scalar *point_soft, global const gv_scalar *body_soft,
-             global const gv_scalar *cell_soft)
+             global const gv_scalar *cell_soft GV_SHORT_PARAMETERS)
 {
     local uint pool[GV_POOL] __attribute__((aligned(8)));
     local uint bodies[GV_BODY_LIST], near[GV_CELL_LIST], far[GV_FAR_LIST], tile_id[GV_TILE], flag, large;
@@ -527,7 +558,7 @@ gv_tree_walk(global const gv_scalar4 *cell, global const gv_scalar4 *body, globa
     local GV_PACK_SCRATCH scratch[GV_THREADS];
     local uint2 piece[GV_THREADS];
     const gv_room room = {pool, bodies, near, far, tile_id, &flag, &large, tile, scratch, piece};
-    const gv_sources sources = {cell, body, body_low, body_soft, cell_soft, eps2};
+    GV_SOURCES sources = {cell, body, body_low, body_soft, cell_soft, eps2};
     uint me = get_local_id(0), at = get_group_id(0);
     gv_filled filled = {1, 0, 0, 0};
     uint4 did = (uint4)(0);
@@ -539,6 +570,7 @@ gv_tree_walk(global const gv_scalar4 *cell, global const gv_scalar4 *body, globa
         gv_put_counts(&g, did, counts + 2 * (size_t)at);
         return;
     }
+    GV_TAKE_RANGE(&sources, &g);
     gv_soften_group(&g, point_soft);
     gv_take_sinks(&sinks, &g, points, points_low, point_soft, self, own);
     gv_local_clear(&local_sum);

@@ -56,6 +56,28 @@ typedef struct gv_lists {
     uint top, n_near, n_far, n_leaf;
 } gv_lists;
 
+#if GV_PRECISION == GV_DS
+#define gv_low_of(low, k) (low)[k]
+#else
+#define gv_low_of(low, k) (gv_scalar4)(0)
+#endif
+
+#if GV_SHORT_RANGE
+/* of a wide group every sink has an image of its own */
+#define GV_IMAGE(dx, dy, dz)                                                                                           \
+    if (sources->wide)                                                                                                 \
+    dx = gv_nearest(dx, sources->period), dy = gv_nearest(dy, sources->period), dz = gv_nearest(dz, sources->period)
+/* of a two-float L the low word moves with it */
+#if GV_PRECISION == GV_DS
+#define GV_FAR_IMAGE(a, centre) a -= rint((a - centre) * sources->period.z) * (sources->period.x + sources->period.y)
+#else
+#define GV_FAR_IMAGE(a, centre) a -= rint((a - centre) * sources->period.z) * sources->period.x
+#endif
+#else
+#define GV_IMAGE(dx, dy, dz)
+#define GV_FAR_IMAGE(a, centre)
+#endif
+
 /* ------------------------------------------------------------------- load */
 
 static inline void gv_take_sinks(gv_sinks *sinks, const gv_group *g, global const gv_scalar4 *points,
@@ -104,18 +126,19 @@ static inline void gv_eval_leaves(gv_sinks *sinks, const gv_sources *sources, co
             int meets = end > own.x && start < own.x + own.y;
 #define GV_EACH(add, ...)                                                                                              \
     for (uint j = start; j < end; j++) {                                                                               \
-        gv_scalar4 b = sources->body[j];                                                                               \
-        global const gv_scalar4 *low = sources->body_low;                                                              \
-        gv_real dx = gv_apart(b.x, low[j].x, x, sinks->x_low[v]), dy = gv_apart(b.y, low[j].y, y, sinks->y_low[v]);    \
-        gv_real dz = gv_apart(b.z, low[j].z, z, sinks->z_low[v]);                                                      \
+        gv_scalar4 b = sources->body[j], low = gv_low_of(sources->body_low, j);                                        \
+        GV_BRING_NEAR(sources, &b, &low);                                                                              \
+        gv_real dx = gv_apart(b.x, low.x, x, sinks->x_low[v]), dy = gv_apart(b.y, low.y, y, sinks->y_low[v]);          \
+        gv_real dz = gv_apart(b.z, low.z, z, sinks->z_low[v]);                                                         \
+        GV_IMAGE(dx, dy, dz);                                                                                          \
         add(&f, dx, dy, dz, (gv_real)(b.w), gv_soften(sources->eps2, sinks->soft[v], sources->body_soft[j]),           \
             __VA_ARGS__);                                                                                              \
         (void)low;                                                                                                     \
     }
             if (meets)
-                GV_EACH(gv_pair_add_other, sources->eps2, gv_widen((gv_uint)(j) != sinks->self[v]))
+                GV_EACH(gv_pair_add_other, sources->eps2, gv_widen((gv_uint)(j) != sinks->self[v]) GV_SHORT_OF(sources))
             else
-                GV_EACH(gv_pair_add, sources->eps2)
+                GV_EACH(gv_pair_add, sources->eps2 GV_SHORT_OF(sources))
 #if GV_PRECISION == GV_DS
             gv_total_take(&sinks->total[v], &f);
 #endif
@@ -131,7 +154,9 @@ static inline void gv_eval_cells(gv_sinks *sinks, const gv_sources *sources, con
         gv_force f = sinks->f[v];
         for (uint k = 0; k < lists->n_near; k++) {
             global const gv_scalar4 *at = sources->cell + GV_CELL * (size_t)lists->near[k];
-            gv_scalar4 z = at[0];
+            gv_scalar4 z = at[0], low = gv_low_of(at, 4);
+            GV_BRING_NEAR(sources, &z, &low);
+            (void)low;
             gv_moments c;
             c.m = z.w;
 #if GV_MOMENTS == 2
@@ -140,10 +165,10 @@ static inline void gv_eval_cells(gv_sinks *sinks, const gv_sources *sources, con
 #else
             c.xx = c.xy = c.xz = c.yy = c.yz = c.zz = (gv_real)(0);
 #endif
-            gv_cell_force(&f, gv_apart(sinks->x[v], sinks->x_low[v], z.x, at[4].x),
-                          gv_apart(sinks->y[v], sinks->y_low[v], z.y, at[4].y),
-                          gv_apart(sinks->z[v], sinks->z_low[v], z.z, at[4].z), c,
-                          gv_soften(sources->eps2, sinks->soft[v], sources->cell_soft[lists->near[k]]));
+            gv_cell_force(
+                &f, gv_apart(sinks->x[v], sinks->x_low[v], z.x, low.x),
+                gv_apart(sinks->y[v], sinks->y_low[v], z.y, low.y), gv_apart(sinks->z[v], sinks->z_low[v], z.z, low.z),
+                c, gv_soften(sources->eps2, sinks->soft[v], sources->cell_soft[lists->near[k]]) GV_SHORT_OF(sources));
 #if GV_PRECISION == GV_DS
             if (k % 16 == 15)
                 gv_total_take(&sinks->total[v], &f);
@@ -184,10 +209,13 @@ static inline void gv_eval_far(gv_local *sum, const gv_group *g, const gv_source
         low[0][k] = z_low.x, low[1][k] = z_low.y, low[2][k] = z_low.z;
     }
 #endif
+    GV_FAR_IMAGE(a[0], g->centre.x);
+    GV_FAR_IMAGE(a[1], g->centre.y);
+    GV_FAR_IMAGE(a[2], g->centre.z);
     gv_cell_expand(sum, gv_apart(g->centre.x, (gv_real)(0), a[0], gv_load(low[0])) * per1,
                    gv_apart(g->centre.y, (gv_real)(0), a[1], gv_load(low[1])) * per1,
                    gv_apart(g->centre.z, (gv_real)(0), a[2], gv_load(low[2])) * per1, c,
-                   gv_soften(sources->eps2, g->soft, gv_load(soft)) * (per1 * per1));
+                   gv_soften(sources->eps2, g->soft, gv_load(soft)) * (per1 * per1) GV_SHORT_IN_UNIT(sources, per1));
 #if GV_PRECISION == GV_DS
     gv_local_take(sum);
 #endif
@@ -228,7 +256,9 @@ static inline gv_verdict gv_test_cells(const gv_group *g, const gv_sources *sour
     gv_verdict v;
     gv_real w[8];
     gv_load_records(sources->cell, GV_CELL, which, w);
-    gv_real rx = fabs(w[0] - g->centre.x), ry = fabs(w[1] - g->centre.y), rz = fabs(w[2] - g->centre.z);
+    gv_real rx = fabs(gv_from_centre(sources, w[0], g->centre.x, g));
+    gv_real ry = fabs(gv_from_centre(sources, w[1], g->centre.y, g));
+    gv_real rz = fabs(gv_from_centre(sources, w[2], g->centre.z, g));
     gv_real dx = fmax(rx - g->half_side.x, (gv_real)(0)), dy = fmax(ry - g->half_side.y, (gv_real)(0));
     gv_real dz = fmax(rz - g->half_side.z, (gv_real)(0));
     gv_real r2 = gv_fma(rx, rx, gv_fma(ry, ry, rz * rz)), d2 = gv_fma(dx, dx, gv_fma(dy, dy, dz * dz));
@@ -240,6 +270,11 @@ static inline gv_verdict gv_test_cells(const gv_group *g, const gv_sources *sour
     gv_real outside = gv_shape_guard(gv_soften(sources->eps2, g->soft, gv_load(soft))) + GV_R(0.8) * sqrt(w[5]);
     accept &= GV_MASK(gv_narrow(d2 > outside * outside));
 #endif
+#if GV_SHORT_RANGE
+    gv_real bmax = GV_R(0.8) * sqrt(w[5]), end = bmax + sources->range.y;
+    gv_int beyond = GV_MASK(gv_narrow(d2 > end * end));
+    accept &= GV_MASK(gv_narrow(bmax < (gv_real)(gv_room_beside(sources, g)))) & ~beyond;
+#endif
     v.is_far = accept & GV_MASK(gv_narrow((r2 > g->reach) & (r2 * r2 * r2 > g->far * w[3])));
     gv_uint info = GV_HELD(w[7]);
     v.first = GV_HELD(w[6]);
@@ -248,6 +283,9 @@ static inline gv_verdict gv_test_cells(const gv_group *g, const gv_sources *sour
     /* one or two bodies are cheaper than their cell */
     v.is_near = accept & ~v.is_far & ~(v.is_leaf & GV_MASK(v.count <= (gv_uint)(2)));
     v.open = ~(v.is_far | v.is_near);
+#if GV_SHORT_RANGE
+    v.open &= ~beyond;
+#endif
     return v;
 }
 
@@ -364,9 +402,9 @@ gv_tree_walk(global const gv_scalar4 *cell, global const gv_scalar4 *body, globa
              global const gv_scalar4 *points, global const gv_scalar4 *points_low, global const uint *self, int own,
              global const uint *index, global const gv_scalar4 *group, gv_scalar eps2, global gv_scalar4 *out,
              global uint4 *counts, global const gv_scalar *point_soft, global const gv_scalar *body_soft,
-             global const gv_scalar *cell_soft)
+             global const gv_scalar *cell_soft GV_SHORT_PARAMETERS)
 {
-    const gv_sources sources = {cell, body, body_low, body_soft, cell_soft, eps2};
+    GV_SOURCES sources = {cell, body, body_low, body_soft, cell_soft, eps2};
     size_t at = get_group_id(0);
     gv_scalar term[GV_LOCAL_TERMS], lead[4], lead_low[4];
     uint4 did = (uint4)(0);
@@ -380,6 +418,7 @@ gv_tree_walk(global const gv_scalar4 *cell, global const gv_scalar4 *body, globa
         counts[2 * at] = did;
         return;
     }
+    GV_TAKE_RANGE(&sources, &g);
     gv_soften_group(&g, point_soft);
     gv_take_sinks(&sinks, &g, points, points_low, point_soft, self, own);
     gv_local_clear(&local_sum);

@@ -42,7 +42,8 @@ class DirectOptions(Structure):
 
 class TreeOptions(Structure):
     _fields_ = [("size", c_uint32), ("theta", c_double), ("mac", c_int), ("moments", c_int), ("softening", c_int),
-                ("precision", c_int), ("device", c_int), ("configuration", c_char_p)]
+                ("precision", c_int), ("device", c_int), ("configuration", c_char_p), ("split", c_double),
+                ("cut", c_double), ("period", c_double)]
 
 
 class BodiesOptions(Structure):

@@ -2,9 +2,10 @@
  * Oclgrind, which watches memory and races.  The bodies are a clump with a few far outside, so that some groups are
  * sparse and are split.
  *
- *   oclgrind_tree sp|ds|dp BODIES CONFIGURATION [active]
+ *   oclgrind_tree sp|ds|dp BODIES CONFIGURATION [active|periodic]
  *
  * `active`: the forces on a few bodies, which are sorted and walk by themselves.
+ * `periodic`: the short range of a split force, in a box whose sides some of the bodies are beyond.
  */
 #include <math.h>
 #include <stdio.h>
@@ -38,6 +39,16 @@ static void make_bodies(size_t n)
 /* every so many bodies are sinks: few enough for the walk of few sinks */
 enum { EVERY = 40 };
 
+/* of `periodic`; else 0 */
+static double period, split;
+
+/* what the short range keeps of Newton's force */
+static double part_of(double r2)
+{
+    const double u = split > 0 ? sqrt(r2) / (2 * split) : 0;
+    return split > 0 ? erfc(u) + 2 * u / sqrt(acos(-1)) * exp(-u * u) : 1;
+}
+
 /* the largest error of an acceleration beside the mean acceleration */
 static double worst(size_t n, double eps, size_t every)
 {
@@ -48,10 +59,11 @@ static double worst(size_t n, double eps, size_t every)
             double d[3], r2 = eps * eps;
             for (int k = 0; k < 3; k++) {
                 d[k] = x[k][j] - x[k][i];
+                d[k] -= period > 0 ? period * rint(d[k] / period) : 0;
                 r2 += d[k] * d[k];
             }
             for (int k = 0; k < 3 && j != i; k++)
-                f[k] += m[j] * d[k] / (r2 * sqrt(r2));
+                f[k] += m[j] * d[k] / (r2 * sqrt(r2)) * part_of(r2);
         }
         for (int k = 0; k < 3; k++)
             error2 += (a[k][i / every] - f[k]) * (a[k][i / every] - f[k]);
@@ -85,9 +97,10 @@ static gravel_status run(gravel_context *context, const gravel_tree_options *opt
 int main(int argc, char **argv)
 {
     const size_t every = argc == 5 && strcmp(argv[4], "active") == 0 ? EVERY : 1;
-    const size_t n = argc == 4 || every > 1 ? (size_t)atoi(argv[2]) : 0;
+    const int periodic = argc == 5 && strcmp(argv[4], "periodic") == 0;
+    const size_t n = argc == 4 || every > 1 || periodic ? (size_t)atoi(argv[2]) : 0;
     if (n < 200 || n > MOST) {
-        fprintf(stderr, "usage: oclgrind_tree sp|ds|dp BODIES CONFIGURATION [active]\n");
+        fprintf(stderr, "usage: oclgrind_tree sp|ds|dp BODIES CONFIGURATION [active|periodic]\n");
         return 2;
     }
     const double eps = 0.01;
@@ -95,6 +108,10 @@ int main(int argc, char **argv)
     gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
     options.precision = strcmp(argv[1], "dp") == 0 ? GRAVEL_DP : strcmp(argv[1], "ds") == 0 ? GRAVEL_DS : GRAVEL_SP;
     options.configuration = argv[3];
+    if (periodic) {
+        options.period = period = 9;
+        options.split = split = 0.5;
+    }
     make_bodies(n);
     gravel_status status = gravel_context_create(&context, NULL);
     if (!status) {

@@ -16,6 +16,7 @@ typedef struct gv_group_args {
     cl_mem points, cell, last, group;
     cl_uint n, size;
     gv_arg eps2, tau, tau_local;
+    gv_tree_range ends;
 } gv_group_args;
 
 static gravel_status split_wide(gravel_tree *tree, gravel_groups *set, const gv_group_args *a)
@@ -23,11 +24,22 @@ static gravel_status split_wide(gravel_tree *tree, gravel_groups *set, const gv_
     const gv_range parts = gv_groups(set->cut.room * set->cut.size, tree->plan.look_group);
     gravel_status status =
         gv_tree_list_flagged(tree, set, &set->buffer[GV_SB_WIDE], set->cut.groups, &set->buffer[GV_SB_WIDE_LIST]);
+    const gv_arg arg[] = {GV_ARG(a->points),
+                          GV_ARG(a->n),
+                          GV_ARG(a->size),
+                          GV_ARG(a->cell),
+                          GV_ARG(a->last),
+                          a->eps2,
+                          a->tau,
+                          a->tau_local,
+                          GV_ARG(a->group),
+                          GV_MEM(set->buffer[GV_SB_WIDE_LIST]),
+                          GV_MEM(set->buffer[GV_SB_COUNT_TOTAL]),
+                          a->ends.arg[0],
+                          a->ends.arg[1]};
     return status ? status
-                  : gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_SPLIT, parts, GV_ARG(a->points), GV_ARG(a->n),
-                                   GV_ARG(a->size), GV_ARG(a->cell), GV_ARG(a->last), a->eps2, a->tau, a->tau_local,
-                                   GV_ARG(a->group), GV_MEM(set->buffer[GV_SB_WIDE_LIST]),
-                                   GV_MEM(set->buffer[GV_SB_COUNT_TOTAL]));
+                  : gv_tree_launch_list(tree, GV_STAGE_GROUPS, GV_TK_SPLIT, parts,
+                                        sizeof arg / sizeof arg[0] - 2 + a->ends.n, arg);
 }
 
 static gravel_status launch_groups(gravel_tree *tree, gravel_groups *set, double plummer, int last)
@@ -35,19 +47,23 @@ static gravel_status launch_groups(gravel_tree *tree, gravel_groups *set, double
     const int n_tau = size_for_tau(set);
     const double tau = gv_tree_tau(&tree->options, n_tau), tau_local = gv_tree_tau_local(&tree->options, n_tau);
     cl_mem wide = set->cut.room ? set->buffer[GV_SB_WIDE].mem : NULL;
-    const gv_group_args a = {set->points,
-                             tree->buffer[GV_TB_CELL].mem,
-                             last ? set->buffer[GV_SB_LAST].mem : NULL,
-                             set->buffer[GV_SB_GROUP].mem,
-                             (cl_uint)set->n,
-                             (cl_uint)set->cut.size,
-                             GV_TREE_REAL(tree, plummer),
-                             GV_TREE_REAL(tree, tau),
-                             GV_TREE_REAL(tree, tau_local)};
+    gv_group_args a = {set->points,
+                       tree->buffer[GV_TB_CELL].mem,
+                       last ? set->buffer[GV_SB_LAST].mem : NULL,
+                       set->buffer[GV_SB_GROUP].mem,
+                       (cl_uint)set->n,
+                       (cl_uint)set->cut.size,
+                       GV_TREE_REAL(tree, plummer),
+                       GV_TREE_REAL(tree, tau),
+                       GV_TREE_REAL(tree, tau_local),
+                       {.n = 0}};
+    gv_tree_find_range(tree, &a.ends);
+    const gv_arg arg[] = {GV_ARG(a.points), GV_ARG(a.n),   GV_ARG(a.size), GV_ARG(a.cell),  GV_ARG(a.last),
+                          a.eps2,           a.tau,         a.tau_local,    GV_ARG(a.group), GV_UINT(set->cut.bodies),
+                          GV_ARG(wide),     a.ends.arg[0], a.ends.arg[1]};
     gravel_status status =
-        gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_GROUPS, gv_groups(set->cut.groups, tree->plan.look_group),
-                       GV_ARG(a.points), GV_ARG(a.n), GV_ARG(a.size), GV_ARG(a.cell), GV_ARG(a.last), a.eps2, a.tau,
-                       a.tau_local, GV_ARG(a.group), GV_UINT(set->cut.bodies), GV_ARG(wide));
+        gv_tree_launch_list(tree, GV_STAGE_GROUPS, GV_TK_GROUPS, gv_groups(set->cut.groups, tree->plan.look_group),
+                            sizeof arg / sizeof arg[0] - 2 + a.ends.n, arg);
     return status || !wide ? status : split_wide(tree, set, &a);
 }
 

@@ -17,11 +17,11 @@ static void plan_walk(gv_tree_plan *plan, int which, int sparse, gv_tree_kind ki
     snprintf(OPTIONS(which),
              "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_RSQRT=%d -DGV_THREADS=%d -DGV_SPLIT=%d -DGV_SINKS_PER_ITEM=%d "
              "-DGV_N_GROUP=%d -DGV_N_LEAF=%d -DGV_TILE=%d -DGV_STACK=%d -DGV_UNSOFTENED=%d -DGV_MOMENTS=%d "
-             "-DGV_SHAPE=%d -DGV_SOFTEN=%d",
+             "-DGV_SHAPE=%d -DGV_SOFTEN=%d%s",
              (int)options->precision, VALUE(LANES), VALUE(RSQRT), threads, split, threads > 1 ? n * split / threads : 1,
              n, VALUE(N_LEAF), VALUE(TILE), VALUE(STACK), kind == GV_TREE_UNSOFTENED, options->moments,
              options->softening == GRAVEL_SPLINE && kind != GV_TREE_UNSOFTENED,
-             kind == GV_TREE_UNSOFTENED ? 0 : (int)kind);
+             kind == GV_TREE_UNSOFTENED ? 0 : (int)kind, options->split > 0 ? " -DGV_SHORT_RANGE=1" : "");
 }
 
 static void plan_sizes(gv_tree_plan *plan, const gv_config *config)
@@ -55,8 +55,8 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
     snprintf(OPTIONS(GV_TP_KEYS), "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_THREADS=%d -DGV_CURVE=%d", precision,
              (int)plan->keys_lanes, wide, VALUE(CURVE));
     snprintf(OPTIONS(GV_TP_MOMENTS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d", precision, by_error);
-    snprintf(OPTIONS(GV_TP_GROUPS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d -DGV_THREADS=%d", precision, by_error,
-             (int)plan->look_group);
+    snprintf(OPTIONS(GV_TP_GROUPS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d -DGV_THREADS=%d%s", precision, by_error,
+             (int)plan->look_group, options->split > 0 ? " -DGV_SHORT_RANGE=1" : "");
     for (int from = GRAVEL_SP; from <= GRAVEL_DP; from++) {
         plan->program[GV_TP_GATHER + from].file = "tree/gather.cl";
         snprintf(OPTIONS(GV_TP_GATHER + from), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_FROM=%d", precision, from);

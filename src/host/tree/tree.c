@@ -1,5 +1,6 @@
 #include "host/tree/tree.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,6 +141,37 @@ gravel_status gv_tree_list_flagged(gravel_tree *tree, gravel_groups *set, const 
 
 /* -------------------------------------------------------------------- life */
 
+static double cut_of(const gravel_tree_options *options)
+{
+    return options->cut > 0 ? options->cut : 6 * options->split;
+}
+
+void gv_tree_find_range(const gravel_tree *tree, gv_tree_range *out)
+{
+    const gravel_tree_options *o = &tree->options;
+    const double l = tree->frame.length, split = o->split / l, period = o->period / l, cut = cut_of(o) / l;
+    const int is_double = tree->scalar == 8;
+    memset(out, 0, sizeof *out);
+    if (o->split == 0)
+        return;
+    const double huge = 1e30, high = is_double ? period : (double)(float)period;
+    const double range[4] = {1 / (2 * split), cut, o->period > 0 ? 0.5 * period - cut : huge,
+                             o->period > 0 ? 4.18879 * split / (period * period * period) : 0};
+    const double repeat[4] = {high, period - high, o->period > 0 ? 1 / period : 0, 0};
+    for (int k = 0; k < 4; k++) {
+        if (is_double) {
+            out->range.d[k] = range[k];
+            out->period.d[k] = repeat[k];
+        } else {
+            out->range.f[k] = (float)range[k];
+            out->period.f[k] = (float)repeat[k];
+        }
+    }
+    out->arg[0] = (gv_arg){4 * tree->scalar, &out->range};
+    out->arg[1] = (gv_arg){4 * tree->scalar, &out->period};
+    out->n = 2;
+}
+
 static gravel_status check_options(const gravel_context *context, const gravel_tree_options *options)
 {
     if (!(options->theta > 0) || options->theta > 2)
@@ -152,6 +184,18 @@ static gravel_status check_options(const gravel_context *context, const gravel_t
                        options->moments);
     if (options->softening != GRAVEL_PLUMMER && options->softening != GRAVEL_SPLINE)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "softening %d does not exist", (int)options->softening);
+    if (!(options->split >= 0) || !isfinite(options->split) || !(options->cut >= 0) || !isfinite(options->cut) ||
+        !(options->period >= 0) || !isfinite(options->period))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "splitting length %g, cut %g, period %g: they must be 0 or more",
+                       options->split, options->cut, options->period);
+    if (options->split == 0 && (options->cut > 0 || options->period > 0))
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "a tree has a cut or a period where its force is split: a mesh does the rest");
+    if (options->period > 0 && cut_of(options) > 0.5 * options->period)
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the cut, %g, is beyond half of the period, %g: a finer mesh allows a shorter splitting length "
+                       "(it is %g)",
+                       cut_of(options), options->period, options->split);
     if (options->device < 0 || options->device >= context->n_devices)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "device %d is not in this context (it has %d)", options->device,
                        context->n_devices);

@@ -182,6 +182,16 @@ gravel_status gv_tree_launch_list(gravel_tree *tree, gv_stage stage, int kernel,
                         (const gv_arg[]){__VA_ARGS__})
 gravel_status gv_tree_get_kernel(gravel_tree *tree, int kernel, cl_kernel *out);
 #define GV_TREE_REAL(tree, v) GV_REAL((tree)->options.precision, v)
+/* What kernels of a split force take beside their other arguments (kernels/tree/periodic.h), in the tree's frame. */
+typedef struct gv_tree_range {
+    union {
+        cl_float f[4];
+        cl_double d[4];
+    } range, period;
+    gv_arg arg[2];
+    size_t n; /* 2, or 0: the whole force */
+} gv_tree_range;
+void gv_tree_find_range(const gravel_tree *tree, gv_tree_range *out);
 /* Work-items of one thing each. */
 gv_range gv_tree_items(const gravel_tree *tree, size_t n);
 /* `n` flags into a list of those set, in order; its length goes to GV_SB_COUNT_TOTAL of `set`. */

@@ -146,13 +146,28 @@ static gravel_status launch_walk(gravel_tree *tree, gravel_groups *set, const gv
     if (!turn->is_none)
         status = turn_groups(tree, set, turn, &points, &points_low, &group);
     const gv_buffer *b = tree->buffer;
+    gv_tree_range ends;
+    gv_tree_find_range(tree, &ends);
+    const gv_arg arg[] = {GV_MEM(b[GV_TB_CELL]),
+                          GV_MEM(b[GV_TB_BODY]),
+                          GV_MEM(b[GV_TB_BODY_LOW]),
+                          GV_ARG(points),
+                          GV_ARG(points_low),
+                          GV_ARG(set->self),
+                          GV_INT(set->own),
+                          GV_ARG(set->index),
+                          GV_ARG(group),
+                          GV_TREE_REAL(tree, numbers->soft),
+                          GV_MEM(*out),
+                          GV_MEM(set->buffer[GV_SB_COUNTS]),
+                          GV_MEM(set->buffer[GV_SB_SOFT]),
+                          GV_MEM(b[GV_TB_BODY_SOFT]),
+                          GV_MEM(b[GV_TB_CELL_SOFT]),
+                          ends.arg[0],
+                          ends.arg[1]};
     return status
                ? status
-               : gv_tree_launch(tree, GV_STAGE_WALK, kernel, range, GV_MEM(b[GV_TB_CELL]), GV_MEM(b[GV_TB_BODY]),
-                                GV_MEM(b[GV_TB_BODY_LOW]), GV_ARG(points), GV_ARG(points_low), GV_ARG(set->self),
-                                GV_INT(set->own), GV_ARG(set->index), GV_ARG(group), GV_TREE_REAL(tree, numbers->soft),
-                                GV_MEM(*out), GV_MEM(set->buffer[GV_SB_COUNTS]), GV_MEM(set->buffer[GV_SB_SOFT]),
-                                GV_MEM(b[GV_TB_BODY_SOFT]), GV_MEM(b[GV_TB_CELL_SOFT]));
+               : gv_tree_launch_list(tree, GV_STAGE_WALK, kernel, range, sizeof arg / sizeof arg[0] - 2 + ends.n, arg);
 }
 
 /* Results into the planes of the sinks: accelerations as (mass / length^2) of the tree in lengths of the sinks' frame,
