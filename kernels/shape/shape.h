@@ -8,8 +8,9 @@
  *                    do not underflow), from the distance on where the shape is smooth enough for a series
  *   GV_SHAPE_GUARD   1: that distance is gv_shape_guard(soft), and no body of a cell may be nearer; 0: any distance
  * `soft` is the square of the softening length in the shape's own measure: eps^2, or h^2 of a spline.
- * Shapes that end at a distance (truncated, table) are for pairs only so far: gv_shape_pair takes s^2 = r^2 + eps^2 and
- * a gv_cutoff (shape/cutoff.h).
+ * Shapes that end at a distance (truncated, table) are for the pairs of direct sums: gv_shape_pair takes
+ * s^2 = r^2 + eps^2 and a gv_cutoff (shape/cutoff.h).  Trees take the short range of a split force, with g_0 to g_4,
+ * from shape/short_range.h.
  */
 #include "lib/lanes.h"
 #include "shape/cutoff.h"

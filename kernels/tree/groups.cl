@@ -28,16 +28,16 @@
 #endif
 #define GV_STACK 512
 
-/* Of a split force (tree/periodic.h) the estimate is that of the short range, from nearest images, and no less than that
- * of the mean density within r_s (range.w times the mass of the root): where bodies are spread evenly it is next to nothing,
- * and their net force is then. */
+/* Of a split force (tree/periodic.h) the estimate is that of the short range, from nearest images, and no less than
+ * that of the mean density within r_s (range.w times the mass of the root): where bodies are spread evenly the short
+ * range is next to nothing, and their net force is then. */
 #ifndef GV_SHORT_RANGE
 #define GV_SHORT_RANGE 0
 #endif
 #if GV_SHORT_RANGE
 #define GV_SHORT_PARAMETERS , gv_scalar4 range, gv_scalar4 period
 #define GV_SHORT_ARGUMENTS , range, period
-#define gv_image(d) ((d) - period.x * rint((d) * period.z))
+#define gv_image(d) ((d)-period.x * rint((d)*period.z))
 #define gv_least(a) fmax(a, range.w *cell[0].w)
 #else
 #define GV_SHORT_PARAMETERS

@@ -1,7 +1,7 @@
 /* The short range of a split force in a walk (GV_SHORT_RANGE 1): its shape, where it ends, and periodic images.
  *
- * Of each body and cell the image nearest to the centre of a group acts on it.  That is the nearest one of every sink too
- * where the group's half side and the cut together are not beyond half a period; groups that are wider look for the
+ * Of each body and cell the image nearest to the centre of a group acts on it.  That is the nearest one of every sink
+ * too where the group's half side and the cut together are not beyond half a period; groups that are wider look for the
  * image of every pair, and open every cell.  A cell acts as a whole only if all of it is within that.
  */
 #if GV_SHORT_RANGE

@@ -137,11 +137,11 @@ static int check_options(const gv_force_options *opts)
                opts->order != 0 ? "order 4 and 6" : "neighbours");
         return GV_EXIT_USAGE;
     }
-    const char *tree_only = opts->theta >= 0       ? "--theta"
-                            : opts->mac >= 0       ? "--mac"
-                            : opts->moments >= 0   ? "--moments"
-                            : opts->softening >= 0 ? "--softening"
-                                                   : NULL;
+    const char *tree_only = opts->theta >= 0                             ? "--theta"
+                            : opts->mac >= 0                             ? "--mac"
+                            : opts->moments >= 0                         ? "--moments"
+                            : opts->softening >= 0 && !opts->is_periodic ? "--softening"
+                                                                         : NULL;
     if (opts->method != GV_METHOD_TREE && tree_only != NULL) {
         gv_say(GV_FORCE, "%s is for --method tree; --method %s sums all pairs", tree_only,
                opts->method == GV_METHOD_DIRECT ? "direct (the default)" : "reference");
@@ -206,6 +206,8 @@ static int run(const void *values, const gv_operands *operands)
     gv_force_options opts = *(const gv_force_options *)values;
     memset(&job, 0, sizeof job);
     int code = choose_input(&opts, operands);
+    if (code == GV_EXIT_OK)
+        code = gv_force_periodic_options(&opts);
     if (code != GV_EXIT_OK || (code = check_options(&opts)) != GV_EXIT_OK)
         return code;
     fill_tree(&opts);
@@ -224,6 +226,8 @@ static int run(const void *values, const gv_operands *operands)
     gv_particles_scale_masses(&job.particles, gv_units_gravity(&job.particles.units));
     job.read_s = gv_now() - job.start;
     code = check_input(&job);
+    if (code == GV_EXIT_OK && opts.is_periodic)
+        code = gv_force_periodic_bodies(&job);
     if (code == GV_EXIT_OK) {
         warn_about_ids(&job.particles);
         code = compute_and_write(&job);
@@ -253,8 +257,8 @@ static const gv_opt opts_table[] = {
      .offset = offsetof(gv_force_options, method),
      .value = "direct|tree|reference",
      .help = "direct: all pairs, on the device\ntree: groups of bodies against cells, on the device\n"
-             "reference: plain loops in long double, on the CPU",
-     .fallback = "direct"},
+             "reference: plain loops in long double, on the CPU\n(default direct; with --periodic tree)",
+     .fallback = "-1"},
     {.name = "order",
      .kind = GV_OPT_CHOICE,
      .offset = offsetof(gv_force_options, order),
@@ -323,6 +327,20 @@ static const gv_opt opts_table[] = {
      .value = "plummer|spline",
      .help = "tree: plummer (default), or spline of radius 2.8 eps with\nNewton's force beyond",
      .fallback = "-1"},
+    {.name = "periodic",
+     .kind = GV_OPT_REAL,
+     .offset = offsetof(gv_force_options, periodic),
+     .value = "L",
+     .help = "bodies in [0, L) repeat in all directions, on a background\nof mean density 0 (doc/periodic.md): mesh "
+             "and tree, or\nEwald's sums with --mesh ewald",
+     .fallback = "-1",
+     .low = 0,
+     .high = INFINITY},
+    {.name = "mesh",
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(gv_force_options, mesh),
+     .value = "N|ewald",
+     .help = "periodic: cells of a side (default: twice as many as\nbodies), or exact sums on the CPU"},
     {.name = "sinks",
      .kind = GV_OPT_RANGE,
      .offset = offsetof(gv_force_options, sinks),
@@ -364,7 +382,8 @@ const gv_command gv_cmd_force = {
                 "gravel force -i galaxy.txt -o forces.txt --method tree --theta 0.4 --report report.json\n"
                 "gravel force plummer.txt -o forces.txt --devices 0,1,2,3\n"
                 "gravel force -i plummer.txt -o nn.txt --nearest --neighbours-within 0.1 --device cpu\n"
-                "gravel force -i plummer.txt -o truth.txt --method reference --sinks 0:100\n",
+                "gravel force -i plummer.txt -o truth.txt --method reference --sinks 0:100\n"
+                "gravel force -i box.txt -o forces.txt --periodic 100 --mesh 128 --eps 0.02 --report report.json\n",
     .size = sizeof(gv_force_options),
     .run = run,
 };

@@ -1,4 +1,5 @@
 #include "cli/compute.h"
+#include "cpu_ref/ewald.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -175,6 +176,18 @@ gravel_status gv_reference_forces(const gv_particles *sinks, const gv_particles 
         for (size_t n = 0; n < out->capacity && n < out->neighbour_count[k]; n++)
             out->neighbour_id[k * out->capacity + n] = sources->id[out->neighbour_address[k * out->capacity + n]];
     return GRAVEL_OK;
+}
+
+gravel_status gv_ewald_forces(const gv_particles *sinks, const gv_particles *sources, double side, double eps,
+                              int spline, gv_force_set *out)
+{
+    const gv_ref_particles i = ref_view(sinks), j = ref_view(sources);
+    const gv_ref_box box = {side, 0, eps, spline ? GV_REF_SPLINE : GV_REF_PLUMMER};
+    const gv_ref_forces view = {.ax = out->ax, .ay = out->ay, .az = out->az, .pot = out->pot};
+    return gv_ref_ewald(GV_REF_DOUBLE, &i, &j, &box, &view) == 0
+               ? GRAVEL_OK
+               : gv_fail(GRAVEL_ERR_MEMORY, "Ewald's sums cannot do %zu sinks and %zu sources", sinks->count,
+                         sources->count);
 }
 
 gravel_status gv_direct_call(gravel_direct *direct, const gravel_sinks *sinks, double eps, const gv_force_set *out,

@@ -44,6 +44,9 @@ size_t gv_sample_size(size_t sinks, size_t sources, size_t at_most, size_t *step
 /* The long double reference for these sinks; radius as in the library. */
 gravel_status gv_reference_forces(const gv_particles *sinks, const gv_particles *sources, double eps,
                                   const double *radius, gv_force_set *out);
+/* Ewald sums in a box of this side: accelerations and potentials. */
+gravel_status gv_ewald_forces(const gv_particles *sinks, const gv_particles *sources, double side, double eps,
+                              int spline, gv_force_set *out);
 
 /* --------------------------------------------------------------- one call */
 

@@ -15,7 +15,7 @@
 static size_t chunk_size(const gv_force_job *job)
 {
     double pairs = 0x1p24; /* reference */
-    if (job->opts->method == GV_METHOD_TREE)
+    if (job->opts->method == GV_METHOD_TREE || job->opts->is_periodic)
         return job->count;
     if (job->opts->method == GV_METHOD_DIRECT)
         pairs = job->device.type == GRAVEL_DEVICE_CPU ? 0x1p31 : 0x1p37;
@@ -67,6 +67,8 @@ static gravel_status cancelled(const char *of, double done)
 static gravel_status one_chunk(gv_force_job *job, gravel_direct *direct, size_t first, size_t count,
                                const gv_force_set *set, const double *radius)
 {
+    if (job->mesh != NULL)
+        return gv_force_periodic_call(job, set);
     if (job->tree != NULL)
         return gv_force_tree_call(job, set);
     if (job->several_tree != NULL)
@@ -77,7 +79,10 @@ static gravel_status one_chunk(gv_force_job *job, gravel_direct *direct, size_t 
         if (status == GRAVEL_OK) {
             gv_force_set view = *set;
             view.count = count;
-            status = gv_reference_forces(&part, &job->particles, job->opts->eps, radius, &view);
+            status = job->opts->is_periodic
+                         ? gv_ewald_forces(&part, &job->particles, job->opts->periodic, job->opts->eps,
+                                           job->opts->softening, &view)
+                         : gv_reference_forces(&part, &job->particles, job->opts->eps, radius, &view);
             for (size_t i = 0; set->neighbour_count != NULL && i < count; i++)
                 job->overflow += set->neighbour_count[i] > set->capacity;
             gv_particles_free(&part);
@@ -309,7 +314,7 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
         }
     }
     if (status == GRAVEL_OK && opts->method == GV_METHOD_TREE && opts->devices == NULL)
-        status = gv_force_tree_open(job);
+        status = opts->is_periodic ? gv_force_periodic_open(job) : gv_force_tree_open(job);
     job->setup_s = gv_now() - start;
     if (status == GRAVEL_OK) {
         if (opts->verbose && opts->method != GV_METHOD_REFERENCE && opts->devices == NULL)
@@ -328,6 +333,7 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
     gravel_direct_release(job->direct);
     gravel_several_release(job->several);
     gravel_several_tree_release(job->several_tree);
+    gv_force_periodic_close(job);
     gravel_tree_release(job->tree);
     gravel_context_release(job->context);
     job->direct = NULL;
@@ -378,6 +384,8 @@ static cJSON *report_json(const gv_force_job *job, const gv_force_set *truth, co
         gv_json_number(root, "pairs_per_s",
                        (double)job->particles.count * (double)job->count /
                            (opts->devices != NULL ? job->call_s : job->kernel_s));
+    if (opts->is_periodic)
+        gv_force_periodic_report(job, truth, root);
     cJSON_AddNumberToObject(root, "write_s", job->write_s);
     cJSON_AddNumberToObject(root, "total_s", gv_now() - job->start);
     if (opts->radius >= 0) {
@@ -407,7 +415,9 @@ gravel_status gv_force_report(gv_force_job *job, FILE *stream)
     if (status == GRAVEL_OK)
         status = gv_force_set_create(&truth, job->checked, job->order, 0, 0);
     if (status == GRAVEL_OK)
-        status = gv_reference_forces(&picked, &job->particles, job->opts->eps, NULL, &truth);
+        status = job->opts->is_periodic ? gv_ewald_forces(&picked, &job->particles, job->opts->periodic, job->opts->eps,
+                                                          job->opts->softening, &truth)
+                                        : gv_reference_forces(&picked, &job->particles, job->opts->eps, NULL, &truth);
     if (status == GRAVEL_OK) {
         gv_errors_set(&errors, &job->sample, &truth);
         cJSON *root = report_json(job, &truth, &errors);

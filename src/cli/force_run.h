@@ -3,6 +3,7 @@
 #define GV_FORCE_RUN_H
 
 #include "cli/compute.h"
+#include "gravel/mesh.h"
 #include "gravel/several.h"
 #include "gravel/tree.h"
 #include "sim/out_file.h"
@@ -19,6 +20,9 @@ typedef struct gv_force_options {
     double eps, radius, theta;                      /* radius below 0: no lists */
     size_t capacity;
     gv_range sinks;
+    double periodic; /* side of the box; below 0: not given */
+    int is_periodic, cells;
+    const char *mesh;
 } gv_force_options;
 
 typedef struct gv_force_job {
@@ -34,6 +38,11 @@ typedef struct gv_force_job {
     gravel_several *several;
     gravel_several_tree *several_tree;
     gravel_tree *tree;
+    gravel_bodies *bodies; /* with --periodic */
+    gravel_mesh *mesh;
+    int cells;
+    gravel_fft fft;
+    gravel_mesh_timings mesh_timings;
     double *radius; /* of one chunk, all the same; NULL: no lists */
 
     /* contents of the report */
@@ -65,6 +74,16 @@ gravel_status gv_force_several_call(gv_force_job *job, const gravel_sinks *sinks
 /* The tree, of all sinks of the job. */
 gravel_status gv_force_several_tree_call(gv_force_job *job, const gv_force_set *set);
 void gv_force_several_report(const gv_force_job *job, cJSON *root);
+
+/* force_periodic.c */
+/* Checks the options of periodic boxes, and fills in the method; returns a GV_EXIT_... */
+int gv_force_periodic_options(gv_force_options *opts);
+/* Whether all bodies are in the box. */
+int gv_force_periodic_bodies(const gv_force_job *job);
+gravel_status gv_force_periodic_open(gv_force_job *job);
+void gv_force_periodic_close(gv_force_job *job);
+gravel_status gv_force_periodic_call(gv_force_job *job, const gv_force_set *set);
+void gv_force_periodic_report(const gv_force_job *job, const gv_force_set *truth, cJSON *root);
 
 /* force_tree.c */
 gravel_status gv_force_tree_open(gv_force_job *job);

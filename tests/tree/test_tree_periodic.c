@@ -66,8 +66,8 @@ static spread run_tree(gravel_context *context, const setting *s, const cloud *c
 }
 
 /* Precisions, softenings; a cut of 6 r_s, where 4e-4 of Newton's force is left.  Half of the
- * sinks have errors of the criterion, far below theta's usual 1e-4; the largest are those of close pairs in float.  The walk of
- * work-groups is tested under Oclgrind (tests/gates/oclgrind_tree.c). */
+ * sinks have errors of the criterion, far below theta's usual 1e-4; the largest are those of close pairs in float.  The
+ * walk of work-groups is tested under Oclgrind (tests/gates/oclgrind_tree.c). */
 static void short_range(void **state)
 {
     (void)state;

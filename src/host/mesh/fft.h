@@ -8,16 +8,11 @@
 #define GV_FFT_H
 
 #include "gravel/mesh.h"
+#include "host/mesh/size.h"
 #include "host/program/launch.h"
 
 typedef struct gv_fft gv_fft;
 
-/* What one side needs to be, for one that is a product of 2, 3, 5 and 7: GV_FFT_LEAST ... GV_FFT_MOST */
-enum { GV_FFT_LEAST = 4, GV_FFT_MOST = 1024 };
-int gv_fft_can(int n);
-/* The sizes next to n that are possible, below and above (or n). */
-int gv_fft_below(int n);
-int gv_fft_above(int n);
 static inline size_t gv_fft_row(int n)
 {
     return 2 * ((size_t)n / 2 + 1);

@@ -1,0 +1,241 @@
+/* `gravel force --periodic`: a mesh for the long range and the tree for the short one, or Ewald sums. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/force_run.h"
+#include "host/base/clock.h"
+#include "host/mesh/size.h"
+
+/* Where the force is split, in cells, and where the short range ends, in splitting lengths (doc/periodic.md). */
+#define SPLIT 1.25
+#define CUT 6.0
+
+/* Twice as many cells a side as bodies, as far as the FFT and memory allow. */
+static int usual_cells(size_t bodies)
+{
+    const double want = 2 * cbrt((double)bodies);
+    return gv_fft_above(want < 32 ? 32 : want > 512 ? 512 : (int)ceil(want));
+}
+
+/* --mesh N or ewald */
+int gv_force_periodic_options(gv_force_options *opts)
+{
+    char *end;
+    const int is_ewald = opts->mesh != NULL && strcmp(opts->mesh, "ewald") == 0;
+    const int is_tree = opts->method == GV_METHOD_TREE || (opts->method < 0 && !is_ewald);
+    opts->is_periodic = opts->periodic >= 0;
+    if (opts->mesh != NULL && !opts->is_periodic) {
+        gv_say(GV_FORCE, "--mesh is for periodic boxes: give the side with --periodic L");
+        return GV_EXIT_USAGE;
+    }
+    if (!opts->is_periodic) {
+        opts->method = opts->method < 0 ? GV_METHOD_DIRECT : opts->method;
+        return GV_EXIT_OK;
+    }
+    if (!(opts->periodic > 0)) {
+        gv_say(GV_FORCE, "--periodic: the side of the box is %g; it must be above 0", opts->periodic);
+        return GV_EXIT_USAGE;
+    }
+    if (opts->method == GV_METHOD_DIRECT) {
+        gv_say(GV_FORCE,
+               "--periodic: there are no direct sums in a periodic box; --method tree (with a mesh) or reference "
+               "(Ewald's sums)");
+        return GV_EXIT_USAGE;
+    }
+    if (is_ewald && is_tree) {
+        gv_say(GV_FORCE, "--mesh ewald: the exact sums need no tree; leave out --method tree");
+        return GV_EXIT_USAGE;
+    }
+    if (opts->devices != NULL || opts->order != 0 || opts->nearest || opts->radius >= 0) {
+        gv_say(GV_FORCE, "--periodic gives accelerations and potentials on one device%s",
+               opts->devices != NULL ? ": --devices is not for it" : "");
+        return GV_EXIT_USAGE;
+    }
+    opts->method = is_tree ? GV_METHOD_TREE : GV_METHOD_REFERENCE;
+    if (opts->mesh == NULL || is_ewald)
+        return GV_EXIT_OK;
+    const long cells = strtol(opts->mesh, &end, 10);
+    if (!is_tree || *end != '\0' || end == opts->mesh || cells < GV_FFT_LEAST || cells > GV_FFT_MOST) {
+        gv_say(GV_FORCE, "--mesh %s: %s", opts->mesh,
+               is_tree ? "the cells of a side, 4 to 1024, or ewald" : "the reference has no mesh");
+        return GV_EXIT_USAGE;
+    }
+    opts->cells = (int)cells;
+    if (!gv_fft_can(opts->cells)) {
+        gv_say(GV_FORCE, "--mesh %d: the cells of a side must be a product of 2, 3, 5 and 7, as %d and %d are",
+               opts->cells, gv_fft_below(opts->cells), gv_fft_above(opts->cells));
+        return GV_EXIT_USAGE;
+    }
+    if (CUT * SPLIT > 0.5 * opts->cells) {
+        gv_say(GV_FORCE,
+               "--mesh %d is too coarse: the short range ends at %g cells, which is beyond half of the box; %d "
+               "cells or more",
+               opts->cells, CUT * SPLIT, gv_fft_above((int)ceil(2 * CUT * SPLIT)));
+        return GV_EXIT_USAGE;
+    }
+    return GV_EXIT_OK;
+}
+
+int gv_force_periodic_bodies(const gv_force_job *job)
+{
+    const gv_particles *p = &job->particles;
+    const double *const axis[3] = {p->x, p->y, p->z};
+    const double side = job->opts->periodic;
+    for (size_t k = 0; k < p->count; k++)
+        for (int c = 0; c < 3; c++)
+            if (!(axis[c][k] >= 0 && axis[c][k] < side)) {
+                gv_say(GV_FORCE, "--periodic: particle %zu (id %d) is outside the box: %c = %g is not in [0, %g)", k,
+                       (int)p->id[k], "xyz"[c], axis[c][k], side);
+                return GV_EXIT_FAILURE;
+            }
+    return GV_EXIT_OK;
+}
+
+/* ------------------------------------------------------------------- solvers */
+
+static gravel_status open_bodies(gv_force_job *job)
+{
+    const gv_particles *p = &job->particles;
+    gravel_bodies_options options = GRAVEL_BODIES_OPTIONS_INIT;
+    options.precision = job->precision;
+    options.capacity = p->count;
+    gravel_status status = gravel_bodies_create(&job->bodies, job->context, &options);
+    if (status == GRAVEL_OK)
+        status = gravel_bodies_resize(job->bodies, p->count);
+    if (status == GRAVEL_OK)
+        status = gravel_bodies_write(job->bodies, GRAVEL_POSITION, 0, p->count, &GRAVEL_ARRAY_SOA(p->x, p->y, p->z));
+    return status == GRAVEL_OK ? gravel_bodies_write(job->bodies, GRAVEL_MASS, 0, p->count, &GRAVEL_ARRAY(p->m))
+                               : status;
+}
+
+gravel_status gv_force_periodic_open(gv_force_job *job)
+{
+    const gv_force_options *opts = job->opts;
+    gravel_mesh_options mesh = GRAVEL_MESH_OPTIONS_INIT;
+    gravel_tree_options tree = gv_force_tree_options(job);
+    job->cells = opts->cells > 0 ? opts->cells : usual_cells(job->particles.count);
+    mesh.side = tree.period = opts->periodic;
+    mesh.cells = job->cells;
+    mesh.split = tree.split = SPLIT * opts->periodic / job->cells;
+    mesh.precision = job->precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_SP;
+    tree.cut = CUT * tree.split;
+    gravel_status status = open_bodies(job);
+    const gravel_view all = gravel_view_all(job->bodies);
+    if (status == GRAVEL_OK)
+        status = gravel_mesh_create(&job->mesh, job->context, &mesh);
+    if (status == GRAVEL_OK)
+        status = gravel_mesh_set_sources(job->mesh, &all);
+    if (status == GRAVEL_OK)
+        status = gravel_mesh_set_own(job->mesh, 1);
+    if (status == GRAVEL_OK)
+        status = gravel_tree_create(&job->tree, job->context, &tree);
+    if (status == GRAVEL_OK && opts->report != NULL)
+        status = gravel_context_set_timing(job->context, 0, 1);
+    if (status == GRAVEL_OK)
+        status = gravel_tree_set_sources(job->tree, &all);
+    return status == GRAVEL_OK
+               ? gravel_tree_get_configuration(job->tree, job->configuration, sizeof job->configuration, &job->origin)
+               : status;
+}
+
+void gv_force_periodic_close(gv_force_job *job)
+{
+    gravel_mesh_release(job->mesh);
+    gravel_tree_release(job->tree);
+    gravel_bodies_release(job->bodies);
+    job->mesh = NULL;
+    job->tree = NULL;
+    job->bodies = NULL;
+}
+
+/* The short range of the sinks is added to their long range: in double, so that a mesh in float loses nothing more. */
+static gravel_status add_tree(gv_force_job *job, const gravel_view *sinks, const gv_force_set *set)
+{
+    double *const sum[4] = {set->ax, set->ay, set->az, set->pot};
+    double *part = malloc(4 * job->count * sizeof *part);
+    gravel_tree_call call;
+    gravel_ticket *ticket = NULL;
+    gravel_forces view = {.pot = NULL};
+    gravel_status status = part != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+    gravel_tree_call_init(&call);
+    call.sinks = *sinks;
+    call.eps = job->opts->eps;
+    if (status == GRAVEL_OK)
+        status = gravel_tree_walk(job->tree, &call, &ticket);
+    if (status == GRAVEL_OK) {
+        view.acc = GRAVEL_VEC_OUT_SOA(part, part + job->count, part + 2 * job->count);
+        view.pot = part + 3 * job->count;
+        status = gravel_ticket_collect(ticket, &view, NULL);
+    }
+    for (size_t k = 0; status == GRAVEL_OK && k < 4 * job->count; k++)
+        sum[k / job->count][k % job->count] += part[k];
+    gravel_ticket_release(ticket);
+    free(part);
+    return status;
+}
+
+gravel_status gv_force_periodic_call(gv_force_job *job, const gv_force_set *set)
+{
+    const gravel_view sinks = job->count == job->particles.count
+                                  ? gravel_view_all(job->bodies)
+                                  : gravel_view_range(job->bodies, job->first, job->count);
+    gravel_forces view = {.pot = set->pot};
+    const double start = gv_now();
+    view.acc = GRAVEL_VEC_OUT_SOA(set->ax, set->ay, set->az);
+    gravel_status status = gravel_mesh_forces(job->mesh, &sinks, GRAVEL_INTO_HOST, &view);
+    if (status == GRAVEL_OK)
+        status = add_tree(job, &sinks, set);
+    job->call_s += gv_now() - start;
+    if (status != GRAVEL_OK || job->opts->report == NULL)
+        return status;
+    status = gravel_tree_get_timings(job->tree, &job->tree_timings);
+    if (status == GRAVEL_OK)
+        status = gravel_tree_get_counts(job->tree, &job->tree_counts);
+    if (status == GRAVEL_OK)
+        status = gravel_mesh_get_timings(job->mesh, &job->mesh_timings);
+    job->fft = gravel_mesh_get_fft(job->mesh);
+    job->kernel_s = job->tree_timings.total + job->mesh_timings.total;
+    return status;
+}
+
+/* ------------------------------------------------------------------- report */
+
+/* Errors over the root mean square of the accelerations: net forces may be small beside their parts. */
+static void add_errors(const gv_force_job *job, const gv_force_set *truth, cJSON *root)
+{
+    const gv_force_set *s = &job->sample;
+    const size_t n = job->checked;
+    double rms = 0, *error = malloc((n > 0 ? n : 1) * sizeof *error);
+    for (size_t k = 0; error != NULL && k < n; k++) {
+        const double x = s->ax[k] - truth->ax[k], y = s->ay[k] - truth->ay[k], z = s->az[k] - truth->az[k];
+        error[k] = sqrt(x * x + y * y + z * z);
+        rms += (truth->ax[k] * truth->ax[k] + truth->ay[k] * truth->ay[k] + truth->az[k] * truth->az[k]) / (double)n;
+    }
+    if (error != NULL && n > 0) {
+        qsort(error, n, sizeof *error, gv_ascending);
+        cJSON *item = cJSON_AddObjectToObject(root, "errors_over_rms_acc");
+        gv_json_number(item, "p50", error[n / 2] / sqrt(rms));
+        gv_json_number(item, "p99", error[n * 99 / 100] / sqrt(rms));
+        gv_json_number(item, "max", error[n - 1] / sqrt(rms));
+    }
+    free(error);
+}
+
+void gv_force_periodic_report(const gv_force_job *job, const gv_force_set *truth, cJSON *root)
+{
+    const gravel_mesh_timings *t = &job->mesh_timings;
+    cJSON_AddNumberToObject(root, "periodic", job->opts->periodic);
+    add_errors(job, truth, root);
+    if (job->opts->method != GV_METHOD_TREE)
+        return;
+    cJSON_AddNumberToObject(root, "mesh", job->cells);
+    cJSON_AddNumberToObject(root, "split_cells", SPLIT);
+    cJSON_AddNumberToObject(root, "cut_cells", CUT * SPLIT);
+    cJSON_AddStringToObject(root, "fft", gravel_fft_name(job->fft));
+    gv_json_number(root, "mesh_sort_s", t->sort);
+    gv_json_number(root, "mesh_assign_s", t->assign);
+    gv_json_number(root, "mesh_fft_s", t->fft);
+    gv_json_number(root, "mesh_green_s", t->green);
+    gv_json_number(root, "mesh_interpolate_s", t->interpolate);
+}
