@@ -84,7 +84,7 @@ static inline void gv_bring_near(const gv_sources *sources, gv_scalar4 *at, gv_s
     gv_scalar4 d = *at - sources->near, k = rint(d * sources->period.z), by = k * sources->period.x;
 #if GV_PRECISION == GV_DS
     gv_scalar4 sum = *at - by, part = sum - *at;
-    /* products of a float and a small whole number are exact in few more bits than it has: L has its low word apart */
+    /* one or two times the high word of L is exact */
     low->xyz += ((*at - (sum - part)) + (-by - part) - k * sources->period.y).xyz;
     at->xyz = sum.xyz;
 #else

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""`gravel force --periodic`: forces beside Ewald's sums, and what is refused."""
+import json
+import random
+import shutil
+import sys
+
+import gatelib
+from clilib import FAILURE, USAGE, WORK, expect, good, need_device, path, refused, table, write
+
+SIDE = 50.0
+
+
+def box(name, count, more=()):
+    """Bodies at random, with some in a clump that reaches across a side of the box."""
+    draw = random.Random(7)
+    rows = []
+    for k in range(count):
+        at = [draw.random() * SIDE for _ in range(3)]
+        if k % 3 == 0:
+            at = [draw.gauss(0.0, 0.5) % SIDE, 10 + draw.gauss(0.0, 0.5), 30 + draw.gauss(0.0, 0.5)]
+        rows.append("%d %.17g %.17g %.17g %.17g" % (k, 1.0 / count, *at))
+    return write(name, "\n".join(rows + list(more)) + "\n")
+
+
+def mesh_and_tree_give_ewalds_forces():
+    """Median 2e-4 and 99 % 2e-3 of the root mean square force are wanted; measured 4e-5 and 1e-4 (doc/periodic.md)."""
+    need_device()
+    box("box.txt", 600)
+    good("force", "box.txt", "-o", "f.txt", "--periodic", "50", "--eps", "0.1", "--mesh", "32", "--report", "r.json")
+    with open(path("r.json"), encoding="utf-8") as handle:
+        report = json.load(handle)
+    errors = report["errors_over_rms_acc"]
+    print(errors)
+    expect(report["mesh"] == 32 and report["method"] == "tree", "report: %s" % report)
+    expect(errors["p50"] < 2e-4 and errors["p99"] < 2e-3, "errors %s" % errors)
+
+
+def ewald_by_itself():
+    """One body feels its images only: no force, 2.8372974794806196 / L; parts of the sinks are those of the whole."""
+    one = write("one.txt", "1 2 10 20 30\n")
+    names, rows = table(good("force", one, "--periodic", "50", "--mesh", "ewald").stdout)
+    expect(names == ["id", "ax", "ay", "az", "pot"], "columns %s" % names)
+    expect(abs(float(rows[0][4]) / (2 * 2.8372974794806196 / SIDE) - 1) < 1e-12, "potential %s" % rows[0])
+    expect(max(abs(float(v)) for v in rows[0][1:4]) < 1e-15, "force %s" % rows[0])
+    box("small.txt", 60)
+    whole = table(good("force", "small.txt", "--periodic", "50", "--method", "reference").stdout)[1]
+    part = table(good("force", "small.txt", "--periodic", "50", "--mesh", "ewald", "--sinks", "20:10").stdout)[1]
+    expect(part == whole[20:30], "a part of the sinks differs")
+
+
+def what_is_refused():
+    box("good.txt", 20)
+    box("bad.txt", 20, ["77 1 3 50 3"])
+    here = ("force", "good.txt")
+    refused(FAILURE, "particle 20 (id 77) is outside the box: y = 50 is not in [0, 50)", "force", "bad.txt", "--periodic",
+            "50", "--mesh", "ewald")
+    refused(USAGE, "must be above 0", *here, "--periodic", "0")
+    refused(USAGE, "--periodic", *here, "--periodic", "-3")
+    refused(USAGE, "give the side with --periodic", *here, "--mesh", "32")
+    refused(USAGE, "too coarse", *here, "--periodic", "50", "--mesh", "14")
+    refused(USAGE, "as 128 and 135 are", *here, "--periodic", "50", "--mesh", "130")
+    refused(USAGE, "4 to 1024", *here, "--periodic", "50", "--mesh", "many")
+    refused(USAGE, "no direct sums", *here, "--periodic", "50", "--method", "direct")
+    refused(USAGE, "need no tree", *here, "--periodic", "50", "--method", "tree", "--mesh", "ewald")
+    refused(USAGE, "accelerations and potentials", *here, "--periodic", "50", "--order", "4")
+
+
+if __name__ == "__main__":
+    try:
+        code = gatelib.main([mesh_and_tree_give_ewalds_forces, ewald_by_itself, what_is_refused])
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
+    sys.exit(code)
