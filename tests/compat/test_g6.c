@@ -355,6 +355,9 @@ int main(void)
     };
     if (no_device())
         return run_nothing();
-    return cmocka_run_group_tests_name("devices", cases, devices_answer, NULL) +
-           cmocka_run_group_tests_name("host", cases, host_answers, NULL);
+    int failed = cmocka_run_group_tests_name("devices", cases, devices_answer, NULL) +
+                 cmocka_run_group_tests_name("host", cases, host_answers, NULL);
+    if (has_two_parts())
+        failed += cmocka_run_group_tests_name("two devices", cases, two_devices_answer, one_device_again);
+    return failed;
 }

@@ -377,5 +377,16 @@ int main(void)
         CASE(wrong_calls),
         cmocka_unit_test(no_device_at_all),
     };
-    return no_device() ? run_nothing() : cmocka_run_group_tests(cases, NULL, NULL);
+    const struct CMUnitTest shared[] = {
+        CASE(blocks),
+        CASE(addresses_in_any_order),
+        cmocka_unit_test_setup_teardown(lists_that_overflow, small_lists, end_small_lists),
+        cmocka_unit_test_setup_teardown(last_halves_with_more, small_lists, end_small_lists),
+    };
+    if (no_device())
+        return run_nothing();
+    int failed = cmocka_run_group_tests_name("as settings are", cases, NULL, NULL);
+    if (has_two_parts())
+        failed += cmocka_run_group_tests_name("two devices", shared, two_devices_answer, one_device_again);
+    return failed;
 }
