@@ -428,7 +428,7 @@ const gv_command gv_cmd_run = {
     .synopsis = "-i IC --until T -o DIR [options]\n       gravel run --file RUN.json | --resume DIR | --example",
     .about =
         "DIR gets run.json (all that was used), snapshot_0000.hdf5 ..., diagnostics.txt, blocks.txt, a checkpoint and\n"
-        "summary.json. Ctrl-C and SIGTERM write a checkpoint and leave; after these, and after a crash, --resume goes "
+        "summary.json. Ctrl-C and SIGTERM write a checkpoint and leave; after these and after a crash --resume goes "
         "on\n"
         "and ends with the same bits as a run that was not stopped.",
     .opts = gv_run_opts,
