@@ -113,6 +113,7 @@ static void truncated(void **state)
                 gravel_direct_call call = call_of(&sinks, eps[e], GRAVEL_SHAPE_TRUNCATED);
                 call.r_s = 0.15;
                 call.r_cut = 0.9;
+                assert_ok(gravel_direct_prepare(d, &call, SINKS, N));
                 results want = results_new(SINKS, 0);
                 const gv_ref_forces out = out_of(&want);
                 assert_int_equal(gv_ref_by_law(&shape, &a, &b, eps[e], &out), 0);
@@ -398,6 +399,7 @@ static void quadrupoles(void **state)
             assert_ok(gravel_direct_write_quadrupoles(d, 40, CELLS - 40, (const double(*)[6])q + 40));
             results early = collected(d, &call, 0); /* the first 40 have none yet */
             assert_ok(gravel_direct_write_quadrupoles(d, 0, 40, (const double(*)[6])q));
+            assert_ok(gravel_direct_prepare(d, &call, 2 * SINKS, 2 * N));
             results got = collected(d, &call, 0);
             assert_true(fabs(got.v[R_POT][20] - early.v[R_POT][20]) > 1e-5 * fabs(got.v[R_POT][20]));
             /* a pair's quadrupole is at most about (0.1 / 0.1)^2 of its mass term here, and costs three roundings more
