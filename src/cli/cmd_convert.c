@@ -45,12 +45,29 @@ static int convert_diagnostics(const convert_options *opts)
     return status ? gv_cli_fail_writing(COMMAND, status) : GV_EXIT_OK;
 }
 
+/* IN by its name alone, as `gravel force` and `gravel info` take it. */
+static int choose_input(convert_options *opts, const gv_operands *operands)
+{
+    if (operands->n > 0 && opts->in) {
+        gv_say(COMMAND, "-i %s and %s: one file of particles, not two", opts->in, operands->value[0]);
+        return GV_EXIT_USAGE;
+    }
+    if (operands->n > 0)
+        opts->in = operands->value[0];
+    if (opts->in)
+        return GV_EXIT_OK;
+    gv_say(COMMAND, "a file is missing: 'gravel convert FILE -o OUT'; 'gravel convert --help' tells more");
+    return GV_EXIT_USAGE;
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
-    const convert_options *opts = values;
+    convert_options chosen = *(const convert_options *)values;
+    const convert_options *opts = &chosen;
     gv_read_options reading = GV_READ_OPTIONS_INIT;
     gv_particles particles;
-    (void)operands;
+    if (choose_input(&chosen, operands) != GV_EXIT_OK)
+        return GV_EXIT_USAGE;
     if (same_file(opts->in, opts->out)) {
         gv_say(COMMAND, "-o: %s is the input", opts->out);
         return GV_EXIT_USAGE;
@@ -83,8 +100,7 @@ static const gv_opt opts_table[] = {
      .kind = GV_OPT_TEXT,
      .offset = offsetof(convert_options, in),
      .value = "IN",
-     .help = "particles, text or HDF5; - is standard input (text)",
-     .required = 1},
+     .help = "particles, text or HDF5; - is standard input (text)"},
     {.name = "output",
      .letter = 'o',
      .kind = GV_OPT_TEXT,
@@ -110,14 +126,15 @@ static const gv_opt opts_table[] = {
 const gv_command gv_cmd_convert = {
     .name = "convert",
     .summary = "particles from text to HDF5 and back, and into other units",
-    .synopsis = "-i IN -o OUT [options]",
+    .synopsis = "[-i] IN -o OUT [options]",
     .about = "Nothing is written if IN holds what a simulation cannot use: NaN, masses below zero, an id twice.\n"
              "The diagnostics.txt of a run becomes HDF5 as well: group Diagnostics, a dataset a column.",
     .opts = opts_table,
-    .examples = "gravel convert -i plummer.txt -o plummer.hdf5\n"
+    .examples = "gravel convert plummer.txt -o plummer.hdf5\n"
                 "gravel convert -i plummer.txt -o cluster.hdf5 --to-units pc --unit-mass 1e5 --unit-length 2\n"
                 "gravel convert -i snapshot_0007.hdf5 -o - --to-units kpc\n"
                 "gravel convert -i run/diagnostics.txt -o diagnostics.hdf5\n",
+    .max_operands = 1,
     .size = sizeof(convert_options),
     .run = run,
 };

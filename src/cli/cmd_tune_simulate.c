@@ -61,7 +61,8 @@ static void add_title(report *r, const gv_recording *recording)
 {
     char what[80];
 
-    snprintf(what, sizeof what, ": %zu points, median of %d seeds", recording->domain.n_points, r->seeds);
+    snprintf(what, sizeof what, ": %zu points, median of %d seed%s", recording->domain.n_points, r->seeds,
+             r->seeds == 1 ? "" : "s");
     fprintf(r->plot, "title%d = ", r->n_recordings);
     gv_plot_text(r->plot, recording->name, 70);
     fputs(".", r->plot);
@@ -120,8 +121,8 @@ static gravel_status simulate_one(report *r, const gv_recording *recording)
     }
     r->missed += behind;
     if (r->json == NULL && status == GRAVEL_OK) {
-        gv_print("%s%s: %zu points, %d seeds\n", r->n_recordings > 0 ? "\n" : "", recording->name,
-                 recording->domain.n_points, r->seeds);
+        gv_print("%s%s: %zu points, %d seed%s\n", r->n_recordings > 0 ? "\n" : "", recording->name,
+                 recording->domain.n_points, r->seeds, r->seeds == 1 ? "" : "s");
         gv_table_print(&table, stdout);
     }
     r->n_recordings++;

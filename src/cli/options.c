@@ -443,7 +443,7 @@ static int check_complete(const char *full_name, const gv_command *command, cons
         return -1;
     }
     if (operands->n < command->min_operands) {
-        gv_say(full_name, "something is missing; usage: %s %s", full_name, command->synopsis);
+        gv_say(full_name, "an argument is missing; usage: %s %s", full_name, command->synopsis);
         return -1;
     }
     return 0;

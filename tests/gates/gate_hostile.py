@@ -144,6 +144,20 @@ def closed_streams_catch_no_file():
     expect(done.returncode == FAILURE and "standard output" in done.stderr, "closed standard output unnoticed", done)
 
 
+def a_home_that_is_no_folder():
+    need_device()
+    write("no-folder", "")
+    env = {"HOME": path("no-folder")}
+    for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "GRAVEL_PROFILE_DIR"):
+        env[name] = ""
+    done = good("force", cluster(50), "-p", "sp", "-o", "f.txt", env=env)
+    expect("profile" not in done.stderr, "no profiles of one's own is no fault", done)
+    refused(USAGE, "an argument is missing", "info")
+    good("convert", cluster(50), "-o", "converted.txt")
+    refused(USAGE, "a file is missing: 'gravel convert FILE", "convert", "-o", "converted.txt")
+    refused(USAGE, "one file of particles, not two", "convert", cluster(50), "-i", cluster(50), "-o", "converted.txt")
+
+
 def special_files_stay():
     os.mkfifo(path("pipe"))
     write("own.json", good("profiles", "export", "--shipped", "H200").stdout)
@@ -346,9 +360,9 @@ def main():
     gatelib.need_file(PROGRAM)
     try:
         return gatelib.main([plots_take_no_orders, terminals_get_plain_text, plots_say_what_is_missing,
-                             closed_streams_catch_no_file, special_files_stay, disks_run_full, leftovers_go,
-                             tuning_keeps_its_log, a_first_call_speaks, signals_leave_nothing, a_stopped_check_has_no_verdict,
-                             a_stopped_tuning_keeps_what_it_found])
+                             closed_streams_catch_no_file, a_home_that_is_no_folder, special_files_stay,
+                             disks_run_full, leftovers_go, tuning_keeps_its_log, a_first_call_speaks,
+                             signals_leave_nothing, a_stopped_check_has_no_verdict, a_stopped_tuning_keeps_what_it_found])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
 

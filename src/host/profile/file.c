@@ -195,7 +195,9 @@ static gravel_status folder_names(const char *dir, char ***names, size_t *count)
     *names = NULL;
     *count = 0;
     if (folder == NULL)
-        return errno == ENOENT ? GRAVEL_OK : gv_fail(GRAVEL_ERR_FILE, "%s: cannot be read: %s", dir, strerror(errno));
+        return errno == ENOENT || errno == ENOTDIR
+                   ? GRAVEL_OK
+                   : gv_fail(GRAVEL_ERR_FILE, "%s: cannot be read: %s", dir, strerror(errno));
     while ((item = readdir(folder)) != NULL && status == GRAVEL_OK) {
         char **grown;
 
