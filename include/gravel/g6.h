@@ -55,7 +55,8 @@ GRAVEL_API int g6_set_j_particle_multisend_mxfast(int clusterid, int nclusters, 
 /* Sources are predicted to ti, also those set later; before the first call they are not predicted. */
 GRAVEL_API int g6_set_ti(int clusterid, double ti);
 
-/* A source as it was set, and (ppos, pvel) as the last g6calc_firsthalf saw it.  acc and jrk are full derivatives. */
+/* A source as it was set, and (ppos, pvel) predicted to the time of g6_set_ti, where a g6calc_firsthalf is under way.
+ * acc and jrk are full derivatives. */
 #ifdef __cplusplus
 GRAVEL_API void get_j_part_data(int address, int nj, double *pos, double *vel, double *acc, double *jrk, double *ppos,
                                 double *pvel, double &mass, double &eps2, int &id);
@@ -63,7 +64,7 @@ GRAVEL_API void get_j_part_data(int address, int nj, double *pos, double *vel, d
 GRAVEL_API void get_j_part_data(int address, int nj, double *pos, double *vel, double *acc, double *jrk, double *ppos,
                                 double *pvel, double *mass, double *eps2, int *id);
 #endif
-/* Sources 0 ... nj-1 as the last g6calc_firsthalf saw them. */
+/* Sources 0 ... nj-1 as a g6calc_firsthalf now would see them. */
 GRAVEL_API void g6_get_predicted_j_particles(int clusterid, int nj, double x[][3], double v[][3]);
 
 /* ------------------------------------------------------------------ forces */

@@ -69,6 +69,10 @@ static void cluster_ids_and_units(void **state)
     g6calc_firsthalf_(NULL, &nj, &ni, r.index, r.x, r.v, r.acc, r.jerk, r.pot, &eps2, r.h2);
     assert_int_equal(g6calc_lasthalf_(&garbage, &nj, &ni, r.index, r.x, r.v, &eps2, r.h2, r.acc, r.jerk, r.pot), 0);
     assert_rows(&r, &b, 0, &b, N, 0.1, "any cluster id");
+    double x[3] = {1, 1, 1}, mass = 0; /* no vector at all: at rest at the origin */
+    assert_int_equal(g6_set_j_particle(0, N, 1, 0, 0, 2, NULL, NULL, NULL, NULL, NULL), 0);
+    get_j_part_data(N, N + 1, x, NULL, NULL, NULL, NULL, NULL, &mass, NULL, NULL);
+    assert_true(x[0] == 0 && x[1] == 0 && x[2] == 0 && mass == 2);
     rows_free(&r);
     bodies_free(&b);
 }

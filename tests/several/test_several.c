@@ -73,6 +73,32 @@ static void forces_and_neighbours(void **state)
     }
 }
 
+/* Everything is within a radius whose square is infinite, but for the sink itself and what is behind the last source. */
+static void infinite_radius(void **state)
+{
+    enum { N = 13, ROOM = 24 };
+    const double radius[2] = {INFINITY, 1e200};
+    (void)state;
+    FOR_WAYS(w)
+    {
+        bodies b = bodies_new(N, 9);
+        gravel_several *s = several_new(w->devices, GRAVEL_DS, w->host);
+        const gravel_sources all = sources_of(&b, 0, N);
+        const gravel_sinks sinks = sinks_of(&b, 0, 2, radius);
+        const gravel_several_call c = call_of(&sinks, 4, 0.01, 0, ROOM);
+        assert_ok(gravel_several_write_sources(s, 0, &all));
+        results got = several_run(s, &c);
+        for (uint32_t k = 0; k < 2; k++) {
+            assert_int_equal(got.count[k], N - 1);
+            for (uint32_t i = 0; i < N - 1; i++)
+                assert_int_equal(got.list[k * ROOM + i], i + (i >= k));
+        }
+        results_free(&got);
+        gravel_several_release(s);
+        bodies_free(&b);
+    }
+}
+
 /* Sources one by one in any order, some twice, in steps that grow; always compared with the whole. */
 static void updates_in_any_order(void **state)
 {
@@ -369,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forces_and_neighbours),
+        cmocka_unit_test(infinite_radius),
         cmocka_unit_test(updates_in_any_order),
         cmocka_unit_test(writes_after_submit),
         cmocka_unit_test(prediction),

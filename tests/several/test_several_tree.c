@@ -112,6 +112,9 @@ static void bad_use(void **state)
         assert_int_equal(gravel_several_tree_forces_active(t, twice, 2, 0.01, &f), GRAVEL_ERR_INPUT);
         assert_int_equal(gravel_several_tree_forces_active(t, beyond, 1, 0.01, &f), GRAVEL_ERR_INPUT);
         assert_ok(gravel_several_tree_forces(t, 0.01, &f));
+        assert_int_equal(gravel_several_tree_get_sinks(t, 0) + gravel_several_tree_get_sinks(t, 1), BODIES);
+        assert_ok(gravel_several_tree_forces_active(t, twice, 1, 0.01, &f));
+        assert_int_equal(gravel_several_tree_get_sinks(t, 0) + gravel_several_tree_get_sinks(t, 1), 1);
         gravel_several_tree_release(t);
     }
     results_free(&r);

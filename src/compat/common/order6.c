@@ -126,7 +126,7 @@ int gv_order6_get_source(gv_order6 *o, const char *function, int address, int *i
     if (need_open(o, function))
         return -1;
     if (address < 0 || (size_t)address >= o->sources)
-        return gv_compat_fail(function, "address %d, but the last that was set is %zu", address, o->sources - 1);
+        return gv_compat_fail(function, "address %d, but %zu addresses were set", address, o->sources);
     if (gv_compat_failed(function, gravel_several_read_predicted(o->several, (size_t)address, 1, &to)))
         return -1;
     if (id)

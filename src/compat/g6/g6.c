@@ -147,8 +147,10 @@ static gravel_vec scaled(const double *from, double factor, double *of)
 
 int gv_g6_set_source(const char *function, const gv_g6_source *source)
 {
+    static const double origin[3];
+    const double *const x = source->x ? source->x : origin;
     double block[4][3];
-    gravel_sources one = {.count = 1, .mass = &source->mass, .time = &source->time};
+    gravel_sources one = {.count = 1, .mass = &source->mass, .pos = {x, x + 1, x + 2, 1}, .time = &source->time};
     const int32_t id = source->index;
     const uint32_t address = (uint32_t)source->address;
 
@@ -157,8 +159,6 @@ int gv_g6_set_source(const char *function, const gv_g6_source *source)
     if (gv_g6_enter(function))
         return -1;
     one.id = &id;
-    if (source->x)
-        one.pos = (gravel_vec){source->x, source->x + 1, source->x + 2, 1};
     one.vel = scaled(source->v, 1, block[0]);
     one.acc = scaled(source->a2, 2, block[1]);
     one.jerk = scaled(source->j6, 6, block[2]);

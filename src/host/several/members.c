@@ -80,7 +80,7 @@ static gravel_status open_solver(const gravel_several *s, gv_member *m)
 gravel_status gv_members_open(gravel_several *s, const gravel_context_options *options, int solvers)
 {
     const char *devices = s->options.devices ? s->options.devices : gv_env("GRAVEL_DEVICES");
-    chosen c;
+    chosen c = {.count = 0};
     gravel_status status = choose(devices ? devices : gv_env("GRAVEL_DEVICE"), &c);
     for (int k = 0; k < c.count && !status; k++)
         if (!s->member[k].context)

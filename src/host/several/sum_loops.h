@@ -122,7 +122,7 @@ TARGET static size_t NAME(list)(const gv_sum_sources *b, const gv_sum_sink *a, d
     for (size_t j = 0; j < b->count; j += GV_LANES_OF_SUM) {
         lanes d2;
         NAME(distance2)(b, a, j, &d2);
-        const lanes_mask in = d2 <= radius2;
+        const lanes_mask in = (d2 <= radius2) & (d2 < INFINITY); /* the radius may be infinite */
         if (!(in[0] | in[1] | in[2] | in[3] | in[4] | in[5] | in[6] | in[7]))
             continue;
         for (int l = 0; l < GV_LANES_OF_SUM; l++) {

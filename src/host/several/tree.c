@@ -340,8 +340,10 @@ static gravel_status check(const gravel_several_tree *t, const gravel_forces *f)
 gravel_status gravel_several_tree_forces(gravel_several_tree *t, double eps, const gravel_forces *f)
 {
     gravel_status status = check(t, f);
-    if (!status && t->devices.members == 1)
+    if (!status && t->devices.members == 1) {
+        t->part[0].count = t->bodies;
         return gravel_tree_forces(t->part[0].tree, eps, f);
+    }
     return status ? status : forces(t, NULL, 0, eps, f);
 }
 
@@ -353,8 +355,10 @@ gravel_status gravel_several_tree_forces_active(gravel_several_tree *t, const ui
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_several_tree_forces_active: no addresses");
     if (status || count == 0)
         return status;
-    if (t->devices.members == 1)
+    if (t->devices.members == 1) {
+        t->part[0].count = count;
         return gravel_tree_forces_active(t->part[0].tree, address, count, eps, f);
+    }
     return forces(t, address, count, eps, f);
 }
 
