@@ -235,6 +235,9 @@ static void last_halves_with_more(void **state)
             assert_int_equal(list[3], 997);
         }
     }
+    assert_int_equal(g6_close(0), 0); /* lists of before are gone */
+    assert_int_equal(g6_open(0), 0);
+    assert_int_equal(g6_get_neighbour_list(0, 5, N, &n, list), -1);
     rows_free(&r);
     bodies_free(&b);
 }

@@ -73,7 +73,7 @@ static void forces_and_neighbours(void **state)
     }
 }
 
-/* Everything is within a radius whose square is infinite, but for the sink itself and what is behind the last source. */
+/* All is within a radius whose square is infinite, but for the sink itself and what is behind the last source. */
 static void infinite_radius(void **state)
 {
     enum { N = 13, ROOM = 24 };

@@ -50,7 +50,7 @@ static void read_settings(void)
 static int open_devices(const char *function)
 {
     g->stage = GV_G6_IDLE;
-    g->sources = g->want_nearest = g->want_lists = 0;
+    g->sources = g->sinks = g->want_nearest = g->want_lists = g->lists_are_read = 0;
     return gv_compat_failed(function, gv_compat_create(&g->several, &g->settings));
 }
 
@@ -128,6 +128,7 @@ int gv_g6_reset(void)
 {
     pthread_mutex_lock(&g->lock);
     g->stage = GV_G6_IDLE;
+    g->lists_are_read = 0;
     pthread_mutex_unlock(&g->lock);
     return 0;
 }
