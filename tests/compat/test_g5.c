@@ -120,6 +120,17 @@ static void one_shot_and_parts(void **state)
         assert_int_equal(g5_get_force(pipes, r.a, r.p), 0);
         assert_plummer(&r, pipes, &b, (size_t)nj, EPS, "again");
     }
+    /* what is set between run and get_force counts for the next run only */
+    assert_int_equal(g5_set_n(N), 0);
+    assert_int_equal(g5_set_xi(20, r.x), 0);
+    assert_int_equal(g5_run(), 0);
+    assert_int_equal(g5_set_n(0), 0);
+    assert_int_equal(g5_get_force(20, r.a, r.p), 0);
+    assert_plummer(&r, 20, &b, N, EPS, "no sources afterwards");
+    assert_int_equal(g5_run(), 0);
+    assert_int_equal(g5_set_n(N), 0);
+    assert_int_equal(g5_get_force(20, r.a, r.p), 0);
+    assert_plummer(&r, 20, &b, 0, EPS, "sources afterwards");
     /* positions and masses of some, at their rows */
     for (int k = 30; k < 40; k++) {
         r.m[k] = b.m[k] *= 3;

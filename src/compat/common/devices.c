@@ -24,7 +24,7 @@ int gv_compat_name_devices(const char *function, int count, const int *list, cha
     if (gv_compat_failed(function, gravel_device_list(&info, &there)) != 0)
         return -1;
     const int n = countable(info, there, index, 64);
-    const int wanted = count > 0 ? count : count == 0 || -count > n ? n : -count;
+    const int wanted = count > 0 ? count : count == 0 || count < -n ? n : -count;
     gravel_device_list_free(info);
     names[0] = '\0';
     for (int k = 0; k < wanted; k++) {

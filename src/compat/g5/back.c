@@ -173,7 +173,8 @@ int gv_g5_submit(const char *function, gv_g5_unit *unit, gv_g5_kind kind)
     unit->asked = kind;
     unit->eps = gv_g5_get_eps();
     unit->with_table = table.version > 0 && kind != GV_G5_CELLS;
-    if (unit->ni == 0 || pulling(&unit->memory[kind]) == 0)
+    unit->is_nothing = unit->ni == 0 || pulling(&unit->memory[kind]) == 0;
+    if (unit->is_nothing)
         return 0; /* zeros */
     if (unit->with_table || kind == GV_G5_CELLS)
         return submit_direct(function, unit, kind, &table);
@@ -242,7 +243,7 @@ int gv_g5_collect(const char *function, gv_g5_unit *unit)
     const gv_compat_choice sign = unit->settings.positive;
     if (unit->ni == 0)
         return 0;
-    if (pulling(memory) == 0) {
+    if (unit->is_nothing) {
         memset(unit->acc, 0, (size_t)unit->ni * sizeof *unit->acc);
         memset(unit->pot, 0, (size_t)unit->ni * sizeof *unit->pot);
         return 0;
@@ -257,7 +258,7 @@ int gv_g5_collect(const char *function, gv_g5_unit *unit)
     /* GRAPE-5's is positive; that of the quadrupole library is not */
     const int positive = sign == GV_COMPAT_YES || (sign == GV_COMPAT_INTERFACE && unit->asked != GV_G5_CELLS);
     for (int i = 0; i < unit->ni && positive; i++)
-        unit->pot[i] = -unit->pot[i];
+        unit->pot[i] = 0 - unit->pot[i]; /* of nothing 0, not -0 */
     return 0;
 }
 

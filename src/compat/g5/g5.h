@@ -44,6 +44,7 @@ typedef struct gv_g5_unit {
     /* sinks and results */
     gv_g5_stage stage;
     gv_g5_kind asked; /* memory of the last run */
+    int is_nothing;   /* it had no sinks or no sources */
     int ni, has_eps;  /* has_eps: one per sink */
     int with_table;
     double eps; /* of the run */
