@@ -277,7 +277,7 @@ static void memory_does_not_grow(void **state)
     SKIP_WITHOUT_DEVICE();
     bodies b = bodies_new(N, 45);
     initialize();
-    assert_no_growth(one_round, &b);
+    assert_no_growth(5000, one_round, &b);
     bodies_free(&b);
 }
 

@@ -290,7 +290,7 @@ static void memory_does_not_grow(void **state)
     (void)state;
     SKIP_WITHOUT_DEVICE();
     bodies b = bodies_new(40, 37);
-    assert_no_growth(one_round, &b);
+    assert_no_growth(500, one_round, &b);
     gpunb_close_();
     bodies_free(&b);
 }

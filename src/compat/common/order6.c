@@ -91,10 +91,13 @@ int gv_order6_set_source(gv_order6 *o, const char *function, const gv_order6_sou
         return -1;
     if (s->address < 0)
         return gv_compat_fail(function, "address %d", s->address);
-    if (!(s->eps2 >= 0) || isinf(s->eps2))
+    if (!(s->eps2 >= 0) || isinf(s->eps2)) {
+        gv_refused_note(&o->refused, address, 1);
         return gv_compat_fail(function, "eps2 is %g", s->eps2);
-    if (gv_compat_failed(function, gravel_several_scatter_sources(o->several, &address, &one)) ||
-        keep_eps2(o, function, address, s->eps2))
+    }
+    const gravel_status status = gravel_several_scatter_sources(o->several, &address, &one);
+    gv_refused_note(&o->refused, address, status == GRAVEL_ERR_INPUT);
+    if (gv_compat_failed(function, status) || keep_eps2(o, function, address, s->eps2))
         return -1;
     if (address >= o->sources)
         o->sources = (size_t)address + 1;
@@ -250,7 +253,7 @@ int gv_order6_forces(gv_order6 *o, const char *function, const gv_order6_call *c
         return -1;
     if (c->ni < 0 || c->nj < 0 || (c->ni > 0 && !c->sinks.pos.x))
         return gv_compat_fail(function, "ni is %d, nj is %d; or there are no positions", c->ni, c->nj);
-    if (need_sinks(o, function, all))
+    if (gv_refused_check(&o->refused, function, (size_t)c->nj) || need_sinks(o, function, all))
         return -1;
     if (!c->of_sources)
         same = take_softening(o, function, c);

@@ -6,13 +6,15 @@
 #include <pthread.h>
 
 #include "compat/common/compat.h"
+#include "compat/common/refused.h"
 
 typedef struct gv_order6 {
     pthread_mutex_t lock; /* held by who calls the functions below */
     gravel_several *several;
     gv_compat_settings settings;
     size_t sources; /* the highest address set, + 1 */
-    double *eps2;   /* of the sources, as it was given */
+    gv_refused refused;
+    double *eps2; /* of the sources, as it was given */
     size_t eps2_room;
     int softening_is_sent;
     /* results of the last call, and what it needs */

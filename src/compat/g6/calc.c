@@ -52,6 +52,8 @@ static int submit(const char *function, int nj, const gravel_sinks *sinks, doubl
     call.nearest = g->has_nearest = g->want_nearest;
     call.neighbour_capacity = g->want_lists ? g->settings.neighbours : 0;
     g->has_lists = g->want_lists;
+    if (gv_refused_check(&g->refused, function, (size_t)nj))
+        return -1;
     gravel_status status = gravel_several_set_source_count(g->several, sources);
     if (status == GRAVEL_OK)
         status = gravel_several_submit(g->several, &call);

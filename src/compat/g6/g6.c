@@ -92,6 +92,7 @@ int gv_g6_close(void)
     gravel_several_release(g->several);
     g->several = NULL;
     g->stage = GV_G6_IDLE;
+    gv_refused_forget(&g->refused);
     free(g->radius);
     free(g->nearest);
     free(g->nearest_address);
@@ -165,6 +166,7 @@ int gv_g6_set_source(const char *function, const gv_g6_source *source)
     one.jerk = scaled(source->j6, 6, block[2]);
     one.snap = scaled(g->settings.k18 == GV_COMPAT_YES ? source->k18 : NULL, 18, block[3]);
     const gravel_status status = gravel_several_scatter_sources(g->several, &address, &one);
+    gv_refused_note(&g->refused, address, status == GRAVEL_ERR_INPUT);
     if (status == GRAVEL_OK && source->address >= g->sources)
         g->sources = source->address + 1;
     const int result = gv_compat_failed(function, status);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "compat/common/compat.h"
+#include "compat/common/refused.h"
 
 /* Where the last firsthalf is. */
 typedef enum gv_g6_stage {
@@ -22,6 +23,7 @@ typedef struct gv_g6 {
     int is_set;              /* the settings were read */
     gv_compat_settings settings;
     int sources; /* the highest address set, + 1 */
+    gv_refused refused;
     gv_g6_stage stage;
     int sinks;
     int has_nearest, has_lists;   /* what the call computes */
