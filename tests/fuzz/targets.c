@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/cmd_run.h"
 #include "host/base/files.h"
 #include "host/profile/store.h"
 #include "sim/blocks_table.h"
@@ -139,7 +140,14 @@ static void read_options(const uint8_t *data, size_t size)
     free(copy);
 }
 
+static void read_run_file(const uint8_t *data, size_t size)
+{
+    gv_run_options options = {0};
+    gv_run_read_file(as_file(data, size), &options);
+}
+
 const gv_fuzz_target gv_fuzz_target_of[GV_FUZZ_TARGETS] = {
     {"particles", read_particles}, {"profile", read_profile}, {"log", read_log},
     {"recording", read_recording}, {"options", read_options}, {"tables", read_tables},
+    {"run_file", read_run_file},
 };

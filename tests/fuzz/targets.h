@@ -10,7 +10,7 @@ typedef struct gv_fuzz_target {
     void (*run)(const uint8_t *data, size_t size);
 } gv_fuzz_target;
 
-enum { GV_FUZZ_TARGETS = 6 };
+enum { GV_FUZZ_TARGETS = 7 };
 extern const gv_fuzz_target gv_fuzz_target_of[GV_FUZZ_TARGETS];
 
 #endif
