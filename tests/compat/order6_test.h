@@ -68,14 +68,16 @@ static inline results reference_softened(const gv_ref_particles *sinks, const gv
     return r;
 }
 
-/* This program again, with an argument and an environment ("A=1 B=2"); returns its exit status. */
+/* This program again, with an argument and an environment ("A=1 B=2"); returns its exit status.  The search for leaks at
+ * its end crashes at times, on PoCL's threads, and the cases here search, too. */
 static inline int run_again(const char *environment, const char *argument)
 {
     char self[512], command[1024];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     assert_true(length > 0);
     self[length] = '\0';
-    snprintf(command, sizeof command, "%s '%s' %s", environment, self, argument);
+    snprintf(command, sizeof command, "ASAN_OPTIONS=detect_leaks=0:use_sigaltstack=0 %s '%s' %s", environment, self,
+             argument);
     const int status = system(command);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

@@ -298,6 +298,8 @@ static int with_other_settings(void)
         const double r2 = want.distance[k] * want.distance[k];
         wrong |= !(fabs(p.phi[k] + want.v[R_POT][k]) <= 1e-4 * p.phi[k]) || !(fabs(p.nnb_r2[k] - r2) <= 1e-4 * r2);
     }
+    results_free(&want);
+    bodies_free(&b);
     return wrong;
 }
 

@@ -357,6 +357,8 @@ static void two_processes(void **state)
         child[i] = fork();
         assert_true(child[i] >= 0);
         if (child[i] == 0) {
+            /* the search for leaks at the end crashes at times, on PoCL's threads; this process searches, too */
+            setenv("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0:use_sigaltstack=0", 1);
             execl("/proc/self/exe", "test_program", kernels, cache, (char *)NULL);
             _exit(127);
         }
