@@ -348,6 +348,8 @@ class sapporo
             names = set;
             return 0;
         }
+        if (nprocs > 0 && !wanted)
+            return fail("open", "no list of devices");
         if (done("open", gravel_device_list(&info, &count)) != 0)
             return -1;
         for (int k = 0; k < count; k++)
@@ -412,11 +414,13 @@ class sapporo
         const double nan = std::numeric_limits<double>::quiet_NaN();
         for (int i = 0; i < ni; i++) {
             for (int c = 0; c < 3; c++) {
-                acc[i][c] = nan;
+                if (acc)
+                    acc[i][c] = nan;
                 if (jerk)
                     jerk[i][c] = nan;
             }
-            pot[i] = nan;
+            if (pot)
+                pot[i] = nan;
         }
         return -1;
     }

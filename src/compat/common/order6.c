@@ -224,8 +224,10 @@ static gravel_status compute(gv_order6 *o, const gv_order6_call *c, int same, si
     call.order = 6;
     call.nearest = 1;
     call.soften = c->of_sources ? GRAVEL_SOFTEN_SOURCES : same ? GRAVEL_SOFTEN_EPS : GRAVEL_SOFTEN_SINKS;
-    call.eps = same ? o->eps[0] : 0;
-    call.sink_eps = o->eps + first;
+    if (!c->of_sources) {
+        call.eps = same ? o->eps[0] : 0;
+        call.sink_eps = o->eps + first;
+    }
     const gravel_status status = gravel_several_submit(o->several, &call);
     return status != GRAVEL_OK ? status : gravel_several_collect(o->several, &forces, NULL);
 }
