@@ -1,4 +1,4 @@
-/* Every reader of foreign text with its seeds and with a few thousand inputs mutated from them, the same in every run.
+/* Every reader of foreign text with its seeds and with many thousand inputs mutated from them, the same in every run.
  * The sanitized build finds what does not crash by itself; `scons fuzz=1` builds the same targets for libFuzzer. */
 #include "host_test.h"
 
@@ -129,7 +129,7 @@ static void free_seeds(corpus *seeds)
 /* In a process of its own: a crash is one failed case, and the program's messages about bad options are dropped. */
 static void run_target(const gv_fuzz_target *target)
 {
-    const int inputs = getenv("GRAVEL_TEST_QUICK") ? 2000 : 10000;
+    const int inputs = getenv("GRAVEL_TEST_QUICK") ? 20000 : 400000;
     char *folder = make_folder(), *said = gv_path_join(folder, "said"), *text = NULL;
     corpus seeds;
     size_t size = 0;
