@@ -45,9 +45,13 @@ typedef enum gravel_softening {
                      * and the force is Newton's beyond h */
 } gravel_softening;
 
+/* limits of theta */
+#define GRAVEL_TREE_THETA_MIN 1e-3
+#define GRAVEL_TREE_THETA_MAX 2.0
+
 typedef struct gravel_tree_options {
     uint32_t size; /* of this struct */
-    double theta;  /* 0.1 (exact) to 1 (fast) */
+    double theta;  /* from GRAVEL_TREE_THETA_MIN to _MAX; 0.1: nearly exact, 0.5: usual, 1: fast */
     gravel_tree_mac mac;
     int moments; /* 1: mass only; 2: and quadrupole */
     gravel_softening softening;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/bench_step.h"
+#include "gravel/tree.h"
 #include "sim/ic.h"
 
 #define BENCH "gravel bench step"
@@ -229,7 +230,7 @@ static const gv_opt opts_table[] = {
      .value = "NAME",
      .help = "direct: sp4, ds4, dp4, sp6, ds6 or dp6",
      .fallback = "ds4"},
-    REAL(theta, "T", "tree: opening angle", "0.5", 0.01, 2),
+    REAL(theta, "T", "tree: opening angle", "0.5", GRAVEL_TREE_THETA_MIN, GRAVEL_TREE_THETA_MAX),
     REAL(eps, "LENGTH", "softening length", "0.01", 0, INFINITY),
     REAL(dt, "T", "tree: length of a step", "0.001", 0, INFINITY),
     {.name = "precision",

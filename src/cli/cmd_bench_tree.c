@@ -317,8 +317,10 @@ static int parse_theta(tree_bench *bench)
         char *end;
         const double theta = strtod(at, &end);
 
-        if (end == at || (*end != '\0' && *end != ',') || !(theta > 0)) {
-            gv_say(BENCH, "--theta: '%s' is not a list of numbers above 0", bench->opts->theta);
+        if (end == at || (*end != '\0' && *end != ',') ||
+            !(theta >= GRAVEL_TREE_THETA_MIN && theta <= GRAVEL_TREE_THETA_MAX)) {
+            gv_say(BENCH, "--theta: '%s' is not a list of numbers from %g to %g", bench->opts->theta,
+                   GRAVEL_TREE_THETA_MIN, GRAVEL_TREE_THETA_MAX);
             return GV_EXIT_USAGE;
         }
         bench->theta[bench->n_theta++] = theta;

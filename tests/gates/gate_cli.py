@@ -149,6 +149,7 @@ def tree_forces():
     refused(USAGE, "neighbours", "force", "-i", name, "-m", "tree", "--nearest")
     refused(USAGE, "out of range", "force", "-i", name, "-m", "tree", "--theta", "0")
     refused(USAGE, "out of range", "force", "-i", name, "-m", "tree", "--theta", "2.1")
+    refused(USAGE, "from 0.001 to 2", "bench", "tree", "-n", "1000", "--theta", "0.5,2.1")
 
 
 def rows_have_seventeen_digits():

@@ -174,9 +174,9 @@ void gv_tree_find_range(const gravel_tree *tree, gv_tree_range *out)
 
 static gravel_status check_options(const gravel_context *context, const gravel_tree_options *options)
 {
-    if (!(options->theta > 0) || options->theta > 2)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "theta is %g: it must be above 0 and at most 2 (0.5 is usual)",
-                       options->theta);
+    if (!(options->theta >= GRAVEL_TREE_THETA_MIN && options->theta <= GRAVEL_TREE_THETA_MAX))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "theta is %g: it must be from %g to %g (0.5 is usual)", options->theta,
+                       GRAVEL_TREE_THETA_MIN, GRAVEL_TREE_THETA_MAX);
     if ((unsigned)options->mac > GRAVEL_TREE_GEOMETRIC)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "opening criterion %d does not exist", (int)options->mac);
     if (options->moments != 1 && options->moments != 2)
