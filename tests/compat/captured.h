@@ -43,9 +43,9 @@ static inline void said_end(said *s)
             fail_msg("not one line with '%s': %s", part, (s)->text);                                                   \
     } while (0)
 
-/* What is allocated after many rounds is what was allocated after `warm`, in which the journal of writes has grown to its
- * bound, 4096 entries and a round's.  Tables that double up to a bound take some 40 kB more; one lost block of malloc's
- * smallest size, 32 bytes, in every round is 96 kB. */
+/* What is allocated after many rounds is what was allocated after `warm`, in which the journal of writes has grown to
+ * its bound, 4096 entries and a round's.  Tables that double up to a bound take some 40 kB more; one lost block of
+ * malloc's smallest size, 32 bytes, in every round is 96 kB. */
 static inline void assert_no_growth(int warm, void (*one_round)(void *user, int number), void *user)
 {
     enum { ROUNDS = 3000, MOST = 24 };

@@ -68,8 +68,8 @@ static inline results reference_softened(const gv_ref_particles *sinks, const gv
     return r;
 }
 
-/* This program again, with an argument and an environment ("A=1 B=2"); returns its exit status.  The search for leaks at
- * its end crashes at times, on PoCL's threads, and the cases here search, too. */
+/* This program again, with an argument and an environment ("A=1 B=2"); returns its exit status.  The search for leaks
+ * at its end crashes at times, on PoCL's threads, and the cases here search, too. */
 static inline int run_again(const char *environment, const char *argument)
 {
     char self[512], command[1024];
