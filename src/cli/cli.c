@@ -159,6 +159,18 @@ gravel_status gv_json_write(cJSON *root, const char *path)
     return status;
 }
 
+int gv_cli_write_results(const char *command, cJSON *root, const char *out, int json, int *table)
+{
+    gravel_status status = GRAVEL_OK;
+    if (out != NULL)
+        status = gv_json_write(cJSON_Duplicate(root, 1), out);
+    if (status == GRAVEL_OK && json)
+        status = gv_json_write(cJSON_Duplicate(root, 1), NULL);
+    *table = status == GRAVEL_OK && !json && (out == NULL || strcmp(out, "-") != 0);
+    cJSON_Delete(root);
+    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail_writing(command, status);
+}
+
 gravel_status gv_cli_flush(void)
 {
     errno = 0;

@@ -105,6 +105,9 @@ void gv_table_free(gv_table *table);
 
 /* Writes and frees `root`: to stdout for path NULL or "-", else to the file (whole or not at all). */
 gravel_status gv_json_write(cJSON *root, const char *path);
+/* Results of a benchmark, freed here: to the file `out` (NULL: none) and, with `json`, to standard output.  *table: 1
+ * if a table is to be printed there instead.  Returns the exit code. */
+int gv_cli_write_results(const char *command, cJSON *root, const char *out, int json, int *table);
 /* The printed text of an object and a line end.  DEL and the C1 controls (two bytes each) are escaped: JSON allows them
  * as they are, but a terminal obeys them. */
 void gv_json_put(const char *text, FILE *stream);

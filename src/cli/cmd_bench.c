@@ -244,15 +244,11 @@ static gravel_status prepare(bench_run *run)
 
 static int write_results(const bench_run *run)
 {
-    const bench_options *opts = run->opts;
-    gravel_status status = GRAVEL_OK;
-    if (opts->out != NULL)
-        status = gv_json_write(all_json(run), opts->out);
-    if (status == GRAVEL_OK && opts->json)
-        status = gv_json_write(all_json(run), NULL);
-    else if (status == GRAVEL_OK && (opts->out == NULL || strcmp(opts->out, "-") != 0))
+    int table;
+    const int code = gv_cli_write_results(BENCH, all_json(run), run->opts->out, run->opts->json, &table);
+    if (table)
         print_table(run);
-    return status == GRAVEL_OK ? GV_EXIT_OK : (gv_cli_fail(BENCH, status), GV_EXIT_FAILURE);
+    return code;
 }
 
 static int run(const void *values, const gv_operands *operands)

@@ -246,15 +246,11 @@ static void print_table(const several_bench *b)
 
 static int write_results(const several_bench *b)
 {
-    const several_options *opts = b->opts;
-    gravel_status status = GRAVEL_OK;
-    if (opts->out)
-        status = gv_json_write(all_json(b), opts->out);
-    if (!status && opts->json)
-        status = gv_json_write(all_json(b), NULL);
-    else if (!status && (!opts->out || strcmp(opts->out, "-") != 0))
+    int table;
+    const int code = gv_cli_write_results(BENCH, all_json(b), b->opts->out, b->opts->json, &table);
+    if (table)
         print_table(b);
-    return status ? gv_cli_fail_writing(BENCH, status) : GV_EXIT_OK;
+    return code;
 }
 
 static gravel_status run_sizes(several_bench *b)

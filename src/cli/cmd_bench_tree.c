@@ -296,15 +296,11 @@ static void print_crossover(const tree_bench *bench)
 static int write_results(const tree_bench *bench)
 {
     const tree_options *opts = bench->opts;
-    gravel_status status = GRAVEL_OK;
-
-    if (opts->out != NULL)
-        status = gv_json_write(all_json(bench), opts->out);
-    if (status == GRAVEL_OK && opts->json)
-        status = gv_json_write(all_json(bench), NULL);
-    else if (status == GRAVEL_OK && (opts->out == NULL || strcmp(opts->out, "-") != 0))
+    int table;
+    const int code = gv_cli_write_results(BENCH, all_json(bench), opts->out, opts->json, &table);
+    if (table)
         (opts->crossover ? print_crossover : print_table)(bench);
-    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail_writing(BENCH, status);
+    return code;
 }
 
 /* ----------------------------------------------------------------- command */
