@@ -1,6 +1,7 @@
 """What the header says and what this system offers, for SConstruct."""
 import os
 import re
+import shlex
 import subprocess
 
 
@@ -16,8 +17,8 @@ def missing(what, packages):
 
 def _ask_compiler(env, name):
     """The compiler's own search path; it answers with the bare name when it finds nothing."""
-    answer = subprocess.run([env.subst("$CC"), "-print-file-name=" + name], stdout=subprocess.PIPE, text=True,
-                            check=False).stdout.strip()
+    command = shlex.split(env.subst("$CC")) + ["-print-file-name=" + name]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
     return answer if os.path.isabs(answer) and os.path.exists(answer) else None
 
 
