@@ -11,9 +11,13 @@
 
 enum verdict { UNKNOWN, RIGHT, WRONG };
 
+/* What was settled in this context.  The key of the cache is not made again: it is a sum of the kernel's whole text. */
 typedef struct proof {
     struct proof *next;
-    gv_digest key;
+    const gv_space *space;
+    gv_variant variant;
+    gv_config config;
+    int device;
     enum verdict verdict;
 } proof;
 
@@ -40,32 +44,46 @@ static void find_key(gravel_context *context, int device, const gv_space *space,
     gv_hash_end(&hasher, key);
 }
 
-/* Of this context, or of an earlier one by the cache. */
-static enum verdict recall(gravel_context *context, const gv_digest *key)
+static int is_proof_of(const proof *p, const proof *asked)
+{
+    return p->space == asked->space && p->device == asked->device && p->variant.order == asked->variant.order &&
+           p->variant.precision == asked->variant.precision && p->variant.features == asked->variant.features &&
+           memcmp(p->config.value, asked->config.value, sizeof p->config.value) == 0;
+}
+
+static enum verdict recall(gravel_context *context, const proof *asked)
+{
+    enum verdict verdict = UNKNOWN;
+
+    pthread_mutex_lock(&context->profile_lock);
+    for (const proof *p = context->proofs->first; p && verdict == UNKNOWN; p = p->next)
+        if (is_proof_of(p, asked))
+            verdict = p->verdict;
+    pthread_mutex_unlock(&context->profile_lock);
+    return verdict;
+}
+
+/* Of an earlier context. */
+static enum verdict load(gravel_context *context, const gv_digest *key)
 {
     enum verdict verdict = UNKNOWN;
     unsigned char *stored;
     size_t size;
 
-    pthread_mutex_lock(&context->profile_lock);
-    for (const proof *p = context->proofs->first; p && verdict == UNKNOWN; p = p->next)
-        if (memcmp(p->key.byte, key->byte, sizeof key->byte) == 0)
-            verdict = p->verdict;
-    pthread_mutex_unlock(&context->profile_lock);
-    if (verdict == UNKNOWN && gv_cache_load(context, "proof", key, &stored, &size)) {
+    if (gv_cache_load(context, "proof", key, &stored, &size)) {
         verdict = size == 1 && stored[0] == RIGHT ? RIGHT : WRONG;
         free(stored);
     }
     return verdict;
 }
 
-static void remember(gravel_context *context, const gv_digest *key, enum verdict verdict)
+static void remember(gravel_context *context, const proof *settled)
 {
     proof *made = malloc(sizeof *made);
 
     if (!made)
         return; /* without it only the next call looks into the cache again */
-    *made = (proof){NULL, *key, verdict};
+    *made = *settled;
     pthread_mutex_lock(&context->profile_lock);
     made->next = context->proofs->first;
     context->proofs->first = made;
@@ -117,23 +135,30 @@ static enum verdict prove(gravel_context *context, int device, const gv_space *s
                           const gv_config *config)
 {
     char configuration[384], why[512] = "a known problem came out wrong";
+    proof p = {NULL, space, *variant, *config, device, UNKNOWN};
     gv_digest key;
 
+    p.verdict = recall(context, &p);
+    if (p.verdict == RIGHT)
+        return RIGHT;
+    const int known = p.verdict != UNKNOWN;
     gv_space_format(space, config, configuration, sizeof configuration);
-    find_key(context, device, space, variant, configuration, &key);
-    enum verdict verdict = recall(context, &key);
-    const int known = verdict != UNKNOWN;
-    if (!known)
-        verdict = try(context, device, space, variant, configuration, why, sizeof why);
-    if (verdict == WRONG)
+    if (!known) {
+        find_key(context, device, space, variant, configuration, &key);
+        p.verdict = load(context, &key);
+        if (p.verdict == UNKNOWN) {
+            const unsigned char byte =
+                (unsigned char)(p.verdict = try(context, device, space, variant, configuration, why, sizeof why));
+            if (p.verdict != UNKNOWN)
+                gv_cache_store(context, "proof", &key, &byte, 1);
+        }
+        if (p.verdict != UNKNOWN)
+            remember(context, &p);
+    }
+    if (p.verdict == WRONG)
         gv_log(context, GRAVEL_LOG_WARNING, "%s: %s %s with %s is not used: %s", context->device[device].info.name,
                space->kernel, variant->name, configuration, why);
-    if (!known && verdict != UNKNOWN) {
-        const unsigned char byte = (unsigned char)verdict;
-        remember(context, &key, verdict);
-        gv_cache_store(context, "proof", &key, &byte, 1);
-    }
-    return verdict;
+    return p.verdict;
 }
 
 /* The n-th way out, from 0; 0 returned: there are no more. */
