@@ -1,65 +1,115 @@
-/* Masses to mesh points.  Bodies are sorted by cell, and each mesh point collects from the cells around it, always in
- * the same order: no atomics, and the same bits each time.
+/* Masses to mesh points.  Bodies are sorted by cell, and each mesh point is summed by one work-item, always in the same
+ * order: no atomics, and the same bits each time.
  *
- *   key (cells) --sort--> gv_mesh_arrange: bodies in that order, and where those of each cell are
- *               ------->  gv_mesh_assign:  the density at each point
+ *   key (cells) --sort--> gv_mesh_arrange: bodies in that order
+ *               ------->  gv_mesh_starts:  where those of each cell, or of each row of cells, begin
+ *               ------->  gv_mesh_assign:  the density at each point, a work-item a point; needs starts of cells
+ *                    or   gv_mesh_assign_rows: a work-item a row of points, into which bodies are spread; needs starts
+ *                                              of rows, and its time goes with the bodies, not with the points
  *
  *   GV_WIDTH  points that a body reaches along an axis (weights.h)
  */
 #include "mesh/weights.h"
 
-/* range[cell] = first body and the one after the last; {0, 0} at first */
-kernel void gv_mesh_arrange(global const uint *cell, global const uint *index, global const gv_scalar4 *place,
-                            uint count, global gv_scalar4 *sorted, global uint *range)
+kernel void gv_mesh_arrange(global const uint *index, global const gv_scalar4 *place, uint count,
+                            global gv_scalar4 *sorted)
 {
     uint k = get_global_id(0);
-    if (k >= count)
-        return;
-    uint here = cell[k];
-    sorted[k] = place[index[k]];
-    if (k == 0 || cell[k - 1] != here)
-        range[2 * (size_t)here] = k;
-    if (k == count - 1 || cell[k + 1] != here)
-        range[2 * (size_t)here + 1] = k + 1;
+    if (k < count)
+        sorted[k] = place[index[k]];
 }
 
-/* The weights of point number t of those that a body reaches */
-static inline gv_scalar gv_weight(gv_scalar d, int t)
+/* start[k]: the first of `count` ascending keys that is not below k * per, for k < n */
+kernel void gv_mesh_starts(global const uint *key, uint count, uint per, uint n, global uint *start)
 {
-    gv_scalar w[GV_WIDTH];
-    gv_weights(d, w);
-    return w[t];
+    uint k = get_global_id(0), low = 0, high = count;
+    if (k >= n)
+        return;
+    while (low < high) {
+        uint middle = low + (high - low) / 2;
+        if (key[middle] < k * per)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    start[k] = low;
 }
 
-/* The masses that the bodies of a cell give the point tx, ty, tz of their reach */
-static inline gv_scalar gv_collect(global const gv_scalar4 *sorted, uint2 bodies, int tx, int ty, int tz)
+/* The distance of a body in cell c, at d, from the point c - GV_BEFORE + t. */
+static inline gv_scalar gv_apart_from(gv_scalar d, int t)
+{
+    return d - GV_FROM_POINT + (gv_scalar)(GV_BEFORE - t);
+}
+
+/* What bodies first ... last - 1, of cells from `cell` on that lie side by side, give the point that is number
+ * (t_first, ty, tz) of the reach of the first of these cells; the next cells reach it with a smaller number. */
+static inline gv_scalar gv_collect(global const uint *key, global const gv_scalar4 *sorted, uint first, uint last,
+                                   uint cell, int t_first, int ty, int tz)
 {
     gv_scalar sum = 0;
-    for (uint k = bodies.x; k < bodies.y; k++) {
+    for (uint k = first; k < last; k++) {
         gv_scalar4 p = sorted[k];
-        sum += p.w * (gv_weight(p.x, tx) * gv_weight(p.y, ty) * gv_weight(p.z, tz));
+        int tx = t_first - (int)(key[k] - cell);
+        sum += p.w * (gv_spline_at(gv_apart_from(p.x, tx)) * gv_spline_at(gv_apart_from(p.y, ty)) *
+                      gv_spline_at(gv_apart_from(p.z, tz)));
     }
     return sum;
 }
 
 /* mesh[x + row (y + n z)]: mass a cell; of a row the n first */
-kernel void gv_mesh_assign(global const gv_scalar4 *sorted, global const uint2 *range, uint n, uint row,
-                           global gv_scalar *mesh)
+kernel void gv_mesh_assign(global const uint *key, global const gv_scalar4 *sorted, global const uint *start, uint n,
+                           uint row, global gv_scalar *mesh)
 {
     uint x = get_global_id(0), line = get_global_id(1), y = line % n, z = line / n;
     if (x >= n || line >= n * n)
         return;
+    /* cells that reach x: from `first` on, GV_WIDTH of them; those beyond the end of a row are at its other end */
+    int first = (int)x + GV_BEFORE - (GV_WIDTH - 1);
+    uint from = gv_wrap(first, n), here = min((uint)GV_WIDTH, n - from);
     gv_scalar sum = 0;
     for (int tz = 0; tz < GV_WIDTH; tz++)
         for (int ty = 0; ty < GV_WIDTH; ty++) {
             uint cz = gv_wrap((int)z + GV_BEFORE - tz, n), cy = gv_wrap((int)y + GV_BEFORE - ty, n);
-            global const uint2 *cells = range + (size_t)n * (cy + (size_t)n * cz);
-#pragma unroll
-            for (int tx = 0; tx < GV_WIDTH; tx++) {
-                uint2 bodies = cells[gv_wrap((int)x + GV_BEFORE - tx, n)];
-                if (bodies.y > bodies.x)
-                    sum += gv_collect(sorted, bodies, tx, ty, tz);
-            }
+            uint cells = n * (cy + n * cz), at = cells + from;
+            sum += gv_collect(key, sorted, start[at], start[at + here], at, GV_WIDTH - 1, ty, tz);
+            if (here < GV_WIDTH)
+                sum += gv_collect(key, sorted, start[cells], start[cells + GV_WIDTH - here], cells,
+                                  GV_WIDTH - 1 - (int)here, ty, tz);
         }
     mesh[x + row * (size_t)line] = sum;
+}
+
+/* The weights of all points along x, zeros beyond the width. */
+static inline gv_scalar4 gv_weights4(gv_scalar d)
+{
+    gv_scalar w[4] = {0, 0, 0, 0};
+    gv_weights(d, w);
+    return (gv_scalar4)(w[0], w[1], w[2], w[3]);
+}
+
+/* line: n + 4 numbers; number k is the point k - GV_BEFORE */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gv_mesh_assign_rows(global const uint *key, global const gv_scalar4 *sorted, global const uint *start, uint n, uint row,
+                    global gv_scalar *mesh, local gv_scalar *line)
+{
+    uint at = get_group_id(0), y = at % n, z = at / n;
+    for (uint k = 0; k < n + 4; k++)
+        line[k] = 0;
+    for (int tz = 0; tz < GV_WIDTH; tz++)
+        for (int ty = 0; ty < GV_WIDTH; ty++) {
+            uint cells = gv_wrap((int)y + GV_BEFORE - ty, n) + n * gv_wrap((int)z + GV_BEFORE - tz, n);
+            for (uint k = start[cells]; k < start[cells + 1]; k++) {
+                gv_scalar4 p = sorted[k];
+                local gv_scalar *to = line + (key[k] - cells * n);
+                gv_scalar m = p.w * (gv_spline_at(gv_apart_from(p.y, ty)) * gv_spline_at(gv_apart_from(p.z, tz)));
+                vstore4(vload4(0, to) + m * gv_weights4(p.x), 0, to);
+            }
+        }
+    /* what lies beyond the row belongs to its other end */
+    for (uint k = 0; k < GV_BEFORE; k++)
+        line[n + k] += line[k];
+    for (uint k = n + GV_BEFORE; k < n + GV_WIDTH - 1; k++)
+        line[k - n] += line[k];
+    for (uint k = 0; k < n; k++)
+        mesh[k + row * (size_t)at] = line[k + GV_BEFORE];
 }

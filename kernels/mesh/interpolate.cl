@@ -25,19 +25,28 @@ kernel void gv_mesh_take(global const gv_scalar *mesh, uint n, uint row, global 
         return;
     uint c = cell[k], cx = c % n, cy = c / n % n, cz = c / n / n;
     gv_scalar4 p = place[k];
-    gv_scalar wx[GV_WIDTH], wy[GV_WIDTH], wz[GV_WIDTH], sum = 0;
+    gv_scalar wx[4] = {0, 0, 0, 0}, wy[GV_WIDTH], wz[GV_WIDTH], sum = 0;
     gv_weights(p.x, wx);
     gv_weights(p.y, wy);
     gv_weights(p.z, wz);
+    gv_scalar4 w4 = (gv_scalar4)(wx[0], wx[1], wx[2], wx[3]), sum4 = (gv_scalar4)(0);
+    int inside = cx >= GV_BEFORE && cx + 4 - GV_BEFORE <= n;
     for (int tz = 0; tz < GV_WIDTH; tz++)
         for (int ty = 0; ty < GV_WIDTH; ty++) {
             global const gv_scalar *at =
                 mesh + gv_row(gv_wrap((int)cy + ty - GV_BEFORE, n), gv_wrap((int)cz + tz - GV_BEFORE, n), n, row);
-            gv_scalar line = 0;
-            for (int tx = 0; tx < GV_WIDTH; tx++)
-                line += wx[tx] * at[gv_wrap((int)cx + tx - GV_BEFORE, n)];
-            sum += wy[ty] * wz[tz] * line;
+            gv_scalar w = wy[ty] * wz[tz];
+            if (inside) {
+                sum4 += w * vload4(0, at + (cx - GV_BEFORE));
+            } else {
+                gv_scalar line = 0;
+                for (int tx = 0; tx < GV_WIDTH; tx++)
+                    line += wx[tx] * at[gv_wrap((int)cx + tx - GV_BEFORE, n)];
+                sum += w * line;
+            }
         }
+    sum4 *= w4;
+    sum += (sum4.x + sum4.y) + (sum4.z + sum4.w);
     global gv_scalar *to = result + 4 * (size_t)(index ? index[k] : k) + component;
     *to = (fresh ? 0 : *to) + weight * (sum + own * p.w);
 }

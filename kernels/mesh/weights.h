@@ -38,6 +38,27 @@ static inline void gv_weights(gv_scalar d, gv_scalar *w)
 #endif
 }
 
+/* d counts from the point 0 cells (even widths) or half a cell (odd ones) below it */
+#define GV_FROM_POINT (GV_WIDTH % 2 ? GV_R(0.5) : GV_R(0.0))
+
+/* The weight of one point at the distance u: the same spline as a sum of truncated powers. */
+static inline gv_scalar gv_spline_at(gv_scalar u)
+{
+    gv_scalar r = fabs(u);
+#if GV_WIDTH == 1
+    (void)r;
+    return 1;
+#elif GV_WIDTH == 2
+    return fmax(1 - r, (gv_scalar)0);
+#elif GV_WIDTH == 3
+    gv_scalar a = fmax(GV_R(1.5) - r, (gv_scalar)0), b = fmax(GV_R(0.5) - r, (gv_scalar)0);
+    return GV_R(0.5) * a * a - GV_R(1.5) * b * b;
+#else
+    gv_scalar a = fmax(2 - r, (gv_scalar)0), b = fmax(1 - r, (gv_scalar)0);
+    return GV_R(0.16666666666666667) * a * a * a - GV_R(0.66666666666666667) * b * b * b;
+#endif
+}
+
 /* k in 0 ... n - 1, for k from -n to 2 n - 1 */
 static inline uint gv_wrap(int k, uint n)
 {

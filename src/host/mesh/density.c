@@ -58,12 +58,11 @@ gravel_status gv_mesh_places(gravel_mesh *mesh, const gv_selection *s, double di
                                    GV_ARG(index), GV_ARG(place));
 }
 
-/* Sources by cell, in GV_MB_SORTED and GV_MB_RANGE. */
+/* Sources by cell, in GV_MB_SORTED. */
 static gravel_status sort_sources(gravel_mesh *mesh, double displaced)
 {
     const gv_selection *s = &mesh->sources;
     const size_t n = (size_t)mesh->options.cells, bytes = s->count * 4 * mesh->scalar;
-    const cl_uint zero = 0;
     gv_sort *sort = &mesh->sort;
     int bits = 1;
     while (bits < 32 && (n * n * n - 1) >> bits)
@@ -78,25 +77,30 @@ static gravel_status sort_sources(gravel_mesh *mesh, double displaced)
                                 mesh->buffer[GV_MB_RAW].mem);
     if (!status)
         status = gv_sort_run(sort, &mesh->worker, 0, s->count, bits);
-    if (!status) {
-        const cl_int code = clEnqueueFillBuffer(gv_worker_queue(&mesh->worker), mesh->buffer[GV_MB_RANGE].mem, &zero,
-                                                sizeof zero, 0, n * n * n * 8, 0, NULL, NULL);
-        status = code ? gv_fail_cl(code, "clearing the cells of a mesh") : GRAVEL_OK;
-    }
     return status
                ? status
-               : gv_mesh_launch(mesh, GV_MK_ARRANGE, gv_items(s->count, mesh->group), GV_MEM(sort->key[sort->sorted]),
-                                GV_MEM(sort->index[sort->sorted]), GV_MEM(mesh->buffer[GV_MB_RAW]), GV_UINT(s->count),
-                                GV_MEM(mesh->buffer[GV_MB_SORTED]), GV_MEM(mesh->buffer[GV_MB_RANGE]));
+               : gv_mesh_launch(mesh, GV_MK_ARRANGE, gv_items(s->count, mesh->group), GV_MEM(sort->index[sort->sorted]),
+                                GV_MEM(mesh->buffer[GV_MB_RAW]), GV_UINT(s->count), GV_MEM(mesh->buffer[GV_MB_SORTED]));
 }
 
 static gravel_status assign(gravel_mesh *mesh)
 {
-    const size_t n = (size_t)mesh->options.cells;
-    gv_range range = gv_groups_2d((n + mesh->group - 1) / mesh->group, n * n, mesh->group);
-    return gv_mesh_launch(mesh, GV_MK_ASSIGN, range, GV_MEM(mesh->buffer[GV_MB_SORTED]),
-                          GV_MEM(mesh->buffer[GV_MB_RANGE]), GV_UINT(n), GV_UINT(mesh->row),
-                          GV_MEM(mesh->buffer[GV_MB_DENSITY]));
+    const size_t n = (size_t)mesh->options.cells, starts = mesh->by_rows ? n * n + 1 : n * n * n + 1;
+    const gv_buffer *key = &mesh->sort.key[mesh->sort.sorted], *b = mesh->buffer;
+    const gv_arg line = {(n + 4) * mesh->scalar, NULL};
+    gravel_status status = gv_mesh_reserve(mesh, GV_MB_START, starts * 4, "cells of a mesh");
+    if (!status)
+        status = gv_mesh_launch(mesh, GV_MK_STARTS, gv_items(starts, mesh->group), GV_MEM(*key),
+                                GV_UINT(mesh->sources.count), GV_UINT(mesh->by_rows ? n : 1), GV_UINT(starts),
+                                GV_MEM(b[GV_MB_START]));
+    if (status)
+        return status;
+    if (mesh->by_rows)
+        return gv_mesh_launch(mesh, GV_MK_ASSIGN_ROWS, gv_groups(n * n, 1), GV_MEM(*key), GV_MEM(b[GV_MB_SORTED]),
+                              GV_MEM(b[GV_MB_START]), GV_UINT(n), GV_UINT(mesh->row), GV_MEM(b[GV_MB_DENSITY]), line);
+    return gv_mesh_launch(mesh, GV_MK_ASSIGN, gv_groups_2d((n + mesh->group - 1) / mesh->group, n * n, mesh->group),
+                          GV_MEM(*key), GV_MEM(b[GV_MB_SORTED]), GV_MEM(b[GV_MB_START]), GV_UINT(n), GV_UINT(mesh->row),
+                          GV_MEM(b[GV_MB_DENSITY]));
 }
 
 gravel_status gv_mesh_density(gravel_mesh *mesh, double displaced)

@@ -32,10 +32,10 @@ const char *gravel_fft_name(gravel_fft fft)
 static void place_of(const gravel_mesh *mesh, int kernel, const char **file, const char **name, char *options,
                      size_t size)
 {
-    static const char *const files[] = {"mesh/assign.cl", "mesh/assign.cl", "mesh/green.cl", "mesh/interpolate.cl",
-                                        "mesh/interpolate.cl"};
-    static const char *const names[] = {"gv_mesh_arrange", "gv_mesh_assign", "gv_mesh_green", "gv_mesh_take",
-                                        "gv_mesh_gradient"};
+    static const char *const files[] = {"mesh/assign.cl", "mesh/assign.cl",      "mesh/assign.cl",     "mesh/assign.cl",
+                                        "mesh/green.cl",  "mesh/interpolate.cl", "mesh/interpolate.cl"};
+    static const char *const names[] = {"gv_mesh_arrange", "gv_mesh_starts", "gv_mesh_assign",  "gv_mesh_assign_rows",
+                                        "gv_mesh_green",   "gv_mesh_take",   "gv_mesh_gradient"};
     const gravel_mesh_options *o = &mesh->options;
     if (kernel >= GV_MK_PLACES) {
         *file = "mesh/place.cl";
@@ -132,8 +132,9 @@ static gravel_status check_device(const gravel_context *context, const gravel_me
 static gravel_status check_memory(const gravel_mesh *mesh)
 {
     const gravel_device_info *info = &gv_worker_device(&mesh->worker)->info;
-    const double n = mesh->options.cells, one = (n + 2) * n * n * (double)mesh->scalar, ranges = n * n * n * 8;
-    const double need = 2 * one + ranges, largest = one > ranges ? one : ranges;
+    const double n = mesh->options.cells, one = (n + 2) * n * n * (double)mesh->scalar,
+                 starts = mesh->by_rows ? 0 : n * n * n * 4;
+    const double need = 2 * one + starts, largest = one > starts ? one : starts;
     if (need <= (double)info->global_memory && largest <= (double)info->max_allocation)
         return GRAVEL_OK;
     const double part = fmin((double)info->global_memory / need, (double)info->max_allocation / largest);
@@ -175,8 +176,6 @@ static gravel_status start(gravel_mesh *mesh)
     if (!status)
         status = gv_mesh_reserve(mesh, GV_MB_WORK, bytes, "mesh");
     if (!status)
-        status = gv_mesh_reserve(mesh, GV_MB_RANGE, n * n * n * 8, "cells of a mesh");
-    if (!status)
         status = write_waves(mesh);
     if (!status)
         status = gv_sort_make(&mesh->sort, &mesh->worker, 32, NULL);
@@ -206,7 +205,8 @@ gravel_status gravel_mesh_create(gravel_mesh **out, gravel_context *context, con
     mesh->options = taken;
     mesh->scalar = taken.precision == GRAVEL_DP ? 8 : 4;
     mesh->row = gv_fft_row(taken.cells);
-    mesh->group = context->device[taken.device].info.type == GRAVEL_DEVICE_CPU ? 16 : 64;
+    mesh->by_rows = context->device[taken.device].info.type == GRAVEL_DEVICE_CPU;
+    mesh->group = mesh->by_rows ? 16 : 64;
     status = start(mesh);
     if (status)
         gravel_mesh_release(mesh);

@@ -26,7 +26,9 @@ typedef enum gv_mesh_stage {
 
 typedef enum gv_mesh_kernel {
     GV_MK_ARRANGE,
+    GV_MK_STARTS,
     GV_MK_ASSIGN,
+    GV_MK_ASSIGN_ROWS,
     GV_MK_GREEN,
     GV_MK_TAKE,
     GV_MK_GRADIENT,
@@ -41,7 +43,7 @@ typedef enum gv_mesh_buffer {
     GV_MB_WAVES,   /* table of kernels/mesh/green.cl */
     GV_MB_RAW,     /* places of sources as they come */
     GV_MB_SORTED,  /* sources by cell */
-    GV_MB_RANGE,   /* where those of each cell are */
+    GV_MB_START,   /* where those of each cell, or row of cells, begin */
     GV_MB_CELL,    /* cells and places of sinks that are not the sources */
     GV_MB_PLACE,
     GV_MB_RESULT,
@@ -54,6 +56,7 @@ struct gravel_mesh {
     size_t scalar, row; /* bytes of a number; numbers of a row */
     int own;
     size_t group; /* work-items of a group */
+    int by_rows;  /* masses are assigned row by row: for devices whose work-items are few and fast */
 
     cl_kernel kernel[GV_MK_COUNT];
     gv_buffer buffer[GV_MB_COUNT];
