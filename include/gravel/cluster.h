@@ -16,6 +16,7 @@
 
 #include <mpi.h>
 
+#include "gravel/hermite.h"
 #include "gravel/several.h"
 
 #ifdef __cplusplus
@@ -113,6 +114,38 @@ typedef struct gravel_cluster_call {
 /* All ranks.  acc, jerk, snap and pot; other members of `forces` must be NULL. */
 GRAVEL_API gravel_status gravel_cluster_direct_forces(gravel_cluster_direct *direct, const gravel_cluster_call *call,
                                                       const gravel_forces *forces);
+
+/* -------------------------------------------------------------- integrators */
+
+/* Every rank has all bodies and an integrator of its own; they stay alike bit for bit, because forces come as the bits
+ * that one rank found.  A call of many pairs is shared: each rank takes some of the sinks, and the results go round;
+ * one of few each rank makes alone.  Ranks need like devices, one each.
+ *
+ *   gravel_context_create(&context, ...);                on gravel_cluster_get_info(cluster, rank)->devices
+ *   gravel_cluster_share_create(&share, cluster, context);
+ *   hermite_options.forces = gravel_cluster_share_forces;  hermite_options.forces_user = share;
+ *   ... gravel_hermite_start, gravel_hermite_step (hermite.h): all ranks, with the same bodies ...
+ */
+typedef struct gravel_cluster_share gravel_cluster_share;
+/* All ranks.  GRAVEL_CLUSTER_LEAST_PAIRS in the environment: calls of fewer pairs are not shared (default: what a
+ * device does in 40 us). */
+GRAVEL_API gravel_status gravel_cluster_share_create(gravel_cluster_share **share, gravel_cluster *cluster,
+                                                     gravel_context *context);
+GRAVEL_API void gravel_cluster_share_release(gravel_cluster_share *share);
+/* A gravel_forces_fn, `user` is the share.  All ranks, with the same call.  What fails on one rank fails on all, but
+ * for failures to queue the results' way back, which later calls report. */
+GRAVEL_API gravel_status gravel_cluster_share_forces(gravel_direct *direct, const gravel_direct_call *call, void *user);
+
+/* Since the share was created. */
+typedef struct gravel_cluster_times {
+    double calls, shared; /* how many, how many of them shared */
+    double device_s;      /* waiting for this rank's device and for slower ranks */
+    double exchange_s;    /* in messages */
+    double bytes;         /* that this rank received */
+} gravel_cluster_times;
+GRAVEL_API void gravel_cluster_share_get_times(const gravel_cluster_share *share, gravel_cluster_times *times);
+/* A rank's range of `count` things, in the order of the ranks. */
+GRAVEL_API void gravel_cluster_get_range(const gravel_cluster *cluster, size_t count, size_t *first, size_t *mine);
 
 #ifdef __cplusplus
 }

@@ -42,6 +42,10 @@ typedef struct gravel_hermite gravel_hermite;
  * it. */
 typedef gravel_status (*gravel_external_fn)(gravel_bodies *bodies, size_t first, size_t count, double time, void *user);
 
+/* Takes the place of gravel_direct_start(direct, call, NULL), whose results go into planes: forces that several
+ * processes find together (cluster.h). */
+typedef gravel_status (*gravel_forces_fn)(gravel_direct *direct, const gravel_direct_call *call, void *user);
+
 typedef struct gravel_hermite_options {
     uint32_t size;
     int order; /* 4 or 6 */
@@ -55,11 +59,13 @@ typedef struct gravel_hermite_options {
     gravel_soften soften;
     gravel_external_fn external; /* NULL: none */
     void *external_user;
+    gravel_forces_fn forces; /* NULL: gravel_direct_start */
+    void *forces_user;
 } gravel_hermite_options;
 #define GRAVEL_HERMITE_OPTIONS_INIT                                                                                    \
     {                                                                                                                  \
         sizeof(gravel_hermite_options), 4, GRAVEL_STEP_AARSETH, 0.01, 0.1, 0.01, 0.125, 0x1p-40, 0, 1, 0,              \
-            GRAVEL_SOFTEN_EPS, NULL, NULL                                                                              \
+            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL                                                                  \
     }
 GRAVEL_API void gravel_hermite_options_init(gravel_hermite_options *options);
 

@@ -40,10 +40,12 @@ typedef struct gravel_leapfrog_options {
      * is at `time`: see gravel_hermite_options. */
     gravel_external_fn external;
     void *external_user;
+    gravel_forces_fn forces; /* of a direct solver; NULL: gravel_direct_start */
+    void *forces_user;
 } gravel_leapfrog_options;
 #define GRAVEL_LEAPFROG_OPTIONS_INIT                                                                                   \
     {                                                                                                                  \
-        sizeof(gravel_leapfrog_options), 0.025, 0.125, 0x1p-40, 0, 0, GRAVEL_SOFTEN_EPS, 0, 1, NULL, NULL              \
+        sizeof(gravel_leapfrog_options), 0.025, 0.125, 0x1p-40, 0, 0, GRAVEL_SOFTEN_EPS, 0, 1, NULL, NULL, NULL, NULL  \
     }
 GRAVEL_API void gravel_leapfrog_options_init(gravel_leapfrog_options *options);
 

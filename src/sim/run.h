@@ -20,6 +20,27 @@
 typedef enum gv_run_solver { GV_RUN_DIRECT, GV_RUN_TREE } gv_run_solver;
 typedef enum gv_run_steps { GV_RUN_BLOCK, GV_RUN_SHARED, GV_RUN_FIXED } gv_run_steps;
 
+/* Processes that make a run together: each has all bodies and the same settings, and forces are found by all.  One of
+ * them leads: before what needs the others it tells them, and they do it with gv_run_follow. */
+typedef enum gv_run_order {
+    GV_RUN_START,
+    GV_RUN_RESTORE,
+    GV_RUN_STEP,
+    GV_RUN_LOOK,
+    GV_RUN_POTENTIALS,
+    GV_RUN_SAVE
+} gv_run_order;
+typedef struct gv_run_company {
+    gravel_forces_fn forces;
+    gravel_status (*tell)(void *user, gv_run_order order, double time); /* NULL: this process follows */
+    /* its range of `count` sinks; numbers of all ranges to all processes */
+    void (*get_range)(void *user, size_t count, size_t *first, size_t *mine);
+    gravel_status (*gather)(void *user, size_t count, double *numbers, gravel_status status);
+    /* whether all have the same bytes */
+    gravel_status (*compare)(void *user, const void *bytes, size_t size, gravel_status status);
+    void *user;
+} gv_run_company;
+
 typedef struct gv_run_settings {
     double until;
     gv_run_solver solver;
@@ -43,6 +64,7 @@ typedef struct gv_run_settings {
     int text;                              /* 1: snapshots as text, snapshot_0000.txt */
     gravel_external_fn external;           /* see gravel/hermite.h; not in energies */
     void *external_user;
+    const gv_run_company *company; /* NULL: this process alone */
 } gv_run_settings;
 
 /* Seconds of wall time by what they went into. */
@@ -61,6 +83,7 @@ extern const char *const gv_run_clock_name[GV_CLOCKS];
 /* ----------------------------------------------------------------- engine */
 
 typedef struct gv_run gv_run;
+struct gv_checkpoint;
 
 /* NULL, or what is wrong with the settings for these particles. */
 gravel_status gv_run_check(const gv_run_settings *settings, const gv_particles *particles);
@@ -83,8 +106,9 @@ void gv_run_get_counts(const gv_run *run, gravel_hermite_counts *counts);
 /* What was used, for records: the configurations of the solver or the tree. */
 gravel_status gv_run_get_configuration(gv_run *run, char *text, size_t size);
 double *gv_run_clocks(gv_run *run); /* [GV_CLOCKS] */
+/* What the leading process told.  `checkpoint`: for GV_RUN_RESTORE. */
+gravel_status gv_run_follow(gv_run *run, gv_run_order order, double time, const struct gv_checkpoint *checkpoint);
 
-struct gv_checkpoint;
 /* ERR_STATE: not at this moment, after some more steps (gravel_leapfrog_get_state). */
 gravel_status gv_run_save(gv_run *run, struct gv_checkpoint *checkpoint);
 /* A run that was created from the particles of the checkpoint; instead of gv_run_start. */

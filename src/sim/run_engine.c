@@ -140,6 +140,8 @@ static gravel_status make_hermite(gv_run *r)
     o.eps = r->s.eps;
     o.external = r->s.external;
     o.external_user = r->s.external_user;
+    o.forces = r->s.company ? r->s.company->forces : NULL;
+    o.forces_user = r->s.company ? r->s.company->user : NULL;
     return gravel_hermite_create(&r->hermite, r->bodies, r->direct, &o);
 }
 
@@ -155,6 +157,8 @@ static gravel_status make_leapfrog(gv_run *r)
     o.last = r->s.mac == GRAVEL_TREE_LAST;
     o.external = r->s.external;
     o.external_user = r->s.external_user;
+    o.forces = r->s.company ? r->s.company->forces : NULL;
+    o.forces_user = r->s.company ? r->s.company->user : NULL;
     return gravel_leapfrog_create(&r->leapfrog, r->bodies, r->direct, r->tree, &o);
 }
 
@@ -212,6 +216,13 @@ static void charge(gv_run *r, gv_run_clock clock, double *since)
     *since = now;
 }
 
+/* The processes that follow do the same. */
+static gravel_status tell(gv_run *r, gv_run_order order, double time)
+{
+    const gv_run_company *c = r->s.company;
+    return c && c->tell ? c->tell(c->user, order, time) : GRAVEL_OK;
+}
+
 /* Masses times G: then forces without G are in the particles' own units. */
 static gravel_status write_masses(gv_run *r)
 {
@@ -231,7 +242,9 @@ gravel_status gv_run_start(gv_run *r)
     const gv_particles *p = &r->p;
     const size_t n = p->count;
     double since = gv_now();
-    gravel_status status = gravel_bodies_resize(r->bodies, n);
+    gravel_status status = tell(r, GV_RUN_START, 0);
+    if (!status)
+        status = gravel_bodies_resize(r->bodies, n);
     if (!status)
         status = gravel_bodies_write(r->bodies, GRAVEL_POSITION, 0, n, &GRAVEL_ARRAY_SOA(p->x, p->y, p->z));
     if (!status)
@@ -259,8 +272,9 @@ gravel_status gv_run_get_next(gv_run *r, double *time)
 gravel_status gv_run_step(gv_run *r, gravel_hermite_step_info *info)
 {
     double since = gv_now();
-    const gravel_status status =
-        r->hermite ? gravel_hermite_step(r->hermite, info) : gravel_leapfrog_step(r->leapfrog, info);
+    gravel_status status = tell(r, GV_RUN_STEP, 0);
+    if (!status)
+        status = r->hermite ? gravel_hermite_step(r->hermite, info) : gravel_leapfrog_step(r->leapfrog, info);
     charge(r, GV_CLOCK_SUBMIT, &since);
     return status;
 }
@@ -269,8 +283,10 @@ gravel_status gv_run_look(gv_run *r, double time)
 {
     gv_particles *p = &r->p;
     double since = gv_now();
-    gravel_status status = r->hermite ? gravel_hermite_get_bodies_at(r->hermite, time, &r->seen)
-                                      : gravel_leapfrog_get_bodies_at(r->leapfrog, time, &r->seen);
+    gravel_status status = tell(r, GV_RUN_LOOK, time);
+    if (!status)
+        status = r->hermite ? gravel_hermite_get_bodies_at(r->hermite, time, &r->seen)
+                            : gravel_leapfrog_get_bodies_at(r->leapfrog, time, &r->seen);
     if (!status)
         status = gravel_bodies_read(r->seen, GRAVEL_POSITION, 0, p->count, &GRAVEL_ARRAY_OUT_SOA(p->x, p->y, p->z));
     if (!status)
@@ -282,16 +298,21 @@ gravel_status gv_run_look(gv_run *r, double time)
 
 static gravel_status sum_potentials(gv_run *r, double *potential)
 {
+    const gv_run_company *c = r->s.company;
     gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
     gravel_ticket *ticket = NULL;
-    const gravel_forces to = {.pot = potential};
+    size_t first = 0, mine = r->p.count;
     gravel_status status = GRAVEL_OK;
+    if (c)
+        c->get_range(c->user, r->p.count, &first, &mine);
+    const gravel_forces to = {.pot = potential + first};
     if (!r->exact) {
         gravel_direct_options o = GRAVEL_DIRECT_OPTIONS_INIT;
         o.precision = gravel_context_get_device(r->context, 0)->has_fp64 ? GRAVEL_DP : GRAVEL_DS;
         status = gravel_direct_create(&r->exact, r->context, &o);
     }
-    call.sources = call.sinks = gravel_view_all(r->seen);
+    call.sources = gravel_view_all(r->seen);
+    call.sinks = gravel_view_range(r->seen, first, mine);
     call.order = 2;
     call.eps = r->s.eps;
     call.nearest = call.neighbour_capacity = 0;
@@ -300,7 +321,7 @@ static gravel_status sum_potentials(gv_run *r, double *potential)
     if (!status)
         status = gravel_ticket_collect(ticket, &to, NULL);
     gravel_ticket_release(ticket);
-    return status;
+    return c ? c->gather(c->user, r->p.count, potential, status) : status;
 }
 
 gravel_status gv_run_find_potentials(gv_run *r, double *potential)
@@ -309,8 +330,10 @@ gravel_status gv_run_find_potentials(gv_run *r, double *potential)
     double since = gv_now();
     /* a spline's potential is the tree's own */
     const int by_tree = r->tree && (n > r->s.sum_up_to || r->s.softening != GRAVEL_PLUMMER);
-    gravel_status status = by_tree ? gravel_bodies_read(r->seen, GRAVEL_POTENTIAL, 0, n, &GRAVEL_ARRAY_OUT(potential))
-                                   : sum_potentials(r, potential);
+    gravel_status status = tell(r, GV_RUN_POTENTIALS, 0);
+    if (!status)
+        status = by_tree ? gravel_bodies_read(r->seen, GRAVEL_POTENTIAL, 0, n, &GRAVEL_ARRAY_OUT(potential))
+                         : sum_potentials(r, potential);
     /* diagnose.h has G of the units: potentials without it */
     for (size_t k = 0; k < n && !status; k++)
         potential[k] /= r->gravity;
@@ -357,6 +380,9 @@ gravel_status gv_run_save(gv_run *r, gv_checkpoint *c)
                                       : gravel_leapfrog_get_state(r->leapfrog, &c->state);
     if (status)
         return status;
+    status = tell(r, GV_RUN_SAVE, 0);
+    if (status)
+        return status;
     const size_t choices = r->direct ? gravel_direct_get_choices(r->direct, NULL, 0) : 1;
     c->bodies_size = gravel_bodies_get_state_size(r->bodies);
     c->bodies = malloc(c->bodies_size);
@@ -371,13 +397,16 @@ gravel_status gv_run_save(gv_run *r, gv_checkpoint *c)
         gravel_direct_get_choices(r->direct, c->choices, choices);
     c->particles = r->p; /* borrowed: the caller frees what was allocated here only */
     c->particles.time = r->start;
-    return gravel_bodies_save(r->bodies, c->bodies);
+    status = gravel_bodies_save(r->bodies, c->bodies);
+    return r->s.company ? r->s.company->compare(r->s.company->user, c->bodies, c->bodies_size, status) : status;
 }
 
 gravel_status gv_run_restore(gv_run *r, const gv_checkpoint *c)
 {
     double since = gv_now();
-    gravel_status status = gravel_bodies_restore(r->bodies, c->bodies, c->bodies_size);
+    gravel_status status = tell(r, GV_RUN_RESTORE, 0);
+    if (!status)
+        status = gravel_bodies_restore(r->bodies, c->bodies, c->bodies_size);
     if (!status && gravel_bodies_get_count(r->bodies) != r->p.count)
         status = gv_fail(GRAVEL_ERR_FORMAT, "the checkpoint is damaged: %zu bodies, %zu ids",
                          gravel_bodies_get_count(r->bodies), r->p.count);
@@ -389,4 +418,44 @@ gravel_status gv_run_restore(gv_run *r, const gv_checkpoint *c)
     memcpy(r->clock, c->at.clock, sizeof r->clock);
     charge(r, GV_CLOCK_TRANSFER, &since);
     return status;
+}
+
+/* ------------------------------------------------------------------ company */
+
+static gravel_status follow_save(gv_run *r)
+{
+    gv_checkpoint c = {.record = NULL};
+    const gravel_status status = gv_run_save(r, &c);
+    free(c.bodies);
+    free(c.choices);
+    return status;
+}
+
+static gravel_status follow_potentials(gv_run *r)
+{
+    double *potential = malloc((r->p.count + 1) * sizeof *potential);
+    if (!potential)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu potentials", r->p.count);
+    const gravel_status status = gv_run_find_potentials(r, potential);
+    free(potential);
+    return status;
+}
+
+gravel_status gv_run_follow(gv_run *r, gv_run_order order, double time, const gv_checkpoint *checkpoint)
+{
+    switch (order) {
+    case GV_RUN_START:
+        return gv_run_start(r);
+    case GV_RUN_RESTORE:
+        return gv_run_restore(r, checkpoint);
+    case GV_RUN_STEP:
+        return gv_run_step(r, NULL);
+    case GV_RUN_LOOK:
+        return gv_run_look(r, time);
+    case GV_RUN_POTENTIALS:
+        return follow_potentials(r);
+    case GV_RUN_SAVE:
+        return follow_save(r);
+    }
+    return gv_fail(GRAVEL_ERR_INTERNAL, "there is no order %d to follow", (int)order);
 }

@@ -13,7 +13,8 @@ from gatelib import BUILD, QUICK, Failed, Skipped
 # forbidden in containers.
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
        "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_hwloc_base_binding_policy": "none",
-       "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMP_NUM_THREADS": "1"}
+       "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMP_NUM_THREADS": "1",
+       "GRAVEL_CLUSTER_LEAST_PAIRS": "1"}  # calls as small as in tests are shared
 
 
 def mpirun(ranks, *command, limit=120):
@@ -24,9 +25,12 @@ def mpirun(ranks, *command, limit=120):
                           errors="replace", check=False, timeout=limit, env=dict(os.environ, **MPI))
 
 
+STEPS = ("steps", "failure")  # cases of tests/cluster/steps.c
+
+
 def case(name, ranks):
     def runs():
-        program = os.path.join(BUILD, "cluster", "ranks")
+        program = os.path.join(BUILD, "cluster", "steps" if name in STEPS else "ranks")
         done = mpirun(ranks, program, name)
         if done.returncode != 0:
             raise Failed("%d ranks: exit status %d\n%s%s" % (ranks, done.returncode, done.stdout, done.stderr))
@@ -61,7 +65,8 @@ def program_measures_the_network():
 
 
 CASES = [("forces-copies", 1), ("forces-copies", 3), ("forces-ring", 2), ("forces-ring", 5), ("updates-copies", 4),
-         ("updates-ring", 3), ("one-place", 2), ("failures", 1), ("failures", 3), ("no-device", 2)]
+         ("updates-ring", 3), ("one-place", 2), ("failures", 1), ("failures", 3), ("no-device", 2), ("steps", 3), ("steps", 5),
+         ("failure", 2)]
 SOME = [("forces-ring", 3), ("failures", 2)]
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks,
     call.time = time;
     call.nearest = call.neighbour_capacity = 0;
     call.into = GRAVEL_INTO_PLANES;
-    gravel_status status = gravel_direct_start(h->direct, &call, NULL);
+    gravel_status status = h->options.forces ? h->options.forces(h->direct, &call, h->options.forces_user)
+                                             : gravel_direct_start(h->direct, &call, NULL);
     if (!status && h->options.external)
         status = h->options.external(sinks.bodies, sinks.first, gravel_view_get_count(&sinks), time,
                                      h->options.external_user);

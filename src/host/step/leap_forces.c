@@ -48,7 +48,8 @@ static gravel_status sum(gravel_leapfrog *f, gravel_bodies *sources, gravel_view
     call.soften = f->options.soften;
     call.nearest = call.neighbour_capacity = 0;
     call.into = GRAVEL_INTO_PLANES;
-    return gravel_direct_start(f->direct, &call, NULL);
+    return f->options.forces ? f->options.forces(f->direct, &call, f->options.forces_user)
+                             : gravel_direct_start(f->direct, &call, NULL);
 }
 
 /* ------------------------------------------------------------ external force */

@@ -1,0 +1,166 @@
+/* Integrators over ranks: run by gate_mpi as `mpirun -n P steps CASE` with GRAVEL_CLUSTER_LEAST_PAIRS=1, so that small
+ * calls are shared.  The exit status is 0 if all ranks found what they should. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gravel/cluster.h"
+#include "gravel/leapfrog.h"
+#include "sim/ic.h"
+
+enum { MOST = 128 };
+
+static int rank, size;
+static gravel_cluster *cluster;
+static gravel_context *context;
+static gravel_cluster_share *share;
+
+static void check(int good, const char *what, int line)
+{
+    if (good)
+        return;
+    fprintf(stderr, "rank %d of %d: line %d: %s (%s)\n", rank, size, line, what, gravel_error_message());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+#define CHECK(condition) check((condition), #condition, __LINE__)
+
+typedef struct job {
+    gravel_bodies *bodies;
+    gravel_direct *direct;
+    gravel_hermite *hermite;
+    size_t n;
+} job;
+
+/* forces NULL: each rank alone */
+static job make_job(size_t n, int order, gravel_precision precision, int shared, gravel_forces_fn forces)
+{
+    gravel_bodies_options stored = GRAVEL_BODIES_OPTIONS_INIT;
+    gravel_direct_options direct = GRAVEL_DIRECT_OPTIONS_INIT;
+    gravel_hermite_options o = GRAVEL_HERMITE_OPTIONS_INIT;
+    gv_particles p = GV_PARTICLES_INIT;
+    job j = {.n = n};
+    stored.precision = direct.precision = precision;
+    direct.order = o.order = order;
+    o.shared = shared;
+    o.step_max = 0x1p-6;
+    o.eps = 0.05;
+    o.forces = forces;
+    o.forces_user = share;
+    CHECK(gv_ic_plummer(n, 3, NULL, &p) == GRAVEL_OK);
+    CHECK(gravel_bodies_create(&j.bodies, context, &stored) == GRAVEL_OK);
+    CHECK(gravel_bodies_write(j.bodies, GRAVEL_POSITION, 0, n, &GRAVEL_ARRAY_SOA(p.x, p.y, p.z)) == GRAVEL_OK);
+    CHECK(gravel_bodies_write(j.bodies, GRAVEL_VELOCITY, 0, n, &GRAVEL_ARRAY_SOA(p.vx, p.vy, p.vz)) == GRAVEL_OK);
+    CHECK(gravel_bodies_write(j.bodies, GRAVEL_MASS, 0, n, &GRAVEL_ARRAY(p.m)) == GRAVEL_OK);
+    CHECK(gravel_direct_create(&j.direct, context, &direct) == GRAVEL_OK);
+    CHECK(gravel_hermite_create(&j.hermite, j.bodies, j.direct, &o) == GRAVEL_OK);
+    gv_particles_free(&p);
+    return j;
+}
+
+static void free_job(job *j)
+{
+    gravel_hermite_release(j->hermite);
+    gravel_direct_release(j->direct);
+    gravel_bodies_release(j->bodies);
+}
+
+/* Some blocks; positions then, each body at its own time. */
+static void go(job *j, int blocks, double (*x)[3])
+{
+    CHECK(gravel_hermite_start(j->hermite, 0) == GRAVEL_OK);
+    for (int k = 0; k < blocks; k++)
+        CHECK(gravel_hermite_step(j->hermite, NULL) == GRAVEL_OK);
+    CHECK(gravel_bodies_read(j->bodies, GRAVEL_POSITION, 0, j->n, &GRAVEL_ARRAY_OUT_AOS(x)) == GRAVEL_OK);
+}
+
+static void check_same_on_all(const void *numbers, size_t bytes)
+{
+    void *first = malloc(bytes);
+    CHECK(first != NULL);
+    memcpy(first, numbers, bytes);
+    MPI_Bcast(first, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    CHECK(memcmp(first, numbers, bytes) == 0);
+    free(first);
+}
+
+static void steps_of(size_t n, int order, gravel_precision precision, int shared)
+{
+    static double together[MOST][3], again[MOST][3], alone[MOST][3];
+    const int blocks = 12;
+    /* Other launches add in another order: a relative 1e-16 (dp) or 1e-7 (ds: forces are floats) of a force of 1, over
+     * a time of 12 / 64; sums of 100 terms and close pairs leave a factor of 100. */
+    const double allowed = 100 * 0.1875 * 0.1875 * (precision == GRAVEL_DP ? 1e-16 : 1e-7);
+    job j = make_job(n, order, precision, shared, gravel_cluster_share_forces);
+    go(&j, blocks, together);
+    check_same_on_all(together, n * sizeof *together);
+    void *state = calloc(1, gravel_bodies_get_state_size(j.bodies));
+    CHECK(state && gravel_bodies_save(j.bodies, state) == GRAVEL_OK);
+    check_same_on_all(state, gravel_bodies_get_state_size(j.bodies));
+    free(state);
+    go(&j, 0, again); /* begins with what the last run left: other positions */
+    free_job(&j);
+    j = make_job(n, order, precision, shared, gravel_cluster_share_forces);
+    go(&j, blocks, again);
+    CHECK(memcmp(together, again, n * sizeof *again) == 0);
+    free_job(&j);
+    j = make_job(n, order, precision, shared, NULL);
+    go(&j, blocks, alone);
+    for (size_t k = 0; k < n; k++)
+        for (int c = 0; c < 3; c++)
+            CHECK(fabs(alone[k][c] - together[k][c]) <= allowed * (1 + fabs(alone[k][c])));
+    free_job(&j);
+}
+
+static void steps(void)
+{
+    gravel_cluster_times times;
+    steps_of(100, 4, GRAVEL_DS, 1);
+    steps_of(101, 6, GRAVEL_DP, 0);
+    steps_of(3, 4, GRAVEL_DP, 1); /* more ranks than bodies */
+    gravel_cluster_share_get_times(share, &times);
+    CHECK(size == 1 || (times.shared > 0 && times.bytes > 0));
+}
+
+/* The last rank asks for an order that does not exist. */
+static gravel_status bad_order(gravel_direct *direct, const gravel_direct_call *call, void *user)
+{
+    gravel_direct_call mine = *call;
+    mine.order = rank == size - 1 ? 8 : call->order;
+    return gravel_cluster_share_forces(direct, &mine, user);
+}
+
+static void failure(void)
+{
+    char name[32];
+    snprintf(name, sizeof name, "rank %d", size - 1);
+    job j = make_job(64, 4, GRAVEL_DS, 1, bad_order);
+    CHECK(gravel_hermite_start(j.hermite, 0) != GRAVEL_OK);
+    CHECK(size == 1 || strstr(gravel_error_message(), name) != NULL);
+    free_job(&j);
+    steps_of(64, 4, GRAVEL_DS, 1); /* and all goes on */
+}
+
+int main(int argc, char **argv)
+{
+    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
+    const char *name = argc > 1 ? argv[1] : "";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(gravel_cluster_create(&cluster, MPI_COMM_WORLD, NULL) == GRAVEL_OK);
+    options.device = gravel_cluster_get_info(cluster, rank)->devices;
+    CHECK(gravel_context_create(&context, &options) == GRAVEL_OK);
+    CHECK(gravel_cluster_share_create(&share, cluster, context) == GRAVEL_OK);
+    if (strcmp(name, "steps") == 0)
+        steps();
+    else if (strcmp(name, "failure") == 0)
+        failure();
+    else
+        CHECK(!"no such case");
+    gravel_cluster_share_release(share);
+    gravel_context_release(context);
+    gravel_cluster_release(cluster);
+    MPI_Finalize();
+    return 0;
+}
