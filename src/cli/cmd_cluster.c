@@ -260,7 +260,8 @@ const gv_command gv_cmd_cluster[] = {
      .examples = "mpirun -n 4 gravel cluster devices\n"
                  "mpirun -n 2 gravel cluster devices --devices 'cpu:1;cpu:1' --json\n",
      .size = sizeof(cluster_options),
-     .run = run_devices},
+     .run = run_devices,
+     .over_ranks = 1},
     {.name = "measure",
      .summary = "how fast ranks exchange messages",
      .synopsis = "[options]",
@@ -271,6 +272,7 @@ const gv_command gv_cmd_cluster[] = {
      .examples = "mpirun -n 4 gravel cluster measure\n"
                  "mpirun -n 4 gravel cluster measure -o network.json\n",
      .size = sizeof(cluster_options),
-     .run = run_measure},
+     .run = run_measure,
+     .over_ranks = 1},
     {.name = NULL},
 };

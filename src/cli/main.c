@@ -4,14 +4,16 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/ranks.h"
 #include "cli/start.h"
 
 static const char *const about = "gravel " GRAVEL_VERSION ": gravitational N-body forces on any OpenCL device\n\n";
 
 int main(int argc, char **argv)
 {
-    const gv_command bench[] = {gv_cmd_bench_direct,  gv_cmd_bench_tree,     gv_cmd_bench_step, gv_cmd_bench_transfer,
-                                gv_cmd_bench_several, gv_cmd_bench_periodic, {.name = NULL}};
+    const gv_command bench[] = {gv_cmd_bench_direct,   gv_cmd_bench_tree,    gv_cmd_bench_step,
+                                gv_cmd_bench_transfer, gv_cmd_bench_several, gv_cmd_bench_hermite,
+                                gv_cmd_bench_periodic, {.name = NULL}};
     const gv_command table[] = {
         gv_cmd_devices,
         {.name = "ic", .summary = "make initial conditions", .sub = gv_cmd_ic},
@@ -30,6 +32,7 @@ int main(int argc, char **argv)
     };
     gv_streams_open();
     gv_signals_start();
+    gv_ranks_begin();
     gv_pocl_folder(argc >= 2 && argv[1][0] != '-');
     /* NVIDIA's driver prepares for eight queues of a device by default, and opens and closes it 0.08 s
      * sooner without.  Copies beside kernels do not need them: `gravel bench transfer` is as fast with one. */
@@ -41,7 +44,7 @@ int main(int argc, char **argv)
             fputs(about, stdout);
         const int code = gv_command_dispatch("gravel", table, argc - 1, argv + 1);
         if (code != GV_EXIT_OK)
-            return gv_signals_pending() ? 128 + gv_signals_pending() : code;
+            return gv_ranks_leave(gv_signals_pending() ? 128 + gv_signals_pending() : code);
     }
     const gravel_status status = gv_cli_flush();
     return status != GRAVEL_OK ? (gv_cli_fail("gravel", status), GV_EXIT_FAILURE) : GV_EXIT_OK;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ranks.h"
 #include "cli/say.h"
 
 /* ------------------------------------------------------------ nearest name */
@@ -519,6 +520,8 @@ int gv_command_dispatch(const char *program, const gv_command *table, int argc, 
     snprintf(full_name, sizeof full_name, "%s %s", program, command->name);
     if (command->sub != NULL)
         return gv_command_dispatch(full_name, command->sub, argc - 1, argv + 1);
+    if (!command->over_ranks && gv_ranks_started() > 1)
+        return gv_ranks_refuse(full_name);
     gv_operands operands;
     void *values = calloc(1, command->size ? command->size : 1);
     if (values == NULL) {

@@ -68,6 +68,7 @@ typedef struct gv_command {
     size_t given; /* not 0: offset of GV_MAX_OPTIONS bytes there, 1 for each option that was typed */
     int (*run)(const void *opts, const gv_operands *operands); /* returns the exit code */
     const struct gv_command *sub;                              /* subcommands instead of opts and run; NULL: none */
+    int over_ranks;                                            /* 1: may be started by mpirun */
 } gv_command;
 
 /* Exit codes of the program. */

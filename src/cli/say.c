@@ -50,10 +50,19 @@ static void put(FILE *stream, const char *before, const char *format, va_list li
     free(text);
 }
 
+static int nothing; /* is said by this process */
+
+void gv_say_nothing(int is_quiet)
+{
+    nothing = is_quiet;
+}
+
 void gv_say(const char *command, const char *format, ...)
 {
     va_list list;
 
+    if (nothing)
+        return;
     va_start(list, format);
     put(stderr, command, format, list, "\n");
     va_end(list);

@@ -52,6 +52,23 @@ def program_names_the_rank_without_a_device():
         raise Failed("exit status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
 
 
+def program_refuses_what_is_for_one():
+    done = mpirun(2, os.path.join(BUILD, "bin", "gravel"), "info", "nothing")
+    if done.returncode != 2 or done.stderr.count("does not run over ranks") != 1:
+        raise Failed("exit status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
+
+
+def program_measures_steps():
+    done = mpirun(2, os.path.join(BUILD, "bin", "gravel"), "bench", "hermite", "-n", "500", "--active", "3,100",
+                  "--samples", "2", "--json")
+    if done.returncode != 0:
+        raise Failed(done.stdout + done.stderr)
+    measured = json.loads(done.stdout)
+    if measured["ranks"] != 2 or [(r["mode"], r["active"], r["shared"]) for r in measured["results"]] != [
+            ("step", 500, True), ("forces", 3, True), ("forces", 100, True)]:
+        raise Failed(done.stdout)
+
+
 def program_measures_the_network():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "network.json")
@@ -72,4 +89,4 @@ SOME = [("forces-ring", 3), ("failures", 2)]
 if __name__ == "__main__":
     sys.exit(gatelib.main([case(*c) for c in (SOME if QUICK else CASES)] +
                           [program_lists_the_ranks, program_names_the_rank_without_a_device,
-                           program_measures_the_network]))
+                           program_refuses_what_is_for_one, program_measures_steps, program_measures_the_network]))

@@ -1,0 +1,356 @@
+#include "cli/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "host/base/digest.h"
+
+/* Open MPI; MPICH and Intel; MVAPICH. */
+int gv_ranks_started(void)
+{
+    static const char *const name[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+    const char *text = NULL;
+    for (size_t k = 0; k < sizeof name / sizeof name[0] && !text; k++)
+        text = getenv(name[k]);
+    if (!text && getenv("PMIX_RANK")) /* srun */
+        text = getenv("SLURM_NTASKS");
+    const int started = text ? atoi(text) : 1;
+    return started > 1 ? started : 1;
+}
+
+static int started_rank(void)
+{
+    static const char *const name[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK"};
+    for (size_t k = 0; k < sizeof name / sizeof name[0]; k++)
+        if (getenv(name[k]))
+            return atoi(getenv(name[k]));
+    return 0;
+}
+
+void gv_ranks_begin(void)
+{
+    if (gv_ranks_started() == 1 || started_rank() == 0)
+        return;
+    gv_say_nothing(1);
+    if (!freopen("/dev/null", "w", stdout))
+        gv_say_nothing(1);
+}
+
+/* mpirun ends all others as soon as one has failed: the first one speaks before. */
+int gv_ranks_leave(int code)
+{
+    const struct timespec pause = {0, 300000000};
+    if (code != GV_EXIT_OK && gv_ranks_started() > 1 && started_rank() > 0)
+        nanosleep(&pause, NULL);
+    return code;
+}
+
+int gv_ranks_refuse(const char *command)
+{
+    if (started_rank() == 0)
+        gv_say(command, "%d of this were started by mpirun, and it does not run over ranks", gv_ranks_started());
+    return GV_EXIT_USAGE;
+}
+
+#ifdef GV_HAVE_MPI
+
+#include "gravel/cluster.h"
+
+struct gv_ranks {
+    const char *command;
+    gravel_cluster *cluster;
+    int rank, size;
+};
+
+/* ---------------------------------------------------------------------- life */
+
+int gv_ranks_open(gv_ranks **ranks, const char *command, const char *devices, int verbose)
+{
+    gravel_cluster_options options = GRAVEL_CLUSTER_OPTIONS_INIT;
+    gravel_context_options context = GRAVEL_CONTEXT_OPTIONS_INIT;
+    int got;
+    *ranks = NULL;
+    if (gv_ranks_started() == 1)
+        return GV_EXIT_OK;
+    gv_ranks *r = calloc(1, sizeof *r);
+    if (!r || MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &got) != MPI_SUCCESS) {
+        gv_say(command, r ? "MPI does not start" : "out of memory");
+        free(r);
+        return GV_EXIT_FAILURE;
+    }
+    r->command = command;
+    MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &r->size);
+    gv_cli_log(&context, verbose);
+    options.devices = devices;
+    options.context = &context;
+    const gravel_status status = gravel_cluster_create(&r->cluster, MPI_COMM_WORLD, &options);
+    if (status)
+        return gv_ranks_close(r, gv_cli_fail(command, status));
+    *ranks = r;
+    return GV_EXIT_OK;
+}
+
+int gv_ranks_close(gv_ranks *r, int code)
+{
+    if (!r)
+        return code;
+    gravel_cluster_release(r->cluster);
+    free(r);
+    MPI_Finalize();
+    return code;
+}
+
+int gv_ranks_count(const gv_ranks *r)
+{
+    return r ? r->size : 1;
+}
+
+int gv_ranks_is_first(const gv_ranks *r)
+{
+    return !r || r->rank == 0;
+}
+
+gravel_cluster *gv_ranks_cluster(gv_ranks *r)
+{
+    return r ? r->cluster : NULL;
+}
+
+gravel_status gv_ranks_context(gv_ranks *r, gravel_context **context, int no_fp64, int verbose)
+{
+    return gv_cli_context(context, gravel_cluster_get_info(r->cluster, r->rank)->devices, no_fp64, verbose);
+}
+
+gravel_status gv_ranks_agree(gv_ranks *r, gravel_status status)
+{
+    return r ? gravel_cluster_agree(r->cluster, status) : status;
+}
+
+void gv_ranks_end(gv_ranks *r, gravel_status status)
+{
+    gv_say_nothing(0);
+    gv_say(r->command, "rank %d on %s: %s", r->rank, gravel_cluster_get_info(r->cluster, r->rank)->host,
+           gravel_error_message());
+    MPI_Abort(MPI_COMM_WORLD, gv_cli_exit_code(status));
+}
+
+/* ------------------------------------------------------------------ messages */
+
+static gravel_status check(gv_ranks *r, int code, const char *what)
+{
+    return gravel_cluster_agree(r->cluster,
+                                code == MPI_SUCCESS ? GRAVEL_OK : gv_fail(GRAVEL_ERR_INTERNAL, "MPI: %s failed", what));
+}
+
+/* A message's length is an int. */
+enum { PIECE = 1 << 30 };
+
+gravel_status gv_ranks_spread(gv_ranks *r, void *bytes, size_t size)
+{
+    int code = MPI_SUCCESS;
+    for (size_t at = 0; r && at < size && code == MPI_SUCCESS; at += PIECE)
+        code = MPI_Bcast((char *)bytes + at, (int)(size - at < PIECE ? size - at : PIECE), MPI_BYTE, 0, MPI_COMM_WORLD);
+    return r ? check(r, code, "a broadcast") : GRAVEL_OK;
+}
+
+/* An array that may be NULL. */
+static gravel_status spread_array(gv_ranks *r, void **array, size_t size)
+{
+    int there = *array != NULL;
+    gravel_status status = gv_ranks_spread(r, &there, sizeof there);
+    if (status || !there)
+        return status;
+    if (r->rank > 0)
+        *array = malloc(size + 1);
+    status = gravel_cluster_agree(r->cluster, *array ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for bodies"));
+    return status ? status : gv_ranks_spread(r, *array, size);
+}
+
+gravel_status gv_ranks_spread_text(gv_ranks *r, char **text)
+{
+    size_t size = r && *text ? strlen(*text) + 1 : 0;
+    const gravel_status status = gv_ranks_spread(r, &size, sizeof size);
+    return !r || status ? status : spread_array(r, (void **)text, size);
+}
+
+gravel_status gv_ranks_spread_particles(gv_ranks *r, gv_particles *p)
+{
+    if (!r)
+        return GRAVEL_OK;
+    gv_particles copy = *p;
+    gravel_status status = gv_ranks_spread(r, &copy, sizeof copy);
+    if (r->rank > 0 && !status) {
+        gv_particles_free(p);
+        p->count = copy.count;
+        p->time = copy.time;
+        p->units = copy.units;
+        p->id_offset = copy.id_offset;
+    }
+    double **const column[] = {&p->m, &p->x, &p->y, &p->z, &p->vx, &p->vy, &p->vz, &p->ax, &p->ay, &p->az};
+    if (!status)
+        status = spread_array(r, (void **)&p->id, p->count * sizeof *p->id);
+    for (size_t k = 0; k < sizeof column / sizeof column[0] && !status; k++)
+        status = spread_array(r, (void **)column[k], p->count * sizeof **column[k]);
+    return status;
+}
+
+void gv_ranks_get_range(gv_ranks *r, size_t count, size_t *first, size_t *mine)
+{
+    *first = 0;
+    *mine = count;
+    if (r)
+        gravel_cluster_get_range(r->cluster, count, first, mine);
+}
+
+gravel_status gv_ranks_gather(gv_ranks *r, size_t count, double *numbers, gravel_status status)
+{
+    if (!r)
+        return status;
+    status = gravel_cluster_agree(r->cluster, status);
+    int code = MPI_SUCCESS;
+    for (int from = 0; from < r->size && !status && code == MPI_SUCCESS; from++) {
+        const size_t size = (size_t)r->size, k = (size_t)from;
+        const size_t first = count / size * k + count % size * k / size;
+        const size_t next = count / size * (k + 1) + count % size * (k + 1) / size;
+        code = MPI_Bcast(numbers + first, (int)(next - first), MPI_DOUBLE, from, MPI_COMM_WORLD);
+    }
+    return status ? status : check(r, code, "gathering results");
+}
+
+gravel_status gv_ranks_compare(gv_ranks *r, const void *bytes, size_t size, gravel_status status)
+{
+    gv_hasher hasher;
+    gv_digest mine, first;
+    if (!r)
+        return status;
+    gv_hash_start(&hasher);
+    if (!status)
+        gv_hash_add(&hasher, bytes, size);
+    gv_hash_end(&hasher, &mine);
+    first = mine;
+    status = gravel_cluster_agree(r->cluster, status);
+    if (!status)
+        status = gv_ranks_spread(r, &first, sizeof first);
+    if (status)
+        return status;
+    if (memcmp(&first, &mine, sizeof mine) != 0)
+        status = gv_fail(GRAVEL_ERR_INTERNAL, "bodies have other bits than on rank 0: do profiles, devices or programs "
+                                              "of the ranks differ? The last checkpoint is good");
+    return gravel_cluster_agree(r->cluster, status);
+}
+
+double gv_ranks_largest(gv_ranks *r, double number)
+{
+    double largest = number;
+    if (r)
+        MPI_Allreduce(&number, &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return largest;
+}
+
+#else
+
+int gv_ranks_open(gv_ranks **ranks, const char *command, const char *devices, int verbose)
+{
+    (void)devices;
+    (void)verbose;
+    *ranks = NULL;
+    if (gv_ranks_started() == 1)
+        return GV_EXIT_OK;
+    if (started_rank() == 0)
+        gv_say(command,
+               "mpirun started %d of this, and this gravel was built without MPI; install libopenmpi-dev and "
+               "openmpi-bin, and build with 'scons mpi=1'",
+               gv_ranks_started());
+    return GV_EXIT_USAGE;
+}
+
+int gv_ranks_close(gv_ranks *r, int code)
+{
+    (void)r;
+    return code;
+}
+
+int gv_ranks_count(const gv_ranks *r)
+{
+    (void)r;
+    return 1;
+}
+
+int gv_ranks_is_first(const gv_ranks *r)
+{
+    (void)r;
+    return 1;
+}
+
+gravel_status gv_ranks_context(gv_ranks *r, gravel_context **context, int no_fp64, int verbose)
+{
+    (void)r;
+    return gv_cli_context(context, NULL, no_fp64, verbose);
+}
+
+gravel_status gv_ranks_agree(gv_ranks *r, gravel_status status)
+{
+    (void)r;
+    return status;
+}
+
+void gv_ranks_end(gv_ranks *r, gravel_status status)
+{
+    (void)r;
+    (void)status;
+}
+
+gravel_status gv_ranks_spread(gv_ranks *r, void *bytes, size_t size)
+{
+    (void)r;
+    (void)bytes;
+    (void)size;
+    return GRAVEL_OK;
+}
+
+gravel_status gv_ranks_spread_text(gv_ranks *r, char **text)
+{
+    (void)r;
+    (void)text;
+    return GRAVEL_OK;
+}
+
+gravel_status gv_ranks_spread_particles(gv_ranks *r, gv_particles *p)
+{
+    (void)r;
+    (void)p;
+    return GRAVEL_OK;
+}
+
+void gv_ranks_get_range(gv_ranks *r, size_t count, size_t *first, size_t *mine)
+{
+    (void)r;
+    *first = 0;
+    *mine = count;
+}
+
+gravel_status gv_ranks_gather(gv_ranks *r, size_t count, double *numbers, gravel_status status)
+{
+    (void)r;
+    (void)count;
+    (void)numbers;
+    return status;
+}
+
+gravel_status gv_ranks_compare(gv_ranks *r, const void *bytes, size_t size, gravel_status status)
+{
+    (void)r;
+    (void)bytes;
+    (void)size;
+    return status;
+}
+
+double gv_ranks_largest(gv_ranks *r, double number)
+{
+    (void)r;
+    return number;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* The program as several processes that mpirun started: those of rank 1 and above do what the first one says, print
+ * nothing and write nothing.  Every function takes NULL for a program that was started alone. */
+#ifndef GV_RANKS_H
+#define GV_RANKS_H
+
+#include "gravel/gravel.h"
+#include "sim/particles.h"
+
+typedef struct gv_ranks gv_ranks;
+struct gravel_cluster;
+
+/* How many mpirun started, from the environment; 1: the program alone. */
+int gv_ranks_started(void);
+/* At the start and the end of main. */
+void gv_ranks_begin(void);
+int gv_ranks_leave(int code);
+/* Says that `command` does not run over ranks; the exit code. */
+int gv_ranks_refuse(const char *command);
+
+/* All ranks.  *ranks is NULL where the program was started alone.  `devices` as in gravel_cluster_options.  Returns a
+ * GV_EXIT_...; after a failure the first rank has said why. */
+int gv_ranks_open(gv_ranks **ranks, const char *command, const char *devices, int verbose);
+/* Returns the code. */
+int gv_ranks_close(gv_ranks *ranks, int code);
+int gv_ranks_count(const gv_ranks *ranks);
+int gv_ranks_is_first(const gv_ranks *ranks);
+struct gravel_cluster *gv_ranks_cluster(gv_ranks *ranks);
+/* This rank's device. */
+gravel_status gv_ranks_context(gv_ranks *ranks, gravel_context **context, int no_fp64, int verbose);
+
+/* All ranks: all get the first failure. */
+gravel_status gv_ranks_agree(gv_ranks *ranks, gravel_status status);
+/* A failure that other ranks do not know of: says it, and ends the job. */
+void gv_ranks_end(gv_ranks *ranks, gravel_status status);
+
+/* All ranks: what the first one has, on all others, too (malloc'd there; NULL stays NULL). */
+gravel_status gv_ranks_spread(gv_ranks *ranks, void *bytes, size_t size);
+gravel_status gv_ranks_spread_text(gv_ranks *ranks, char **text);
+gravel_status gv_ranks_spread_particles(gv_ranks *ranks, gv_particles *particles);
+
+/* This rank's range of `count`, and numbers of all ranges on all ranks. */
+void gv_ranks_get_range(gv_ranks *ranks, size_t count, size_t *first, size_t *mine);
+gravel_status gv_ranks_gather(gv_ranks *ranks, size_t count, double *numbers, gravel_status status);
+/* Whether all ranks have the same bytes. */
+gravel_status gv_ranks_compare(gv_ranks *ranks, const void *bytes, size_t size, gravel_status status);
+/* The largest of all ranks' numbers. */
+double gv_ranks_largest(gv_ranks *ranks, double number);
+
+#endif
