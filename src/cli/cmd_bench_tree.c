@@ -307,24 +307,12 @@ static int write_results(const tree_bench *bench)
 
 static int parse_theta(tree_bench *bench)
 {
-    const char *at = bench->opts->theta;
-
-    while (bench->n_theta < GV_MAX_LIST) {
-        char *end;
-        const double theta = strtod(at, &end);
-
-        if (end == at || (*end != '\0' && *end != ',') ||
-            !(theta >= GRAVEL_TREE_THETA_MIN && theta <= GRAVEL_TREE_THETA_MAX)) {
-            gv_say(BENCH, "--theta: '%s' is not a list of numbers from %g to %g", bench->opts->theta,
-                   GRAVEL_TREE_THETA_MIN, GRAVEL_TREE_THETA_MAX);
-            return GV_EXIT_USAGE;
-        }
-        bench->theta[bench->n_theta++] = theta;
-        if (*end == '\0')
-            return GV_EXIT_OK;
-        at = end + 1;
-    }
-    gv_say(BENCH, "--theta: at most %d values", GV_MAX_LIST);
+    bench->n_theta =
+        gv_parse_reals(bench->opts->theta, GRAVEL_TREE_THETA_MIN, GRAVEL_TREE_THETA_MAX, bench->theta, GV_MAX_LIST);
+    if (bench->n_theta > 0)
+        return GV_EXIT_OK;
+    gv_say(BENCH, "--theta: '%s' is not a list of at most %d numbers from %g to %g", bench->opts->theta, GV_MAX_LIST,
+           GRAVEL_TREE_THETA_MIN, GRAVEL_TREE_THETA_MAX);
     return GV_EXIT_USAGE;
 }
 

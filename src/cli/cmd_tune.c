@@ -499,6 +499,16 @@ static const gv_opt opts_table[] = {
      .fallback = "0",
      .low = 0,
      .high = 512},
+    {.name = "theta",
+     .kind = GV_OPT_TEXT,
+     .offset = AT(theta),
+     .value = "LIST",
+     .help = "opening angles of --regret --kernel tree\n(0.3,0.5,0.75)"},
+    {.name = "active",
+     .kind = GV_OPT_TEXT,
+     .offset = AT(active),
+     .value = "LIST",
+     .help = "there: parts of the bodies that are active\n(0.01,0.1,1)"},
     {.name = "plot",
      .kind = GV_OPT_TEXT,
      .offset = AT(plot),
@@ -522,6 +532,8 @@ const gv_command gv_cmd_tune = {
                 "gravel tune --variant ds4 --budget 60s --device gpu\n"
                 "gravel tune --kernel tree --quick\n"
                 "gravel tune --list --variant sp2\n"
+                "gravel tune --regret --variant ds4 --json > regret.json\n"
+                "gravel tune --regret --kernel tree --sources 5000,30000 --theta 0.3,0.75 --active 0.1,1\n"
                 "gravel tune --simulate --json\n",
     .min_operands = 0,
     .max_operands = 16,

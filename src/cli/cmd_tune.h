@@ -6,7 +6,8 @@
 #include "host/profile/space.h"
 
 typedef struct tune_options {
-    const char *device, *kernel, *variants, *strategy, *limit, *log, *log_dir, *profile_dir, *record, *plot;
+    const char *device, *kernel, *variants, *strategy, *limit, *log, *log_dir, *profile_dir, *record, *plot, *theta,
+        *active;
     gv_size_list sinks, sources;
     double budget, candidate;
     int evaluations, jobs, runs, most;

@@ -6,6 +6,8 @@
 
 #include "cli/cmd_tune.h"
 #include "cli/plot.h"
+#include "gravel/tree.h"
+#include "host/base/clock.h"
 #include "host/base/files.h"
 #include "host/direct/plan.h"
 #include "tuner/regret.h"
@@ -13,16 +15,25 @@
 
 static const size_t default_sinks[] = {1, 3, 5, 12, 24, 48, 100, 300, 1024, 3000, 10000, 50000};
 static const size_t default_sources[] = {1000, 5000, 30000, 131072, 500000, 1000000};
-static const size_t default_bodies[] = {1000, 5000, 30000, 131072, 500000, 1000000};
+
+/* The sizes of a grid: sources x sinks of direct summation, bodies x theta x active part of the tree. */
+typedef struct axes {
+    size_t sources[GV_MAX_LIST], sinks[GV_MAX_LIST];
+    double theta[GV_MAX_LIST], active[GV_MAX_LIST];
+    int n_sources, n_sinks, n_theta, n_active; /* 1 where there is no such axis */
+} axes;
 
 typedef struct grid {
     const tune_options *options;
     gv_regret_setting setting;
     gv_tune_worker worker;
+    axes axes;
     cJSON *points, *summaries;
-    char *plot; /* gnuplot's data blocks */
+    cJSON *times; /* of the point that is measured: an array of [configuration, seconds] */
+    char *plot;   /* gnuplot's data blocks */
     gv_table table;
-    int n_blocks, missed;
+    int n_blocks, missed, left_out;
+    double end; /* when the budget is over */
     uint64_t seed;
 } grid;
 
@@ -40,15 +51,26 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
                            : (gv_effort){9, 64, 0.02, 1.0, fmin(stop_above, 1e30)};
     if (gv_tune_worker_ask(&g->worker, &request, quick ? 20 : 60, &outcome) != GRAVEL_OK)
         return -1;
+    if (isfinite(gv_outcome_score(&outcome))) {
+        cJSON *timed = cJSON_CreateArray();
+
+        cJSON_AddItemToArray(timed, cJSON_CreateString(configuration));
+        cJSON_AddItemToArray(timed, cJSON_CreateNumber(gv_outcome_score(&outcome)));
+        cJSON_AddItemToArray(g->times, timed);
+    }
     return gv_outcome_score(&outcome);
 }
 
 static const char *features_name(unsigned features)
 {
-    return features == 0 ? "plain" : features == GV_DIRECT_NEAREST ? "nearest" : "nearest + lists";
+    return features == 0                                       ? "plain"
+           : features == GV_DIRECT_NEAREST                     ? "nearest"
+           : features == (GV_DIRECT_NEAREST | GV_DIRECT_LISTS) ? "nearest + lists"
+                                                               : "lists";
 }
 
-static cJSON *json_of(const gv_regret_point *p)
+/* Takes `times`. */
+static cJSON *json_of(const gv_regret_point *p, cJSON *times)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -57,6 +79,10 @@ static cJSON *json_of(const gv_regret_point *p)
     cJSON_AddNumberToObject(object, "features", p->task.variant.features);
     cJSON_AddNumberToObject(object, "sinks", (double)p->task.sinks);
     cJSON_AddNumberToObject(object, "sources", (double)p->task.sources);
+    if (p->task.theta > 0)
+        gv_json_number(object, "theta", p->task.theta);
+    if (p->task.active > 0)
+        gv_json_number(object, "active", p->task.active);
     cJSON_AddNumberToObject(object, "candidates", p->candidates);
     cJSON_AddNumberToObject(object, "failed", p->failed);
     cJSON_AddStringToObject(object, "choice", p->choice);
@@ -66,6 +92,7 @@ static cJSON *json_of(const gv_regret_point *p)
     gv_json_number(object, "default_s", p->default_s);
     gv_json_number(object, "over_best", p->choice_s / p->best_s);
     gv_json_number(object, "over_default", p->choice_s / p->default_s);
+    cJSON_AddItemToObject(object, "times", times);
     return object;
 }
 
@@ -75,7 +102,7 @@ static void append(char **text, char *grown)
     *text = grown;
 }
 
-static void tell(grid *g, const gv_variant *variant, const gv_regret_point *point, int n)
+static void tell(grid *g, const gv_variant *variant, const gv_regret_point *point, cJSON **times, int n)
 {
     gv_regret_summary s;
     cJSON *object = cJSON_CreateObject();
@@ -97,7 +124,8 @@ static void tell(grid *g, const gv_variant *variant, const gv_regret_point *poin
     append(&g->plot, gv_format("%stitle%d = \"%s %s\"\n$d%d << EOD\n", g->plot ? g->plot : "", g->n_blocks,
                                variant->name, features_name(variant->features), g->n_blocks));
     for (int k = 0; k < n && g->plot; k++) {
-        cJSON_AddItemToArray(g->points, json_of(&point[k]));
+        cJSON_AddItemToArray(g->points, json_of(&point[k], times[k]));
+        times[k] = NULL;
         append(&g->plot, gv_format("%s%zu %g %g\n", g->plot, point[k].task.sinks, point[k].choice_s / point[k].best_s,
                                    point[k].choice_s / point[k].default_s));
     }
@@ -106,35 +134,79 @@ static void tell(grid *g, const gv_variant *variant, const gv_regret_point *poin
     g->n_blocks++;
 }
 
-static gravel_status measure_variant(grid *g, const gv_variant *variant)
+static int points_of(const axes *a)
 {
-    const tune_options *o = g->options;
-    const int square = gv_subject_find(o->kernel)->square;
-    const size_t *sources = o->sources.n > 0 ? o->sources.value : square ? default_bodies : default_sources;
-    const size_t *sinks = o->sinks.n > 0 ? o->sinks.value : default_sinks;
-    const int n_sources = o->sources.n > 0 ? o->sources.n : (int)(sizeof default_sources / sizeof default_sources[0]);
-    const int n_sinks = square           ? 1
-                        : o->sinks.n > 0 ? o->sinks.n
-                                         : (int)(sizeof default_sinks / sizeof default_sinks[0]);
-    gv_regret_point *point = malloc((size_t)(n_sinks * n_sources) * sizeof *point);
-    gravel_status status = point ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for the points of a regret");
+    return a->n_sources * a->n_sinks * a->n_theta * a->n_active;
+}
+
+/* The points in an order that is spread over the grid wherever the budget ends: steps of about the golden section. */
+static void task_of(const grid *g, const gv_variant *variant, int k, gv_task *task)
+{
+    const axes *a = &g->axes;
+    const int n = points_of(a), square = gv_subject_find(g->options->kernel)->square;
+    int step = n * 5 / 8, low = n, common = step;
+
+    while (low != 0) { /* until step and n have no common divisor */
+        const int rest = common % low;
+
+        common = low;
+        low = rest;
+        if (low == 0 && common > 1)
+            common = ++step, low = n;
+    }
+    k = (int)((long)k * step % n);
+    memset(task, 0, sizeof *task);
+    snprintf(task->kernel, sizeof task->kernel, "%s", g->setting.space->kernel);
+    task->variant = *variant;
+    task->sources = a->sources[k % a->n_sources];
+    k /= a->n_sources;
+    task->sinks = square ? task->sources : a->sinks[k % a->n_sinks];
+    if (!square)
+        return;
+    task->theta = a->theta[k % a->n_theta];
+    task->active = a->active[k / a->n_theta];
+}
+
+static void show_point(const gv_regret_point *p)
+{
+    fprintf(stderr, "gravel: %s %s %zu x %zu", p->task.variant.name, features_name(p->task.variant.features),
+            p->task.sinks, p->task.sources);
+    if (p->task.theta > 0)
+        fprintf(stderr, ", theta %g, %g active", p->task.theta, p->task.active);
+    fprintf(stderr, ": %.3f of the best of %d, %.3f of the default\n", p->choice_s / p->best_s, p->candidates,
+            p->choice_s / p->default_s);
+}
+
+/* Until `end`. */
+static gravel_status measure_variant(grid *g, const gv_variant *variant, double end)
+{
+    const int most = points_of(&g->axes);
+    gv_regret_point *point = calloc((size_t)most, sizeof *point);
+    cJSON **times = calloc((size_t)most, sizeof(cJSON *));
+    gravel_status status =
+        point && times ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for the points of a regret");
     int n = 0;
 
-    for (int j = 0; j < n_sources; j++) {
-        for (int i = 0; i < n_sinks && status == GRAVEL_OK; i++) {
-            gv_task task = {.variant = *variant, .sinks = square ? sources[j] : sinks[i], .sources = sources[j]};
+    for (int k = 0; k < most && status == GRAVEL_OK && (k == 0 || gv_now() < end); k++) {
+        gv_task task;
 
-            snprintf(task.kernel, sizeof task.kernel, "%s", g->setting.space->kernel);
-            status = gv_regret_measure(&g->setting, &task, &point[n]);
-            if (status == GRAVEL_OK && o->verbose)
-                fprintf(stderr, "gravel: %s %s %zu x %zu: %.3f of the best of %d, %.3f of the default\n", variant->name,
-                        features_name(variant->features), task.sinks, task.sources, point[n].choice_s / point[n].best_s,
-                        point[n].candidates, point[n].choice_s / point[n].default_s);
-            n += status == GRAVEL_OK;
+        task_of(g, variant, k, &task);
+        g->times = cJSON_CreateArray();
+        status = gv_regret_measure(&g->setting, &task, &point[n]);
+        if (status != GRAVEL_OK) {
+            cJSON_Delete(g->times);
+            break;
         }
+        times[n++] = g->times;
+        if (g->options->verbose)
+            show_point(&point[n - 1]);
     }
+    g->left_out += status == GRAVEL_OK ? most - n : 0;
     if (n > 0)
-        tell(g, variant, point, n);
+        tell(g, variant, point, times, n);
+    for (int k = 0; k < n; k++)
+        cJSON_Delete(times[k]);
+    free(times);
     free(point);
     return status;
 }
@@ -143,19 +215,21 @@ static gravel_status measure_all(grid *g)
 {
     static const unsigned each[] = {0, GV_DIRECT_NEAREST, GV_DIRECT_NEAREST | GV_DIRECT_LISTS};
     const tune_options *o = g->options;
-    const int one = gv_subject_find(o->kernel)->square || o->nearest || o->neighbours;
+    const int n_features = gv_subject_find(o->kernel)->square || o->nearest || o->neighbours ? 1 : 3;
     gv_variant variant[GV_TUNE_VARIANTS];
     const int n = gv_tune_variants(o, variant, GV_TUNE_VARIANTS);
     gravel_status status = n > 0 ? GRAVEL_OK : gv_fail(GRAVEL_ERR_ARGUMENT, "there is nothing to measure");
+    int left = n * n_features;
 
     for (int v = 0; v < n && status == GRAVEL_OK; v++) {
-        if (variant[v].precision == GRAVEL_DP && !g->setting.limits->info.has_fp64)
-            continue;
-        for (int f = 0; f < (one ? 1 : 3) && status == GRAVEL_OK; f++) {
+        for (int f = 0; f < n_features && status == GRAVEL_OK; f++, left--) {
+            const double now = gv_now();
             gv_variant with = variant[v];
 
-            with.features = one ? variant[v].features : each[f];
-            status = measure_variant(g, &with);
+            if (with.precision == GRAVEL_DP && !g->setting.limits->info.has_fp64)
+                continue;
+            with.features = n_features == 1 ? with.features : each[f];
+            status = measure_variant(g, &with, now + (g->end - now) / left);
         }
     }
     return status;
@@ -189,6 +263,7 @@ static gravel_status report(grid *g, const char *device)
     gv_json_stamp(root);
     cJSON_AddStringToObject(root, "device", device);
     cJSON_AddStringToObject(root, "driver", g->setting.limits->info.driver);
+    cJSON_AddNumberToObject(root, "points_left_out", g->left_out);
     cJSON_AddItemToObject(root, "summary", g->summaries);
     cJSON_AddItemToObject(root, "points", g->points);
     g->summaries = g->points = NULL;
@@ -211,6 +286,37 @@ static gravel_status read_profiles(const tune_options *o, const gv_limits *limit
     return status == GRAVEL_OK ? gv_profile_read_shipped(&device, shipped, NULL, NULL) : status;
 }
 
+static void copy_sizes(const gv_size_list *named, const size_t *usual, int n_usual, size_t *size, int *n)
+{
+    *n = named->n > 0 ? named->n : n_usual;
+    memcpy(size, named->n > 0 ? named->value : usual, sizeof *size * (size_t)*n);
+}
+
+/* 0 after a message. */
+static int make_axes(const tune_options *o, const gv_subject *subject, axes *a)
+{
+    const double theta[2] = {GRAVEL_TREE_THETA_MIN, GRAVEL_TREE_THETA_MAX};
+
+    *a = (axes){.n_sinks = 1, .n_theta = 1, .n_active = 1};
+    copy_sizes(&o->sources, default_sources, sizeof default_sources / sizeof *default_sources, a->sources,
+               &a->n_sources);
+    if (!subject->square) {
+        if (o->theta != NULL || o->active != NULL)
+            gv_say("gravel tune", "--theta and --active are for --kernel tree");
+        else
+            copy_sizes(&o->sinks, default_sinks, sizeof default_sinks / sizeof *default_sinks, a->sinks, &a->n_sinks);
+        return o->theta == NULL && o->active == NULL;
+    }
+    a->n_theta =
+        gv_parse_reals(o->theta != NULL ? o->theta : "0.3,0.5,0.75", theta[0], theta[1], a->theta, GV_MAX_LIST);
+    a->n_active = gv_parse_reals(o->active != NULL ? o->active : "0.01,0.1,1", 1e-9, 1, a->active, GV_MAX_LIST);
+    if (a->n_theta < 0)
+        gv_say("gravel tune", "--theta: '%s' is not a list of numbers from %g to %g", o->theta, theta[0], theta[1]);
+    if (a->n_active < 0)
+        gv_say("gravel tune", "--active: '%s' is not a list of parts of the bodies, as 0.01,1", o->active);
+    return a->n_theta > 0 && a->n_active > 0;
+}
+
 int gv_tune_regret(const tune_options *o)
 {
     char program[4096], words[4][12] = {"tune", "--worker", "--device", "--no-fp64"};
@@ -223,6 +329,13 @@ int gv_tune_regret(const tune_options *o)
     gravel_status status;
     int n = 3;
 
+    if (subject != NULL && !make_axes(o, subject, &g.axes)) {
+        cJSON_Delete(g.points);
+        cJSON_Delete(g.summaries);
+        free(device);
+        return GV_EXIT_USAGE;
+    }
+    g.end = o->budget > 0 ? gv_now() + o->budget : INFINITY;
     gv_tune_own_path(program, sizeof program);
     if (o->device != NULL && device != NULL) {
         argv[n++] = words[2];
@@ -260,6 +373,8 @@ int gv_tune_regret(const tune_options *o)
     free(device);
     if (status != GRAVEL_OK)
         return gv_cli_fail_writing("gravel tune", status);
+    if (g.left_out > 0)
+        gv_say("gravel tune", "the budget was over before %d points", g.left_out);
     if (g.missed > 0)
         gv_say("gravel tune",
                "%d of %d variants miss the mark: median %.2f, 95 %% %.2f, most %.2f of the best, %.2f of the "

@@ -90,6 +90,21 @@ int gv_parse_size(const char *text, size_t *value)
     return 0;
 }
 
+int gv_parse_reals(const char *text, double low, double high, double *value, int most)
+{
+    int n = 0;
+
+    for (char *end;; text = end + 1) {
+        const double number = strtod(text, &end);
+
+        if (n == most || end == text || (*end != '\0' && *end != ',') || !(number >= low && number <= high))
+            return -1;
+        value[n++] = number;
+        if (*end == '\0')
+            return n;
+    }
+}
+
 static int parse_seconds(const char *text, double *value)
 {
     char *end;

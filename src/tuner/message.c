@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gravel/tree.h"
 #include "tuner/message.h"
 #include "tuner/worker.h"
 
@@ -48,6 +49,10 @@ void gv_message_put_task(cJSON *object, const gv_task *task)
     cJSON_AddNumberToObject(object, "features", task->variant.features);
     cJSON_AddNumberToObject(object, "sinks", (double)task->sinks);
     cJSON_AddNumberToObject(object, "sources", (double)task->sources);
+    if (task->theta > 0)
+        cJSON_AddNumberToObject(object, "theta", task->theta);
+    if (task->active > 0)
+        cJSON_AddNumberToObject(object, "active", task->active);
 }
 
 int gv_message_get_task(const cJSON *object, gv_task *task)
@@ -64,7 +69,9 @@ int gv_message_get_task(const cJSON *object, gv_task *task)
     task->variant.features = (unsigned)gv_message_int(object, "features", 0, 0xffff, 0);
     task->sinks = (size_t)sinks;
     task->sources = (size_t)sources;
-    return 1;
+    task->theta = gv_message_number(object, "theta", 0);
+    task->active = gv_message_number(object, "active", 0);
+    return task->theta >= 0 && task->theta <= GRAVEL_TREE_THETA_MAX && task->active >= 0 && task->active <= 1;
 }
 
 void gv_message_put_outcome(cJSON *object, const gv_outcome *outcome)

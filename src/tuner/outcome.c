@@ -27,8 +27,9 @@ int gv_outcome_parse(const char *name)
 
 int gv_task_same(const gv_task *a, const gv_task *b)
 {
-    return a->sinks == b->sinks && a->sources == b->sources && a->variant.features == b->variant.features &&
-           strcmp(a->variant.name, b->variant.name) == 0 && strcmp(a->kernel, b->kernel) == 0;
+    return a->sinks == b->sinks && a->sources == b->sources && a->theta == b->theta && a->active == b->active &&
+           a->variant.features == b->variant.features && strcmp(a->variant.name, b->variant.name) == 0 &&
+           strcmp(a->kernel, b->kernel) == 0;
 }
 
 double gv_outcome_score(const gv_outcome *outcome)

@@ -31,6 +31,8 @@ typedef struct gv_task {
     char kernel[16];
     gv_variant variant;
     size_t sinks, sources;
+    /* of the tree, 0: as in every question (0.5, all bodies) */
+    double theta, active; /* opening angle; the part of the bodies that forces are asked for */
 } gv_task;
 
 int gv_task_same(const gv_task *a, const gv_task *b);
