@@ -149,9 +149,10 @@ gravel_status gv_batch_launch(gv_batch *b, const gv_block *block, cl_kernel kern
                               cl_event after, cl_event *done)
 {
     const cl_uint head = (cl_uint)block->head, first = (cl_uint)(b->first + block->from), count = (cl_uint)block->n;
+    const cl_mem none = NULL;
     gv_arg arg[5 + GV_MOST_FIELDS] = {numbers, GV_ARG(head), GV_ARG(first), GV_ARG(count), {sizeof b->field, b->field}};
     for (int k = 0; k < fields; k++)
-        arg[5 + k] = (gv_arg){sizeof(cl_mem), &b->word[k < b->fields ? k : 0]};
+        arg[5 + k] = k < b->fields ? GV_ARG(b->word[k]) : GV_ARG(none);
     return gv_launch_after(&b->bodies->worker, gv_items(block->n, 64), kernel, after, done, (size_t)(5 + fields), arg);
 }
 

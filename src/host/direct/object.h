@@ -33,7 +33,7 @@ typedef gv_direct_choice gv_direct_choices[GV_SINK_BUCKETS][GV_SOURCE_BUCKETS];
 
 /* Sources as the force kernel reads them: words of bodies, or what take.cl made of them. */
 typedef struct gv_direct_sources {
-    cl_mem quad[4]; /* position + mass, low words, velocity, acceleration; absent ones repeat the first */
+    cl_mem quad[4]; /* position + mass, low words, velocity, acceleration; NULL: absent */
     cl_mem softening, id;
     size_t count;
     cl_mem list;          /* not NULL: source k is body list[k] */

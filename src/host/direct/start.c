@@ -34,8 +34,6 @@ gravel_status gv_direct_start_force(gravel_direct *d, gv_direct_job *c)
     memcpy(all, arg, sizeof arg);
     if (GV_SOFTEN_OF_SOURCES((int)c->asked.soften))
         all[n++] = GV_ARG(from->softening);
-    if (!c->shape.records) /* a shape without a table: any memory */
-        c->shape.records = from->quad[0];
     n += gv_direct_shape_args(&c->shape, all + n);
     return start_again(d, &c->ticket->worker, GV_STAGE_FORCE, c->force,
                        gv_groups_2d(p->sink_groups, p->blocks, threads), n, all);
@@ -57,13 +55,12 @@ static void factors(const gv_direct_job *c, double *acc, double *pot)
 static gravel_status start_names(gravel_direct *d, gv_direct_job *c)
 {
     const gv_direct_sources *from = &c->from;
-    const cl_mem list = from->list ? from->list : from->id;
     cl_kernel kernel;
     gravel_status status = gv_direct_names_kernel(d, c->asked.order, &kernel);
     if (status)
         return status;
     return START(d, &c->ticket->worker, GV_STAGE_REDUCE, kernel, gv_items(c->count, GV_REDUCE_THREADS),
-                 GV_MEM(c->ticket->result->device), GV_ARG(from->id), GV_ARG(list), GV_UINT(from->list != NULL),
+                 GV_MEM(c->ticket->result->device), GV_ARG(from->id), GV_ARG(from->list), GV_UINT(from->list != NULL),
                  GV_UINT(from->address_first), GV_UINT(c->count), GV_UINT(c->plan.stride));
 }
 
@@ -77,8 +74,7 @@ gravel_status gv_direct_start_reduce(gravel_direct *d, gv_direct_job *c)
     const size_t columns = GV_REDUCE_THREADS / p->reduce_rows, groups = (c->count + columns - 1) / columns;
     const size_t down = (size_t)(c->layout.components + a->nearest), blocks = from->count > 0 ? p->blocks : 0;
     const cl_mem result = c->ticket->result ? c->ticket->result->device.mem : d->partial.mem;
-    const cl_mem list = from->list ? from->list : from->id, sink_list = c->sinks.list ? c->sinks.list : from->id;
-    cl_mem out[4] = {d->partial.mem, d->partial.mem, d->partial.mem, d->partial.mem};
+    cl_mem out[4] = {NULL, NULL, NULL, NULL};
     cl_kernel kernel;
     double acc, pot;
     if (c->is_single)
@@ -90,9 +86,9 @@ gravel_status gv_direct_start_reduce(gravel_direct *d, gv_direct_job *c)
         return status;
     factors(c, &acc, &pot);
     return START(d, &c->ticket->worker, GV_STAGE_REDUCE, kernel, gv_groups_2d(groups, down, GV_REDUCE_THREADS),
-                 GV_MEM(d->partial), GV_ARG(result), GV_ARG(from->id), GV_ARG(list), GV_UINT(from->list != NULL),
+                 GV_MEM(d->partial), GV_ARG(result), GV_ARG(from->id), GV_ARG(from->list), GV_UINT(from->list != NULL),
                  GV_UINT(from->address_first), GV_UINT(blocks), GV_UINT(p->stride), GV_UINT(c->count),
-                 GV_UINT(p->reduce_rows), GV_UINT(a->into), GV_ARG(sink_list), GV_UINT(c->sinks.list != NULL),
+                 GV_UINT(p->reduce_rows), GV_UINT(a->into), GV_ARG(c->sinks.list), GV_UINT(c->sinks.list != NULL),
                  GV_UINT(c->sinks.first), GV_REAL(bodies, acc), GV_REAL(bodies, pot), GV_ARG(out[0]), GV_ARG(out[1]),
                  GV_ARG(out[2]), GV_ARG(out[3]));
 }
@@ -102,13 +98,12 @@ gravel_status gv_direct_start_join(gravel_direct *d, gv_direct_job *c)
     const gv_direct_ticket *t = c->ticket;
     const gv_direct_sources *from = &c->from;
     const size_t parts = from->count > 0 ? c->plan.parts : 0;
-    const cl_mem list = from->list ? from->list : from->id;
     cl_kernel kernel;
     gravel_status status = gv_direct_join_kernel(d, &kernel);
     if (status)
         return status;
     return START(d, &c->ticket->worker, GV_STAGE_LISTS, kernel, gv_groups(c->count, gv_direct_list_items(d)),
-                 GV_MEM(d->part_count), GV_MEM(d->part_list), GV_ARG(from->id), GV_ARG(list),
+                 GV_MEM(d->part_count), GV_MEM(d->part_list), GV_ARG(from->id), GV_ARG(from->list),
                  GV_UINT(from->list != NULL), GV_UINT(from->address_first), GV_MEM(t->count), GV_MEM(t->list),
                  GV_MEM(t->ids), GV_UINT(parts), GV_UINT(c->plan.stride), GV_UINT(t->capacity));
 }

@@ -107,18 +107,15 @@ static gravel_status point_at_words(const gravel_direct *d, const gv_direct_read
 {
     gravel_bodies *b = sources->bodies;
     const int low = d->options.precision == GRAVEL_DS;
-    const gv_word word[4] = {GV_WORD_POSITION, low ? GV_WORD_POSITION_LOW : GV_WORD_POSITION,
-                             how->order >= 4 ? GV_WORD_VELOCITY : GV_WORD_POSITION,
-                             how->order >= 6 ? GV_WORD_ACCELERATION : GV_WORD_POSITION};
+    static const gv_word word[4] = {GV_WORD_POSITION, GV_WORD_POSITION_LOW, GV_WORD_VELOCITY, GV_WORD_ACCELERATION};
+    const int needed[4] = {1, low, how->order >= 4, how->order >= 6};
+    *out = (gv_direct_sources){.count = sources->count};
     gravel_status status = gv_bodies_need(b, GV_WORD_ID, &out->id);
     for (int k = 0; k < 4 && !status; k++)
-        status = gv_bodies_need(b, word[k], &out->quad[k]);
-    out->softening = out->quad[0];
+        if (needed[k])
+            status = gv_bodies_need(b, word[k], &out->quad[k]);
     if (!status && GV_SOFTEN_OF_SOURCES((int)how->soften))
         status = gv_bodies_need(b, GV_WORD_SOFTENING, &out->softening);
-    out->address_first = 0;
-    out->count = sources->count;
-    out->list = NULL;
     return status;
 }
 
@@ -127,15 +124,15 @@ static void point_at_taken(const gravel_direct *d, const gv_direct_reading *how,
 {
     const gv_direct_taken *t = &d->taken;
     const int low = d->options.precision == GRAVEL_DS;
-    out->quad[0] = t->slice[0];
-    out->quad[1] = t->slice[low];
-    out->quad[2] = how->order >= 4 ? t->slice[1 + low] : t->slice[0];
-    out->quad[3] = how->order >= 6 ? t->slice[2 + low] : t->slice[0];
-    out->softening = t->softening.mem ? t->softening.mem : t->slice[0];
-    out->id = t->id.mem;
-    out->address_first = sources->first;
-    out->count = sources->count;
-    out->list = sources->list;
+    *out = (gv_direct_sources){
+        .quad = {t->slice[0], low ? t->slice[1] : NULL, how->order >= 4 ? t->slice[1 + low] : NULL,
+                 how->order >= 6 ? t->slice[2 + low] : NULL},
+        .softening = t->softening.mem,
+        .id = t->id.mem,
+        .count = sources->count,
+        .list = sources->list,
+        .address_first = sources->first,
+    };
 }
 
 static int is_taken(const gravel_direct *d, const gv_direct_reading *how, const gv_selection *s, uint64_t version)
@@ -235,7 +232,6 @@ static gravel_status launch(gravel_direct *d, gv_worker *worker, const gv_direct
     const gv_selection none = {.count = 0}, *sources = t->sources ? t->sources : &none;
     const gv_selection *sinks = t->sinks ? t->sinks : &none;
     const size_t stride = t->sinks ? t->stride : 0;
-    const cl_mem position = t->bodies->word[GV_WORD_POSITION].mem;
     cl_mem word[WORDS], out[4] = {d->taken.quads.mem, d->taken.softening.mem, d->taken.id.mem, d->sinks.mem};
     cl_mem list[2] = {sources->list, sinks->list};
     scalar4 time, time_low, ratio, unused, shift = {{0}}, shift_low = {{0}};
@@ -243,14 +239,9 @@ static gravel_status launch(gravel_direct *d, gv_worker *worker, const gv_direct
     for (int k = 0; k < WORDS; k++) {
         word[k] = t->bodies->word[words[k].word].mem;
         have |= word[k] ? words[k].bit : 0;
-        word[k] = word[k] ? word[k] : position;
     }
     if (t->nameless)
         have &= ~(cl_uint)GV_TAKE_ID;
-    for (int k = 0; k < 4; k++)
-        out[k] = out[k] ? out[k] : position;
-    for (int k = 0; k < 2; k++)
-        list[k] = list[k] ? list[k] : position;
     const cl_uint soften = (GV_SOFTEN_OF_SINKS((int)how->soften) ? GV_TAKE_SINKS_SOFTEN : 0) |
                            (GV_SOFTEN_OF_SOURCES((int)how->soften) ? GV_TAKE_SOURCES_SOFTEN : 0);
     const cl_uint from = sinks->few ? GV_TAKE_FEW : sinks->list ? GV_TAKE_LIST : GV_TAKE_RANGE;
