@@ -3,6 +3,7 @@
 # times three variants beside the system's own driver.
 #
 #   scons && bench/other_opencl.sh [--folder DIR] [--tiny] [NAME ...]
+#   bench/other_opencl.sh [--folder DIR] --run NAME ARGUMENT...    the program with one of them: --run intel devices
 #
 #   system     what /etc/OpenCL/vendors names (PoCL 3.1 on Debian 12)
 #   intel      Intel's CPU runtime (PyPI: intel-opencl-rt)
@@ -20,16 +21,18 @@ gravel=$top/build/bin/gravel
 folder=$top/build/opencl
 level=--quick
 names=
+alone=
 while [ $# -gt 0 ]; do
     case $1 in
         --folder) folder=$2; shift ;;
         --tiny) level=--tiny ;;
-        -*) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 2 ;;
+        --run) alone=$2; shift 2; break ;;
+        -*) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2 ;;
         *) names="$names $1" ;;
     esac
     shift
 done
-[ -n "$names" ] || names='system intel pocl-pypi rusticl pocl-13 rusticl-13 oclgrind'
+[ -n "$names$alone" ] || names='system intel pocl-pypi rusticl pocl-13 rusticl-13 oclgrind'
 [ -x "$gravel" ] || { echo "other_opencl: $gravel is not there: run scons first" >&2; exit 1; }
 mkdir -p "$folder/wheels" "$folder/debs" "$folder/out" || exit 1
 folder=$(CDPATH='' cd -- "$folder" && pwd)
@@ -105,11 +108,16 @@ fetch_debian_13() {
 
 in_debian_13() { # driver, command...
     driver=$1; shift
-    cp "$gravel" "$folder/13/tree/gravel/gravel"
     tree=$folder/13/tree
+    cp "$gravel" "$tree/gravel/gravel"
+    # what Debian 13 has under other names comes from here
+    mkdir -p "$tree/gravel/lib"
+    ldd "$gravel" | sed -n 's/.* => \([^ ]*\) .*/\1/p' | while read -r library; do
+        [ -n "$(find "$tree/usr/lib" -name "${library##*/}" -print -quit)" ] || cp -L "$library" "$tree/gravel/lib/"
+    done
     export tree
     # shellcheck disable=SC2016
-    OCL_ICD_VENDORS=/vendors/$driver RUSTICL_ENABLE=llvmpipe HOME=/tmp POCL_CACHE_DIR=/tmp/pocl \
+    LD_LIBRARY_PATH=/gravel/lib OCL_ICD_VENDORS=/vendors/$driver RUSTICL_ENABLE=llvmpipe HOME=/tmp POCL_CACHE_DIR=/tmp/pocl \
         GRAVEL_CACHE_DIR=/tmp/cache-$driver \
         unshare -m sh -c 'mount -t proc proc "$tree/proc" && mount --bind /sys "$tree/sys" &&
             mount --bind /dev "$tree/dev" && exec chroot "$tree" "$@"' sh /gravel/gravel "$@"
@@ -145,6 +153,12 @@ fetch() {
         *) say "$1: not one of system intel pocl-pypi rusticl pocl-13 rusticl-13 oclgrind"; return 1 ;;
     esac
 }
+
+if [ -n "$alone" ]; then
+    fetch "$alone" || { say "$alone: cannot be had here (see $folder/out)"; exit 1; }
+    under "$alone" "$@"
+    exit
+fi
 
 done=
 for name in $names; do

@@ -7,7 +7,7 @@
  *   gv_fused     chains of fma; the time is compared with gv_apart
  *   gv_apart     the same chains with a product and a sum
  *   gv_by_group  pair sums in the shape that suits GPUs: a group's work-items share tiles in local memory
- *   gv_by_lanes  the same sums in the shape that suits CPUs: one work-item with explicit vectors
+ *   gv_by_lanes4, 8, 16  the same sums in the shape that suits CPUs: one work-item with explicit vectors
  *
  * GV_TRY_FP64 and GV_TRY_PTX_ASM select what is tried; a build that fails is tried without them.
  */
@@ -127,8 +127,8 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void gv_apart(global float
     GV_CHAINS(GV_STEP_APART)
 }
 
-/* Sums of 1 / (r^2 + 1)^(3/2) over n sources, n a multiple of 64, for as many sinks as there are work-items
- * (gv_by_lanes: eight times as many). */
+/* Sums of m / (r^2 + 1)^(3/2) over n sources, n a multiple of 64, for as many sinks as there are work-items, times the
+ * lanes of one. */
 #define GV_TRY_TILE 64
 
 __attribute__((reqd_work_group_size(GV_TRY_TILE, 1, 1))) kernel void gv_by_group(global const float4 *source, uint n,
@@ -150,22 +150,26 @@ __attribute__((reqd_work_group_size(GV_TRY_TILE, 1, 1))) kernel void gv_by_group
     sum[get_global_id(0)] = total;
 }
 
-__attribute__((reqd_work_group_size(1, 1, 1))) kernel void gv_by_lanes(global const float4 *source, uint n,
-                                                                       global float *sum)
-{
-    float8 at[3];
-    float lane[3][8];
-    for (uint k = 0; k < 8; k++) {
-        const float4 sink = source[(get_global_id(0) * 8 + k) % n];
-        lane[0][k] = sink.x, lane[1][k] = sink.y, lane[2][k] = sink.z;
+#define GV_BY_LANES(lanes)                                                                                             \
+    __attribute__((reqd_work_group_size(1, 1, 1)))                                                                     \
+    kernel void gv_by_lanes##lanes(global const float4 *source, uint n, global float *sum)                             \
+    {                                                                                                                  \
+        float sink[3][lanes];                                                                                          \
+        for (uint k = 0; k < lanes; k++) {                                                                             \
+            const float4 one = source[(get_global_id(0) * lanes + k) % n];                                             \
+            sink[0][k] = one.x, sink[1][k] = one.y, sink[2][k] = one.z;                                                \
+        }                                                                                                              \
+        const float##lanes at_x = vload##lanes(0, sink[0]), at_y = vload##lanes(0, sink[1]),                           \
+                           at_z = vload##lanes(0, sink[2]);                                                            \
+        float##lanes total = 0;                                                                                        \
+        for (uint k = 0; k < n; k++) {                                                                                 \
+            const float##lanes x = source[k].x - at_x, y = source[k].y - at_y, z = source[k].z - at_z;                 \
+            const float##lanes r = rsqrt(x * x + y * y + z * z + 1);                                                   \
+            total += source[k].w * r * r * r;                                                                          \
+        }                                                                                                              \
+        vstore##lanes(total, get_global_id(0), sum);                                                                   \
     }
-    for (uint c = 0; c < 3; c++)
-        at[c] = vload8(0, lane[c]);
-    float8 total = 0;
-    for (uint k = 0; k < n; k++) {
-        const float8 x = source[k].x - at[0], y = source[k].y - at[1], z = source[k].z - at[2];
-        const float8 r = rsqrt(x * x + y * y + z * z + 1);
-        total += source[k].w * r * r * r;
-    }
-    vstore8(total, get_global_id(0), sum);
-}
+
+GV_BY_LANES(4)
+GV_BY_LANES(8)
+GV_BY_LANES(16)

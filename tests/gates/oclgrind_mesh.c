@@ -1,5 +1,5 @@
-/* A small mesh, for Oclgrind, which watches memory and races: every assignment, in both ways, both ways to forces.  The FFT is the
- * host's: a library's kernels are not ours to check.
+/* A small mesh, for Oclgrind, which watches memory and races: every assignment, in both ways, both ways to
+ * forces.  The FFT is the host's: a library's kernels are not ours to check.
  *
  *   oclgrind_mesh sp|dp
  */

@@ -24,7 +24,8 @@ static gv_trial *healthy(void)
     t->is_cpu = t->claims_fma = t->counted = 1;
     t->event_s = 2e-4, t->wall_s = 3e-4;
     t->fused_s = 3.5e-4, t->apart_s = 5.9e-4;
-    t->by_group_s = 1.9e-3, t->by_lanes_s = 2.6e-4;
+    t->by_group_s = 1.9e-3;
+    t->by_lanes_s[0] = 4.6e-4, t->by_lanes_s[1] = 2.6e-4, t->by_lanes_s[2] = 2.5e-4;
     return t;
 }
 
@@ -84,25 +85,61 @@ static void fma_is_timed(void **state)
     assert_false(judged(t).fast_fma);
 }
 
+static void set_vectors(gv_trial *t, double four, double eight, double sixteen)
+{
+    t->by_lanes_s[0] = four, t->by_lanes_s[1] = eight, t->by_lanes_s[2] = sixteen;
+}
+
 static void shapes_are_timed(void **state)
 {
     (void)state;
     gv_trial *t = healthy(); /* groups as fast as vectors: Intel's runtime; vectors it is */
     t->found[GV_FOUND_LANES] = 0;
-    t->by_group_s = t->by_lanes_s;
+    t->by_group_s = t->by_lanes_s[1];
     assert_false(judged(t).runs_groups);
     t = healthy(); /* llvmpipe: one lane, groups about as fast */
     t->found[GV_FOUND_LANES] = 0;
     t->driver_lanes = 1;
-    t->by_group_s = 1.2 * t->by_lanes_s;
+    t->by_group_s = 1.2 * t->by_lanes_s[1];
     assert_true(judged(t).runs_groups);
     t = healthy();
-    t->by_group_s = 0.5 * t->by_lanes_s;
+    t->by_group_s = 0.4 * t->by_lanes_s[1];
     assert_true(judged(t).runs_groups);
     t = healthy();
     t->is_cpu = 0;
-    t->by_group_s = t->by_lanes_s = 0;
+    t->by_group_s = 0;
+    set_vectors(t, 0, 0, 0);
     assert_true(judged(t).runs_groups);
+}
+
+static void widths_are_timed(void **state)
+{
+    gv_traits traits;
+    (void)state;
+    gv_trial *t = healthy(); /* the compiler says nothing, the driver 16, which is as fast as 8 (Intel, AVX-512) */
+    t->found[GV_FOUND_LANES] = 0;
+    t->driver_lanes = 16;
+    assert_int_equal(judged(t).lanes, 16);
+    t = healthy(); /* a driver that reports the lanes of the machine it was built on */
+    t->found[GV_FOUND_LANES] = 0;
+    t->driver_lanes = 16;
+    set_vectors(t, 3e-4, 2e-4, 2.6e-4);
+    assert_int_equal(judged(t).lanes, 8);
+    t = healthy(); /* what is wrong is not used, however fast it is */
+    t->by_lanes_wrong[1] = t->by_lanes_wrong[2] = 1;
+    traits = judged(t);
+    assert_int_equal(traits.lanes, 4);
+    assert_int_equal(traits.bad_vectors, 8 | 16);
+    assert_false(traits.runs_groups);
+    t = healthy();
+    t->by_lanes_wrong[0] = t->by_lanes_wrong[1] = t->by_lanes_wrong[2] = 1;
+    traits = judged(t);
+    assert_true(traits.runs_groups);
+    assert_int_equal(traits.lanes, 1);
+    t = healthy(); /* barriers that do not hold, or a driver whose groups are small */
+    t->by_group_wrong = 1;
+    t->by_group_s = 0;
+    assert_false(judged(t).runs_groups);
 }
 
 static void short_loops_and_wrong_timers(void **state)
@@ -172,6 +209,25 @@ static void rough_roots_are_refused(void **state)
                     fail_msg("native_rsqrt off by %g: %s with flavour %d", wanted[k].native,
                              gravel_precision_name((gravel_precision)p), flavour);
     }
+}
+
+/* Vectors that a compiler gets wrong are refused, whoever names them. */
+static void wrong_vectors_are_refused(void **state)
+{
+    gv_limits l = cpu_with(9e-8, 0);
+    gv_variant v;
+    gv_config c;
+    (void)state;
+    assert_true(gv_variant_parse("sp2", &v));
+    gv_direct_space.built_in(&c, &v, &l, 16384, 16384);
+    assert_int_equal(c.value[GV_T_LANES], 8);
+    assert_null(gv_space_can_run(&gv_direct_space, &c, &v, &l));
+    l.bad_vectors = 8;
+    assert_non_null(gv_space_can_run(&gv_direct_space, &c, &v, &l));
+    c.value[GV_T_LANES] = 4;
+    assert_null(gv_space_can_run(&gv_direct_space, &c, &v, &l));
+    gv_tree_space.built_in(&c, &v, &l, 16384, 16384);
+    assert_non_null(gv_space_can_run(&gv_tree_space, &c, &v, &l));
 }
 
 static void expect_built_in(const gv_limits *l, const char *name, int rsqrt)
@@ -271,9 +327,11 @@ int main(void)
         cmocka_unit_test(what_is_found_counts),
         cmocka_unit_test(fma_is_timed),
         cmocka_unit_test(shapes_are_timed),
+        cmocka_unit_test(widths_are_timed),
         cmocka_unit_test(short_loops_and_wrong_timers),
         cmocka_unit_test(rough_roots_are_refused),
         cmocka_unit_test(defaults_are_right),
+        cmocka_unit_test(wrong_vectors_are_refused),
         cmocka_unit_test(target_follows_the_environment),
     };
 

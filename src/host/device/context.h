@@ -16,7 +16,8 @@
 /* Measured properties of a device, once per device and driver (program/traits.h). */
 typedef struct gv_traits {
     int fp64, fast_fma, ptx_asm, rsqrt14, rsqrt12;
-    int lanes;        /* of float in the registers that the compiler uses; 0: unknown */
+    int lanes;        /* of float in the registers that the compiler uses, or in the fastest vectors; 0: not tried */
+    int bad_vectors;  /* explicit vectors that give wrong sums: 4 | 8 | 16 lanes */
     int runs_groups;  /* the work-items of a group fill the SIMD lanes and meet at barriers cheaply */
     int short_loops;  /* loops end before their last turn */
     int wrong_timers; /* event times are wrong */

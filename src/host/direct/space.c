@@ -60,6 +60,11 @@ CONSTRAINT(estimate_exists)
 {
     return VALUE(RSQRT) != 4 || gv_limits_root_is_right(limits, variant->precision, 4, VALUE(LANES));
 }
+CONSTRAINT(vectors_are_right)
+{
+    (void)variant;
+    return !(limits->bad_vectors & VALUE(LANES));
+}
 CONSTRAINT(root_is_right)
 {
     return VALUE(RSQRT) == 4 || gv_limits_root_is_right(limits, variant->precision, VALUE(RSQRT), VALUE(LANES));
@@ -112,6 +117,7 @@ static const gv_constraint constraints[] = {
     {"split does not divide threads: every row has as many work-items", 1, rows_fit},
     {"tiles of all rows do not fit into local memory", 1, local_memory_fits},
     {"this device has no estimate instruction for so many lanes", 1, estimate_exists},
+    {"this device's compiler gets vectors of so many lanes wrong", 1, vectors_are_right},
     {"this device's rsqrt or native_rsqrt is too rough for this flavour and precision", 1, root_is_right},
     {"a GPU's work-item is one lane already", 0, lanes_are_for_cpus},
     {"a CPU is fastest with vectors of its SIMD width or twice that", 0, cpus_want_lanes},

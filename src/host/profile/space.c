@@ -20,7 +20,8 @@ gv_limits gv_limits_of(const gravel_context *context, int device)
                        (double)d->traits.exact_error,
                        (double)d->traits.native_error,
                        (double)d->traits.seed_error,
-                       d->traits.wrong_timers};
+                       d->traits.wrong_timers,
+                       d->traits.bad_vectors};
 }
 
 int gv_limits_groups(const gv_limits *limits)

@@ -35,6 +35,7 @@ typedef struct gv_limits {
     int runs_groups;                              /* a CPU whose driver spreads a group over its SIMD lanes */
     double exact_error, native_error, seed_error; /* 0: as good as the type */
     int wrong_timers;                             /* nothing can be measured */
+    int bad_vectors;                              /* 4 | 8 | 16: so many lanes give wrong sums */
 } gv_limits;
 gv_limits gv_limits_of(const gravel_context *context, int device);
 /* 1 where a work-item is one lane and groups work together, as on GPUs; 0 where one work-item drives all lanes. */

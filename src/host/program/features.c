@@ -109,7 +109,7 @@ static cl_int try_loop(const bench *b, gv_trial *t)
     return code;
 }
 
-enum { TIMES = 3, CHAIN_TURNS = 100000, TRY_SOURCES = 1024 };
+enum { TIMES = 3, CHAIN_TURNS = 100000, TRY_SOURCES = 2048 };
 
 /* The least time of TIMES runs after one for warming up: a busy machine can only slow a run down.  A run of 0.1 s and
  * more is not repeated. */
@@ -145,23 +145,73 @@ static cl_int try_fma(const bench *b, gv_trial *t)
     return code;
 }
 
+/* Sources whose sums are known: numbers of 1 ... 4 in no order. */
+static void make_sources(cl_float *value)
+{
+    cl_uint state = 1;
+
+    for (int k = 0; k < 4 * TRY_SOURCES; k++) {
+        state = state * 1664525u + 1013904223u;
+        value[k] = 1 + 3 * (cl_float)(state >> 8) * 0x1p-24f;
+    }
+}
+
+/* 1 where a sum is off by more than 1e-4: 2048 roundings of 2^-24 and those of every term leave at most that. */
+static int sums_are_wrong(const cl_float *source, const cl_float *sum)
+{
+    for (int i = 0; i < TRY_SOURCES; i += 31) { /* every place in a vector */
+        double right = 0;
+        for (int k = 0; k < TRY_SOURCES; k++) {
+            double s2 = 1;
+            for (int c = 0; c < 3; c++)
+                s2 += ((double)source[4 * k + c] - source[4 * i + c]) * ((double)source[4 * k + c] - source[4 * i + c]);
+            right += source[4 * k + 3] / (s2 * sqrt(s2));
+        }
+        if (!(fabs(sum[i] / right - 1) < 1e-4))
+            return 1;
+    }
+    return 0;
+}
+
+/* One way to sum; what does not run is wrong. */
+static void try_shape(const bench *b, const char *name, gv_range range, const gv_buffer *source, const gv_buffer *sum,
+                      cl_float *value, double *least, int *wrong)
+{
+    cl_float *const out = value + 4 * TRY_SOURCES;
+
+    memset(out, 0, TRY_SOURCES * sizeof *out);
+    cl_int code = copy(b, 1, sum, TRY_SOURCES * sizeof *out, out);
+    if (!code)
+        code =
+            try_time(b, name, range, 3, (const gv_arg[]){GV_MEM(*source), GV_UINT(TRY_SOURCES), GV_MEM(*sum)}, least);
+    if (!code)
+        code = copy(b, 0, sum, TRY_SOURCES * sizeof *out, out);
+    *wrong = code || sums_are_wrong(value, out);
+}
+
 static cl_int try_shapes(const bench *b, gv_trial *t)
 {
-    static const int group = 64, lanes = 8;
+    static const char *const by_lanes[GV_TRIAL_WIDTHS] = {"gv_by_lanes4", "gv_by_lanes8", "gv_by_lanes16"};
+    static const int group = 64;
     gv_buffer source = {NULL, 0}, sum = {NULL, 0};
+    cl_float *value = malloc(5 * TRY_SOURCES * sizeof *value); /* the sources, then sums */
 
-    cl_int code = make_buffer(b, &source, sizeof t->x, t->x); /* x[4 k ... 4 k + 3]: a source */
+    if (!value)
+        return CL_OUT_OF_HOST_MEMORY;
+    make_sources(value);
+    cl_int code = make_buffer(b, &source, 4 * TRY_SOURCES * sizeof *value, value);
     if (!code)
-        code = make_buffer(b, &sum, TRY_SOURCES * sizeof(cl_float), NULL);
-    const gv_arg args[] = {GV_MEM(source), GV_UINT(TRY_SOURCES), GV_MEM(sum)};
-    if (!code)
-        code = try_time(b, "gv_by_lanes", gv_groups(TRY_SOURCES / lanes, 1), 3, args, &t->by_lanes_s);
-    if (!code && gv_worker_device((gv_worker *)&b->worker)->info.max_group >= group)
-        code = try_time(b, "gv_by_group", gv_groups(TRY_SOURCES / group, group), 3, args, &t->by_group_s);
-    else
-        t->by_group_s = t->by_lanes_s;
+        code = make_buffer(b, &sum, TRY_SOURCES * sizeof *value, NULL);
+    for (int w = 0; w < GV_TRIAL_WIDTHS && !code; w++)
+        try_shape(b, by_lanes[w], gv_groups(TRY_SOURCES >> (2 + w), 1), &source, &sum, value, &t->by_lanes_s[w],
+                  &t->by_lanes_wrong[w]);
+    t->by_group_wrong = gv_worker_device((gv_worker *)&b->worker)->info.max_group < group;
+    if (!code && !t->by_group_wrong)
+        try_shape(b, "gv_by_group", gv_groups(TRY_SOURCES / group, group), &source, &sum, value, &t->by_group_s,
+                  &t->by_group_wrong);
     gv_buffer_release(&sum);
     gv_buffer_release(&source);
+    free(value);
     return code;
 }
 
@@ -235,11 +285,15 @@ static int may_know_ptx(const gv_device *device)
 
 static void log_traits(gravel_context *context, const gv_device *d, const gv_trial *t, const gv_traits *traits)
 {
-    gv_log(context, GRAVEL_LOG_DEBUG,
-           "%s: rsqrt within %.2g, native %.2g; fma %.3g ms, apart %.3g ms; pairs by groups %.3g ms, by lanes %.3g ms; "
-           "%d turns in %.3g ms, by events %.3g ms; compiler's lanes %d",
-           d->info.name, (double)traits->exact_error, (double)traits->native_error, 1e3 * t->fused_s, 1e3 * t->apart_s,
-           1e3 * t->by_group_s, 1e3 * t->by_lanes_s, GV_LONG_LOOP, 1e3 * t->wall_s, 1e3 * t->event_s, traits->lanes);
+    gv_log(
+        context, GRAVEL_LOG_DEBUG,
+        "%s: rsqrt within %.2g, native %.2g; fma %.3g ms, apart %.3g ms; pairs by groups %.3g ms%s, by vectors of 4, "
+        "8, 16 lanes %.3g%s, %.3g%s, %.3g%s ms; %d turns in %.3g ms, by events %.3g ms; lanes %d",
+        d->info.name, (double)traits->exact_error, (double)traits->native_error, 1e3 * t->fused_s, 1e3 * t->apart_s,
+        1e3 * t->by_group_s, t->by_group_wrong ? " (wrong)" : "", 1e3 * t->by_lanes_s[0],
+        t->by_lanes_wrong[0] ? " (wrong)" : "", 1e3 * t->by_lanes_s[1], t->by_lanes_wrong[1] ? " (wrong)" : "",
+        1e3 * t->by_lanes_s[2], t->by_lanes_wrong[2] ? " (wrong)" : "", GV_LONG_LOOP, 1e3 * t->wall_s, 1e3 * t->event_s,
+        traits->lanes);
 }
 
 /* *lasting: the outcome may be cached; not if the device was busy or out of memory, as the next trial may succeed */

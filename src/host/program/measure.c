@@ -93,10 +93,12 @@ static gravel_status find_rate(const bench *b, double *turns_per_s)
     return status;
 }
 
-/* work-items per group: a CPU core runs one at a time, a GPU hides latency with many */
-static size_t group_size(const gravel_device_info *info)
+/* work-items per group: a CPU core runs one at a time, or as many as it has lanes; a GPU hides latency with many */
+static size_t group_size(const gv_device *device)
 {
-    return info->type == GRAVEL_DEVICE_CPU ? 1 : info->max_group < 256 ? (size_t)info->max_group : 256;
+    const int wanted = device->info.type != GRAVEL_DEVICE_CPU ? 256 : device->traits.runs_groups ? 64 : 1;
+
+    return (size_t)(device->info.max_group < wanted ? device->info.max_group : wanted);
 }
 
 typedef struct shape {
@@ -104,9 +106,10 @@ typedef struct shape {
     size_t global, local;
 } shape;
 
-static shape choose_shape(const gravel_device_info *info, int lanes, int chains)
+static shape choose_shape(const gv_device *device, int lanes, int chains)
 {
-    const size_t local = group_size(info);
+    const gravel_device_info *info = &device->info;
+    const size_t local = group_size(device);
     /* CPU: a few work-items per core, so that other cores take over the work of one that is late */
     const int cpu = info->type == GRAVEL_DEVICE_CPU;
     const size_t groups = cpu ? 4 : 2 * (2048 / local);
@@ -169,7 +172,7 @@ static gravel_status measure_rate(gravel_context *context, int device, const cha
 
     *rate = 0;
     for (int i = 0; i < 2 && chains[cpu][i] > 0; i++) {
-        shape s = choose_shape(info, lanes, chains[cpu][i]);
+        shape s = choose_shape(&context->device[device], lanes, chains[cpu][i]);
         double one;
         gravel_status status = rate_of_shape(context, device, name, dp, &s, &one);
         if (status != GRAVEL_OK)
@@ -182,9 +185,10 @@ static gravel_status measure_rate(gravel_context *context, int device, const cha
 /* Launch shape and strides for elements of 16 bytes */
 static void shape_copy(bench *b, size_t elements, cl_ulong *item_step, cl_ulong *step, cl_uint *turns)
 {
-    const gravel_device_info *info = &b->context->device[b->device].info;
+    const gv_device *device = &b->context->device[b->device];
+    const gravel_device_info *info = &device->info;
 
-    b->local = group_size(info);
+    b->local = info->type == GRAVEL_DEVICE_CPU ? 1 : group_size(device);
     if (info->type == GRAVEL_DEVICE_CPU) {
         *turns = 16384;
         b->global = elements / *turns;
@@ -300,7 +304,8 @@ static gravel_status measure_all(gravel_context *context, int device, gravel_dev
     cl_program program;
     char options[64];
 
-    snprintf(options, sizeof options, "-DGV_PRECISION=0 -DGV_LANES=1 -DGV_THREADS=%d", (int)group_size(info));
+    snprintf(options, sizeof options, "-DGV_PRECISION=0 -DGV_LANES=1 -DGV_THREADS=%d",
+             (int)(info->type == GRAVEL_DEVICE_CPU ? 1 : group_size(&context->device[device])));
     gravel_status status = measure_rate(context, device, "gv_rate_fma", 0, &facts->fma_sp);
     if (status == GRAVEL_OK && info->has_fp64)
         status = measure_rate(context, device, "gv_rate_fma", 1, &facts->fma_dp);

@@ -38,12 +38,41 @@ static int fma_is_fast(const gv_trial *t)
            (t->fused_s > 0 ? t->fused_s < 2 * t->apart_s + 3e-4 : t->claims_fma && !t->is_cpu);
 }
 
-/* A driver that maps work-items to lanes reports a vector width of one: explicit vectors then leave lanes idle, and
- * although the trial's one formula gains by them, other kernels lose more. */
-static int runs_groups(const gv_trial *t)
+/* The fastest vectors with right sums, from 4 lanes; -1: none.  Those of the registers that the compiler says it uses,
+ * or the driver reports, count as the fastest unless they take a quarter more than others. */
+static int best_vectors(const gv_trial *t)
 {
-    return !t->is_cpu || 1.5 * t->by_group_s < t->by_lanes_s ||
-           (t->driver_lanes == 1 && t->found[GV_FOUND_LANES] == 0 && t->by_group_s < 4 * t->by_lanes_s);
+    const int wanted = t->found[GV_FOUND_LANES] ? t->found[GV_FOUND_LANES] : t->driver_lanes;
+    int best = -1;
+
+    for (int w = 0; w < GV_TRIAL_WIDTHS; w++)
+        if (!t->by_lanes_wrong[w] && (best < 0 || t->by_lanes_s[w] < t->by_lanes_s[best]))
+            best = w;
+    for (int w = 0; w < GV_TRIAL_WIDTHS; w++)
+        if (!t->by_lanes_wrong[w] && 4 << w == wanted && t->by_lanes_s[w] <= 1.25 * t->by_lanes_s[best])
+            best = w;
+    return best;
+}
+
+/* A compiler that spreads work-items over lanes may do that well for the trial's simple loop and not for whole kernels
+ * (Intel's: as fast as vectors in the trial, seven times slower in the force kernel), so groups must be far faster.  A
+ * driver that maps work-items to lanes reports a vector width of one: explicit vectors then leave lanes idle. */
+static int runs_groups(const gv_trial *t, int vectors)
+{
+    if (!t->is_cpu || vectors < 0)
+        return !t->is_cpu || !t->by_group_wrong;
+    if (t->by_group_wrong)
+        return 0;
+    return 2 * t->by_group_s < t->by_lanes_s[vectors] ||
+           (t->driver_lanes == 1 && t->found[GV_FOUND_LANES] == 0 && t->by_group_s < 4 * t->by_lanes_s[vectors]);
+}
+
+/* The compiler's registers, unless vectors of that width are wrong or slow. */
+static int find_lanes(const gv_trial *t, int vectors)
+{
+    const int says = t->found[GV_FOUND_LANES];
+
+    return !t->is_cpu || (says > 0 && says < 4) ? says : vectors < 0 ? 1 : 4 << vectors;
 }
 
 void gv_traits_judge(const gv_trial *t, gv_traits *traits)
@@ -57,7 +86,10 @@ void gv_traits_judge(const gv_trial *t, gv_traits *traits)
     traits->rsqrt12 = has_estimate(t, GV_FOUND_RSQRT12, GV_TRIAL_RSQRT12, 1.5 * ldexp(1, -12));
     traits->ptx_asm = has_estimate(t, GV_FOUND_PTX, GV_TRIAL_PTX, ldexp(1, -20)) &&
                       has_estimate(t, GV_FOUND_PTX, GV_TRIAL_PTX_DOUBLE, ldexp(1, -20));
-    traits->lanes = t->found[GV_FOUND_LANES];
+    const int vectors = best_vectors(t);
+    traits->lanes = find_lanes(t, vectors);
+    for (int w = 0; w < GV_TRIAL_WIDTHS; w++)
+        traits->bad_vectors |= t->by_lanes_wrong[w] ? 4 << w : 0;
     traits->exact_error = plane_error(t, GV_TRIAL_EXACT);
     for (int plane = GV_TRIAL_NATIVE; plane < GV_TRIAL_NATIVE + 4; plane++)
         traits->native_error = fmaxf(traits->native_error, plane_error(t, plane));
@@ -66,7 +98,7 @@ void gv_traits_judge(const gv_trial *t, gv_traits *traits)
     traits->seed_error = traits->ptx_asm ? plane_error(t, GV_TRIAL_PTX_DOUBLE) : traits->native_error;
     traits->short_loops = !t->counted;
     traits->wrong_timers = !(t->event_s >= SHORTEST_LOOP && t->event_s <= 1.5 * t->wall_s + 1e-3);
-    traits->runs_groups = runs_groups(t);
+    traits->runs_groups = runs_groups(t, vectors);
 }
 
 void gv_traits_take(gv_device *device, const gv_traits *traits)

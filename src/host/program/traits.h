@@ -27,6 +27,8 @@ enum {
     GV_FOUND_COUNT
 };
 
+enum { GV_TRIAL_WIDTHS = 3 };
+
 typedef struct gv_trial {
     float x[GV_TRIAL_X], result[GV_TRIAL_PLANES][GV_TRIAL_X];
     cl_int found[GV_FOUND_COUNT];
@@ -34,7 +36,10 @@ typedef struct gv_trial {
     int counted;                          /* 1: the long loop came to its end with the right number */
     double event_s, wall_s;               /* of the long loop */
     double fused_s, apart_s;              /* tried on CPUs and devices that report no fast fma; else 0 */
-    double by_group_s, by_lanes_s;        /* CPUs; else 0 */
+    /* Sums of pairs by a group's work-items and by vectors of 4, 8, 16 lanes: times on CPUs, else 0; wrong: the sums
+     * were not right, or the kernel did not run. */
+    double by_group_s, by_lanes_s[GV_TRIAL_WIDTHS];
+    int by_group_wrong, by_lanes_wrong[GV_TRIAL_WIDTHS];
 } gv_trial;
 
 enum { GV_LONG_LOOP = 100000 }; /* turns; more than 16 bits count */

@@ -102,6 +102,11 @@ CONSTRAINT(estimate_exists)
 {
     return VALUE(RSQRT) != 4 || gv_limits_root_is_right(limits, variant->precision, 4, VALUE(LANES));
 }
+CONSTRAINT(vectors_are_right)
+{
+    (void)variant;
+    return !(limits->bad_vectors & VALUE(LANES));
+}
 CONSTRAINT(root_is_right)
 {
     return VALUE(RSQRT) == 4 || gv_limits_root_is_right(limits, variant->precision, VALUE(RSQRT), VALUE(LANES));
@@ -137,6 +142,7 @@ static const gv_constraint constraints[] = {
     {"the sort's counters: up to 16 keys a work-item and 8 bits, or whole tiles of 4096 keys by one work-item", 1,
      sort_counters_fit},
     {"this device has no estimate instruction for so many lanes", 1, estimate_exists},
+    {"this device's compiler gets vectors of so many lanes wrong", 1, vectors_are_right},
     {"this device's rsqrt or native_rsqrt is too rough for this flavour and precision", 1, root_is_right},
     {"barriers only cost time on a CPU: one work-item walks and sorts", 0, cpus_want_no_barriers},
     {"a GPU's work-item is one lane: groups walk and sort", 0, gpus_want_groups},
