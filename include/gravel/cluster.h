@@ -59,6 +59,8 @@ GRAVEL_API const gravel_cluster_rank *gravel_cluster_get_info(const gravel_clust
 
 /* All ranks.  The status of the first rank whose status is not OK, with its message, on every rank. */
 GRAVEL_API gravel_status gravel_cluster_agree(gravel_cluster *cluster, gravel_status status);
+/* How many failures all ranks agreed on. */
+GRAVEL_API uint64_t gravel_cluster_get_failures(const gravel_cluster *cluster);
 
 /* ------------------------------------------------------------------- direct */
 

@@ -8,6 +8,7 @@
 
 #include "cli/cmd_run.h"
 #include "cli/particle_file.h"
+#include "cli/run_ranks.h"
 #include "host/base/clock.h"
 #include "host/base/files.h"
 
@@ -24,6 +25,7 @@ typedef struct job {
     cJSON *record;
     char *text; /* of the record */
     int lock;
+    gv_run_ranks ranks;
 } job;
 
 /* ----------------------------------------------------------------- options */
@@ -210,7 +212,31 @@ static int fail(job *j, gravel_status status, int writing)
 
 static gravel_status open_device(job *j)
 {
-    return gv_cli_context(&j->context, j->opts.device, j->opts.no_fp64, j->opts.verbose);
+    return j->ranks.ranks ? gv_ranks_context(j->ranks.ranks, &j->context, j->opts.no_fp64, j->opts.verbose)
+                          : gv_cli_context(&j->context, j->opts.device, j->opts.no_fp64, j->opts.verbose);
+}
+
+static gravel_status create_run(job *j)
+{
+    gravel_status status = gv_run_ranks_invite(&j->ranks, j->context, &j->settings, &j->particles,
+                                               j->has_checkpoint ? &j->checkpoint : NULL, &j->opts);
+    if (status)
+        return status;
+    status = gv_run_create(&j->run, j->context, &j->settings, &j->particles);
+    return gv_run_ranks_created(&j->ranks, status);
+}
+
+/* Their number decides the bits; nothing stands in the record of a run that is alone. */
+static void note_ranks(job *j)
+{
+    const cJSON *then = cJSON_GetObjectItemCaseSensitive(j->record, "ranks");
+    const int before = cJSON_IsNumber(then) ? then->valueint : 1, now = gv_ranks_count(j->ranks.ranks);
+    if (j->has_checkpoint && before != now)
+        gv_say(GV_RUN, "the run was made by %d rank%s and goes on with %d: the same but for rounding", before,
+               before == 1 ? "" : "s", now);
+    cJSON_DeleteItemFromObjectCaseSensitive(j->record, "ranks");
+    if (now > 1)
+        cJSON_AddNumberToObject(j->record, "ranks", now);
 }
 
 static int finish(job *j)
@@ -253,7 +279,9 @@ static int begin(job *j, const char *in, int again)
     if (!status && !j->record)
         status = describe(j);
     if (!status)
-        status = gv_run_create(&j->run, j->context, &j->settings, &j->particles);
+        note_ranks(j);
+    if (!status)
+        status = create_run(j);
     if (status)
         return fail(j, status, 0);
     status = again ? print_record(j) : gv_run_output_make(j->opts.out, j->opts.replace, &j->lock);
@@ -365,8 +393,9 @@ static int resume(job *j, const gv_run_options *typed)
     j->particles = j->checkpoint.particles;
     j->checkpoint.particles = (gv_particles)GV_PARTICLES_INIT;
     status = gv_run_check(&j->settings, &j->particles);
+    note_ranks(j);
     if (!status)
-        status = gv_run_create(&j->run, j->context, &j->settings, &j->particles);
+        status = create_run(j);
     if (status)
         return fail(j, status, 0);
     status = renew_record(j, j->checkpoint.record);
@@ -417,7 +446,15 @@ static int run(const void *values, const gv_operands *operands)
     }
     j->lock = -1;
     j->particles = j->checkpoint.particles = (gv_particles)GV_PARTICLES_INIT;
-    const int code = typed->resume ? resume(j, typed) : begin_new(j, typed);
+    int code = gv_run_ranks_open(&j->ranks, typed);
+    if (code == GV_EXIT_OK) {
+        code = !gv_ranks_is_first(j->ranks.ranks) ? gv_run_ranks_follow(&j->ranks, typed)
+               : typed->resume                    ? resume(j, typed)
+                                                  : begin_new(j, typed);
+        gv_run_release(j->run);
+        j->run = NULL;
+        code = gv_run_ranks_close(&j->ranks, code);
+    }
     free_job(j);
     return code;
 }
@@ -430,15 +467,18 @@ const gv_command gv_cmd_run = {
         "DIR gets run.json (all that was used), snapshot_0000.hdf5 ..., diagnostics.txt, blocks.txt, a checkpoint and\n"
         "summary.json. Ctrl-C and SIGTERM write a checkpoint and leave; after these and after a crash --resume goes "
         "on\n"
-        "and ends with the same bits as a run that was not stopped.",
+        "and ends with the same bits as a run that was not stopped. Started by mpirun, the ranks share direct\n"
+        "forces (doc/clusters.md); -d is a list as in 'gravel cluster devices --devices' then.",
     .opts = gv_run_opts,
     .examples = "gravel ic plummer -n 1024 -o plummer.hdf5\n"
                 "gravel run -i plummer.hdf5 --until 10 --snapshot-every 1 --diagnose-every 0.125 -o cluster\n"
                 "gravel run -i plummer.hdf5 --until 1 --order 6 --precision dp -o precise\n"
                 "gravel run -i galaxy.hdf5 --until 50 --solver tree --eps 0.05 --snapshot-every 1 -o disk\n"
                 "gravel run --example > run.json; gravel run --file run.json --until 20\n"
-                "gravel run --resume cluster\n",
+                "gravel run --resume cluster\n"
+                "mpirun -n 4 gravel run -i plummer.hdf5 --until 10 -o cluster\n",
     .size = sizeof(gv_run_options),
     .given = offsetof(gv_run_options, given),
     .run = run,
+    .over_ranks = 1,
 };

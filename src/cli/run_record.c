@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cmd_run.h"
+#include "cli/ranks.h"
 #include "host/base/digest.h"
 #include "host/base/files.h"
 #include "host/device/context.h"
@@ -155,6 +156,8 @@ gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, con
     gv_run_get_counts(run, &counts);
     gv_json_stamp(root);
     cJSON_AddItemToObject(root, "device", device_json(context));
+    if (gv_ranks_started() > 1)
+        cJSON_AddNumberToObject(root, "ranks", gv_ranks_started());
     cJSON_AddNumberToObject(root, "bodies", (double)p->count);
     gv_json_number(root, "start", gv_run_get_start(run));
     gv_json_number(root, "until", opts->until);

@@ -120,6 +120,7 @@ gravel_status gravel_cluster_agree(gravel_cluster *cluster, gravel_status status
         snprintf(text, sizeof text, "rank %d%s%s: %s", cluster->rank, me && me->host[0] ? " on " : "",
                  me ? me->host : "", gravel_error_message());
     }
+    cluster->failures++;
     shared[0] = (int)status;
     shared[1] = 0;
     if (code == MPI_SUCCESS)
@@ -256,6 +257,11 @@ int gravel_cluster_get_rank(const gravel_cluster *c)
 int gravel_cluster_get_size(const gravel_cluster *c)
 {
     return c ? c->size : 0;
+}
+
+uint64_t gravel_cluster_get_failures(const gravel_cluster *c)
+{
+    return c ? c->failures : 0;
 }
 
 const gravel_cluster_rank *gravel_cluster_get_info(const gravel_cluster *c, int rank)

@@ -13,6 +13,7 @@
 struct gravel_cluster {
     MPI_Comm comm; /* a duplicate: messages of the library meet no others */
     int rank, size;
+    uint64_t failures;         /* that all agreed on */
     gravel_cluster_rank *info; /* of all ranks */
     /* of the context options, for the objects made later; strings are copies */
     gravel_context_options context;

@@ -33,6 +33,7 @@ typedef enum gv_run_order {
 typedef struct gv_run_company {
     gravel_forces_fn forces;
     gravel_status (*tell)(void *user, gv_run_order order, double time); /* NULL: this process follows */
+    gravel_status (*done)(void *user, gravel_status status); /* after what was told: all get the first failure */
     /* its range of `count` sinks; numbers of all ranges to all processes */
     void (*get_range)(void *user, size_t count, size_t *first, size_t *mine);
     gravel_status (*gather)(void *user, size_t count, double *numbers, gravel_status status);

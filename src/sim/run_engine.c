@@ -223,6 +223,12 @@ static gravel_status tell(gv_run *r, gv_run_order order, double time)
     return c && c->tell ? c->tell(c->user, order, time) : GRAVEL_OK;
 }
 
+static gravel_status done(gv_run *r, gravel_status status)
+{
+    const gv_run_company *c = r->s.company;
+    return c ? c->done(c->user, status) : status;
+}
+
 /* Masses times G: then forces without G are in the particles' own units. */
 static gravel_status write_masses(gv_run *r)
 {
@@ -256,6 +262,7 @@ gravel_status gv_run_start(gv_run *r)
     charge(r, GV_CLOCK_TRANSFER, &since);
     if (!status)
         status = r->hermite ? gravel_hermite_start(r->hermite, 0) : gravel_leapfrog_start(r->leapfrog, 0);
+    status = done(r, status);
     charge(r, GV_CLOCK_SUBMIT, &since);
     return status;
 }
@@ -275,6 +282,7 @@ gravel_status gv_run_step(gv_run *r, gravel_hermite_step_info *info)
     gravel_status status = tell(r, GV_RUN_STEP, 0);
     if (!status)
         status = r->hermite ? gravel_hermite_step(r->hermite, info) : gravel_leapfrog_step(r->leapfrog, info);
+    status = done(r, status);
     charge(r, GV_CLOCK_SUBMIT, &since);
     return status;
 }
@@ -292,6 +300,7 @@ gravel_status gv_run_look(gv_run *r, double time)
     if (!status)
         status = gravel_bodies_read(r->seen, GRAVEL_VELOCITY, 0, p->count, &GRAVEL_ARRAY_OUT_SOA(p->vx, p->vy, p->vz));
     p->time = r->start + time;
+    status = done(r, status);
     charge(r, GV_CLOCK_TRANSFER, &since);
     return status;
 }
@@ -334,6 +343,7 @@ gravel_status gv_run_find_potentials(gv_run *r, double *potential)
     if (!status)
         status = by_tree ? gravel_bodies_read(r->seen, GRAVEL_POTENTIAL, 0, n, &GRAVEL_ARRAY_OUT(potential))
                          : sum_potentials(r, potential);
+    status = done(r, status);
     /* diagnose.h has G of the units: potentials without it */
     for (size_t k = 0; k < n && !status; k++)
         potential[k] /= r->gravity;
@@ -391,14 +401,16 @@ gravel_status gv_run_save(gv_run *r, gv_checkpoint *c)
         free(c->bodies);
         free(c->choices);
         c->bodies = c->choices = NULL;
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a checkpoint of %zu bodies", r->p.count);
+        return done(r, gv_fail(GRAVEL_ERR_MEMORY, "no memory for a checkpoint of %zu bodies", r->p.count));
     }
     if (r->direct)
         gravel_direct_get_choices(r->direct, c->choices, choices);
     c->particles = r->p; /* borrowed: the caller frees what was allocated here only */
     c->particles.time = r->start;
     status = gravel_bodies_save(r->bodies, c->bodies);
-    return r->s.company ? r->s.company->compare(r->s.company->user, c->bodies, c->bodies_size, status) : status;
+    if (r->s.company)
+        status = r->s.company->compare(r->s.company->user, c->bodies, c->bodies_size, status);
+    return done(r, status);
 }
 
 gravel_status gv_run_restore(gv_run *r, const gv_checkpoint *c)
@@ -415,6 +427,7 @@ gravel_status gv_run_restore(gv_run *r, const gv_checkpoint *c)
     if (!status)
         status =
             r->hermite ? gravel_hermite_resume(r->hermite, &c->state) : gravel_leapfrog_resume(r->leapfrog, &c->state);
+    status = done(r, status);
     memcpy(r->clock, c->at.clock, sizeof r->clock);
     charge(r, GV_CLOCK_TRANSFER, &since);
     return status;
@@ -435,7 +448,7 @@ static gravel_status follow_potentials(gv_run *r)
 {
     double *potential = malloc((r->p.count + 1) * sizeof *potential);
     if (!potential)
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu potentials", r->p.count);
+        return done(r, gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu potentials", r->p.count));
     const gravel_status status = gv_run_find_potentials(r, potential);
     free(potential);
     return status;

@@ -13,14 +13,18 @@ from gatelib import BUILD, QUICK, Failed, Skipped
 # forbidden in containers.
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
        "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_hwloc_base_binding_policy": "none",
-       "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMP_NUM_THREADS": "1",
-       "GRAVEL_CLUSTER_LEAST_PAIRS": "1"}  # calls as small as in tests are shared
+       "OMPI_MCA_mpi_yield_when_idle": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+       "OMP_NUM_THREADS": "1", "GRAVEL_CLUSTER_LEAST_PAIRS": "1"}  # calls as small as in tests are shared
+
+
+def need_mpirun():
+    if not os.path.exists(os.path.join(BUILD, "lib", "libgravel_mpi.so")):
+        raise Skipped("built without MPI (scons mpi=1)")
+    return gatelib.need_tool("mpirun", "mpiexec")
 
 
 def mpirun(ranks, *command, limit=120):
-    if not os.path.exists(os.path.join(BUILD, "lib", "libgravel_mpi.so")):
-        raise Skipped("built without MPI (scons mpi=1)")
-    tool = gatelib.need_tool("mpirun", "mpiexec")
+    tool = need_mpirun()
     return subprocess.run([tool, "-n", str(ranks), *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           errors="replace", check=False, timeout=limit, env=dict(os.environ, **MPI))
 

@@ -1,0 +1,263 @@
+#include "cli/run_ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef GV_HAVE_MPI
+
+#include "gravel/cluster.h"
+
+/* What the first rank says next. */
+typedef struct word {
+    int what, code;
+    double time;
+} word;
+enum { GO_AWAY = -1, OPEN = -2 }; /* else a gv_run_order */
+
+static gravel_status say_word(gv_run_ranks *r, int what, double time, int code)
+{
+    word w;
+    memset(&w, 0, sizeof w);
+    w.what = what;
+    w.code = code;
+    w.time = time;
+    return gv_ranks_spread(r->ranks, &w, sizeof w);
+}
+
+/* ------------------------------------------------------------------- company */
+
+static gravel_status find_forces(gravel_direct *direct, const gravel_direct_call *call, void *user)
+{
+    gv_run_ranks *r = user;
+    return gravel_cluster_share_forces(direct, call, r->share);
+}
+
+static gravel_status tell(void *user, gv_run_order order, double time)
+{
+    return say_word(user, (int)order, time, 0);
+}
+
+/* A rank that fails between messages meets the others, who are behind in the same order, at their next agreement. */
+static gravel_status done(void *user, gravel_status status)
+{
+    gv_run_ranks *r = user;
+    const uint64_t failures = gravel_cluster_get_failures(gv_ranks_cluster(r->ranks));
+    const int known = status != GRAVEL_OK && failures != r->failures;
+    if (!known)
+        status = gv_ranks_agree(r->ranks, status);
+    r->failures = gravel_cluster_get_failures(gv_ranks_cluster(r->ranks));
+    return status;
+}
+
+static void get_range(void *user, size_t count, size_t *first, size_t *mine)
+{
+    gv_run_ranks *r = user;
+    gv_ranks_get_range(r->ranks, count, first, mine);
+}
+
+static gravel_status gather(void *user, size_t count, double *numbers, gravel_status status)
+{
+    gv_run_ranks *r = user;
+    return gv_ranks_gather(r->ranks, count, numbers, status);
+}
+
+static gravel_status compare(void *user, const void *bytes, size_t size, gravel_status status)
+{
+    gv_run_ranks *r = user;
+    return gv_ranks_compare(r->ranks, bytes, size, status);
+}
+
+/* ---------------------------------------------------------------------- life */
+
+int gv_run_ranks_open(gv_run_ranks *r, const gv_run_options *typed)
+{
+    memset(r, 0, sizeof *r);
+    const int code = gv_ranks_open(&r->ranks, GV_RUN, typed->device, typed->verbose);
+    r->company =
+        (gv_run_company){find_forces, gv_ranks_is_first(r->ranks) ? tell : NULL, done, get_range, gather, compare, r};
+    return code;
+}
+
+int gv_run_ranks_close(gv_run_ranks *r, int code)
+{
+    if (!r->ranks)
+        return code;
+    if (gv_ranks_is_first(r->ranks))
+        say_word(r, GO_AWAY, 0, code);
+    gravel_cluster_share_release(r->share);
+    return gv_ranks_close(r->ranks, code);
+}
+
+/* ------------------------------------------------------------------- opening */
+
+/* What has another program, device or folder of profiles would get other bits. */
+static gravel_status compare_identity(gv_run_ranks *r, gravel_context *context)
+{
+    static const char *const name[] = {"version", "program", "profile", "device"};
+    cJSON *mine = gv_run_identity(context);
+    char *text = gv_ranks_is_first(r->ranks) ? cJSON_PrintUnformatted(mine) : NULL;
+    gravel_status status = gv_ranks_spread_text(r->ranks, &text);
+    cJSON *first = !status && text ? cJSON_Parse(text) : NULL;
+    for (size_t k = 0; k < sizeof name / sizeof name[0] && !status; k++)
+        if (!cJSON_Compare(cJSON_GetObjectItemCaseSensitive(first, name[k]),
+                           cJSON_GetObjectItemCaseSensitive(mine, name[k]), 1))
+            status = gv_fail(GRAVEL_ERR_ARGUMENT, "another %s than on rank 0: bits would differ",
+                             k == 2 ? "folder of profiles" : name[k]);
+    cJSON_Delete(first);
+    cJSON_Delete(mine);
+    free(text);
+    return gv_ranks_agree(r->ranks, status);
+}
+
+static gravel_status spread_checkpoint(gv_run_ranks *r, gv_checkpoint *c)
+{
+    gravel_status status = gv_ranks_spread(r->ranks, &c->state, sizeof c->state);
+    if (!status)
+        status = gv_ranks_spread(r->ranks, &c->at, sizeof c->at);
+    if (!status)
+        status = gv_ranks_spread(r->ranks, &c->bodies_size, sizeof c->bodies_size);
+    if (!status)
+        status = gv_ranks_spread_text(r->ranks, &c->choices);
+    if (!status && !gv_ranks_is_first(r->ranks))
+        c->bodies = malloc(c->bodies_size + 1);
+    status = gv_ranks_agree(r->ranks, status || c->bodies ? status : gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
+    return status ? status : gv_ranks_spread(r->ranks, c->bodies, c->bodies_size);
+}
+
+/* All ranks; pointers of the settings are good on the first one only. */
+static gravel_status spread_all(gv_run_ranks *r, gv_run_settings *s, char **configuration, gv_particles *p,
+                                gv_checkpoint *checkpoint, int *resumes)
+{
+    gravel_status status = gv_ranks_spread(r->ranks, s, sizeof *s);
+    if (!status)
+        status = gv_ranks_spread_text(r->ranks, configuration);
+    if (!status)
+        status = gv_ranks_spread_particles(r->ranks, p);
+    if (!status)
+        status = gv_ranks_spread(r->ranks, resumes, sizeof *resumes);
+    return status || !*resumes ? status : spread_checkpoint(r, checkpoint);
+}
+
+static gravel_status open_share(gv_run_ranks *r, gravel_context *context)
+{
+    gravel_cluster_share *share = NULL;
+    gravel_status status = compare_identity(r, context);
+    if (!status)
+        status = gravel_cluster_share_create(&share, gv_ranks_cluster(r->ranks), context);
+    r->share = share;
+    return status;
+}
+
+gravel_status gv_run_ranks_invite(gv_run_ranks *r, gravel_context *context, gv_run_settings *s, gv_particles *p,
+                                  gv_checkpoint *checkpoint, const gv_run_options *opts)
+{
+    char *configuration = (char *)s->configuration;
+    int resumes = checkpoint != NULL, no_fp64 = opts->no_fp64;
+    if (!r->ranks)
+        return GRAVEL_OK;
+    if (s->solver == GV_RUN_TREE)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "runs over ranks have direct forces only: --solver direct");
+    gravel_status status = say_word(r, OPEN, 0, no_fp64);
+    if (!status)
+        status = spread_all(r, s, &configuration, p, checkpoint, &resumes);
+    status = gv_ranks_agree(r->ranks, status); /* the others have contexts */
+    if (!status)
+        status = open_share(r, context);
+    s->company = &r->company;
+    return status;
+}
+
+gravel_status gv_run_ranks_created(gv_run_ranks *r, gravel_status status)
+{
+    return gv_ranks_agree(r->ranks, status);
+}
+
+/* ------------------------------------------------------------------ following */
+
+typedef struct follower {
+    gv_run_settings settings;
+    gv_particles particles;
+    gv_checkpoint checkpoint;
+    char *configuration;
+    gravel_context *context;
+    gv_run *run;
+} follower;
+
+static gravel_status open_run(gv_run_ranks *r, follower *f, int no_fp64, int verbose)
+{
+    int resumes = 0;
+    gravel_status status = spread_all(r, &f->settings, &f->configuration, &f->particles, &f->checkpoint, &resumes);
+    if (!status)
+        status = gv_ranks_context(r->ranks, &f->context, no_fp64, verbose);
+    status = gv_ranks_agree(r->ranks, status);
+    if (!status)
+        status = open_share(r, f->context);
+    if (status)
+        return status;
+    f->settings.configuration = f->configuration;
+    f->settings.external = NULL;
+    f->settings.company = &r->company;
+    return gv_run_ranks_created(r, gv_run_create(&f->run, f->context, &f->settings, &f->particles));
+}
+
+int gv_run_ranks_follow(gv_run_ranks *r, const gv_run_options *typed)
+{
+    follower f;
+    word w = {.what = OPEN};
+    memset(&f, 0, sizeof f);
+    f.particles = f.checkpoint.particles = (gv_particles)GV_PARTICLES_INIT;
+    gv_signals_catch(0, NULL); /* the first rank decides when it is over */
+    /* failures are the first rank's, too: it says them, and sends all away */
+    while (gv_ranks_spread(r->ranks, &w, sizeof w) == GRAVEL_OK && w.what != GO_AWAY)
+        if (w.what == OPEN)
+            open_run(r, &f, w.code, typed->verbose);
+        else
+            gv_run_follow(f.run, (gv_run_order)w.what, w.time, &f.checkpoint);
+    gv_run_release(f.run);
+    gv_particles_free(&f.particles);
+    gv_checkpoint_free(&f.checkpoint);
+    gravel_context_release(f.context);
+    free(f.configuration);
+    return w.code;
+}
+
+#else
+
+int gv_run_ranks_open(gv_run_ranks *r, const gv_run_options *typed)
+{
+    memset(r, 0, sizeof *r);
+    return gv_ranks_open(&r->ranks, GV_RUN, typed->device, typed->verbose);
+}
+
+int gv_run_ranks_close(gv_run_ranks *r, int code)
+{
+    (void)r;
+    return code;
+}
+
+gravel_status gv_run_ranks_invite(gv_run_ranks *r, gravel_context *context, gv_run_settings *s, gv_particles *p,
+                                  gv_checkpoint *checkpoint, const gv_run_options *opts)
+{
+    (void)r;
+    (void)context;
+    (void)s;
+    (void)p;
+    (void)checkpoint;
+    (void)opts;
+    return GRAVEL_OK;
+}
+
+gravel_status gv_run_ranks_created(gv_run_ranks *r, gravel_status status)
+{
+    (void)r;
+    return status;
+}
+
+int gv_run_ranks_follow(gv_run_ranks *r, const gv_run_options *typed)
+{
+    (void)r;
+    (void)typed;
+    return GV_EXIT_FAILURE;
+}
+
+#endif

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""`gravel run` over ranks on this machine: the same bits, kills and resumes, other numbers of ranks, failures."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import gatelib
+from gate_mpi import MPI, mpirun, need_mpirun
+from gatelib import BUILD, QUICK, Failed, Skipped
+
+PROGRAM = os.path.join(BUILD, "bin", "gravel")
+WORK = tempfile.mkdtemp(prefix="gravel-ranks-")
+UNTIL = 0.25
+SMALL = ("--until", str(UNTIL), "--eps", "0.01", "--snapshot-every", "0.125", "--diagnose-every", "0.0625",
+         "--snapshot-format", "text", "-d", "cpu:1")
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def read(*parts):
+    with open(os.path.join(WORK, *parts), "rb") as handle:
+        return handle.read()
+
+
+def good(ranks, *command):
+    if ranks:
+        done = mpirun(ranks, PROGRAM, *command)
+    else:
+        done = subprocess.run([PROGRAM, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              check=False)
+    if done.returncode != 0:
+        raise Failed("%s over %d ranks: exit status %d\n%s%s" % (command, ranks, done.returncode, done.stdout,
+                                                                 done.stderr))
+    return done
+
+
+def refused(ranks, says, *command):
+    done = mpirun(ranks, PROGRAM, *command)
+    if done.returncode not in (1, 2) or done.stderr.count(says) != 1:
+        raise Failed("%s over %d ranks: exit status %d, '%s' not once in\n%s%s" % (
+            command, ranks, done.returncode, says, done.stdout, done.stderr))
+
+
+def particles():
+    if not os.path.exists(path("ic.txt")):
+        good(0, "ic", "plummer", "-n", "64", "--seed", "5", "-o", path("ic.txt"))
+    return path("ic.txt")
+
+
+def simulate(ranks, folder, *options):
+    if not os.path.exists(path(folder)):
+        good(ranks, "run", "-i", particles(), "-o", path(folder), *SMALL, *options)
+
+
+def same(one, two):
+    for name in ("diagnostics.txt", "blocks.txt", "snapshot_0000.txt", "snapshot_0001.txt", "snapshot_0002.txt"):
+        if read(one, name) != read(two, name):
+            raise Failed("%s of %s and %s differ" % (name, one, two))
+
+
+def close(one, two):
+    """Forces in ds have errors of 1e-7, orbits without close pairs make them some ten times larger by the end."""
+    lines = [read(folder, "snapshot_0002.txt").splitlines() for folder in (one, two)]
+    if len(lines[0]) != len(lines[1]):
+        raise Failed("%s and %s have other numbers of bodies" % (one, two))
+    for a, b in zip(*lines):
+        if not a.startswith(b"#"):
+            x, y = [list(map(float, line.split())) for line in (a, b)]
+            if x[:2] != y[:2] or max(abs(p - q) for p, q in zip(x[2:], y[2:])) > 1e-5:
+                raise Failed("%s and %s are not close: %s %s" % (one, two, a, b))
+
+
+def same_ranks_give_the_same_bits():
+    simulate(2, "two")
+    good(2, "run", "-i", particles(), "-o", path("again"), *SMALL)
+    same("two", "again")
+
+
+def any_number_of_ranks_agrees():
+    simulate(0, "alone")
+    simulate(2, "two")
+    close("alone", "two")
+    simulate(3, "three-ranks")
+    close("alone", "three-ranks")
+
+
+def process_of(rank, above):
+    """The child of mpirun that is this rank."""
+    for entry in os.listdir("/proc"):
+        try:
+            with open("/proc/%s/stat" % entry, encoding="utf-8", errors="replace") as handle:
+                parent = int(handle.read().rsplit(")", 1)[1].split()[1])
+            with open("/proc/%s/environ" % entry, "rb") as handle:
+                environment = handle.read().split(b"\0")
+        except (OSError, ValueError, IndexError):
+            continue
+        wanted = [b"OMPI_COMM_WORLD_RANK=%d" % rank, b"PMI_RANK=%d" % rank]
+        if parent == above and any(w in environment for w in wanted):
+            return int(entry)
+    return None
+
+
+def killed():
+    """A folder whose run lost a rank in the middle."""
+    tool = need_mpirun()
+    folder = path("killed")
+    if os.path.exists(folder):
+        return
+    command = [tool, "-n", "2", PROGRAM, "run", "-i", particles(), "-o", folder, *SMALL, "--checkpoint-every", "0.001",
+               "--until", "8"]
+    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, **MPI))
+    lines = os.path.join(folder, "diagnostics.txt")
+    for _ in range(1200):
+        time.sleep(0.05)
+        if job.poll() is not None:
+            raise Failed("the run ended by itself: %s" % (job.communicate(),))
+        if os.path.exists(lines) and len(read("killed", "diagnostics.txt").splitlines()) >= 5 and \
+                os.path.exists(os.path.join(folder, "checkpoint.gvc")):
+            break
+    victim = process_of(1, job.pid)
+    if victim is None:
+        job.terminate()
+        job.communicate()
+        raise Skipped("this mpirun starts ranks through another process")
+    os.kill(victim, signal.SIGKILL)
+    out, err = job.communicate(timeout=60)
+    if job.returncode == 0 or not err.strip():
+        raise Failed("exit status %d without a message: %s%s" % (job.returncode, out, err))
+
+
+def killed_rank_ends_the_job_and_resume_goes_on():
+    killed()
+    for copy in ("back", "three", "one"):
+        shutil.copytree(path("killed"), path(copy))
+    good(2, "run", "-i", particles(), "-o", path("whole"), *SMALL, "--until", "0.5")
+    good(2, "run", "--resume", path("back"), "--until", "0.5", "-d", "cpu:1")
+    for name in ("diagnostics.txt", "snapshot_0002.txt", "snapshot_0004.txt"):
+        if read("whole", name) != read("back", name):
+            raise Failed("%s differs after a kill and a resume" % name)
+    for ranks, folder in ((3, "three"), (0, "one")):
+        done = good(ranks, "run", "--resume", path(folder), "--until", "0.5", "-d", "cpu:1")
+        if "made by 2 ranks" not in done.stderr:
+            raise Failed(done.stderr)
+        close(folder, "whole")
+
+
+def failures_of_any_rank_end_the_job_with_a_message():
+    refused(2, "already and not empty", "run", "-i", particles(), "-o", WORK, *SMALL)
+    refused(2, "rank 1 on", "run", "-i", particles(), "-o", path("none"), *SMALL[:-1], "cpu:1;nonsense")
+    refused(3, "--solver direct", "run", "-i", particles(), "-o", path("none"), *SMALL, "--solver", "tree")
+    refused(2, "is missing", "run", "-i", particles())
+    if os.path.exists(path("none")):
+        raise Failed("a run that was refused left a folder")
+
+
+SOME = [same_ranks_give_the_same_bits, failures_of_any_rank_end_the_job_with_a_message]
+
+if __name__ == "__main__":
+    try:
+        sys.exit(gatelib.main(SOME if QUICK else SOME + [any_number_of_ranks_agrees,
+                                                         killed_rank_ends_the_job_and_resume_goes_on]))
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
