@@ -169,12 +169,12 @@ static int compute_and_write(gv_force_job *job)
     if (hdf5 && status == GRAVEL_OK)
         gv_out_abort(&out);
     if (status != GRAVEL_OK) {
-        gv_cli_fail(GV_FORCE, status);
+        gv_cli_fail(GV_FORCE, gv_ranks_agree(job->ranks, status));
         return GV_EXIT_FAILURE;
     }
     if (opts->report != NULL && (status = gv_out_open(&report, opts->report)) != GRAVEL_OK) {
         gv_out_abort(&out);
-        gv_cli_fail(GV_FORCE, status);
+        gv_cli_fail(GV_FORCE, gv_ranks_agree(job->ranks, status));
         return GV_EXIT_FAILURE;
     }
     status = gv_force_compute(job, out.stream); /* NULL with HDF5 */
@@ -200,6 +200,37 @@ static int compute_and_write(gv_force_job *job)
     return code;
 }
 
+/* A rank behind the first one computes only. */
+static int compute_share(gv_force_job *job)
+{
+    const gravel_status status = gv_force_compute(job, NULL);
+    gv_force_set_free(&job->all);
+    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_exit_code(status);
+}
+
+static int read_and_compute(gv_force_job *job)
+{
+    gv_read_options reading = GV_READ_OPTIONS_INIT;
+    gravel_status status = GRAVEL_OK;
+    reading.text_units = gv_cli_units(job->opts->units);
+    if (gv_ranks_is_first(job->ranks))
+        status = gv_snapshot_read(&job->particles, job->opts->in, &reading);
+    status = gv_force_ranks_read(job, status);
+    if (status != GRAVEL_OK)
+        return report_reading(job->opts, status);
+    gv_particles_scale_masses(&job->particles, gv_units_gravity(&job->particles.units));
+    job->read_s = gv_now() - job->start;
+    int code = check_input(job);
+    if (code == GV_EXIT_OK && job->opts->is_periodic)
+        code = gv_force_periodic_bodies(job);
+    if (code != GV_EXIT_OK)
+        return code;
+    if (!gv_ranks_is_first(job->ranks))
+        return compute_share(job);
+    warn_about_ids(&job->particles);
+    return compute_and_write(job);
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
     gv_force_job job;
@@ -208,7 +239,11 @@ static int run(const void *values, const gv_operands *operands)
     int code = choose_input(&opts, operands);
     if (code == GV_EXIT_OK)
         code = gv_force_periodic_options(&opts);
-    if (code != GV_EXIT_OK || (code = check_options(&opts)) != GV_EXIT_OK)
+    if (code == GV_EXIT_OK)
+        code = check_options(&opts);
+    if (code == GV_EXIT_OK)
+        code = gv_force_ranks_check(&opts);
+    if (code != GV_EXIT_OK)
         return code;
     fill_tree(&opts);
     job.opts = &opts;
@@ -218,20 +253,9 @@ static int run(const void *values, const gv_operands *operands)
                                                          : GRAVEL_DS;
     job.start = gv_now();
     gv_signals_catch(0.7, GV_FORCE ": stopped; nothing was written, an earlier file is kept\n");
-    gv_read_options reading = GV_READ_OPTIONS_INIT;
-    reading.text_units = gv_cli_units(job.opts->units);
-    const gravel_status status = gv_snapshot_read(&job.particles, job.opts->in, &reading);
-    if (status != GRAVEL_OK)
-        return report_reading(job.opts, status);
-    gv_particles_scale_masses(&job.particles, gv_units_gravity(&job.particles.units));
-    job.read_s = gv_now() - job.start;
-    code = check_input(&job);
-    if (code == GV_EXIT_OK && opts.is_periodic)
-        code = gv_force_periodic_bodies(&job);
-    if (code == GV_EXIT_OK) {
-        warn_about_ids(&job.particles);
-        code = compute_and_write(&job);
-    }
+    code = gv_ranks_open(&job.ranks, GV_FORCE, opts.device, opts.verbose);
+    if (code == GV_EXIT_OK)
+        code = gv_ranks_close(job.ranks, read_and_compute(&job));
     gv_particles_free(&job.particles);
     return code;
 }
@@ -375,15 +399,18 @@ const gv_command gv_cmd_force = {
              "or HDF5: the sinks as a snapshot with Acceleration, Potential [, Jerks [, Snaps]];\n"
              "in the units of IN (kpc and km/s: acc in km^2/s^2/kpc, pot in km^2/s^2). A particle is not\n"
              "attracted by those with its own id. Order 4 needs velocities; for order 6, accelerations that IN does\n"
-             "not have are computed first.",
+             "not have are computed first. Started by mpirun, every rank does a part of the sinks (direct only; -d\n"
+             "is a list as in 'gravel cluster devices --devices' then).",
     .opts = opts_table,
     .max_operands = 1,
     .examples = "gravel force plummer.txt -o forces.txt --order 4 --eps 0.01\n"
                 "gravel force -i galaxy.txt -o forces.txt --method tree --theta 0.4 --report report.json\n"
                 "gravel force plummer.txt -o forces.txt --devices 0,1,2,3\n"
+                "mpirun -n 4 gravel force plummer.hdf5 -o forces.hdf5\n"
                 "gravel force -i plummer.txt -o nn.txt --nearest --neighbours-within 0.1 --device cpu\n"
                 "gravel force -i plummer.txt -o truth.txt --method reference --sinks 0:100\n"
                 "gravel force -i box.txt -o forces.txt --periodic 100 --mesh 128 --eps 0.02 --report report.json\n",
     .size = sizeof(gv_force_options),
     .run = run,
+    .over_ranks = 1,
 };

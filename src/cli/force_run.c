@@ -283,11 +283,32 @@ static gravel_status compute_chunks(gv_force_job *job, FILE *stream)
     return status;
 }
 
+/* What the first rank does with the results. */
+static gravel_status compute_over_ranks(gv_force_job *job, FILE *stream)
+{
+    gravel_status status = gv_force_ranks_compute(job);
+    const double start = gv_now();
+    if (status == GRAVEL_OK && job->opts->report != NULL && gv_ranks_is_first(job->ranks)) {
+        job->checked = gv_sample_size(job->count, job->particles.count, 1024, &job->check_step);
+        status = gv_force_set_create(&job->sample, job->checked, job->order, 0, 0);
+        if (status == GRAVEL_OK)
+            keep_sample(job, &job->all, 0, job->count);
+    }
+    if (status == GRAVEL_OK && stream != NULL) {
+        write_header(job, stream);
+        write_rows(&job->all, job->particles.id + job->first, job->count, stream);
+    }
+    job->write_s += gv_now() - start;
+    return status;
+}
+
 gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
 {
     const gv_force_options *opts = job->opts;
     const double start = gv_now();
     gravel_status status = GRAVEL_OK;
+    if (job->ranks != NULL)
+        return compute_over_ranks(job, stream);
     if (opts->method != GV_METHOD_REFERENCE) {
         /* programs of one call: sources, forces, reduction; of the tree one for every stage */
         gv_waiting_start("compiling kernels (once per device),", opts->method == GV_METHOD_TREE ? 10 : 3,
@@ -360,9 +381,12 @@ static cJSON *report_json(const gv_force_job *job, const gv_force_set *truth, co
         cJSON_AddStringToObject(root, "device", job->device.name);
         cJSON_AddStringToObject(root, "driver", job->device.driver);
         cJSON_AddStringToObject(root, "precision", gravel_precision_name(job->precision));
-        if (opts->devices != NULL)
+        if (opts->devices != NULL) {
             gv_force_several_report(job, root);
-        else {
+        } else if (job->ranks != NULL) {
+            cJSON_AddNumberToObject(root, "ranks", gv_ranks_count(job->ranks));
+            cJSON_AddStringToObject(root, "scheme", job->devices);
+        } else {
             cJSON_AddStringToObject(root, "configuration", job->configuration);
             cJSON_AddStringToObject(root, "origin", gravel_origin_name(job->origin));
         }
@@ -374,7 +398,7 @@ static cJSON *report_json(const gv_force_job *job, const gv_force_set *truth, co
     cJSON_AddNumberToObject(root, "read_s", job->read_s);
     cJSON_AddNumberToObject(root, "setup_s", job->setup_s);
     if (device) {
-        if (opts->devices == NULL)
+        if (opts->devices == NULL && job->ranks == NULL)
             cJSON_AddNumberToObject(root, "kernel_s", job->kernel_s);
         cJSON_AddNumberToObject(root, "call_s", job->call_s);
     }
@@ -383,7 +407,7 @@ static cJSON *report_json(const gv_force_job *job, const gv_force_set *truth, co
     else if (device)
         gv_json_number(root, "pairs_per_s",
                        (double)job->particles.count * (double)job->count /
-                           (opts->devices != NULL ? job->call_s : job->kernel_s));
+                           (opts->devices != NULL || job->ranks != NULL ? job->call_s : job->kernel_s));
     if (opts->is_periodic)
         gv_force_periodic_report(job, truth, root);
     cJSON_AddNumberToObject(root, "write_s", job->write_s);

@@ -3,6 +3,7 @@
 #define GV_FORCE_RUN_H
 
 #include "cli/compute.h"
+#include "cli/ranks.h"
 #include "gravel/mesh.h"
 #include "gravel/several.h"
 #include "gravel/tree.h"
@@ -31,6 +32,7 @@ typedef struct gv_force_job {
     int order;
     gravel_precision precision;
     size_t first, count; /* sinks */
+    gv_ranks *ranks;     /* of mpirun; NULL: none */
 
     gravel_context *context; /* not with the reference */
     gravel_direct *direct;   /* the one of the method */
@@ -74,6 +76,14 @@ gravel_status gv_force_several_call(gv_force_job *job, const gravel_sinks *sinks
 /* The tree, of all sinks of the job. */
 gravel_status gv_force_several_tree_call(gv_force_job *job, const gv_force_set *set);
 void gv_force_several_report(const gv_force_job *job, cJSON *root);
+
+/* force_ranks.c */
+/* What does not work over ranks; a GV_EXIT_... */
+int gv_force_ranks_check(const gv_force_options *opts);
+/* All ranks get what the first one has read, or its failure. */
+gravel_status gv_force_ranks_read(gv_force_job *job, gravel_status status);
+/* All ranks: all sinks, into `all`. */
+gravel_status gv_force_ranks_compute(gv_force_job *job);
 
 /* force_periodic.c */
 /* Checks the options of periodic boxes, and fills in the method; returns a GV_EXIT_... */

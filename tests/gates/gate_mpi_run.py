@@ -90,6 +90,18 @@ def any_number_of_ranks_agrees():
     close("alone", "three-ranks")
 
 
+def forces_are_those_of_one_rank():
+    """dp: other shares add in another order; the largest force here is 1000 times a usual one."""
+    with open(path("forces.txt"), "w", encoding="utf-8") as one:
+        one.write(good(0, "force", particles(), "--order", "6", "-p", "dp", "-d", "cpu:1").stdout)
+    good(3, "force", particles(), "-o", path("forces3.txt"), "--order", "6", "-p", "dp", "-d", "cpu:1")
+    one, three = [[list(map(float, line.split())) for line in read(name).splitlines() if not line.startswith(b"#")]
+                  for name in ("forces.txt", "forces3.txt")]
+    if len(one) != 64 or len(three) != 64 or any(abs(x - y) > 1e-10 * (1 + abs(x)) for a, b in zip(one, three)
+                                                 for x, y in zip(a, b)):
+        raise Failed("forces of one and of three ranks differ")
+
+
 def process_of(rank, above):
     """The child of mpirun that is this rank."""
     for entry in os.listdir("/proc"):
@@ -155,6 +167,7 @@ def failures_of_any_rank_end_the_job_with_a_message():
     refused(2, "rank 1 on", "run", "-i", particles(), "-o", path("none"), *SMALL[:-1], "cpu:1;nonsense")
     refused(3, "--solver direct", "run", "-i", particles(), "-o", path("none"), *SMALL, "--solver", "tree")
     refused(2, "is missing", "run", "-i", particles())
+    refused(2, "cannot write", "force", particles(), "-o", os.path.join(WORK, "no", "folder"), "-d", "cpu:1")
     if os.path.exists(path("none")):
         raise Failed("a run that was refused left a folder")
 
@@ -163,7 +176,7 @@ SOME = [same_ranks_give_the_same_bits, failures_of_any_rank_end_the_job_with_a_m
 
 if __name__ == "__main__":
     try:
-        sys.exit(gatelib.main(SOME if QUICK else SOME + [any_number_of_ranks_agrees,
+        sys.exit(gatelib.main(SOME if QUICK else SOME + [forces_are_those_of_one_rank, any_number_of_ranks_agrees,
                                                          killed_rank_ends_the_job_and_resume_goes_on]))
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
