@@ -10,6 +10,10 @@
  * (predicted to that time too), are corrected and get new steps.  All of it happens on the device; the host reads how
  * many bodies a block has and its time.
  *
+ * With `host` the host moves small blocks itself, by the same formulas in double, where that is faster than launches:
+ * bodies that it moved reach the device before the next block there, all together.  What a body has is rounded to what
+ * its planes hold after each step, so that a run does not depend on when that happened.
+ *
  * Steps are powers of two, so that bodies of different steps share block times; in ds times are two-floats, which hold
  * them exactly.
  *   Aarseth       dt = sqrt(eta4 (|a||s| + |j|^2) / (|j||c| + |s|^2))
@@ -61,11 +65,16 @@ typedef struct gravel_hermite_options {
     void *external_user;
     gravel_forces_fn forces; /* NULL: gravel_direct_start */
     void *forces_user;
+    /* Who moves blocks.  WHERE_FASTER: the host those of up to a number of bodies that is measured once for this device
+     * (some 50 ms) and kept in the cache folder.  It does so with softening by eps only, without external forces and
+     * with the solver's own forces.
+     * Unless it is NEVER, gravel_hermite_send comes before the planes of the bodies are read or written. */
+    gravel_host_answers host;
 } gravel_hermite_options;
 #define GRAVEL_HERMITE_OPTIONS_INIT                                                                                    \
     {                                                                                                                  \
         sizeof(gravel_hermite_options), 4, GRAVEL_STEP_AARSETH, 0.01, 0.1, 0.01, 0.125, 0x1p-40, 0, 1, 0,              \
-            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL                                                                  \
+            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL, GRAVEL_HOST_NEVER                                               \
     }
 GRAVEL_API void gravel_hermite_options_init(gravel_hermite_options *options);
 
@@ -98,14 +107,18 @@ GRAVEL_API gravel_status gravel_hermite_synchronise(gravel_hermite *hermite, dou
  * bodies themselves stay as they are, so that looking at them does not change what comes after. */
 GRAVEL_API gravel_status gravel_hermite_get_bodies_at(gravel_hermite *hermite, double time, gravel_bodies **at);
 
+/* The planes of the bodies get what the host has changed.  Energies, looks and states do this themselves. */
+GRAVEL_API gravel_status gravel_hermite_send(gravel_hermite *hermite);
+
 /* What an integrator knows beside the planes of its bodies.  Together with these (gravel_bodies_save) and what the
  * solver chose (gravel_direct_get_choices) it continues a run bit for bit, with the same options on the same device. */
 typedef struct gravel_hermite_state {
     double time;
-    uint64_t blocks, steps;
+    uint64_t blocks, steps, host_blocks;
     uint32_t whole, ended;
+    uint64_t host_up_to; /* blocks of so many bodies are the host's */
 } gravel_hermite_state;
-GRAVEL_API gravel_status gravel_hermite_get_state(const gravel_hermite *hermite, gravel_hermite_state *state);
+GRAVEL_API gravel_status gravel_hermite_get_state(gravel_hermite *hermite, gravel_hermite_state *state);
 /* Instead of gravel_hermite_start. */
 GRAVEL_API gravel_status gravel_hermite_resume(gravel_hermite *hermite, const gravel_hermite_state *state);
 
@@ -118,6 +131,7 @@ GRAVEL_API gravel_status gravel_hermite_get_energies(gravel_hermite *hermite, gr
 /* What was done since start. */
 typedef struct gravel_hermite_counts {
     uint64_t blocks, steps; /* steps: of single bodies */
+    uint64_t host_blocks;   /* of `blocks`, moved by the host */
 } gravel_hermite_counts;
 GRAVEL_API void gravel_hermite_get_counts(const gravel_hermite *hermite, gravel_hermite_counts *counts);
 

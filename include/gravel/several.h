@@ -34,13 +34,6 @@ typedef enum gravel_deal {
     GRAVEL_DEAL_EVEN   /* the same number to each device */
 } gravel_deal;
 
-/* When the host answers itself: a call of few sinks and few sources is faster there than a launch. */
-typedef enum gravel_host_answers {
-    GRAVEL_HOST_WHERE_FASTER, /* as measured */
-    GRAVEL_HOST_NEVER,
-    GRAVEL_HOST_ALWAYS
-} gravel_host_answers;
-
 typedef struct gravel_several_options {
     uint32_t size;
     /* As in gravel_context_options.device, of any platforms: "0,2", "gpu", "cpu:1,cpu:1", or "all".  NULL: the

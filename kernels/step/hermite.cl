@@ -4,16 +4,8 @@
  *   gv_step_correct   the same bodies from old and new derivatives: positions, velocities, new derivatives, time, step
  *   gv_step_first     first steps, all bodies
  *
- * With T the step, a0, j0, s0 the derivatives at its start and a1, j1, s1 at its end, the acceleration in between is
- * the polynomial through them:
- *   order 4: a0 + j0 t + d2 t^2/2 + d3 t^3/6        p = 3 A - J T, q = -2 A + J T,  A = a1 - a0 - j0 T,  J = j1 - j0
- *            d2 = 2 p / T^2,  d3 = 6 q / T^3
- *   order 6: a0 + j0 t + s0 t^2/2 + d3 t^3/6 + d4 t^4/24 + d5 t^5/120
- *            p = 10 A - 4 J T + S T^2/2,  q = -15 A + 7 J T - S T^2,  r = 6 A - 3 J T + S T^2/2
- *            A = a1 - a0 - j0 T - s0 T^2/2,  J = j1 - j0 - s0 T,  S = s1 - s0
- *            d3 = 6 p / T^3,  d4 = 24 q / T^4,  d5 = 120 r / T^5
- * Its integrals correct velocity and position; its derivatives at the end give the next step.  In ds positions and
- * velocities are two-floats; the corrections added to them are small, so one word is enough.
+ * Formulas: step/formulas.h.  In ds positions and velocities are two-floats; the corrections added to them are small,
+ * so one word is enough.
  *
  *   GV_ORDER      4 or 6
  *   GV_CRITERION  step/layout.h
@@ -33,6 +25,12 @@
 #endif
 #if GV_CRITERION != GV_STEP_CRITERION_AARSETH && GV_ORDER != 6
 #error "the generalised criterion needs order 6"
+#endif
+
+#if GV_PRECISION == GV_DP
+#define GV_FORCE_NOISE GV_FORCE_NOISE_DP
+#else
+#define GV_FORCE_NOISE GV_FORCE_NOISE_DS
 #endif
 
 /* x + v dt + more and v + dv, of position and velocity in two words */
@@ -60,28 +58,6 @@ static inline gv_phase gv_advance(gv_phase s, gv_pair dt, gv_scalar4 more, gv_sc
     r.x_low = r.v_low = (gv_scalar4)(0);
 #endif
     return r;
-}
-
-/* Integrals of a polynomial with derivatives d[0 ... 5] over T: what is added to v, and to x beside v T.  With T 1, of
- * derivatives times their powers of T: over T, over T^2. */
-static inline gv_scalar4 gv_velocity_part(const gv_scalar4 *d, gv_scalar T)
-{
-    return T *
-           (d[0] +
-            T * GV_R(0.5) *
-                (d[1] + T * GV_R(0.33333333333333333333) *
-                            (d[2] + T * GV_R(0.25) *
-                                        (d[3] + T * GV_R(0.2) * (d[4] + T * GV_R(0.16666666666666666667) * d[5])))));
-}
-
-static inline gv_scalar4 gv_position_part(const gv_scalar4 *d, gv_scalar T)
-{
-    return T * (T * GV_R(0.5) *
-                (d[0] + T * GV_R(0.33333333333333333333) *
-                            (d[1] + T * GV_R(0.25) *
-                                        (d[2] + T * GV_R(0.2) *
-                                                    (d[3] + T * GV_R(0.16666666666666666667) *
-                                                                (d[4] + T * GV_R(0.14285714285714285714) * d[5]))))));
 }
 
 kernel void gv_step_predict(global const uint *list, uint count, gv_scalar next, gv_scalar next_low,
@@ -117,46 +93,6 @@ kernel void gv_step_predict(global const uint *list, uint count, gv_scalar next,
         to_soft[k] = soft[a];
 }
 
-/* Rounding of an acceleration over its size, about: the largest that forces have.  The third derivative times T^3 is
- * GV_THIRD_NOISE such errors wrong, which for short steps is all there is; were it believed, the next step would be
- * shorter still, and so on without end.  The size is that of what was summed, which may cancel: pot^2 / M of a body
- * that feels the potential pot of the mass M, where that is more than |a|. */
-#if GV_PRECISION == GV_DP
-#define GV_FORCE_NOISE GV_R(4e-15)
-#else
-#define GV_FORCE_NOISE GV_R(1e-6)
-#endif
-#if GV_ORDER == 4
-#define GV_THIRD_NOISE GV_R(12.0)
-#else
-#define GV_THIRD_NOISE GV_R(60.0)
-#endif
-
-/* derivatives d[0 ... 5] at the end of a step, each times its power of T -> the next step over T, not yet a power of
- * two.  Over |a|, and with roots before products: the noise of high derivatives would leave the range of numbers. */
-static inline gv_scalar gv_wanted_step(const gv_scalar4 *d, gv_scalar size, gv_scalar eta4, gv_scalar eta6)
-{
-    gv_scalar n[6]; /* sizes */
-    const gv_scalar a2 = gv_norm2(d[0]), per = a2 > 0 ? GV_R(1.0) / sqrt(a2) : GV_R(1.0);
-    for (int k = 0; k < 6; k++)
-        n[k] = sqrt(gv_norm2(per * d[k]));
-    const gv_scalar near2 = n[0] * n[2] + n[1] * n[1];
-    /* what differences of accelerations with their rounding may give alone */
-    const gv_scalar third = fmax(n[3] - GV_THIRD_NOISE * GV_FORCE_NOISE * fmax(per * size, n[0]), GV_R(0.0));
-    const gv_scalar aarseth = sqrt(eta4 * near2 / (n[1] * third + n[2] * n[2]));
-#if GV_CRITERION == GV_STEP_CRITERION_AARSETH
-    return aarseth;
-#else
-    const gv_scalar far2 = n[3] * n[5] + n[4] * n[4];
-    const gv_scalar general = eta6 * cbrt(sqrt(near2 / far2));
-#if GV_CRITERION == GV_STEP_CRITERION_AVERAGE
-    return GV_R(0.5) * (aarseth + general);
-#else
-    return general;
-#endif
-#endif
-}
-
 /* per_mass: 1 / M in the units of the planes.
  * `last` 0: positions and velocities go back into the active set, for one more evaluation of the forces there. */
 kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next, gv_scalar next_low,
@@ -179,28 +115,15 @@ kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next,
     if (!(T > 0))
         return; /* it is at this time already */
     const gv_scalar4 a1 = to_acc[k], j1 = to_jerk[k];
-    /* each times its power of T: no power of a short step leaves the range of numbers */
+    /* each times its power of T */
     gv_scalar4 d[6] = {acc[a], T * jerk[a], (gv_scalar4)(0), (gv_scalar4)(0), (gv_scalar4)(0), (gv_scalar4)(0)};
-    gv_scalar4 e[6]; /* at the end */
+    gv_scalar4 e[6] = {a1, T * j1, (gv_scalar4)(0), (gv_scalar4)(0), (gv_scalar4)(0), (gv_scalar4)(0)}; /* at the end */
     const gv_scalar per = GV_R(1.0) / T;
-    e[0] = a1;
-    e[1] = T * j1;
-#if GV_ORDER == 4
-    const gv_scalar4 A = a1 - d[0] - d[1], JT = e[1] - d[1];
-    d[2] = GV_R(2.0) * (GV_R(3.0) * A - JT);
-    d[3] = GV_R(6.0) * (GV_R(-2.0) * A + JT);
-    e[2] = d[2] + d[3];
-#else
+#if GV_ORDER == 6
     d[2] = T * T * snap[a];
     e[2] = T * T * to_snap[k];
-    const gv_scalar4 A = a1 - d[0] - (d[1] + GV_R(0.5) * d[2]), JT = e[1] - d[1] - d[2], ST2 = e[2] - d[2];
-    d[3] = GV_R(6.0) * (GV_R(10.0) * A - GV_R(4.0) * JT + GV_R(0.5) * ST2);
-    d[4] = GV_R(24.0) * (GV_R(-15.0) * A + GV_R(7.0) * JT - ST2);
-    d[5] = GV_R(120.0) * (GV_R(6.0) * A - GV_R(3.0) * JT + GV_R(0.5) * ST2);
 #endif
-    e[3] = d[3] + (d[4] + GV_R(0.5) * d[5]);
-    e[4] = d[4] + d[5];
-    e[5] = d[5];
+    gv_fit(GV_ORDER, d, e);
 
     gv_phase s = {pos[a], gv_low(pos_low, a), vel[a], gv_low(vel_low, a)};
     s = gv_advance(s, span, T * T * gv_position_part(d, 1), T * gv_velocity_part(d, 1));
@@ -226,8 +149,9 @@ kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next,
     pot[a] = to_pot[k];
     time[a] = next;
     gv_put_low(time_low, a, next_low);
-    const gv_scalar now = gv_block_step(T * gv_wanted_step(e, per_mass * to_pot[k] * to_pot[k], eta4, eta6), step[a],
-                                        next, next_low, step_most, step_least);
+    const gv_scalar size = per_mass * to_pot[k] * to_pot[k];
+    const gv_scalar wanted = T * gv_wanted_step(GV_ORDER, GV_CRITERION, e, size, GV_FORCE_NOISE, eta4, eta6);
+    const gv_scalar now = gv_block_step(wanted, step[a], next, next_low, step_most, step_least);
     if (now == 0)
         atomic_min(&head[GV_HEAD_SHORT], a);
     step[a] = now > 0 ? now : step_least;

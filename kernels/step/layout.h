@@ -9,3 +9,20 @@
 #define GV_HEAD_TIME 2  /* of the block: the next scalar on an 8-byte border, then its low word */
 #define GV_HEAD_WORDS 6
 #define GV_LEAST_PARTS 64 /* groups that look for the least time at most */
+
+/* A body on its way between device and host (step/carry.cl): numbers of a record.  Vectors take four. */
+#define GV_CARRY_POSITION 0 /* and mass */
+#define GV_CARRY_POSITION_LOW 4
+#define GV_CARRY_VELOCITY 8
+#define GV_CARRY_VELOCITY_LOW 12
+#define GV_CARRY_ACCELERATION 16
+#define GV_CARRY_JERK 20
+#define GV_CARRY_SNAP 24
+#define GV_CARRY_CRACKLE 28
+#define GV_CARRY_TIME 32
+#define GV_CARRY_TIME_LOW 33
+#define GV_CARRY_STEP 34
+#define GV_CARRY_POTENTIAL 35
+#define GV_CARRY_NUMBERS 36
+/* addresses before the records begin: those of so many bodies and of a list, to a border of 16 bytes */
+#define GV_CARRY_ADDRESSES(bodies, listed) (((bodies) + (listed) + 3) / 4 * 4)

@@ -60,6 +60,12 @@ static void complete(gv_run_options *o)
         o->snapshot_format = !gv_snapshot_has_hdf5();
 }
 
+static gravel_host_answers host_of(const gv_run_options *o)
+{
+    static const gravel_host_answers host[] = {GRAVEL_HOST_WHERE_FASTER, GRAVEL_HOST_ALWAYS, GRAVEL_HOST_NEVER};
+    return host[o->host];
+}
+
 static gv_run_settings settings_of(const gv_run_options *o)
 {
     return (gv_run_settings){.until = o->until,
@@ -75,6 +81,7 @@ static gv_run_settings settings_of(const gv_run_options *o)
                              .step_max = o->step_max,
                              .step_min = o->step_min,
                              .iterations = o->iterations,
+                             .host = host_of(o),
                              .eps = o->eps,
                              .theta = o->theta,
                              .mac = (gravel_tree_mac)o->mac,

@@ -165,6 +165,7 @@ gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, con
     gv_json_number(root, "energy_error_max", at->error_max);
     cJSON_AddNumberToObject(root, "steps", (double)counts.steps);
     cJSON_AddNumberToObject(root, "blocks", (double)counts.blocks);
+    cJSON_AddNumberToObject(root, "host_blocks", (double)counts.host_blocks);
     gv_json_number(root, "mean_active", counts.blocks ? (double)counts.steps / (double)counts.blocks : NAN);
     cJSON_AddNumberToObject(root, "snapshots", (double)at->snapshots);
     cJSON_AddNumberToObject(root, "lines", (double)at->lines);

@@ -52,6 +52,7 @@ typedef struct gv_run_settings {
     double eta, eta4, eta6, eta_start; /* leapfrog; Hermite */
     double step_max, step_min;
     int iterations;
+    gravel_host_answers host; /* Hermite: who moves small blocks */
     double eps;
     double theta; /* of a tree, as all below to `rebuild` */
     gravel_tree_mac mac;

@@ -5,7 +5,7 @@
 
 #include "host/direct/plan.h"
 #include "host/several/object.h"
-#include "host/several/sum.h"
+#include "host/direct/sum.h"
 
 /* ------------------------------------------------------------------------- the sources */
 

@@ -121,9 +121,22 @@ static gravel_status evaluate(gravel_hermite *h, size_t count, double time, int 
     return status;
 }
 
+gravel_status gv_hermite_try(gravel_hermite *h, size_t count, double time)
+{
+    return evaluate(h, count, time, 1);
+}
+
 gravel_status gv_hermite_move(gravel_hermite *h, size_t count, double time)
 {
-    gravel_status status = evaluate(h, count, time, 0);
+    const int has_copy = h->host_up_to > 0, by_host = count <= h->host_up_to;
+    gravel_status status = has_copy && !by_host ? gv_copy_send(h, count) : GRAVEL_OK;
+    if (by_host)
+        gv_host_move(h, count, time, 0);
+    else if (!status)
+        status = evaluate(h, count, time, 0);
+    if (!status && has_copy && !by_host)
+        status = gv_copy_take(h, count);
+    h->counts.host_blocks += by_host;
     h->next_known = 0;
     h->now = time;
     h->whole = count == h->n;
@@ -135,8 +148,11 @@ gravel_status gv_hermite_move(gravel_hermite *h, size_t count, double time)
 gravel_status gv_hermite_look(gravel_hermite *h, double time)
 {
     const size_t n = h->bodies->count;
-    gravel_status status = gv_selector_take_all(&h->select);
-    h->next_known = 0; /* the list is another */
+    gravel_status status = gv_copy_send(h, 0);
+    if (!status)
+        status = gv_selector_take_all(&h->select);
+    if (h->host_up_to == 0)
+        h->next_known = 0; /* the list is another */
     if (!status && h->whole && time == h->now)
         return predict(h, n, gv_time_split(h->bodies->precision, time)); /* over no time: a copy */
     return status ? status : evaluate(h, n, time, 1);

@@ -45,7 +45,9 @@ gravel_status gravel_hermite_get_energies(gravel_hermite *h, gravel_energies *en
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the energies of %zu bodies", n);
     double *const m = v + 3 * n, *const pot = v + 4 * n;
     const gravel_array_out to_v = {v, v + 1, v + 2, 3, GRAVEL_F64}, to_m = {m, NULL, NULL, 1, GRAVEL_F64};
-    status = find_potentials(h, pot);
+    status = gv_copy_send(h, 0);
+    if (!status)
+        status = find_potentials(h, pot);
     if (!status)
         status = gravel_bodies_read(h->bodies, GRAVEL_VELOCITY, 0, n, &to_v);
     if (!status)
@@ -74,7 +76,9 @@ gravel_status gv_hermite_fail_short(gravel_hermite *h, uint32_t address)
     memset(&found, 0, sizeof found);
     found.nearest_id = &near_id;
     found.nearest_distance = &distance;
-    gravel_status status = gravel_list_create(&one, h->worker.context, h->worker.device);
+    gravel_status status = gv_copy_send(h, 0);
+    if (!status)
+        status = gravel_list_create(&one, h->worker.context, h->worker.device);
     if (!status)
         status = gravel_list_write(one, &address, 1);
     call.sources = gravel_view_all(h->bodies);

@@ -53,22 +53,32 @@ static gravel_status check_options(const gravel_bodies *bodies, const gravel_dir
         return gv_fail(GRAVEL_ERR_ARGUMENT, "iterations is %d; at least one evaluation is needed", o->iterations);
     if (!(o->eps >= 0) || !isfinite(o->eps))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the softening length is %g; it must be 0 or more", o->eps);
+    if ((unsigned)o->host > GRAVEL_HOST_ALWAYS)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "host is %d; it must be one of gravel_host_answers", (int)o->host);
+    if (o->host == GRAVEL_HOST_ALWAYS && (o->external || o->forces || o->soften != GRAVEL_SOFTEN_EPS))
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the host moves bodies with the solver's forces alone and with softening by eps only");
     return GRAVEL_OK;
 }
 
 static gravel_status make_kernels(gravel_hermite *h)
 {
-    static const char *const name[GV_STEP_KERNELS] = {
-        [GV_STEP_PREDICT] = "gv_step_predict",
-        [GV_STEP_CORRECT] = "gv_step_correct",
-        [GV_STEP_FIRST] = "gv_step_first",
+    static const struct {
+        const char *file, *name;
+    } want[GV_STEP_KERNELS] = {
+        [GV_STEP_PREDICT] = {"step/hermite.cl", "gv_step_predict"},
+        [GV_STEP_CORRECT] = {"step/hermite.cl", "gv_step_correct"},
+        [GV_STEP_FIRST] = {"step/hermite.cl", "gv_step_first"},
+        [GV_STEP_TAKE] = {"step/carry.cl", "gv_carry_take"},
+        [GV_STEP_PUT] = {"step/carry.cl", "gv_carry_put"},
     };
+    const int kernels = h->options.host == GRAVEL_HOST_NEVER ? GV_STEP_TAKE : GV_STEP_KERNELS;
     char options[120];
     snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_ORDER=%d -DGV_CRITERION=%d",
              (int)h->bodies->precision, h->options.order, (int)h->options.criterion);
     gravel_status status = gv_selector_make(&h->select, h->bodies);
-    for (int k = 0; k < GV_STEP_KERNELS && !status; k++)
-        status = gv_kernel_make(&h->worker, "step/hermite.cl", options, name[k], &h->kernel[k]);
+    for (int k = 0; k < kernels && !status; k++)
+        status = gv_kernel_make(&h->worker, want[k].file, options, want[k].name, &h->kernel[k]);
     return status;
 }
 
@@ -122,6 +132,7 @@ void gravel_hermite_release(gravel_hermite *h)
     gv_worker_clear(&h->worker);
     gravel_direct_release(h->exact);
     gravel_bodies_release(h->active);
+    gv_copy_release(&h->copy);
     free(h);
 }
 
@@ -200,7 +211,7 @@ gravel_status gravel_hermite_start(gravel_hermite *h, double time)
     h->n = h->bodies->count;
     h->now = time;
     h->whole = 1;
-    return status;
+    return status ? status : gv_host_decide(h);
 }
 
 /* ------------------------------------------------------------------- blocks */
@@ -219,7 +230,8 @@ static gravel_status find_next(gravel_hermite *h)
     gv_due due;
     if (h->next_known)
         return GRAVEL_OK;
-    gravel_status status = gv_selector_find(&h->select, h->options.shared, &due);
+    gravel_status status =
+        h->host_up_to > 0 ? gv_host_find(h, &due) : gv_selector_find(&h->select, h->options.shared, &due);
     if (status)
         return status;
     h->next = due.time;
@@ -245,8 +257,13 @@ static gravel_status look_ahead(gravel_hermite *h, const char *call)
                        "%s: the bodies are at time %.17g, no multiple of step_min = %g, where no step begins: "
                        "gravel_hermite_start comes first",
                        call, h->now, h->options.step_min);
-    if (h->bodies->order_version != h->order_version)
-        h->next_known = 0;
+    const int framed_anew = memcmp(&h->bodies->frame, &h->copy.frame, sizeof h->copy.frame) != 0;
+    if (h->bodies->order_version != h->order_version || (h->copy.is_current && framed_anew)) {
+        if (h->copy.changes > 0)
+            return gv_fail(GRAVEL_ERR_STATE, "%s: order or frame of the bodies changed without gravel_hermite_send",
+                           call);
+        h->next_known = h->copy.is_current = 0;
+    }
     h->order_version = h->bodies->order_version;
     h->active->frame = h->bodies->frame; /* a block fills its planes anew */
     return find_next(h);
@@ -290,7 +307,10 @@ gravel_status gravel_hermite_synchronise(gravel_hermite *h, double time)
     if (status)
         return status;
     const size_t n = h->bodies->count;
-    status = gv_selector_take_all(&h->select);
+    if (h->host_up_to > 0)
+        gv_host_take_all(h);
+    else
+        status = gv_selector_take_all(&h->select);
     if (!status)
         status = gv_hermite_move(h, n, time);
     h->ended = fmod(time, h->options.step_min) != 0;
@@ -320,13 +340,27 @@ gravel_status gravel_hermite_get_bodies_at(gravel_hermite *h, double time, grave
     return status;
 }
 
-gravel_status gravel_hermite_get_state(const gravel_hermite *h, gravel_hermite_state *state)
+gravel_status gravel_hermite_send(gravel_hermite *h)
+{
+    const gravel_status status = gv_hermite_check_started(h, "gravel_hermite_send");
+    return status ? status : gv_copy_send(h, 0);
+}
+
+gravel_status gravel_hermite_get_state(gravel_hermite *h, gravel_hermite_state *state)
 {
     gravel_status status = gv_hermite_check_started(h, "gravel_hermite_get_state");
     if (!status && !state)
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_hermite_get_state: no place for the state");
     if (!status)
-        *state = (gravel_hermite_state){h->now, h->counts.blocks, h->counts.steps, h->whole, h->ended};
+        status = gv_copy_send(h, 0);
+    if (!status)
+        *state = (gravel_hermite_state){.time = h->now,
+                                        .blocks = h->counts.blocks,
+                                        .steps = h->counts.steps,
+                                        .host_blocks = h->counts.host_blocks,
+                                        .whole = (uint32_t)h->whole,
+                                        .ended = (uint32_t)h->ended,
+                                        .host_up_to = h->host_up_to};
     return status;
 }
 
@@ -342,9 +376,13 @@ gravel_status gravel_hermite_resume(gravel_hermite *h, const gravel_hermite_stat
     h->started = !status;
     h->next_known = 0;
     h->now = state->time;
-    h->counts = (gravel_hermite_counts){state->blocks, state->steps};
-    h->whole = state->whole;
-    h->ended = state->ended;
+    h->counts = (gravel_hermite_counts){state->blocks, state->steps, state->host_blocks};
+    h->whole = (int)state->whole;
+    h->ended = (int)state->ended;
     h->n = h->bodies->count;
+    h->copy.is_current = 0;
+    h->copy.too_short = UINT32_MAX;
+    const size_t up_to = state->host_up_to < h->n ? (size_t)state->host_up_to : h->n;
+    h->host_up_to = h->options.host == GRAVEL_HOST_NEVER ? 0 : up_to;
     return status;
 }

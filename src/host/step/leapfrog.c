@@ -297,7 +297,8 @@ gravel_status gravel_leapfrog_get_state(const gravel_leapfrog *f, gravel_hermite
     if (!gv_leap_rebuilds(f))
         return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_get_state: the next block keeps the cells of the tree, which "
                                          "are no part of a state; take it after some more blocks");
-    *state = (gravel_hermite_state){f->now, f->counts.blocks, f->counts.steps, f->whole, 0};
+    *state = (gravel_hermite_state){
+        .time = f->now, .blocks = f->counts.blocks, .steps = f->counts.steps, .whole = (uint32_t)f->whole};
     return GRAVEL_OK;
 }
 
@@ -316,7 +317,7 @@ gravel_status gravel_leapfrog_resume(gravel_leapfrog *f, const gravel_hermite_st
     f->started = f->has_forces = !status;
     f->next_known = 0;
     f->now = state->time;
-    f->counts = (gravel_hermite_counts){state->blocks, state->steps};
+    f->counts = (gravel_hermite_counts){state->blocks, state->steps, 0};
     f->whole = (int)state->whole;
     f->since_build = 0;
     f->n = f->bodies->count;

@@ -3,10 +3,53 @@
 #define GV_STEP_H
 
 #include "gravel/hermite.h"
+#include "host/direct/sum.h"
 #include "host/step/select.h"
 
 /* kernels of an integrator */
-typedef enum gv_step_kernel { GV_STEP_PREDICT, GV_STEP_CORRECT, GV_STEP_FIRST, GV_STEP_KERNELS } gv_step_kernel;
+typedef enum gv_step_kernel {
+    GV_STEP_PREDICT,
+    GV_STEP_CORRECT,
+    GV_STEP_FIRST,
+    GV_STEP_TAKE,
+    GV_STEP_PUT,
+    GV_STEP_KERNELS
+} gv_step_kernel;
+
+/* Columns of the host's copy, in the units of the planes; a vector is three of them.  Masses are such that forces come
+ * in these units, too. */
+enum {
+    GV_OWN_MASS,
+    GV_OWN_ID,
+    GV_OWN_POTENTIAL,
+    GV_OWN_TIME,
+    GV_OWN_STEP,
+    GV_OWN_POSITION,
+    GV_OWN_VELOCITY = GV_OWN_POSITION + 3,
+    GV_OWN_ACCELERATION = GV_OWN_VELOCITY + 3,
+    GV_OWN_JERK = GV_OWN_ACCELERATION + 3,
+    GV_OWN_SNAP = GV_OWN_JERK + 3,
+    GV_OWN_CRACKLE = GV_OWN_SNAP + 3,
+    GV_OWN_SPAN = GV_OWN_CRACKLE + 3, /* time of the block - own time */
+    GV_OWN_AT,                        /* position at the time of the block */
+    GV_OWN_SPEED = GV_OWN_AT + 3,     /* velocity */
+    GV_OWN_CHANGE = GV_OWN_SPEED + 3, /* acceleration */
+    GV_OWN_COLUMNS = GV_OWN_CHANGE + 3
+};
+
+/* The bodies as the host has them.  Numbers are what the planes hold, or can hold. */
+typedef struct gv_host_copy {
+    size_t n, room;
+    double *block;                  /* GV_OWN_COLUMNS times `room` */
+    float *mass_word;               /* in ds two a body: high, low */
+    uint32_t *due, *changed, *mark; /* of the next block; those that the planes lack; k is one of them: mark[k] */
+    size_t dues, changes;
+    int is_current; /* with the changes it is what the planes are */
+    gravel_frame frame;
+    uint32_t too_short; /* as GV_HEAD_SHORT */
+    void *records;      /* on their way */
+    gv_buffer carry;
+} gv_host_copy;
 
 struct gravel_hermite {
     gv_worker worker;
@@ -27,6 +70,8 @@ struct gravel_hermite {
     double next;            /* time of the next block, if known */
     size_t due;             /* its bodies */
     gravel_hermite_counts counts;
+    size_t host_up_to; /* bodies of the largest block that the host moves; 0: the device moves all */
+    gv_host_copy copy; /* empty where host_up_to is 0 */
 };
 
 /* block.c: forces of all bodies, at `time` if `predict`, on some of a set, into its planes; then the caller's external
@@ -38,6 +83,27 @@ gravel_status gv_hermite_words(gravel_bodies *bodies, size_t n, const gv_word *w
 gravel_status gv_hermite_move(gravel_hermite *h, size_t count, double time);
 /* All bodies at `time` in the active set; the others stay as they are. */
 gravel_status gv_hermite_look(gravel_hermite *h, double time);
+/* The first `count` bodies of the list on the device at `time`, in the active set only. */
+gravel_status gv_hermite_try(gravel_hermite *h, size_t count, double time);
+
+/* host_copy.c: the copy is that of the planes; the bodies of the list anew from these. */
+gravel_status gv_copy_need(gravel_hermite *h);
+gravel_status gv_copy_take(gravel_hermite *h, size_t listed);
+/* The planes have what the copy has, and the list has `listed` bodies of `due`. */
+gravel_status gv_copy_send(gravel_hermite *h, size_t listed);
+void gv_copy_release(gv_host_copy *copy);
+static inline double *gv_own(const gv_host_copy *copy, int column)
+{
+    return copy->block + (size_t)column * copy->room;
+}
+
+/* host.c: the next block, into `due`; all bodies there. */
+gravel_status gv_host_find(gravel_hermite *h, gv_due *block);
+void gv_host_take_all(gravel_hermite *h);
+/* Bodies due[0 ... count-1] to `time`.  `stay`: only for its time. */
+void gv_host_move(gravel_hermite *h, size_t count, double time, int stay);
+/* host_time.c: sets host_up_to by the options. */
+gravel_status gv_host_decide(gravel_hermite *h);
 
 gravel_status gv_hermite_check_started(const gravel_hermite *h, const char *call);
 /* energy.c: names the body and the one that is nearest to it: such a pair needs a smaller step_min, softening, or a

@@ -1,4 +1,4 @@
-#include "host/several/sum.h"
+#include "host/direct/sum.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@ typedef int64_t lanes_mask __attribute__((vector_size(8 * GV_LANES_OF_SUM)));
 
 #define TARGET
 #define NAME(x) plain_##x
-#include "host/several/sum_loops.h"
+#include "host/direct/sum_loops.h"
 #undef TARGET
 #undef NAME
 
@@ -17,12 +17,12 @@ typedef int64_t lanes_mask __attribute__((vector_size(8 * GV_LANES_OF_SUM)));
 #define HAVE_AVX 1
 #define TARGET __attribute__((target("avx2")))
 #define NAME(x) avx2_##x
-#include "host/several/sum_loops.h"
+#include "host/direct/sum_loops.h"
 #undef TARGET
 #undef NAME
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
 #define NAME(x) avx512_##x
-#include "host/several/sum_loops.h"
+#include "host/direct/sum_loops.h"
 #undef TARGET
 #undef NAME
 #endif
