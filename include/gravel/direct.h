@@ -57,13 +57,6 @@ typedef enum gravel_neighbour_rule {
  *   table       what gravel_direct_set_table was given */
 typedef enum gravel_shape { GRAVEL_SHAPE_PLUMMER, GRAVEL_SHAPE_TRUNCATED, GRAVEL_SHAPE_TABLE } gravel_shape;
 
-/* When the host answers itself: a call of few sinks and few sources is faster there than a launch. */
-typedef enum gravel_host_answers {
-    GRAVEL_HOST_WHERE_FASTER, /* as measured */
-    GRAVEL_HOST_NEVER,
-    GRAVEL_HOST_ALWAYS
-} gravel_host_answers;
-
 /* Where results go; may be added up */
 enum {
     GRAVEL_INTO_HOST = 1,   /* kept until the ticket is collected */

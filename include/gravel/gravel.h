@@ -237,6 +237,13 @@ GRAVEL_API void gravel_ticket_release(gravel_ticket *ticket);
 typedef enum gravel_precision { GRAVEL_SP, GRAVEL_DS, GRAVEL_DP } gravel_precision;
 GRAVEL_API const char *gravel_precision_name(gravel_precision precision); /* "sp", "ds", "dp" */
 
+/* When the host answers itself: a call of few sinks and few sources is faster there than a launch. */
+typedef enum gravel_host_answers {
+    GRAVEL_HOST_WHERE_FASTER, /* as measured */
+    GRAVEL_HOST_NEVER,
+    GRAVEL_HOST_ALWAYS
+} gravel_host_answers;
+
 typedef struct gravel_direct gravel_direct;
 
 typedef struct gravel_direct_options {
