@@ -19,6 +19,7 @@
 #define GRAVEL_LEAPFROG_H
 
 #include "gravel/hermite.h"
+#include "gravel/mesh.h"
 #include "gravel/tree.h"
 
 #ifdef __cplusplus
@@ -26,6 +27,16 @@ extern "C" {
 #endif
 
 typedef struct gravel_leapfrog gravel_leapfrog;
+
+/* A time in which blocks and steps are counted, but which is not that of the equations of motion, as ln a of an
+ * expanding universe: velocities += kick x accelerations, positions += drift x velocities over an interval of it.
+ * Start at a multiple of step_max. */
+typedef struct gravel_clock {
+    double (*kick)(void *user, double from, double to);
+    double (*drift)(void *user, double from, double to);
+    double (*stretch)(void *user, double time); /* steps are stretch sqrt(eta eps / |a|) */
+    void *user;
+} gravel_clock;
 
 typedef struct gravel_leapfrog_options {
     uint32_t size;
@@ -42,10 +53,14 @@ typedef struct gravel_leapfrog_options {
     void *external_user;
     gravel_forces_fn forces; /* of a direct solver; NULL: gravel_direct_start */
     void *forces_user;
+    const gravel_clock *clock; /* copied; NULL: time is time */
+    gravel_mesh *mesh;         /* its forces are added to those of a tree that has the same period and split; the bodies
+                                * become its sources */
 } gravel_leapfrog_options;
 #define GRAVEL_LEAPFROG_OPTIONS_INIT                                                                                   \
     {                                                                                                                  \
-        sizeof(gravel_leapfrog_options), 0.025, 0.125, 0x1p-40, 0, 0, GRAVEL_SOFTEN_EPS, 0, 1, NULL, NULL, NULL, NULL  \
+        sizeof(gravel_leapfrog_options), 0.025, 0.125, 0x1p-40, 0, 0, GRAVEL_SOFTEN_EPS, 0, 1, NULL, NULL, NULL, NULL, \
+            NULL, NULL                                                                                                 \
     }
 GRAVEL_API void gravel_leapfrog_options_init(gravel_leapfrog_options *options);
 

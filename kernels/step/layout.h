@@ -8,6 +8,14 @@
 #define GV_HEAD_SHORT 1 /* address of a body whose step became too short; none: all bits set */
 #define GV_HEAD_TIME 2  /* of the block: the next scalar on an 8-byte border, then its low word */
 #define GV_HEAD_WORDS 6
+/* parts of the table of a leapfrog with a clock: kicks over the first and the second half of a step; for looks at
+ * bodies within a step what the first half kick gave too much, the drift since then, and the second half kick */
+#define GV_TABLE_FIRST 0
+#define GV_TABLE_SECOND 1
+#define GV_TABLE_TRIM 2
+#define GV_TABLE_WAY 3
+#define GV_TABLE_CLOSE 4
+#define GV_TABLE_PARTS 5
 #define GV_LEAST_PARTS 64 /* groups that look for the least time at most */
 
 /* A body on its way between device and host (step/carry.cl): numbers of a record.  Vectors take four. */

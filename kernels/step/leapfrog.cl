@@ -16,6 +16,14 @@
 #include "step/block.h"
 #include "step/layout.h"
 
+/* GV_CLOCK: kicks and drifts over steps come from a table, parts of GV_LEVELS numbers: number l is for steps of
+ * 2^(GV_MOST - l). */
+#if GV_CLOCK
+#define gv_by(table, part, step, plain) ((table)[(part)*GV_LEVELS + GV_MOST - ilogb(step)])
+#else
+#define gv_by(table, part, step, plain) (plain)
+#endif
+
 /* v + h a */
 static inline void gv_kick_by(gv_scalar4 *v, gv_scalar4 *v_low, gv_scalar4 a, gv_scalar h)
 {
@@ -48,7 +56,8 @@ static inline gv_scalar gv_leap_step(gv_scalar4 acc, gv_scalar old, gv_scalar ne
 kernel void gv_leap_kick(global const uint *list, uint count, gv_scalar next, gv_scalar next_low,
                          global const gv_scalar4 *acc, global gv_scalar4 *vel, global gv_scalar4 *vel_low,
                          global gv_scalar *time, global gv_scalar *time_low, global gv_scalar *step, gv_scalar reach,
-                         gv_scalar step_most, gv_scalar step_least, int first, global uint *head)
+                         gv_scalar step_most, gv_scalar step_least, int first, global uint *head,
+                         global const gv_scalar *table)
 {
     const uint k = get_global_id(0);
     if (k >= count)
@@ -58,7 +67,8 @@ kernel void gv_leap_kick(global const uint *list, uint count, gv_scalar next, gv
     const gv_scalar now =
         gv_leap_step(acc[b], first ? step_most : old, next, next_low, reach, step_most, step_least, b, head);
     gv_scalar4 v = vel[b], v_low = gv_low(vel_low, b);
-    gv_kick_by(&v, &v_low, acc[b], GV_R(0.5) * (old + now));
+    const gv_scalar ends = old > 0 ? gv_by(table, GV_TABLE_SECOND, old, GV_R(0.5) * old) : 0;
+    gv_kick_by(&v, &v_low, acc[b], ends + gv_by(table, GV_TABLE_FIRST, now, GV_R(0.5) * now));
     vel[b] = v;
     gv_put_low(vel_low, b, v_low);
     time[b] = next;
@@ -80,13 +90,14 @@ kernel void gv_leap_choose(uint n, gv_scalar next, gv_scalar next_low, global co
 
 /* old: the step that ends, of all bodies */
 kernel void gv_leap_kick_all(uint n, gv_scalar old, global const gv_scalar4 *acc, global gv_scalar4 *vel,
-                             global gv_scalar4 *vel_low, global const gv_scalar *step)
+                             global gv_scalar4 *vel_low, global const gv_scalar *step, global const gv_scalar *table)
 {
     const uint b = get_global_id(0);
     if (b >= n)
         return;
     gv_scalar4 v = vel[b], v_low = gv_low(vel_low, b);
-    gv_kick_by(&v, &v_low, acc[b], GV_R(0.5) * (old + step[b]));
+    const gv_scalar now = step[b], ends = old > 0 ? gv_by(table, GV_TABLE_SECOND, old, GV_R(0.5) * old) : 0;
+    gv_kick_by(&v, &v_low, acc[b], ends + gv_by(table, GV_TABLE_FIRST, now, GV_R(0.5) * now));
     vel[b] = v;
     gv_put_low(vel_low, b, v_low);
 }
@@ -94,20 +105,20 @@ kernel void gv_leap_kick_all(uint n, gv_scalar old, global const gv_scalar4 *acc
 kernel void gv_leap_trim(uint n, gv_scalar now, gv_scalar now_low, global const gv_scalar4 *acc,
                          global const gv_scalar *time, global const gv_scalar *time_low, global const gv_scalar *step,
                          global gv_scalar4 *pos, global gv_scalar4 *pos_low, global gv_scalar4 *vel,
-                         global gv_scalar4 *vel_low)
+                         global gv_scalar4 *vel_low, global const gv_scalar *table)
 {
     const uint k = get_global_id(0);
     if (k >= n)
         return;
     const gv_scalar T = gv_span_to(now, now_low, time[k], gv_low(time_low, k)).hi;
-    const gv_scalar d = GV_R(0.5) * (T - step[k]);
+    const gv_scalar d = gv_by(table, GV_TABLE_TRIM, step[k], GV_R(0.5) * (T - step[k]));
     gv_scalar4 v = vel[k], v_low = gv_low(vel_low, k), x = pos[k], x_low = gv_low(pos_low, k);
     const gv_scalar mass = x.w;
     gv_kick_by(&v, &v_low, acc[k], d);
     vel[k] = v;
     gv_put_low(vel_low, k, v_low);
     if (T > 0 && d < 0) {
-        gv_kick_by(&x, &x_low, acc[k], T * d);
+        gv_kick_by(&x, &x_low, acc[k], gv_by(table, GV_TABLE_WAY, step[k], T) * d);
         x.w = mass;
         pos[k] = x;
         gv_put_low(pos_low, k, x_low);
@@ -116,14 +127,14 @@ kernel void gv_leap_trim(uint n, gv_scalar now, gv_scalar now_low, global const 
 
 kernel void gv_leap_close(uint n, gv_scalar now, gv_scalar now_low, global const gv_scalar4 *acc,
                           global const gv_scalar *time, global const gv_scalar *time_low, global gv_scalar4 *vel,
-                          global gv_scalar4 *vel_low)
+                          global gv_scalar4 *vel_low, global const gv_scalar *step, global const gv_scalar *table)
 {
     const uint k = get_global_id(0);
     if (k >= n)
         return;
     const gv_scalar T = gv_span_to(now, now_low, time[k], gv_low(time_low, k)).hi;
     gv_scalar4 v = vel[k], v_low = gv_low(vel_low, k);
-    gv_kick_by(&v, &v_low, acc[k], GV_R(0.5) * T);
+    gv_kick_by(&v, &v_low, acc[k], gv_by(table, GV_TABLE_CLOSE, step[k], GV_R(0.5) * T));
     vel[k] = v;
     gv_put_low(vel_low, k, v_low);
 }

@@ -124,6 +124,6 @@ extern const gv_command gv_cmd_bench_tree, gv_cmd_bench_step, gv_cmd_bench_trans
 extern const gv_command gv_cmd_bench_hermite;
 extern const gv_command gv_cmd_bench_periodic;
 extern const gv_command gv_cmd_info, gv_cmd_convert;
-extern const gv_command gv_cmd_run;
+extern const gv_command gv_cmd_run, gv_cmd_run_cosmology;
 
 #endif

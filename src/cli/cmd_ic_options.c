@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "cli/cmd_ic.h"
+#include "cli/cmd_ic_cosmo.h"
 #include "cli/particle_file.h"
 
 #define REAL_OPTION(option, member, shown, text, standard, lowest, highest)                                            \
@@ -225,5 +226,25 @@ const gv_command gv_cmd_ic[] = {
      .examples = "gravel ic figure8 -o eight.txt\n",
      .size = sizeof(gv_ic_command),
      .run = gv_ic_run_figure8},
+    {.name = "cosmo",
+     .summary = "a box of an expanding universe",
+     .synopsis = "-n N -o FILE [--box L] [--redshift Z] [--seed S] [options]",
+     .about =
+         "Bodies moved off the points of a lattice by the waves of a linear power spectrum. The file is GADGET's\n"
+         "(kpc/h, 1e10 Msun/h, km/s) with the cosmology in its header; gravel run --cosmology takes it from there.",
+     .opts = gv_ic_cosmo_opts,
+     .examples = "gravel ic cosmo -n 64 --box 100 --redshift 49 -o ic.hdf5\n"
+                 "gravel ic cosmo -n 128 --box 500 --fixed --paired -o pair.hdf5\n"
+                 "gravel ic cosmo -n 256 --box 1000 --redshift 99 --table matterpower.dat -o camb.hdf5\n",
+     .size = sizeof(gv_ic_cosmo_command),
+     .run = gv_ic_run_cosmo},
+    {.name = "pancake",
+     .summary = "a plane wave in an expanding universe, with a known course",
+     .synopsis = "-n N -o FILE [--box L] [--redshift Z] [--crossing Z]",
+     .about = "Zel'dovich's plane wave along x, as long as the box: its course is known until bodies meet.",
+     .opts = gv_ic_pancake_opts,
+     .examples = "gravel ic pancake -n 32 --box 64 --redshift 49 --crossing 1 -o pancake.hdf5\n",
+     .size = sizeof(gv_ic_cosmo_command),
+     .run = gv_ic_run_pancake},
     {.name = NULL},
 };

@@ -10,7 +10,7 @@
 typedef struct gv_run_options {
     /* of the command, not of the run */
     const char *file, *resume, *allow;
-    int example, replace, verbose;
+    int example, replace, verbose, cosmology;
     /* of the run: what run.json records, and a run file may hold */
     const char *in, *out, *device, *configuration;
     int units, renumber, no_fp64;

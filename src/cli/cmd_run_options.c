@@ -132,6 +132,10 @@ const gv_opt gv_run_opts[] = {
      .value = "WHAT",
      .help = "resume although this is another than it was: version,\ndevice, profile, joined by commas; bits may "
              "differ then"},
+    {.name = "cosmology",
+     .kind = GV_OPT_FLAG,
+     AT(cosmology),
+     .help = "a box of an expanding universe, with options of its own:\ngravel run --cosmology --help"},
     {.name = "replace", .kind = GV_OPT_FLAG, AT(replace), .help = "remove the files of an earlier run in DIR"},
     GV_OPT_VERBOSE(gv_run_options),
     {.name = NULL},
@@ -139,7 +143,7 @@ const gv_opt gv_run_opts[] = {
 
 int gv_run_is_of_command(const gv_opt *opt)
 {
-    static const char *const name[] = {"file", "example", "resume", "allow", "replace", "verbose"};
+    static const char *const name[] = {"file", "example", "resume", "allow", "replace", "verbose", "cosmology"};
     for (size_t k = 0; k < sizeof name / sizeof name[0]; k++)
         if (strcmp(opt->name, name[k]) == 0)
             return 1;

@@ -9,6 +9,15 @@
 
 static const char *const about = "gravel " GRAVEL_VERSION ": gravitational N-body forces on any OpenCL device\n\n";
 
+/* gravel run: two tables of options. */
+static gv_command run_command(int argc, char **argv)
+{
+    for (int k = 2; k < argc; k++)
+        if (strcmp(argv[k], "--cosmology") == 0)
+            return gv_cmd_run_cosmology;
+    return gv_cmd_run;
+}
+
 int main(int argc, char **argv)
 {
     const gv_command bench[] = {gv_cmd_bench_direct,   gv_cmd_bench_tree,    gv_cmd_bench_step,
@@ -21,7 +30,7 @@ int main(int argc, char **argv)
         gv_cmd_convert,
         gv_cmd_check,
         gv_cmd_force,
-        gv_cmd_run,
+        run_command(argc, argv),
         {.name = "bench", .summary = "measure speed against the device's own limits", .sub = bench},
         gv_cmd_tune,
         {.name = "profiles", .summary = "look at, check and move tuned configurations", .sub = gv_cmd_profiles},

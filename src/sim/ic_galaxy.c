@@ -169,7 +169,8 @@ static gv_particles part(const gv_particles *p, size_t first, size_t count)
 {
     return (gv_particles){count,        p->id + first, p->m + first,  p->x + first,   p->y + first,
                           p->z + first, p->vx + first, p->vy + first, p->vz + first,  NULL,
-                          NULL,         NULL,          0.0,           GV_UNITS_NBODY, 1};
+                          NULL,         NULL,          0.0,           GV_UNITS_NBODY, 1,
+                          GV_BOX_NONE};
 }
 
 /* W of a large galaxy: the sum over shells of all bodies times the ratio of direct sum and shells of a sample (the

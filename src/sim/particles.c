@@ -76,7 +76,10 @@ void gv_particles_convert(gv_particles *p, const gv_units *to)
         scale(v[c], p->count, velocity);
         scale(a[c], p->count, velocity * velocity / length);
     }
-    p->time *= length / velocity;
+    if (p->box.side > 0)
+        p->box.side *= length;
+    else
+        p->time *= length / velocity;
     p->units = *to;
 }
 

@@ -3,7 +3,7 @@
 #define GV_PARTICLES_H
 
 #include "host/base/status.h"
-#include "sim/units.h"
+#include "sim/cosmo.h"
 
 typedef struct gv_particles {
     size_t count;
@@ -12,13 +12,14 @@ typedef struct gv_particles {
     double *x, *y, *z;
     double *vx, *vy, *vz; /* NULL: the set has no velocities */
     double *ax, *ay, *az; /* NULL: the set has no accelerations */
-    double time;
-    gv_units units;    /* of all numbers of the set */
+    double time;          /* in a box: the scale factor */
+    gv_units units;       /* of all numbers of the set */
     int64_t id_offset; /* what is added to ids in HDF5, where others count from 1; as found in the file they are from */
+    gv_box box;        /* side above 0: numbers are comoving and over h, velocities GADGET's (cosmo.h) */
 } gv_particles;
 #define GV_PARTICLES_INIT                                                                                              \
     {                                                                                                                  \
-        0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0.0, GV_UNITS_NBODY, 1                    \
+        0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0.0, GV_UNITS_NBODY, 1, GV_BOX_NONE       \
     }
 
 /* Arrays of `count` zeroes; ids are 0 ... count-1.  `derivatives`: 0 positions, 1 with velocities, 2 with

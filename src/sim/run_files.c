@@ -25,12 +25,12 @@ static int begins(const char *name, const char *with)
 /* Files that a run makes, and temporary ones that a killed run left. */
 static int is_own(const char *name)
 {
-    static const char *const own[] = {"run.json",         "summary.json", "diagnostics.txt",
-                                      "diagnostics.hdf5", "blocks.txt",   GV_RUN_CHECKPOINT};
+    static const char *const own[] = {"run.json",   "summary.json",    "diagnostics.txt", "diagnostics.hdf5",
+                                      "blocks.txt", GV_RUN_CHECKPOINT, "cosmology.txt"};
     for (size_t k = 0; k < sizeof own / sizeof own[0]; k++)
         if (strcmp(name, own[k]) == 0 || gv_is_temporary(name, own[k]))
             return 1;
-    return begins(name, "snapshot_") &&
+    return (begins(name, "snapshot_") || begins(name, "spectrum_") || begins(name, "massfunction_")) &&
            (strstr(name, ".hdf5") || strstr(name, ".txt")); /* with what is behind it if temporary */
 }
 

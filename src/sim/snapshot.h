@@ -13,11 +13,12 @@
 
 typedef struct gv_read_options {
     gv_units text_units; /* text files do not name their units */
+    int comoving;        /* 1: bodies of a cosmological file stay as they are, in its box; 0: they are made physical */
     int renumber;        /* 1: ids become 0 ... n-1 in the file's order; for ids that do not fit 32 bits */
 } gv_read_options;
 #define GV_READ_OPTIONS_INIT                                                                                           \
     {                                                                                                                  \
-        GV_UNITS_NBODY, 0                                                                                              \
+        GV_UNITS_NBODY, 0, 0                                                                                           \
     }
 
 /* 1 if this build reads and writes HDF5. */

@@ -296,15 +296,46 @@ static gravel_status for_types(reader *r, int *derivatives, size_t *total)
     return *total ? GRAVEL_OK : gv_fail(GRAVEL_ERR_INPUT, "%s: no particles in it", r->path);
 }
 
+/* The box of a cosmological file; a file of none has none. */
+static gravel_status keep_comoving(reader *r, double matter, double lambda, double h)
+{
+    gv_box *box = &r->out->box;
+    gv_cosmology *c = &box->cosmology;
+    double side = 0.0, z = NAN;
+    find_real(r, "BoxSize", &side);
+    find_real(r, "Redshift", &z);
+    if (!(side > 0.0) || !(matter > 0.0))
+        return GRAVEL_OK;
+    const double a = r->out->time;
+    if (!isfinite(side) || !(fabs(a * (1.0 + z) - 1.0) < 1e-3))
+        return gv_fail(GRAVEL_ERR_FORMAT, "%s: BoxSize %g, Time %g, Redshift %g: Time is not the scale factor", r->path,
+                       side, a, z);
+    *box = (gv_box){side, {.h = h, .omega_m = matter, .omega_l = lambda}};
+    find_real(r, "OmegaBaryon", &c->omega_b);
+    const hid_t own = open_group(r, "Gravel");
+    int64_t transfer = 0;
+    if (own >= 0) {
+        gv_hdf5_get_reals(own, "Sigma8", &c->sigma_8, 1);
+        gv_hdf5_get_reals(own, "PrimordialIndex", &c->n_s, 1);
+        gv_hdf5_get_integers(own, "Transfer", &transfer, 1);
+        H5Gclose(own);
+    }
+    c->transfer = transfer >= 0 && transfer <= 2 ? (int)transfer : 0;
+    return gv_cosmo_check(c, a);
+}
+
 /* Comoving lengths over h, masses over h, velocities over sqrt(a): made physical, the Hubble flow left out. */
 static gravel_status make_physical(reader *r)
 {
-    double lambda = 0.0, h = 1.0, z = 0.0;
+    double matter = 0.0, lambda = 0.0, h = 1.0, z = 0.0;
     gv_particles *p = r->out;
+    find_real(r, "Omega0", &matter);
     find_real(r, "OmegaLambda", &lambda);
     find_real(r, "HubbleParam", &h);
     find_real(r, "Redshift", &z);
     const double a = p->time;
+    if (r->options->comoving)
+        return keep_comoving(r, matter, lambda, h);
     if (lambda == 0.0 || gv_units_are_nbody(&p->units) || !(fabs(a * (1.0 + z) - 1.0) < 1e-3))
         return GRAVEL_OK;
     if (!(h > 0.0 && h < 100.0))

@@ -38,13 +38,17 @@ static void set_factors(writer *w)
 static const double GYR_S = 3.15576e16; /* Julian years */
 
 /* With Omega at 0 and h = 1 readers take the run as not cosmological, and nothing is over h. */
-static herr_t put_cosmology(hid_t group)
+static herr_t put_cosmology(const writer *w, hid_t group)
 {
-    static const char *const name[] = {"Omega0", "OmegaLambda", "OmegaBaryon", "Redshift", "BoxSize"};
+    static const char *const name[] = {"Omega0", "OmegaLambda", "OmegaBaryon", "Redshift", "BoxSize", "HubbleParam"};
+    const gv_box *box = &w->p->box;
+    const gv_cosmology *c = &box->cosmology;
+    const double none[] = {0, 0, 0, 0, 0, 1};
+    const double of_box[] = {c->omega_m, c->omega_l, c->omega_b, 1 / w->p->time - 1, box->side * w->length, c->h};
     for (size_t k = 0; k < sizeof name / sizeof name[0]; k++)
-        if (gv_hdf5_put_real(group, name[k], 0.0) < 0)
+        if (gv_hdf5_put_real(group, name[k], box->side > 0 ? of_box[k] : none[k]) < 0)
             return -1;
-    return gv_hdf5_put_real(group, "HubbleParam", 1.0);
+    return 0;
 }
 
 static herr_t put_units(hid_t group)
@@ -71,15 +75,17 @@ static herr_t fill_header(const writer *w, hid_t header)
     if (gv_hdf5_put_integer(header, "NumFilesPerSnapshot", 1) < 0 ||
         gv_hdf5_put_integer(header, "Flag_DoublePrecision", 1) < 0)
         return -1;
-    return put_cosmology(header);
+    return put_cosmology(w, header);
 }
 
 /* `time` in the file's units.  In Gyr for readers that would else make an age of the universe from it. */
-static herr_t fill_parameters(hid_t group, double time)
+static herr_t fill_parameters(const writer *w, hid_t group, double time)
 {
     const double second = gadget.length_cm / gadget.velocity_cm_s;
-    if (put_units(group) < 0 || put_cosmology(group) < 0)
+    if (put_units(group) < 0 || put_cosmology(w, group) < 0)
         return -1;
+    if (w->p->box.side > 0)
+        return gv_hdf5_put_integer(group, "ComovingIntegrationOn", 1);
     return gv_hdf5_put_real(group, "Time_GYR", time * second / GYR_S);
 }
 
@@ -88,7 +94,15 @@ static herr_t fill_own(const writer *w, hid_t group)
     const int nbody = gv_units_are_nbody(&w->p->units);
     if (gv_hdf5_put_text(group, "Version", GRAVEL_VERSION) < 0)
         return -1;
-    if (gv_hdf5_put_text(group, "Units", nbody ? "N-body: pure numbers, G = 1" : "kpc, 1e10 Msun, km/s") < 0)
+    if (gv_hdf5_put_text(group, "Units",
+                         nbody                ? "N-body: pure numbers, G = 1"
+                         : w->p->box.side > 0 ? "comoving kpc/h, 1e10 Msun/h, km/s"
+                                              : "kpc, 1e10 Msun, km/s") < 0)
+        return -1;
+    const gv_cosmology *c = &w->p->box.cosmology;
+    if (w->p->box.side > 0 &&
+        (gv_hdf5_put_real(group, "Sigma8", c->sigma_8) < 0 || gv_hdf5_put_real(group, "PrimordialIndex", c->n_s) < 0 ||
+         gv_hdf5_put_integer(group, "Transfer", c->transfer) < 0))
         return -1;
     return gv_hdf5_put_integer(group, "NBodyUnits", nbody);
 }
@@ -96,14 +110,14 @@ static herr_t fill_own(const writer *w, hid_t group)
 static herr_t put_groups(writer *w)
 {
     static const char *const name[] = {"Header", "Parameters", "Units", "Gravel"};
-    const double time = w->p->time * w->length / w->velocity;
+    const double time = w->p->box.side > 0 ? w->p->time : w->p->time * w->length / w->velocity;
     for (int k = 0; k < 4; k++) {
         const hid_t group = gv_hdf5_new_group(w->file, name[k]);
         herr_t status = group < 0 ? -1 : 0;
         if (!status && k == 0)
             status = gv_hdf5_put_real(group, "Time", time) < 0 ? -1 : fill_header(w, group);
         else if (!status)
-            status = k == 1 ? fill_parameters(group, time) : k == 2 ? put_units(group) : fill_own(w, group);
+            status = k == 1 ? fill_parameters(w, group, time) : k == 2 ? put_units(group) : fill_own(w, group);
         if (group >= 0 && H5Gclose(group) < 0)
             status = -1;
         if (status < 0)
@@ -114,11 +128,13 @@ static herr_t put_groups(writer *w)
 
 /* --------------------------------------------------------------- datasets */
 
-/* Of a GADGET-4 file: the powers of length, mass and velocity in it, none of them comoving or over h. */
-static herr_t put_scaling(hid_t dataset, int length, int mass, int velocity)
+/* Of a GADGET-4 file: the powers of length, mass and velocity in it; in a box lengths are comoving and over h, masses
+ * over h, velocities over sqrt(a). */
+static herr_t put_scaling(const writer *w, hid_t dataset, int length, int mass, int velocity)
 {
+    const int box = w->p->box.side > 0;
     static const char *const name[] = {"a_scaling", "h_scaling", "length_scaling", "mass_scaling", "velocity_scaling"};
-    const double value[] = {0.0, 0.0, length, mass, velocity};
+    const double value[] = {box * (length + 0.5 * velocity), -box * (length + mass), length, mass, velocity};
     for (int k = 0; k < 5; k++)
         if (gv_hdf5_put_real(dataset, name[k], value[k]) < 0)
             return -1;
@@ -178,7 +194,7 @@ static herr_t put_column(writer *w, const gv_snapshot_column *item)
         return 0;
     const int columns = item->y ? 3 : 1;
     const hid_t dataset = new_dataset(w, item->name, H5T_IEEE_F64LE, columns);
-    herr_t status = dataset < 0 ? -1 : put_scaling(dataset, item->length, item->mass, item->velocity);
+    herr_t status = dataset < 0 ? -1 : put_scaling(w, dataset, item->length, item->mass, item->velocity);
     if (status >= 0)
         status = write_reals(w, dataset, column, columns, factor);
     if (dataset >= 0 && H5Dclose(dataset) < 0)

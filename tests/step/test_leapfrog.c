@@ -337,14 +337,55 @@ static void bad_options(void **state)
     free_run(&r);
 }
 
+/* --------------------------------------------------------------------- clock */
+
+static double span(void *user, double from, double to)
+{
+    (void)user;
+    return to - from;
+}
+
+static double same(void *user, double time)
+{
+    (void)user;
+    (void)time;
+    return 1;
+}
+
+/* A clock that shows the time: tables of kicks and drifts give the bits of the steps themselves, in blocks, at looks
+ * within and at the end of steps. */
+static void a_clock_of_time_changes_nothing(void **state)
+{
+    if (!*state)
+        skip();
+    const gravel_clock clock = {span, span, same, NULL};
+    gravel_leapfrog_options o = GRAVEL_LEAPFROG_OPTIONS_INIT;
+    gravel_bodies *seen;
+    static double x[2][3][3 * 64];
+    o.eps = 0.05;
+    for (int k = 0; k < 2; k++) {
+        o.clock = k ? &clock : NULL;
+        run r = empty_run(*state, GRAVEL_DS, 0, &o);
+        fill_plummer(&r, 64);
+        assert_ok(gravel_leapfrog_start(r.leapfrog, 0));
+        for (int look = 0; look < 3; look++) {
+            const double at = look == 0 ? 0x1p-9 : look == 1 ? 0.25 : 0.25 + 0x1p-11;
+            step_to(&r, at);
+            assert_ok(gravel_leapfrog_get_bodies_at(r.leapfrog, at, &seen));
+            assert_ok(gravel_bodies_read(seen, look == 1 ? GRAVEL_POSITION : GRAVEL_VELOCITY, 0, 64,
+                                         &GRAVEL_ARRAY_OUT_SOA(x[k][look], x[k][look] + 64, x[k][look] + 128)));
+        }
+        free_run(&r);
+    }
+    assert_memory_equal(x[0], x[1], sizeof x[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(second_order_and_reversible),
-        cmocka_unit_test(blocks_need_fewer_forces),
-        cmocka_unit_test(touched_runs_have_the_same_bits),
-        cmocka_unit_test(own_force),
-        cmocka_unit_test(bad_options),
+        cmocka_unit_test(second_order_and_reversible),     cmocka_unit_test(blocks_need_fewer_forces),
+        cmocka_unit_test(touched_runs_have_the_same_bits), cmocka_unit_test(own_force),
+        cmocka_unit_test(a_clock_of_time_changes_nothing), cmocka_unit_test(bad_options),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);
 }

@@ -42,5 +42,6 @@ size_t gv_fft_host_twiddles(int n);
 void gv_fft_host_prepare(int n, int is_double, void *twiddles);
 /* 0: no memory */
 int gv_fft_host_run(gravel_context *context, int n, int is_double, const void *twiddles, void *cube, int inverse);
+int gv_fft_host_share(gv_pool *pool, int n, int is_double, const void *twiddles, void *cube, int inverse);
 
 #endif

@@ -140,6 +140,9 @@ gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
             walk(f, f->tree, sinks, f->options.last && f->has_forces, anew ? GRAVEL_TREE_REBUILD : GRAVEL_TREE_REFIT);
         gv_bodies_changed(f->bodies, GRAVEL_ACCELERATION);
         gv_bodies_changed(f->bodies, GRAVEL_POTENTIAL);
+        /* after the walk, whose criterion looks at the whole acceleration of the last forces */
+        if (!status && f->options.mesh)
+            status = gravel_mesh_forces(f->options.mesh, &sinks, GRAVEL_INTO_PLANES | GRAVEL_INTO_ADD, NULL);
     }
     return status || !f->options.external ? status : add_external(f, count, time);
 }
@@ -168,6 +171,17 @@ static gravel_status copy_words(gravel_leapfrog *f)
     return status;
 }
 
+/* A mesh keeps nothing between calls. */
+static gravel_status add_mesh(gravel_leapfrog *f, const gravel_view *seen)
+{
+    const gravel_view all = gravel_view_all(f->bodies);
+    gravel_status status = gravel_mesh_set_sources(f->options.mesh, seen);
+    if (!status)
+        status = gravel_mesh_forces(f->options.mesh, seen, GRAVEL_INTO_PLANES | GRAVEL_INTO_ADD, NULL);
+    const gravel_status back = gravel_mesh_set_sources(f->options.mesh, &all);
+    return status ? status : back;
+}
+
 /* The tree of the run keeps its cells: what it does next must not depend on looks. */
 static gravel_status forces_at(gravel_leapfrog *f, double time)
 {
@@ -183,6 +197,8 @@ static gravel_status forces_at(gravel_leapfrog *f, double time)
         }
         if (!status)
             status = walk(f, f->look_tree, all, f->options.last, GRAVEL_TREE_REBUILD);
+        if (!status && f->options.mesh)
+            status = add_mesh(f, &all);
     }
     return status || !f->options.external ? status
                                           : f->options.external(f->at, 0, f->n, time, f->options.external_user);
@@ -197,7 +213,9 @@ gravel_status gv_leap_look(gravel_leapfrog *f, double time)
     if (!status)
         status = copy_words(f);
     if (!status)
-        status = gravel_bodies_advance(f->at, 0, time - f->now);
+        status = gravel_bodies_advance(f->at, 0, gv_leap_drift(f, f->now, time));
+    if (!status)
+        status = gv_leap_write_look(f, time);
     if (!status)
         status = need(f->bodies, own);
     if (!status)
@@ -212,7 +230,7 @@ gravel_status gv_leap_look(gravel_leapfrog *f, double time)
     if (!status)
         status = gv_launch(&f->worker, 0, f->kernel[GV_LEAP_TRIM], gv_items(f->n, 64), GV_UINT(f->n),
                            GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(own[4]), GV_ARG(when), GV_ARG(when_low),
-                           GV_ARG(step), GV_ARG(to[0]), GV_ARG(to[1]), GV_ARG(to[2]), GV_ARG(to[3]));
+                           GV_ARG(step), GV_ARG(to[0]), GV_ARG(to[1]), GV_ARG(to[2]), GV_ARG(to[3]), GV_MEM(f->table));
     if (status || (f->whole && time == f->now))
         return status;
     changed(f->at);
@@ -222,5 +240,5 @@ gravel_status gv_leap_look(gravel_leapfrog *f, double time)
     return status ? status
                   : gv_launch(&f->worker, 0, f->kernel[GV_LEAP_CLOSE], gv_items(f->n, 64), GV_UINT(f->n),
                               GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(to[4]), GV_ARG(when), GV_ARG(when_low),
-                              GV_ARG(to[2]), GV_ARG(to[3]));
+                              GV_ARG(to[2]), GV_ARG(to[3]), GV_ARG(step), GV_MEM(f->table));
 }

@@ -46,6 +46,10 @@ static gravel_status check_options(const gravel_bodies *bodies, const gravel_dir
             "without softening the steps sqrt(eta eps / |a|) are 0: give eps, or eta 0 for steps of step_max");
     if (!(o->rebuild >= 0) || !isfinite(o->rebuild))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "rebuild is %g; it must be 0 or more", o->rebuild);
+    if (o->mesh && !tree)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the forces of a mesh are added to those of a tree: there is none");
+    if (o->clock && (!o->clock->kick || !o->clock->drift || !o->clock->stretch))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "a clock needs its three functions: kick, drift and stretch");
     return GRAVEL_OK;
 }
 
@@ -56,9 +60,13 @@ static gravel_status make_kernels(gravel_leapfrog *f)
         [GV_LEAP_TRIM] = "gv_leap_trim", [GV_LEAP_CLOSE] = "gv_leap_close",   [GV_LEAP_PICK] = "gv_leap_pick",
         [GV_LEAP_PUT] = "gv_leap_put",
     };
-    char options[64];
-    snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=1", (int)f->bodies->precision);
+    char options[128];
+    snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_CLOCK=%d -DGV_MOST=%d -DGV_LEVELS=%d",
+             (int)f->bodies->precision, f->clock.kick != NULL, f->clock.kick ? ilogb(f->options.step_max) : 0,
+             f->clock.kick ? f->levels : 1);
     gravel_status status = gv_selector_make(&f->select, f->bodies);
+    if (!status)
+        status = gv_leap_make_table(f);
     for (int k = 0; k < GV_LEAP_KERNELS && !status; k++)
         status = gv_kernel_make(&f->worker, "step/leapfrog.cl", options, name[k], &f->kernel[k]);
     return status;
@@ -85,6 +93,10 @@ gravel_status gravel_leapfrog_create(gravel_leapfrog **leapfrog, gravel_bodies *
     f->bodies = bodies;
     f->direct = direct;
     f->tree = tree;
+    if (taken.clock)
+        f->clock = *taken.clock;
+    f->options.clock = NULL; /* the caller's may be gone */
+    f->levels = 1 + ilogb(taken.step_max) - ilogb(taken.step_min);
     status = make_kernels(f);
     if (status) {
         gravel_leapfrog_release(f);
@@ -102,6 +114,8 @@ void gravel_leapfrog_release(gravel_leapfrog *f)
     for (int k = 0; k < GV_LEAP_KERNELS; k++)
         if (f->kernel[k])
             clReleaseKernel(f->kernel[k]);
+    gv_buffer_release(&f->table);
+    free(f->numbers);
     gv_worker_clear(&f->worker);
     gravel_tree_release(f->look_tree);
     gravel_bodies_release(f->at);
@@ -138,7 +152,8 @@ static gravel_status kick_all(gravel_leapfrog *f, const cl_mem *m, double time, 
 {
     const gravel_precision p = f->bodies->precision;
     const gv_time_words t = gv_time_split(p, time);
-    const double reach = f->options.eta * f->options.eps / f->bodies->frame.length, old = first ? 0 : time - f->now;
+    const double reach = f->options.eta * f->options.eps / f->bodies->frame.length * gv_leap_stretch(f, time);
+    const double old = first ? 0 : time - f->now;
     gravel_status status = gv_launch(&f->worker, 0, f->kernel[GV_LEAP_CHOOSE], gv_items(f->n, 64), GV_UINT(f->n),
                                      GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(m[0]), GV_ARG(m[3]), GV_ARG(m[4]),
                                      GV_ARG(m[5]), GV_REAL(p, reach), GV_REAL(p, f->options.step_max),
@@ -150,7 +165,7 @@ static gravel_status kick_all(gravel_leapfrog *f, const cl_mem *m, double time, 
         status = find_next(f);
     if (!status)
         status = gv_launch(&f->worker, 0, f->kernel[GV_LEAP_KICK_ALL], gv_items(f->n, 64), GV_UINT(f->n),
-                           GV_REAL(p, old), GV_ARG(m[0]), GV_ARG(m[1]), GV_ARG(m[2]), GV_ARG(m[5]));
+                           GV_REAL(p, old), GV_ARG(m[0]), GV_ARG(m[1]), GV_ARG(m[2]), GV_ARG(m[5]), GV_MEM(f->table));
     gv_bodies_changed(f->bodies, GRAVEL_VELOCITY);
     gv_bodies_changed(f->bodies, GRAVEL_TIME);
     gv_bodies_changed(f->bodies, GRAVEL_STEP);
@@ -165,9 +180,9 @@ static gravel_status kick(gravel_leapfrog *f, size_t count, double time, int fir
                                    GV_WORD_TIME,         GV_WORD_TIME_LOW, GV_WORD_STEP};
     const gravel_precision p = f->bodies->precision;
     const gv_time_words t = gv_time_split(p, time);
-    const double reach = f->options.eta * f->options.eps / f->bodies->frame.length;
+    const double reach = f->options.eta * f->options.eps / f->bodies->frame.length * gv_leap_stretch(f, time);
     cl_mem m[6];
-    gravel_status status = GRAVEL_OK;
+    gravel_status status = gv_leap_write_kicks(f, time, first);
     for (int k = 0; k < 6 && !status; k++)
         if ((word[k] == GV_WORD_VELOCITY_LOW || word[k] == GV_WORD_TIME_LOW) && p != GRAVEL_DS)
             m[k] = m[0];
@@ -180,7 +195,7 @@ static gravel_status kick(gravel_leapfrog *f, size_t count, double time, int fir
             gv_launch(&f->worker, 0, f->kernel[GV_LEAP_KICK], gv_items(count, 64), GV_MEM(f->select.list),
                       GV_UINT(count), GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(m[0]), GV_ARG(m[1]), GV_ARG(m[2]),
                       GV_ARG(m[3]), GV_ARG(m[4]), GV_ARG(m[5]), GV_REAL(p, reach), GV_REAL(p, f->options.step_max),
-                      GV_REAL(p, f->options.step_min), GV_INT(first), GV_MEM(f->select.head));
+                      GV_REAL(p, f->options.step_min), GV_INT(first), GV_MEM(f->select.head), GV_MEM(f->table));
     for (size_t k = 0; k < sizeof changed / sizeof changed[0]; k++)
         gv_bodies_changed(f->bodies, changed[k]);
     f->next_known = 0;
@@ -205,6 +220,8 @@ gravel_status gravel_leapfrog_start(gravel_leapfrog *f, double time)
     gravel_status status = gv_bodies_need_ids(f->bodies);
     if (!status && f->tree)
         status = gravel_tree_set_sources(f->tree, &all);
+    if (!status && f->options.mesh)
+        status = gravel_mesh_set_sources(f->options.mesh, &all);
     if (!status)
         status = gv_selector_start(&f->select);
     if (!status)
@@ -243,7 +260,7 @@ gravel_status gravel_leapfrog_step(gravel_leapfrog *f, gravel_hermite_step_info 
     const size_t count = f->due;
     if (info)
         *info = (gravel_hermite_step_info){time, count};
-    status = gravel_bodies_advance(f->bodies, 0, time - f->now);
+    status = gravel_bodies_advance(f->bodies, 0, gv_leap_drift(f, f->now, time));
     if (!status)
         status = gv_leap_forces(f, count, time);
     if (!status)
@@ -312,6 +329,8 @@ gravel_status gravel_leapfrog_resume(gravel_leapfrog *f, const gravel_hermite_st
                                          "gravel_bodies_restore comes first");
     const gravel_view all = gravel_view_all(f->bodies);
     gravel_status status = f->tree ? gravel_tree_set_sources(f->tree, &all) : GRAVEL_OK;
+    if (!status && f->options.mesh)
+        status = gravel_mesh_set_sources(f->options.mesh, &all);
     if (!status)
         status = gv_selector_start(&f->select);
     f->started = f->has_forces = !status;

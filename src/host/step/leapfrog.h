@@ -26,6 +26,10 @@ struct gravel_leapfrog {
     gravel_tree *look_tree; /* of these; NULL: not made yet */
     cl_kernel kernel[GV_LEAP_KERNELS];
     gv_selector select;
+    gravel_clock clock; /* kick NULL: none; then the table is not read */
+    gv_buffer table;    /* kernels/step/leapfrog.cl */
+    double *numbers;    /* of the table, two parts of them at most in work; float in ds */
+    int levels;
     int started, next_known, whole;
     int has_forces;         /* all bodies have accelerations */
     size_t n;               /* bodies that were started */
@@ -40,6 +44,13 @@ struct gravel_leapfrog {
 gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time);
 /* Whether the tree is built anew for the next block, of so many bodies. */
 int gv_leap_rebuilds(const gravel_leapfrog *f);
+/* leap_clock.c: the table for kicks at a block (`first`: no step ends), and for a look between the last block and the
+ * next one.  Nothing is done without a clock. */
+gravel_status gv_leap_make_table(gravel_leapfrog *f);
+gravel_status gv_leap_write_kicks(gravel_leapfrog *f, double time, int first);
+gravel_status gv_leap_write_look(gravel_leapfrog *f, double time);
+double gv_leap_drift(const gravel_leapfrog *f, double from, double to);
+double gv_leap_stretch(const gravel_leapfrog *f, double time); /* squared */
 /* All bodies at `time` in the set `at`. */
 gravel_status gv_leap_look(gravel_leapfrog *f, double time);
 

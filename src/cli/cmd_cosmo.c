@@ -1,0 +1,340 @@
+/* gravel run --cosmology: a box of an expanding universe, recorded and resumable as other runs. */
+#include "cli/cmd_cosmo.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/base/clock.h"
+#include "sim/snapshot.h"
+
+typedef struct job {
+    gv_cosmo_options opts;
+    gv_cosmo_settings settings;
+    gv_particles particles;
+    gv_checkpoint checkpoint;
+    int has_checkpoint, lock;
+    gravel_context *context;
+    gv_cosmo_run *run;
+    gv_run_output folder;
+    cJSON *record;
+    char *text; /* of the record */
+} job;
+
+/* ---------------------------------------------------------------- progress */
+
+typedef struct progress {
+    double begun, shown, from; /* from: ln a */
+    int visible;
+} progress;
+
+static int after_step(void *user, const gv_cosmo_progress *i)
+{
+    progress *p = user;
+    const double now = gv_now(), spent = now - p->begun, done = log(i->a) - p->from, all = log(i->until) - p->from;
+    if (spent > 2 && now - p->shown > 0.2 && isatty(STDERR_FILENO)) {
+        const double left = done > 0 ? spent * (all - done) / done : 0;
+        fprintf(stderr,
+                "\r\033[Kz %.3f (a %.4f of %.4g), block %llu, %.2g %% active, energy error %.1e, about %.0f %s left",
+                1 / i->a - 1, i->a, i->until, (unsigned long long)i->counts.blocks,
+                100.0 * (double)i->active / (double)i->bodies, i->error, ceil(left < 100 ? left : left / 60),
+                left < 100 ? "s" : "min");
+        fflush(stderr);
+        p->shown = now;
+        p->visible = 1;
+    }
+    return gv_signals_pending();
+}
+
+/* ------------------------------------------------------------------ records */
+
+static cJSON *cosmology_json(const gv_particles *p)
+{
+    const gv_cosmology *c = &p->box.cosmology;
+    cJSON *root = cJSON_CreateObject();
+    gv_json_number(root, "box", p->box.side);
+    gv_json_number(root, "h", c->h);
+    gv_json_number(root, "omega_m", c->omega_m);
+    gv_json_number(root, "omega_l", c->omega_l);
+    gv_json_number(root, "omega_b", c->omega_b);
+    gv_json_number(root, "n_s", c->n_s);
+    gv_json_number(root, "sigma_8", c->sigma_8);
+    return root;
+}
+
+static gravel_status describe(job *j)
+{
+    char digest[65];
+    char *place = realpath(j->opts.in, NULL);
+    j->record = cJSON_CreateObject();
+    gv_json_stamp(j->record);
+    cJSON_AddItemToObject(j->record, "made_by", gv_run_identity(j->context));
+    cJSON *input = cJSON_AddObjectToObject(j->record, "input");
+    cJSON_AddStringToObject(input, "file", place ? place : j->opts.in);
+    const gravel_status status = gv_run_digest(place ? place : j->opts.in, digest);
+    cJSON_AddStringToObject(input, "sha256", status ? "" : digest);
+    cJSON_AddNumberToObject(input, "bodies", (double)j->particles.count);
+    gv_json_number(input, "redshift", 1 / j->particles.time - 1);
+    cJSON_AddItemToObject(j->record, "cosmology", cosmology_json(&j->particles));
+    cJSON_AddItemToObject(j->record, "options", gv_cosmo_options_json(&j->opts));
+    free(place);
+    return status;
+}
+
+static gravel_status write_record(job *j)
+{
+    char *path = gv_run_path(j->opts.out, "run.json");
+    free(j->text);
+    j->text = cJSON_Print(j->record);
+    const gravel_status status =
+        j->text ? gv_json_write(cJSON_Duplicate(j->record, 1), path) : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+    free(path);
+    return status;
+}
+
+static void add_clocks(const job *j, cJSON *root)
+{
+    cJSON *split = cJSON_AddObjectToObject(root, "time_s");
+    double rest = j->folder.at.wall_s;
+    for (int k = 0; k < GV_CLOCKS; k++) {
+        gv_json_number(split, gv_run_clock_name[k], j->folder.at.clock[k]);
+        rest -= j->folder.at.clock[k];
+    }
+    gv_json_number(split, "rest", rest);
+}
+
+static void add_stages(const job *j, cJSON *root)
+{
+    gv_cosmo_times t;
+    gv_cosmo_run_get_times(j->run, &t);
+    const struct {
+        const char *name;
+        double value;
+    } stage[] = {{"tree_build", t.tree_build},
+                 {"tree_walk", t.tree_walk},
+                 {"mesh_sort", t.mesh_sort},
+                 {"mesh_assign", t.mesh_assign},
+                 {"mesh_fft", t.mesh_fft},
+                 {"mesh_green", t.mesh_green},
+                 {"mesh_interpolate", t.mesh_interpolate}};
+    cJSON *split = cJSON_AddObjectToObject(root, "device_s");
+    for (size_t k = 0; k < sizeof stage / sizeof stage[0]; k++)
+        gv_json_number(split, stage[k].name, stage[k].value);
+}
+
+static gravel_status write_summary(job *j)
+{
+    gravel_hermite_counts counts;
+    char text[512] = "";
+    const gv_run_position *at = &j->folder.at;
+    const gv_particles *p = gv_cosmo_run_get_particles(j->run);
+    cJSON *root = cJSON_CreateObject();
+    gv_cosmo_run_get_counts(j->run, &counts);
+    gv_cosmo_run_get_configuration(j->run, text, sizeof text);
+    gv_json_stamp(root);
+    cJSON_AddItemToObject(root, "made_by", gv_run_identity(j->context));
+    cJSON_AddItemToObject(root, "cosmology", cosmology_json(p));
+    cJSON_AddNumberToObject(root, "bodies", (double)p->count);
+    gv_json_number(root, "redshift", 1 / j->settings.until - 1);
+    cJSON_AddBoolToObject(root, "finished", at->done != 0);
+    gv_json_number(root, "energy_error", gv_cosmo_run_get_line(j->run)->error);
+    gv_json_number(root, "energy_error_max", at->error_max);
+    cJSON_AddNumberToObject(root, "steps", (double)counts.steps);
+    cJSON_AddNumberToObject(root, "blocks", (double)counts.blocks);
+    cJSON_AddNumberToObject(root, "snapshots", (double)at->snapshots);
+    cJSON_AddNumberToObject(root, "mesh", j->settings.cells > 0 ? j->settings.cells : gv_cosmo_cells(p->count));
+    gv_json_number(root, "eps", j->settings.eps);
+    cJSON_AddStringToObject(root, "fft", gravel_fft_name(gv_cosmo_run_get_fft(j->run)));
+    cJSON_AddStringToObject(root, "configuration", text);
+    gv_json_number(root, "wall_s", at->wall_s);
+    add_clocks(j, root);
+    if (j->settings.timed)
+        add_stages(j, root);
+    cJSON_AddItemToObject(root, "options", gv_cosmo_options_json(&j->opts));
+    char *path = gv_run_path(j->opts.out, "summary.json");
+    const gravel_status status = gv_json_write(root, path);
+    free(path);
+    return status;
+}
+
+/* -------------------------------------------------------------------- work */
+
+static int fail(gravel_status status, int writing)
+{
+    if (status == GRAVEL_ERR_CANCELLED) {
+        gv_say(GV_RUN, "%s", gravel_error_message());
+        return gv_signals_pending() ? 128 + gv_signals_pending() : GV_EXIT_INTERRUPTED;
+    }
+    return writing ? gv_cli_fail_writing(GV_RUN, status) : gv_cli_fail(GV_RUN, status);
+}
+
+static int finish(job *j)
+{
+    progress p = {.begun = gv_now(), .from = log(gv_cosmo_run_get_particles(j->run)->time)};
+    const gv_cosmo_hooks hooks = {.after_step = after_step, .user = &p};
+    if (j->has_checkpoint)
+        p.from += j->checkpoint.state.time;
+    gravel_status status = gv_run_output_open(&j->folder, j->opts.out, j->text);
+    if (!status) {
+        gv_signals_catch(0, NULL);
+        status = gv_cosmo_drive(j->run, &j->folder, &j->settings, j->has_checkpoint ? &j->checkpoint : NULL, &hooks);
+        if (p.visible)
+            fputs("\r\033[K", stderr);
+    }
+    if (!status)
+        status = write_summary(j);
+    if (status)
+        return fail(status, 1);
+    gv_print("%s: redshift %.6g, %llu snapshots, energy error %.2e, %.1f s\n", j->opts.out, 1 / j->settings.until - 1,
+             (unsigned long long)j->folder.at.snapshots, gv_cosmo_run_get_line(j->run)->error, j->folder.at.wall_s);
+    return GV_EXIT_OK;
+}
+
+static gravel_status open_run(job *j)
+{
+    gravel_status status = gv_cosmo_settings_of(&j->opts, &j->particles, &j->settings);
+    if (!status)
+        status = gv_cosmo_run_check(&j->settings, &j->particles);
+    if (!status && !j->context)
+        status = gv_cli_context(&j->context, j->opts.device, 0, j->opts.verbose);
+    return status;
+}
+
+static int begin(job *j)
+{
+    gv_read_options reading = GV_READ_OPTIONS_INIT;
+    if (!j->opts.in || !j->opts.out) {
+        gv_say(GV_RUN, "%s is missing; 'gravel run --cosmology --help' tells more",
+               j->opts.in ? "-o, --output DIR" : "-i, --input IC");
+        return GV_EXIT_USAGE;
+    }
+    reading.comoving = 1;
+    gravel_status status = gv_snapshot_read(&j->particles, j->opts.in, &reading);
+    if (!status)
+        status = gv_particles_check(&j->particles, j->opts.in);
+    if (!status)
+        status = open_run(j);
+    if (!status)
+        status = describe(j);
+    if (!status)
+        status = gv_cosmo_run_create(&j->run, j->context, &j->settings, &j->particles);
+    if (status)
+        return fail(status, 0);
+    status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock);
+    if (!status)
+        status = write_record(j);
+    return status ? fail(status, 1) : finish(j);
+}
+
+static int check_typed(const gv_cosmo_options *typed)
+{
+    static const char *const may[] = {"cosmology", "resume", "allow", "checkpoint-every", "device", "verbose"};
+    for (int k = 0; gv_cosmo_opts[k].name; k++) {
+        int fine = !typed->given[k];
+        for (size_t m = 0; m < sizeof may / sizeof may[0]; m++)
+            fine = fine || strcmp(gv_cosmo_opts[k].name, may[m]) == 0;
+        if (!fine) {
+            gv_say(GV_RUN, "--%s cannot be changed in a run that goes on; --checkpoint-every and --device can",
+                   gv_cosmo_opts[k].name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The record of the checkpoint; without one there is nothing to go on from. */
+static gravel_status read_checkpoint(job *j, const char *dir)
+{
+    char *path = gv_run_path(dir, GV_RUN_CHECKPOINT);
+    gravel_status status =
+        path ? gv_checkpoint_read(&j->checkpoint, path) : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+    free(path);
+    if (!status)
+        status = gv_cosmo_read_box(&j->checkpoint);
+    if (!status) {
+        j->has_checkpoint = 1;
+        j->record = cJSON_Parse(j->checkpoint.record);
+        if (!cJSON_IsObject(j->record))
+            status = gv_fail(GRAVEL_ERR_FORMAT, "%s: the record of the checkpoint is damaged", dir);
+    }
+    return status;
+}
+
+static int resume(job *j, const gv_cosmo_options *typed)
+{
+    if (check_typed(typed) != 0)
+        return GV_EXIT_USAGE;
+    gravel_status status = gv_run_output_lock(typed->resume, &j->lock);
+    if (!status)
+        status = read_checkpoint(j, typed->resume);
+    if (status)
+        return fail(status, 0);
+    if (gv_cosmo_options_read(cJSON_GetObjectItemCaseSensitive(j->record, "options"), &j->opts) != 0)
+        return GV_EXIT_USAGE;
+    for (int k = 0; gv_cosmo_opts[k].name; k++)
+        if (typed->given[k])
+            memcpy((char *)&j->opts + gv_cosmo_opts[k].offset, (const char *)typed + gv_cosmo_opts[k].offset,
+                   gv_option_size(gv_cosmo_opts[k].kind));
+    j->opts.out = typed->resume; /* the folder may have been moved */
+    j->particles = j->checkpoint.particles;
+    j->checkpoint.particles = (gv_particles)GV_PARTICLES_INIT;
+    status = open_run(j);
+    if (status)
+        return fail(status, 0);
+    if (gv_run_compare_identity(cJSON_GetObjectItemCaseSensitive(j->record, "made_by"), j->context, typed->allow) != 0)
+        return GV_EXIT_USAGE;
+    status = gv_cosmo_run_create(&j->run, j->context, &j->settings, &j->particles);
+    if (!status) /* its bytes stay, so that those of the next checkpoint do */
+        j->text = strdup(j->checkpoint.record);
+    if (!status && !j->text)
+        status = gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+    return status ? fail(status, 0) : finish(j);
+}
+
+static void free_job(job *j)
+{
+    gv_run_output_close(&j->folder);
+    gv_cosmo_run_release(j->run);
+    gv_particles_free(&j->particles);
+    gv_checkpoint_free(&j->checkpoint);
+    gravel_context_release(j->context);
+    cJSON_Delete(j->record);
+    free(j->text);
+    if (j->lock >= 0)
+        close(j->lock);
+    free(j);
+}
+
+static int run(const void *values, const gv_operands *operands)
+{
+    const gv_cosmo_options *typed = values;
+    (void)operands;
+    job *j = calloc(1, sizeof *j);
+    if (!j) {
+        gv_say(GV_RUN, "out of memory");
+        return GV_EXIT_FAILURE;
+    }
+    j->lock = -1;
+    j->particles = j->checkpoint.particles = (gv_particles)GV_PARTICLES_INIT;
+    j->opts = *typed;
+    const int code = typed->resume ? resume(j, typed) : begin(j);
+    free_job(j);
+    return code;
+}
+
+const gv_command gv_cmd_run_cosmology = {
+    .name = "run",
+    .summary = "a box of an expanding universe",
+    .synopsis = "--cosmology -i IC -o DIR [--until Z] [--redshifts LIST] [options]",
+    .about = "Runs a periodic box with the cosmology of its file: leapfrog steps in ln a with canonical momenta, the\n"
+             "long range of forces from a mesh, the short one from the tree. DIR gets snapshots that yt and pynbody\n"
+             "open, cosmology.txt with energies and their check after Layzer and Irvine, checkpoints, and a record of\n"
+             "the run. Lengths are comoving and over h, masses over h (doc/cosmology.md).",
+    .opts = gv_cosmo_opts,
+    .examples = "gravel ic cosmo -n 64 --box 100 --redshift 49 -o ic.hdf5\n"
+                "gravel run --cosmology -i ic.hdf5 -o box --redshifts 3,1\n"
+                "gravel run --cosmology --resume box\n",
+    .size = sizeof(gv_cosmo_options),
+    .given = offsetof(gv_cosmo_options, given),
+    .run = run};

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""`gravel ic cosmo` and `gravel run --cosmology`: what a folder holds, a run that is stopped and goes on with equal bits,
+bad input."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import gatelib
+from clilib import FAILURE, OK, PROGRAM, USAGE, WORK, expect, good, need_device, path, read, refused, run, write
+from gatelib import Failed, Skipped
+
+# few long steps: 8^3 bodies in a second
+SMALL = ("--until", "z=3", "--redshifts", "24,9", "--step-max", "0.125", "--steps", "shared", "--eps", "2000")
+
+
+def box():
+    if not os.path.exists(path("ic.hdf5")):
+        done = run("ic", "cosmo", "-n", "8", "--box", "64", "--seed", "3", "-o", "ic.hdf5")
+        if "without HDF5" in done.stderr:
+            raise Skipped("built without HDF5")
+        expect(done.returncode == OK, "initial conditions", done)
+    return "ic.hdf5"
+
+
+def content(folder):
+    files = {}
+    for name in os.listdir(path(folder)):
+        if name not in ("summary.json", "run.json", "checkpoint.gvc"):
+            with open(path(os.path.join(folder, name)), "rb") as handle:
+                files[name] = handle.read()
+    return files
+
+
+def reference():
+    need_device()
+    if not os.path.exists(path("reference")):
+        good("run", "--cosmology", "-i", box(), "-o", "reference", *SMALL)
+    return "reference"
+
+
+def what_a_run_leaves():
+    files = content(reference())
+    expect({"snapshot_0000.hdf5", "snapshot_0001.hdf5", "snapshot_0002.hdf5", "cosmology.txt"} <= set(files),
+           "files: %s" % sorted(files))
+    rows = [line.split() for line in read("reference/cosmology.txt").splitlines() if not line.startswith("#")]
+    expect(float(rows[0][0]) == 0.02 and float(rows[-1][0]) == 0.25, "from and to: %s %s" % (rows[0], rows[-1]))
+    # measured 2e-3 with these steps
+    expect(abs(float(rows[-1][4])) < 0.02, "energies after Layzer and Irvine: %s" % rows[-1])
+    summary = json.loads(read("reference/summary.json"))
+    expect(summary["finished"] and summary["snapshots"] == 3 and summary["bodies"] == 512, "summary: %s" % summary)
+    # a snapshot is a beginning
+    good("run", "--cosmology", "-i", "reference/snapshot_0001.hdf5", "-o", "later", "--until", "a=0.12", *SMALL[4:])
+    expect(abs(float(read("later/cosmology.txt").splitlines()[-1].split()[0]) - 0.12) < 1e-12, "the end of the later run")
+
+
+def stopped_runs_have_the_same_bits():
+    reference()
+    command = [PROGRAM, "run", "--cosmology", "-i", box(), "-o", "stopped", "--checkpoint-every", "0.01", *SMALL]
+    child = subprocess.Popen(command, cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    table = path("stopped/cosmology.txt")
+    while child.poll() is None and not (os.path.exists(table) and len(read("stopped/cosmology.txt").splitlines()) > 8):
+        time.sleep(0.005)
+    child.send_signal(signal.SIGTERM)
+    words = child.communicate()[1]
+    if child.returncode == OK:
+        raise Skipped("the run was faster than its signal")
+    expect(child.returncode == 128 + signal.SIGTERM and "--resume" in words, "%d: %s" % (child.returncode, words))
+    refused(USAGE, "cannot be changed", "run", "--cosmology", "--resume", "stopped", "--eps", "1")
+    good("run", "--cosmology", "--resume", "stopped")
+    mine, other = content("stopped"), content("reference")
+    differ = [name for name in sorted(set(mine) | set(other)) if mine.get(name) != other.get(name)]
+    if differ:
+        raise Failed("these files differ: %s" % differ)
+
+
+def what_is_refused():
+    need_device()
+    ic = ("ic", "cosmo", "-n", "8", "-o", "x.hdf5")
+    refused(USAGE, "above 0", *ic, "--box", "0")
+    refused(USAGE, "above -1", *ic, "--redshift", "-1")
+    refused(USAGE, "Omega_b", *ic, "--omega-b", "0.9")
+    refused(USAGE, "10 and 12", "ic", "cosmo", "-n", "11", "-o", "x.hdf5")
+    refused(USAGE, "needs HDF5", "ic", "cosmo", "-n", "8", "-o", "x.txt")
+    write("table", "0.1 100\n1 20\n0.5 3\n2 1\n")
+    refused(USAGE, "table, line 3: k does not rise", *ic, "--table", "table")
+    refused(USAGE, "later is needed", "ic", "pancake", "-n", "8", "--crossing", "60", "-o", "x.hdf5")
+    here = ("run", "--cosmology", "-o", "none")
+    write("bodies.txt", "0 1 0 0 0 0 0 0\n1 1 1 0 0 0 0.5 0\n")
+    good("ic", "plummer", "-n", "10", "-o", "plummer.hdf5")
+    for file in ("bodies.txt", "plummer.hdf5"):
+        refused(USAGE, "no cosmology", *here, "-i", file)
+    refused(USAGE, "too coarse", *here, "-i", box(), "--mesh", "14")
+    refused(USAGE, "are possible", *here, "-i", box(), "--mesh", "22")
+    refused(USAGE, "already", *here, "-i", box(), "--until", "60")
+    refused(USAGE, "a redshift", *here, "-i", box(), "--until", "soon")
+    refused(USAGE, "powers of two", *here, "-i", box(), "--step-max", "0.1")
+    refused(USAGE, "--redshifts", *here, "-i", box(), "--redshifts", "60")
+    refused(USAGE, "-o, --output", "run", "--cosmology", "-i", box())
+    refused(USAGE, "cannot", "run", "--cosmology", "--resume", "nowhere")
+    expect(not os.path.exists(path("none")), "a folder was made")
+
+
+if __name__ == "__main__":
+    try:
+        code = gatelib.main([what_a_run_leaves, stopped_runs_have_the_same_bits, what_is_refused])
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
+    sys.exit(code)
