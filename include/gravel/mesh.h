@@ -62,10 +62,14 @@ typedef struct gravel_mesh_options {
     gravel_precision precision; /* sp or dp, of the mesh; bodies may have any */
     int device;                 /* which device of the context */
     gravel_fft fft;
+    /* Above 0: no mesh.  Ewald's sum over the bodies' own waves, up to so many a side of the box (32 at most): exact but
+     * for waves beyond, whose part is erfc(2 pi waves r_s / L).  Work: (sources + sinks) times some 2 waves^3; `split`
+     * is needed, and what else describes a mesh is not looked at. */
+    int waves;
 } gravel_mesh_options;
 #define GRAVEL_MESH_OPTIONS_INIT                                                                                       \
     {                                                                                                                  \
-        sizeof(gravel_mesh_options), 1, 64, GRAVEL_PCS, GRAVEL_SPECTRAL, 0, 0, GRAVEL_SP, 0, GRAVEL_FFT_AUTO           \
+        sizeof(gravel_mesh_options), 1, 64, GRAVEL_PCS, GRAVEL_SPECTRAL, 0, 0, GRAVEL_SP, 0, GRAVEL_FFT_AUTO, 0        \
     }
 GRAVEL_API void gravel_mesh_options_init(gravel_mesh_options *options);
 

@@ -356,7 +356,7 @@ static const gv_opt opts_table[] = {
      .offset = offsetof(gv_force_options, periodic),
      .value = "L",
      .help = "bodies in [0, L) repeat in all directions, on a background\nof mean density 0 (doc/periodic.md): mesh "
-             "and tree, or\nEwald's sums with --mesh ewald",
+             "and tree; exact with --method reference",
      .fallback = "-1",
      .low = 0,
      .high = INFINITY},
@@ -364,7 +364,7 @@ static const gv_opt opts_table[] = {
      .kind = GV_OPT_TEXT,
      .offset = offsetof(gv_force_options, mesh),
      .value = "N|ewald",
-     .help = "periodic: cells of a side (default: twice as many as\nbodies), or exact sums on the CPU"},
+     .help = "periodic: cells of a side (default: twice as many as\nbodies), or Ewald's sum over waves with the tree"},
     {.name = "sinks",
      .kind = GV_OPT_RANGE,
      .offset = offsetof(gv_force_options, sinks),

@@ -7,9 +7,17 @@
 #include "host/base/clock.h"
 #include "host/mesh/size.h"
 
+#define PI 3.14159265358979323846
+
 /* Where the force is split, in cells, and where the short range ends, in splitting lengths (doc/periodic.md). */
 #define SPLIT 1.25
 #define CUT 6.0
+
+/* With Ewald's sum over waves: a short range that ends at two fifths of the box, which leaves groups room for their
+ * images, and waves up to exp(-(k r_s)^2) = 1e-5, in dp 1e-11. */
+#define EWALD_CUT 0.4
+#define EWALD_SP 3.4
+#define EWALD_DP 5.0
 
 /* Twice as many cells a side as bodies, as far as the FFT and memory allow. */
 static int usual_cells(size_t bodies)
@@ -23,7 +31,8 @@ int gv_force_periodic_options(gv_force_options *opts)
 {
     char *end;
     const int is_ewald = opts->mesh != NULL && strcmp(opts->mesh, "ewald") == 0;
-    const int is_tree = opts->method == GV_METHOD_TREE || (opts->method < 0 && !is_ewald);
+    const int is_tree = opts->method == GV_METHOD_TREE || opts->method < 0;
+    opts->is_ewald = is_ewald;
     opts->is_periodic = opts->periodic >= 0;
     if (opts->mesh != NULL && !opts->is_periodic) {
         gv_say(GV_FORCE, "--mesh is for periodic boxes: give the side with --periodic L");
@@ -43,17 +52,13 @@ int gv_force_periodic_options(gv_force_options *opts)
                "(Ewald's sums)");
         return GV_EXIT_USAGE;
     }
-    if (is_ewald && is_tree) {
-        gv_say(GV_FORCE, "--mesh ewald: the exact sums need no tree; leave out --method tree");
-        return GV_EXIT_USAGE;
-    }
     if (opts->devices != NULL || opts->order != 0 || opts->nearest || opts->radius >= 0) {
         gv_say(GV_FORCE, "--periodic gives accelerations and potentials on one device%s",
                opts->devices != NULL ? ": --devices is not for it" : "");
         return GV_EXIT_USAGE;
     }
     opts->method = is_tree ? GV_METHOD_TREE : GV_METHOD_REFERENCE;
-    if (opts->mesh == NULL || is_ewald)
+    if (opts->mesh == NULL || (is_ewald && is_tree))
         return GV_EXIT_OK;
     const long cells = strtol(opts->mesh, &end, 10);
     if (!is_tree || *end != '\0' || end == opts->mesh || cells < GV_FFT_LEAST || cells > GV_FFT_MOST) {
@@ -114,12 +119,20 @@ gravel_status gv_force_periodic_open(gv_force_job *job)
     const gv_force_options *opts = job->opts;
     gravel_mesh_options mesh = GRAVEL_MESH_OPTIONS_INIT;
     gravel_tree_options tree = gv_force_tree_options(job);
-    job->cells = opts->cells > 0 ? opts->cells : usual_cells(job->particles.count);
     mesh.side = tree.period = opts->periodic;
-    mesh.cells = job->cells;
-    mesh.split = tree.split = SPLIT * opts->periodic / job->cells;
     mesh.precision = job->precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_SP;
-    tree.cut = CUT * tree.split;
+    if (opts->is_ewald) {
+        const int is_double = job->precision == GRAVEL_DP;
+        tree.cut = EWALD_CUT * opts->periodic;
+        mesh.split = tree.split = tree.cut / (is_double ? 2 * EWALD_DP : CUT);
+        mesh.waves = (int)ceil((is_double ? EWALD_DP : EWALD_SP) * opts->periodic / (2 * PI * mesh.split));
+        job->cells = mesh.waves;
+    } else {
+        job->cells = opts->cells > 0 ? opts->cells : usual_cells(job->particles.count);
+        mesh.cells = job->cells;
+        mesh.split = tree.split = SPLIT * opts->periodic / job->cells;
+        tree.cut = CUT * tree.split;
+    }
     gravel_status status = open_bodies(job);
     const gravel_view all = gravel_view_all(job->bodies);
     if (status == GRAVEL_OK)
@@ -229,10 +242,14 @@ void gv_force_periodic_report(const gv_force_job *job, const gv_force_set *truth
     add_errors(job, truth, root);
     if (job->opts->method != GV_METHOD_TREE)
         return;
-    cJSON_AddNumberToObject(root, "mesh", job->cells);
-    cJSON_AddNumberToObject(root, "split_cells", SPLIT);
-    cJSON_AddNumberToObject(root, "cut_cells", CUT * SPLIT);
-    cJSON_AddStringToObject(root, "fft", gravel_fft_name(job->fft));
+    if (job->opts->is_ewald) {
+        cJSON_AddNumberToObject(root, "waves", job->cells);
+    } else {
+        cJSON_AddNumberToObject(root, "mesh", job->cells);
+        cJSON_AddNumberToObject(root, "split_cells", SPLIT);
+        cJSON_AddNumberToObject(root, "cut_cells", CUT * SPLIT);
+        cJSON_AddStringToObject(root, "fft", gravel_fft_name(job->fft));
+    }
     gv_json_number(root, "mesh_sort_s", t->sort);
     gv_json_number(root, "mesh_assign_s", t->assign);
     gv_json_number(root, "mesh_fft_s", t->fft);

@@ -22,7 +22,7 @@ typedef struct gv_force_options {
     size_t capacity;
     gv_range sinks;
     double periodic; /* side of the box; below 0: not given */
-    int is_periodic, cells;
+    int is_periodic, is_ewald, cells;
     const char *mesh;
 } gv_force_options;
 

@@ -77,6 +77,22 @@ def bodies_programs():
     return found
 
 
+def mesh_programs():
+    """(variant, bodies, file, options) of the kernels of meshes, as src/host/mesh/mesh.c sets them."""
+    found = []
+    for precision, number in (("sp", 0), ("dp", 2)):
+        for width in (1, 2, 3, 4):
+            options = "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_WIDTH=%d -DGV_STENCIL=%d" % (number, width, 4 - width % 2 * 2)
+            found += [("mesh-" + precision, 0, "mesh/" + file, options) for file in ("assign.cl", "interpolate.cl")]
+        found.append(("mesh-" + precision, 0, "mesh/green.cl", options))
+        options = "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_WAVES=%d" % (number, 20 if number else 9)
+        found.append(("mesh-" + precision, 0, "mesh/waves.cl", options))
+        for stored in (0, 1, 2):
+            options = "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_FROM=%d" % (number or 1, stored)
+            found.append(("mesh-" + precision, 0, "mesh/place.cl", options))
+    return found
+
+
 def parse_assembly(text):
     """One dict per kernel, from the metadata at the end and the comment block of each function."""
     kernels = []
@@ -146,6 +162,7 @@ def jobs_of(target, build, quick):
                 jobs.append((name, int(sinks), file, text))
     if not quick:
         jobs += [job for job in bodies_programs() if job not in jobs]
+    jobs += mesh_programs()
     for name, bodies, file, text in tree_programs(target, build):
         if not quick or "walk" in file:
             jobs.append((name, int(bodies), file, text))

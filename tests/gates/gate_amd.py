@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every direct variant and the tree compile for three generations of AMD GPUs, and its default configurations spill nothing.
+"""Every direct variant, the tree and the mesh compile for three generations of AMD GPUs, and their default configurations
+spill nothing.
 
 The work is in amd_registers.py; a case here is one variant, with all its features, on one target.
 """
@@ -10,7 +11,7 @@ import gatelib
 from gatelib import BUILD, Failed, QUICK
 
 VARIANTS = ["%s%d" % (precision, order) for precision in ("sp", "ds", "dp") for order in (2, 4, 6)]
-VARIANTS += ["tree-sp", "tree-ds", "tree-dp"]
+VARIANTS += ["tree-sp", "tree-ds", "tree-dp", "mesh-sp", "mesh-dp"]
 
 
 class Target:

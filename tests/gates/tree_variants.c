@@ -72,12 +72,13 @@ int main(int argc, char **argv)
         return 2;
     static const gravel_precision precisions[] = {GRAVEL_SP, GRAVEL_DS, GRAVEL_DP};
     for (size_t p = 0; p < sizeof precisions / sizeof precisions[0]; p++)
-        for (int kind = 0; kind < 4; kind++) {
+        for (int kind = 0; kind < 5; kind++) {
             gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
             options.precision = precisions[p];
             options.mac = kind == 1 ? GRAVEL_TREE_GEOMETRIC : GRAVEL_TREE_RELATIVE;
             options.softening = kind == 2 ? GRAVEL_SPLINE : GRAVEL_PLUMMER;
             options.moments = kind == 3 ? 1 : 2;
+            options.split = options.period = kind == 4 ? 1 : 0; /* the short range of a split force */
             if (list(precisions[p], &options, &limits, kind == 0))
                 return 1;
         }

@@ -73,6 +73,40 @@ static void errors(void **state)
     gravel_context_release(context);
 }
 
+/* Ewald's sum over waves: what is left out is exp(-(2 pi 0.05 waves)^2) of the waves beyond, 7e-7 and 4e-13; what the
+ * exact forces leave out of images is erfc(10).  In sp phases are good to 4e-7. */
+static void waves(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    gravel_context *context = open_context();
+    const double side = 50;
+    cloud c = cloud_random(200, side, 0, 5), exact = cloud_new(c.n, side), found = cloud_new(c.n, side);
+    cloud_long_range(&c, c.n, 0.05 * side, 0, &exact);
+    for (int p = GRAVEL_SP; p <= GRAVEL_DP; p += GRAVEL_DP) {
+        gravel_mesh_options o = options_of(side, GRAVEL_NGP, GRAVEL_SPECTRAL);
+        o.precision = (gravel_precision)p;
+        o.split = 0.05 * side;
+        o.waves = p == GRAVEL_DP ? 17 : 12;
+        gravel_bodies *bodies = cloud_bodies(context, &c, GRAVEL_DP);
+        const gravel_view all = gravel_view_all(bodies);
+        gravel_mesh *mesh = mesh_on(context, &o, &all);
+        const gravel_forces out = cloud_forces(&found);
+        assert_ok(gravel_mesh_set_own(mesh, 1));
+        assert_ok(gravel_mesh_forces(mesh, &all, GRAVEL_INTO_HOST, &out));
+        const spread s = cloud_errors(&found, &exact, c.n);
+        if (!(s.largest < (p == GRAVEL_DP ? 1e-10 : 1e-5) && s.pot < (p == GRAVEL_DP ? 1e-10 : 1e-5)))
+            fail_msg("%s: errors %.2e (median) %.2e (largest) %.2e (potential)", gravel_precision_name(o.precision),
+                     s.half, s.largest, s.pot);
+        gravel_mesh_release(mesh);
+        gravel_bodies_release(bodies);
+    }
+    cloud_free(&c);
+    cloud_free(&exact);
+    cloud_free(&found);
+    gravel_context_release(context);
+}
+
 /* The same bits each time; no net force; all mass on the mesh; in planes, added, of a list; without their own part. */
 static void properties(void **state)
 {
@@ -229,6 +263,7 @@ static void bad_arguments(void **state)
     REFUSE(gradient, (gravel_gradient)9, GRAVEL_ERR_ARGUMENT, "gradient 9");
     REFUSE(split, -1, GRAVEL_ERR_ARGUMENT, "0 or more");
     REFUSE(split, 0.3, GRAVEL_ERR_ARGUMENT, "a quarter");
+    REFUSE(waves, 33, GRAVEL_ERR_ARGUMENT, "33 waves");
     REFUSE(precision, GRAVEL_DS, GRAVEL_ERR_ARGUMENT, "sp or dp");
     REFUSE(device, 77, GRAVEL_ERR_ARGUMENT, "device 77");
     gravel_mesh *mesh;
@@ -254,10 +289,8 @@ static void bad_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors),
-        cmocka_unit_test(properties),
-        cmocka_unit_test(transforms),
-        cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(errors),     cmocka_unit_test(waves),         cmocka_unit_test(properties),
+        cmocka_unit_test(transforms), cmocka_unit_test(bad_arguments),
     };
     return cmocka_run_group_tests_name("mesh", tests, NULL, NULL);
 }

@@ -86,7 +86,8 @@ static gravel_status find_sinks(gravel_mesh *mesh, const gv_selection *sinks, do
     in->count = sinks->count;
     in->own = mesh->own ? unit / (sqrt(PI) * split) : 0;
     in->index = NULL;
-    if (s->bodies == sinks->bodies && s->list == sinks->list && s->first == sinks->first && s->count == sinks->count) {
+    if (mesh->options.waves == 0 && s->bodies == sinks->bodies && s->list == sinks->list && s->first == sinks->first &&
+        s->count == sinks->count) {
         in->cell = mesh->sort.key[mesh->sort.sorted].mem;
         in->index = mesh->sort.index[mesh->sort.sorted].mem;
         in->place = mesh->buffer[GV_MB_SORTED].mem;
@@ -149,6 +150,8 @@ static gravel_status compute(gravel_mesh *mesh, const gv_selection *sinks, doubl
     gravel_status status = update(mesh, displaced);
     if (!status)
         status = find_sinks(mesh, sinks, displaced, &in);
+    if (mesh->options.waves > 0)
+        return status ? status : gv_waves_field(mesh, in.count, in.cell, in.place, in.own);
     for (int field = first; field <= GV_MESH_POT && !status; field++) {
         status = find_field(mesh, field);
         if (!status)

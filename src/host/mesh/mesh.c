@@ -32,10 +32,20 @@ const char *gravel_fft_name(gravel_fft fft)
 static void place_of(const gravel_mesh *mesh, int kernel, const char **file, const char **name, char *options,
                      size_t size)
 {
-    static const char *const files[] = {"mesh/assign.cl", "mesh/assign.cl",      "mesh/assign.cl",     "mesh/assign.cl",
-                                        "mesh/green.cl",  "mesh/interpolate.cl", "mesh/interpolate.cl"};
-    static const char *const names[] = {"gv_mesh_arrange", "gv_mesh_starts", "gv_mesh_assign",  "gv_mesh_assign_rows",
-                                        "gv_mesh_green",   "gv_mesh_take",   "gv_mesh_gradient"};
+    static const struct {
+        const char *file, *name;
+    } of[GV_MK_PLACES] = {
+        [GV_MK_ARRANGE] = {"mesh/assign.cl", "gv_mesh_arrange"},
+        [GV_MK_STARTS] = {"mesh/assign.cl", "gv_mesh_starts"},
+        [GV_MK_ASSIGN] = {"mesh/assign.cl", "gv_mesh_assign"},
+        [GV_MK_ASSIGN_ROWS] = {"mesh/assign.cl", "gv_mesh_assign_rows"},
+        [GV_MK_GREEN] = {"mesh/green.cl", "gv_mesh_green"},
+        [GV_MK_TAKE] = {"mesh/interpolate.cl", "gv_mesh_take"},
+        [GV_MK_GRADIENT] = {"mesh/interpolate.cl", "gv_mesh_gradient"},
+        [GV_MK_WAVES_SUM] = {"mesh/waves.cl", "gv_waves_sum"},
+        [GV_MK_WAVES_JOIN] = {"mesh/waves.cl", "gv_waves_join"},
+        [GV_MK_WAVES_FIELD] = {"mesh/waves.cl", "gv_waves_field"},
+    };
     const gravel_mesh_options *o = &mesh->options;
     if (kernel >= GV_MK_PLACES) {
         *file = "mesh/place.cl";
@@ -45,8 +55,12 @@ static void place_of(const gravel_mesh *mesh, int kernel, const char **file, con
                  (kernel - GV_MK_PLACES) % ((int)GRAVEL_DP + 1));
         return;
     }
-    *file = files[kernel];
-    *name = names[kernel];
+    *file = of[kernel].file;
+    *name = of[kernel].name;
+    if (o->waves > 0) {
+        snprintf(options, size, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_WAVES=%d", (int)o->precision, o->waves);
+        return;
+    }
     snprintf(options, size, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_WIDTH=%d -DGV_STENCIL=%d", (int)o->precision,
              (int)o->assignment, o->gradient == GRAVEL_FOUR_POINT ? 4 : 2);
 }
@@ -170,6 +184,8 @@ static gravel_status write_waves(gravel_mesh *mesh)
 static gravel_status start(gravel_mesh *mesh)
 {
     const size_t n = (size_t)mesh->options.cells, bytes = mesh->row * n * n * mesh->scalar;
+    if (mesh->options.waves > 0)
+        return GRAVEL_OK; /* room for waves is made when the bodies are known */
     gravel_status status = check_memory(mesh);
     if (!status)
         status = gv_mesh_reserve(mesh, GV_MB_DENSITY, bytes, "mesh");
@@ -203,8 +219,13 @@ gravel_status gravel_mesh_create(gravel_mesh **out, gravel_context *context, con
     mesh->worker.context = context;
     mesh->worker.device = taken.device;
     mesh->options = taken;
+    if (taken.waves > 0) { /* cells only hold digits of places then, and even widths do not shift them */
+        mesh->options.cells = 64;
+        mesh->options.assignment = GRAVEL_CIC;
+        mesh->options.interlaced = 0;
+    }
     mesh->scalar = taken.precision == GRAVEL_DP ? 8 : 4;
-    mesh->row = gv_fft_row(taken.cells);
+    mesh->row = gv_fft_row(mesh->options.cells);
     mesh->by_rows = context->device[taken.device].info.type == GRAVEL_DEVICE_CPU;
     mesh->group = mesh->by_rows ? 16 : 64;
     status = start(mesh);
@@ -233,7 +254,7 @@ void gravel_mesh_release(gravel_mesh *mesh)
 
 gravel_fft gravel_mesh_get_fft(const gravel_mesh *mesh)
 {
-    return mesh ? gv_fft_kind(mesh->fft) : GRAVEL_FFT_AUTO;
+    return mesh && mesh->fft ? gv_fft_kind(mesh->fft) : GRAVEL_FFT_AUTO;
 }
 
 size_t gravel_mesh_get_memory(const gravel_mesh *mesh)

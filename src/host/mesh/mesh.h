@@ -4,6 +4,7 @@
  *   plan.c       numbers of waves, sizes: pure functions
  *   density.c    sources to waves of their density
  *   forces.c     calls: waves to forces at sinks
+ *   waves.c      the bodies' own waves, without a mesh
  *   fft.c        which FFT, and whether it is right;  fft_host.c, fft_device.c: the two of them
  */
 #ifndef GV_MESH_H
@@ -32,6 +33,9 @@ typedef enum gv_mesh_kernel {
     GV_MK_GREEN,
     GV_MK_TAKE,
     GV_MK_GRADIENT,
+    GV_MK_WAVES_SUM,
+    GV_MK_WAVES_JOIN,
+    GV_MK_WAVES_FIELD,
     GV_MK_PLACES,                               /* + gravel_precision of the planes */
     GV_MK_STORE = GV_MK_PLACES + GRAVEL_DP + 1, /* the same */
     GV_MK_COUNT = GV_MK_STORE + GRAVEL_DP + 1
@@ -91,6 +95,10 @@ gravel_status gv_mesh_places(gravel_mesh *mesh, const gv_selection *bodies, doub
 gravel_status gv_mesh_check_options(const gravel_mesh_options *options);
 /* The table of kernels/mesh/green.cl: GV_WAVE_VECTORS * 4 numbers a wave, n / 2 + 1 waves. */
 void gv_mesh_waves(const gravel_mesh_options *options, double *table);
+
+/* waves.c: the same of the bodies' own waves; the field at sinks, into GV_MB_RESULT. */
+gravel_status gv_waves_density(gravel_mesh *mesh);
+gravel_status gv_waves_field(gravel_mesh *mesh, size_t count, cl_mem cell, cl_mem place, double own);
 
 /* density.c: waves of the density in GV_MB_DENSITY, of a mesh displaced by this part of a cell. */
 gravel_status gv_mesh_density(gravel_mesh *mesh, double displaced);

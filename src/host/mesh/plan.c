@@ -10,6 +10,11 @@ gravel_status gv_mesh_check_options(const gravel_mesh_options *options)
     const int n = options->cells;
     if (!(options->side > 0) || !isfinite(options->side))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the box has the side %g: it must be above 0", options->side);
+    if (options->waves < 0 || options->waves > GV_MOST_WAVES)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "%d waves a side: 0 (a mesh) to %d are possible", options->waves,
+                       GV_MOST_WAVES);
+    if (options->waves > 0 && !(options->split > 0))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "a sum over waves needs a splitting length");
     if (n < GV_FFT_LEAST || n > GV_FFT_MOST)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "a mesh of %d cells a side: %d to %d are possible", n, GV_FFT_LEAST,
                        GV_FFT_MOST);
