@@ -1,6 +1,6 @@
 /* Ewald's sum over waves, from the bodies themselves: no mesh.  In units of the box, k = 2 pi h, |h| <= H:
- *   S(h) = sum m exp(-i k.x)       pot = -sum c(h) Re(S exp(i k.x)),  c = 4 pi exp(-k^2 r_s^2) / k^2,  c(0) = -4 pi r_s^2
- *   acc  = -sum k c(h) Im(S exp(i k.x))
+ *   S(h) = sum m exp(-i k.x)         c = 4 pi exp(-k^2 r_s^2) / k^2,  c(0) = -4 pi r_s^2
+ *   pot  = -sum c(h) Re(S exp(i k.x))      acc = -sum k c(h) Im(S exp(i k.x))
  *
  *   gv_waves_sum    S of one part of the bodies: a work-item a row of waves (hy, hz) and a part
  *   gv_waves_join   parts added in order, times c
