@@ -62,9 +62,9 @@ typedef struct gravel_mesh_options {
     gravel_precision precision; /* sp or dp, of the mesh; bodies may have any */
     int device;                 /* which device of the context */
     gravel_fft fft;
-    /* Above 0: no mesh.  Ewald's sum over the bodies' own waves, up to so many a side of the box (32 at most): exact but
-     * for waves beyond, whose part is erfc(2 pi waves r_s / L).  Work: (sources + sinks) times some 2 waves^3; `split`
-     * is needed, and what else describes a mesh is not looked at. */
+    /* Above 0: no mesh.  Ewald's sum over the bodies' own waves, up to so many a side of the box (32 at most): exact
+     * but for the waves beyond, whose part is erfc(2 pi waves r_s / L).  Work: (sources + sinks) times 2 waves^3;
+     * `split` is needed, and what else describes a mesh is not looked at. */
     int waves;
 } gravel_mesh_options;
 #define GRAVEL_MESH_OPTIONS_INIT                                                                                       \
