@@ -149,6 +149,79 @@ GRAVEL_API void gravel_cluster_share_get_times(const gravel_cluster_share *share
 /* A rank's range of `count` things, in the order of the ranks. */
 GRAVEL_API void gravel_cluster_get_range(const gravel_cluster *cluster, size_t count, size_t *first, size_t *mine);
 
+/* --------------------------------------------------------------------- tree */
+
+/* Bodies of all ranks on the ranks' devices, each rank with those of its own domain, and trees of them.  Domains are
+ * stretches of a space-filling curve with equal costs, as counted by the walks before; bodies change ranks on their
+ * own.  Each rank sends the others what their sinks need of its tree, while its own tree acts: forces are those of one
+ * tree of all bodies, with errors that do not depend on the number of ranks.
+ *
+ *   gravel_cluster_tree_create(&tree, cluster, &options);
+ *   gravel_cluster_tree_write(tree, first, &mine);     body k of `mine` is number first + k of all, and keeps it
+ *   gravel_cluster_tree_compute(tree);                 accelerations and potentials of all bodies
+ *   while (time < end)
+ *       gravel_cluster_tree_step(tree, dt);            kick, drift, exchange, trees, kick
+ *   gravel_cluster_tree_read(tree, GRAVEL_POSITION, first, count, &to);
+ *
+ * A rank has one device here: the first of its selection. */
+typedef struct gravel_cluster_tree gravel_cluster_tree;
+
+typedef struct gravel_cluster_tree_options {
+    uint32_t size;
+    double theta; /* this and what follows: as in gravel_tree_options */
+    gravel_tree_mac mac;
+    int moments;
+    gravel_softening softening;
+    gravel_precision precision; /* of forces */
+    gravel_precision stored;    /* of bodies */
+    double eps;
+    /* Bodies are dealt anew where the largest cost of a rank was more than `imbalance` times the mean above it, and
+     * after so many computations (0: only for the first). */
+    double imbalance;
+    int exchange;
+    int runs; /* boxes of sinks that a rank tells the others at most; 0: 16384 over the ranks, 8 to 256 */
+    const char *configuration; /* of the trees; the same on all ranks */
+} gravel_cluster_tree_options;
+#define GRAVEL_CLUSTER_TREE_OPTIONS_INIT                                                                               \
+    {                                                                                                                  \
+        sizeof(gravel_cluster_tree_options), 0.5, GRAVEL_TREE_RELATIVE, 2, GRAVEL_PLUMMER, GRAVEL_SP, GRAVEL_DS, 0,    \
+            0.03, 8, 0, NULL                                                                                           \
+    }
+
+/* All ranks, with the same options. */
+GRAVEL_API gravel_status gravel_cluster_tree_create(gravel_cluster_tree **tree, gravel_cluster *cluster,
+                                                    const gravel_cluster_tree_options *options);
+GRAVEL_API void gravel_cluster_tree_release(gravel_cluster_tree *tree);
+
+/* All ranks.  New bodies, whatever part of them each rank has: count, mass, pos and vel (or none of the ranks has vel)
+ * are used.  Their numbers are first ... first + count - 1, and those of the ranks follow one another from 0 on. */
+GRAVEL_API gravel_status gravel_cluster_tree_write(gravel_cluster_tree *tree, size_t first, const gravel_sources *mine);
+/* All ranks.  Forces on all bodies, into the planes GRAVEL_ACCELERATION and GRAVEL_POTENTIAL. */
+GRAVEL_API gravel_status gravel_cluster_tree_compute(gravel_cluster_tree *tree);
+/* All ranks.  A leapfrog step of all bodies: half a kick, a drift, forces, half a kick. */
+GRAVEL_API gravel_status gravel_cluster_tree_step(gravel_cluster_tree *tree, double dt);
+/* All ranks.  Bodies number first ... first + count - 1 of all to this rank; every rank asks for what it wants, or
+ * nothing (count 0). */
+GRAVEL_API gravel_status gravel_cluster_tree_read(gravel_cluster_tree *tree, gravel_plane plane, size_t first,
+                                                  size_t count, const gravel_array_out *to);
+/* Those of this rank at present, for the caller's own kernels and sums; in no order that lasts, with their numbers as
+ * ids.  The last user plane holds costs.  Bodies are not to be added or removed. */
+GRAVEL_API gravel_bodies *gravel_cluster_tree_get_bodies(gravel_cluster_tree *tree);
+GRAVEL_API size_t gravel_cluster_tree_get_total(const gravel_cluster_tree *tree);
+
+/* Of the last computation, on this rank; seconds as the host saw them pass. */
+typedef struct gravel_cluster_tree_info {
+    size_t bodies;                                       /* of this rank */
+    size_t sent_cells;                                   /* deep parts, to all other ranks together */
+    size_t sent_bodies, bytes;                           /* bytes: of all messages of the computation */
+    size_t moved;                                        /* bodies that left this rank */
+    int messages;                                        /* ranks that got a deep part */
+    double cost, cost_mean, cost_most;                   /* interactions, in some unit: of this rank, over the ranks */
+    double seconds;                                      /* the whole computation */
+    double exchange, build, estimate, cut, walk, others; /* parts of it; `walk`: own tree and messages */
+} gravel_cluster_tree_info;
+GRAVEL_API void gravel_cluster_tree_get_info(const gravel_cluster_tree *tree, gravel_cluster_tree_info *info);
+
 #ifdef __cplusplus
 }
 #endif

@@ -128,3 +128,20 @@ kernel void gv_tree_store(global const gv_scalar4 *result, global const uint *li
     acc[b] = (gv_plane4)(a.xyz, 0);
     pot[b] = p;
 }
+
+/* What the walk of each sink has cost, into a plane: the slots of kernels/tree/interact.h, and 20 for the test of a
+ * cell; what the group did together is shared out.  `counts` as the walk wrote them. */
+kernel void gv_tree_cost(global const uint4 *counts, uint places, global const uint *index, global const uint *list,
+                         uint first, int add, global gv_plane *cost)
+{
+    uint p = get_global_id(0);
+    if (p >= places || counts[2 * (size_t)p + 1].y == 0)
+        return;
+    uint4 did = counts[2 * (size_t)p], sinks = counts[2 * (size_t)p + 1];
+    gv_scalar all = GV_R(125.0) * did.x + GV_R(20.0) * did.w;
+    gv_scalar each = GV_R(40.0) * did.y + GV_R(14.0) * did.z + all / sinks.y;
+    for (uint k = sinks.x; k < sinks.x + sinks.y; k++) {
+        uint b = gv_address(list, first, index, k);
+        cost[b] = (add ? cost[b] : (gv_plane)0) + gv_to_plane(each);
+    }
+}

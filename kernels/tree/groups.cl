@@ -19,6 +19,7 @@
  *   GV_THREADS  work-items that make one group together
  *   GV_MAC      0: geometric criterion, open = 1
  * `last` (may be NULL) holds the accelerations of the sinks; then the least of them replaces the estimate.
+ * `others` (may be NULL) are cells of other trees, in the same frame, that the estimate looks at too (essential.cl).
  */
 #include "tree/cell.h"
 #include "lib/group.h"
@@ -148,9 +149,9 @@ typedef struct gv_room {
 
 /* Makes the group of `count` sinks from `first` on; returns the bodies in its box and close by. */
 static inline gv_scalar gv_make_group(global const gv_scalar4 *points, uint first, uint count,
-                                      global const gv_scalar4 *cell, global const gv_scalar *last, gv_scalar eps2,
-                                      gv_scalar tau, gv_scalar tau_local, const gv_room *room,
-                                      global gv_scalar4 *group GV_SHORT_PARAMETERS)
+                                      global const gv_scalar4 *cell, global const gv_scalar4 *others,
+                                      global const gv_scalar *last, gv_scalar eps2, gv_scalar tau, gv_scalar tau_local,
+                                      const gv_room *room, global gv_scalar4 *group GV_SHORT_PARAMETERS)
 {
     uint me = get_local_id(0);
     gv_scalar4 lo = points[first], hi = lo, furthest = (gv_scalar4)(0), least = (gv_scalar4)(GV_R(3e38));
@@ -169,9 +170,12 @@ static inline gv_scalar gv_make_group(global const gv_scalar4 *points, uint firs
         furthest.x = fmax(furthest.x, d.x * d.x + d.y * d.y + d.z * d.z);
     }
     gv_scalar radius2 = gv_join_most(furthest, room->scratch).x;
-    gv_scalar4 around = gv_join_sum(
-        gv_look_around(cell, centre, half_side, GV_R(0.04) * radius2, eps2, room->stack, room->scan GV_SHORT_ARGUMENTS),
-        room->scratch);
+    gv_scalar4 around =
+        gv_look_around(cell, centre, half_side, GV_R(0.04) * radius2, eps2, room->stack, room->scan GV_SHORT_ARGUMENTS);
+    if (others)
+        around += gv_look_around(others, centre, half_side, GV_R(0.04) * radius2, eps2, room->stack,
+                                 room->scan GV_SHORT_ARGUMENTS);
+    around = gv_join_sum(around, room->scratch);
     least = gv_join_least(least, room->scratch);
     gv_scalar a = fmax(gv_least(last ? least.x : gv_length(around.x, around.y, around.z)), GV_R(1e-25));
 
@@ -192,12 +196,12 @@ static inline gv_scalar gv_make_group(global const gv_scalar4 *points, uint firs
 /* `wide` may be NULL */
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
 gv_tree_groups(global const gv_scalar4 *points, uint n_sinks, uint size, global const gv_scalar4 *cell,
-               global const gv_scalar *last, gv_scalar eps2, gv_scalar tau, gv_scalar tau_local,
-               global gv_scalar4 *group, uint most, global uchar *wide GV_SHORT_PARAMETERS)
+               global const gv_scalar4 *others, global const gv_scalar *last, gv_scalar eps2, gv_scalar tau,
+               gv_scalar tau_local, global gv_scalar4 *group, uint most, global uchar *wide GV_SHORT_PARAMETERS)
 {
     GV_ROOM
     uint g = get_group_id(0), first = g * size, count = min(size, n_sinks - first);
-    gv_scalar bodies = gv_make_group(points, first, count, cell, last, eps2, tau, tau_local, &room,
+    gv_scalar bodies = gv_make_group(points, first, count, cell, others, last, eps2, tau, tau_local, &room,
                                      group + GV_GROUP_VECTORS * (size_t)g GV_SHORT_ARGUMENTS);
     if (wide && get_local_id(0) == 0)
         wide[g] = count > 1 && bodies > (gv_scalar)(most);
@@ -206,8 +210,9 @@ gv_tree_groups(global const gv_scalar4 *points, uint n_sinks, uint size, global 
 /* which[0 ... *found-1]: the sparse groups; the launch has `size` work-groups for each of those that are split */
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
 gv_tree_split(global const gv_scalar4 *points, uint n_sinks, uint size, global const gv_scalar4 *cell,
-              global const gv_scalar *last, gv_scalar eps2, gv_scalar tau, gv_scalar tau_local,
-              global gv_scalar4 *group, global const uint *which, global const uint *found GV_SHORT_PARAMETERS)
+              global const gv_scalar4 *others, global const gv_scalar *last, gv_scalar eps2, gv_scalar tau,
+              gv_scalar tau_local, global gv_scalar4 *group, global const uint *which,
+              global const uint *found GV_SHORT_PARAMETERS)
 {
     GV_ROOM
     uint w = get_group_id(0) / size, j = get_group_id(0) % size, n_groups = (n_sinks + size - 1) / size;
@@ -216,7 +221,7 @@ gv_tree_split(global const gv_scalar4 *points, uint n_sinks, uint size, global c
         uint first = which[w] * size + j;
         place = j == 0 ? which[w] : place;
         if (first < min((which[w] + 1) * size, n_sinks)) {
-            gv_make_group(points, first, 1, cell, last, eps2, tau, tau_local, &room,
+            gv_make_group(points, first, 1, cell, others, last, eps2, tau, tau_local, &room,
                           group + GV_GROUP_VECTORS * (size_t)place GV_SHORT_ARGUMENTS);
             return;
         }

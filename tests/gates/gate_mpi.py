@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Forces over the ranks of an MPI job on this machine: the cases of tests/cluster/ranks.c, and `gravel cluster`."""
+"""Forces over the ranks of an MPI job on this machine: the cases of tests/cluster/, and `gravel cluster`."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,13 +33,34 @@ def mpirun(ranks, *command, limit=120):
 STEPS = ("steps", "failure")  # cases of tests/cluster/steps.c
 
 
+def run_case(program, ranks, *arguments):
+    done = mpirun(ranks, os.path.join(BUILD, "cluster", program), *arguments)
+    if done.returncode != 0:
+        raise Failed("%d ranks: exit status %d\n%s%s" % (ranks, done.returncode, done.stdout, done.stderr))
+    print(done.stdout, end="")
+
+
 def case(name, ranks):
+    return "%s/%d" % (name, ranks), lambda: run_case("steps" if name in STEPS else "ranks", ranks, name)
+
+
+def tree_case(name, ranks):
+    return "tree_%s/%d" % (name, ranks), lambda: run_case("ranks_tree", ranks, name)
+
+
+def a_rank_fails_in_the_middle(ranks, kernel, folder):
+    """On the last rank a kernel is missing: before messages are under way, or while they are."""
     def runs():
-        program = os.path.join(BUILD, "cluster", "steps" if name in STEPS else "ranks")
-        done = mpirun(ranks, program, name)
-        if done.returncode != 0:
-            raise Failed("%d ranks: exit status %d\n%s%s" % (ranks, done.returncode, done.stdout, done.stderr))
-    return "%s/%d" % (name, ranks), runs
+        with tempfile.TemporaryDirectory() as top:
+            copy = os.path.join(top, "kernels")
+            shutil.copytree(os.path.join(gatelib.TOP, "kernels"), copy)
+            path = os.path.join(copy, folder)
+            with open(path, encoding="utf-8") as handle:
+                text = handle.read()
+            with open(path, "w", encoding="utf-8") as handle:
+                handle.write(text.replace(kernel, kernel + "_missing"))
+            run_case("ranks_tree", ranks, "broken", copy)
+    return "rank_fails_at_%s/%d" % (kernel, ranks), runs
 
 
 def program_lists_the_ranks():
@@ -89,8 +111,13 @@ CASES = [("forces-copies", 1), ("forces-copies", 3), ("forces-ring", 2), ("force
          ("updates-ring", 3), ("one-place", 2), ("failures", 1), ("failures", 3), ("no-device", 2), ("steps", 3), ("steps", 5),
          ("failure", 2)]
 SOME = [("forces-ring", 3), ("failures", 2)]
+TREES = [("forces", 2), ("forces", 4), ("corners", 3), ("steps", 4), ("failures", 3)]
+SOME_TREES = [("corners", 3), ("steps", 2)]
 
 if __name__ == "__main__":
     sys.exit(gatelib.main([case(*c) for c in (SOME if QUICK else CASES)] +
+                          [tree_case(*c) for c in (SOME_TREES if QUICK else TREES)] +
+                          [a_rank_fails_in_the_middle(3, "gv_essential_mark", "tree/essential.cl"),
+                           a_rank_fails_in_the_middle(3, "gv_tree_store", "tree/gather.cl")] +
                           [program_lists_the_ranks, program_names_the_rank_without_a_device,
                            program_refuses_what_is_for_one, program_measures_steps, program_measures_the_network]))

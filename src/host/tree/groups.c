@@ -13,7 +13,7 @@ static int size_for_tau(const gravel_groups *set)
 
 /* what both kernels take */
 typedef struct gv_group_args {
-    cl_mem points, cell, last, group;
+    cl_mem points, cell, others, last, group;
     cl_uint n, size;
     gv_arg eps2, tau, tau_local;
     gv_tree_range ends;
@@ -28,6 +28,7 @@ static gravel_status split_wide(gravel_tree *tree, gravel_groups *set, const gv_
                           GV_ARG(a->n),
                           GV_ARG(a->size),
                           GV_ARG(a->cell),
+                          GV_ARG(a->others),
                           GV_ARG(a->last),
                           a->eps2,
                           a->tau,
@@ -49,6 +50,7 @@ static gravel_status launch_groups(gravel_tree *tree, gravel_groups *set, double
     cl_mem wide = set->cut.room ? set->buffer[GV_SB_WIDE].mem : NULL;
     gv_group_args a = {set->points,
                        tree->buffer[GV_TB_CELL].mem,
+                       set->others,
                        last ? set->buffer[GV_SB_LAST].mem : NULL,
                        set->buffer[GV_SB_GROUP].mem,
                        (cl_uint)set->n,
@@ -58,9 +60,9 @@ static gravel_status launch_groups(gravel_tree *tree, gravel_groups *set, double
                        GV_TREE_REAL(tree, tau_local),
                        {.n = 0}};
     gv_tree_find_range(tree, &a.ends);
-    const gv_arg arg[] = {GV_ARG(a.points), GV_ARG(a.n),   GV_ARG(a.size), GV_ARG(a.cell),  GV_ARG(a.last),
-                          a.eps2,           a.tau,         a.tau_local,    GV_ARG(a.group), GV_UINT(set->cut.bodies),
-                          GV_ARG(wide),     a.ends.arg[0], a.ends.arg[1]};
+    const gv_arg arg[] = {GV_ARG(a.points),         GV_ARG(a.n),  GV_ARG(a.size), GV_ARG(a.cell), GV_ARG(a.others),
+                          GV_ARG(a.last),           a.eps2,       a.tau,          a.tau_local,    GV_ARG(a.group),
+                          GV_UINT(set->cut.bodies), GV_ARG(wide), a.ends.arg[0],  a.ends.arg[1]};
     gravel_status status =
         gv_tree_launch_list(tree, GV_STAGE_GROUPS, GV_TK_GROUPS, gv_groups(set->cut.groups, tree->plan.look_group),
                             sizeof arg / sizeof arg[0] - 2 + a.ends.n, arg);

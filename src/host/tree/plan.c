@@ -38,9 +38,10 @@ static void plan_sizes(gv_tree_plan *plan, const gv_config *config)
 void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options)
 {
     static const char *const file[] = {
-        [GV_TP_BOUNDS] = "lib/reduce.cl",  [GV_TP_SCAN] = "lib/scan.cl",    [GV_TP_COMPACT] = "lib/compact.cl",
-        [GV_TP_KEYS] = "tree/keys.cl",     [GV_TP_BUILD] = "tree/build.cl", [GV_TP_MOMENTS] = "tree/moments.cl",
-        [GV_TP_GROUPS] = "tree/groups.cl",
+        [GV_TP_BOUNDS] = "lib/reduce.cl",   [GV_TP_SCAN] = "lib/scan.cl",
+        [GV_TP_COMPACT] = "lib/compact.cl", [GV_TP_KEYS] = "tree/keys.cl",
+        [GV_TP_BUILD] = "tree/build.cl",    [GV_TP_MOMENTS] = "tree/moments.cl",
+        [GV_TP_GROUPS] = "tree/groups.cl",  [GV_TP_ESSENTIAL] = "tree/essential.cl",
     };
     const int precision = (int)options->precision, by_error = options->mac != GRAVEL_TREE_GEOMETRIC;
     plan_sizes(plan, config);
@@ -57,6 +58,8 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
     snprintf(OPTIONS(GV_TP_MOMENTS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d", precision, by_error);
     snprintf(OPTIONS(GV_TP_GROUPS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d -DGV_THREADS=%d%s", precision, by_error,
              (int)plan->look_group, options->split > 0 ? " -DGV_SHORT_RANGE=1" : "");
+    snprintf(OPTIONS(GV_TP_ESSENTIAL), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%d", precision,
+             (int)plan->look_group);
     for (int from = GRAVEL_SP; from <= GRAVEL_DP; from++) {
         plan->program[GV_TP_GATHER + from].file = "tree/gather.cl";
         snprintf(OPTIONS(GV_TP_GATHER + from), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_FROM=%d", precision, from);

@@ -52,6 +52,7 @@ typedef enum gv_tree_program {
     GV_TP_BUILD,
     GV_TP_MOMENTS,
     GV_TP_GROUPS,
+    GV_TP_ESSENTIAL,
     GV_TP_WALK,                                  /* + gv_tree_kind */
     GV_TP_SPARSE = GV_TP_WALK + GV_TREE_KINDS,   /* + gv_tree_kind: the walk of few sinks among many bodies */
     GV_TP_GATHER = GV_TP_SPARSE + GV_TREE_KINDS, /* + gravel_precision of the planes */

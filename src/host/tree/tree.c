@@ -67,9 +67,16 @@ static gv_kernel_place place_of(const gravel_tree *tree, int kernel)
         [GV_TK_PLACES] = {GV_TP_GATHER, "gv_tree_places"},
         [GV_TK_RANK] = {GV_TP_GATHER, "gv_tree_rank"},
         [GV_TK_PICK] = {GV_TP_GATHER, "gv_tree_pick"},
+        [GV_TK_RUNS] = {GV_TP_ESSENTIAL, "gv_essential_runs"},
+        [GV_TK_MARK] = {GV_TP_ESSENTIAL, "gv_essential_mark"},
+        [GV_TK_FLAGS] = {GV_TP_ESSENTIAL, "gv_essential_flags"},
+        [GV_TK_FLAG_BODIES] = {GV_TP_ESSENTIAL, "gv_essential_bodies"},
+        [GV_TK_PACK] = {GV_TP_ESSENTIAL, "gv_essential_pack"},
+        [GV_TK_PACK_BODIES] = {GV_TP_ESSENTIAL, "gv_essential_pack_bodies"},
+        [GV_TK_PLACE] = {GV_TP_ESSENTIAL, "gv_essential_place"},
     };
     static const char *const gather[] = {"gv_tree_gather", "gv_tree_gather_soft", "gv_tree_gather_last",
-                                         "gv_tree_store"};
+                                         "gv_tree_store", "gv_tree_cost"};
     if (kernel >= GV_TK_GATHER)
         return (gv_kernel_place){GV_TP_GATHER + (kernel - GV_TK_GATHER) % (GRAVEL_DP + 1),
                                  gather[(kernel - GV_TK_GATHER) / (GRAVEL_DP + 1)]};

@@ -10,6 +10,8 @@
  *   prepare.c  everything compiled and allocated ahead
  *   cells.c    cells, order and counts, read back
  *   own.c      the calls on host arrays
+ *   essential.c, essential_cut.c, essential_join.c
+ *              parts of trees that travel
  */
 #ifndef GV_TREE_H
 #define GV_TREE_H
@@ -51,6 +53,13 @@ typedef enum gv_tree_kernel {
     GV_TK_PLACES,
     GV_TK_RANK,
     GV_TK_PICK,
+    GV_TK_RUNS,
+    GV_TK_MARK,
+    GV_TK_FLAGS,
+    GV_TK_FLAG_BODIES,
+    GV_TK_PACK,
+    GV_TK_PACK_BODIES,
+    GV_TK_PLACE,
     GV_TK_WALK,                                  /* + gv_tree_kind */
     GV_TK_SPARSE = GV_TK_WALK + GV_TREE_KINDS,   /* + gv_tree_kind */
     GV_TK_SOFTEN = GV_TK_SPARSE + GV_TREE_KINDS, /* + gv_tree_kind */
@@ -58,7 +67,8 @@ typedef enum gv_tree_kernel {
     GV_TK_GATHER_SOFT = GV_TK_GATHER + GRAVEL_DP + 1,
     GV_TK_GATHER_LAST = GV_TK_GATHER_SOFT + GRAVEL_DP + 1,
     GV_TK_STORE = GV_TK_GATHER_LAST + GRAVEL_DP + 1,
-    GV_TK_COUNT = GV_TK_STORE + GRAVEL_DP + 1
+    GV_TK_COST = GV_TK_STORE + GRAVEL_DP + 1,
+    GV_TK_COUNT = GV_TK_COST + GRAVEL_DP + 1
 } gv_tree_kernel;
 
 /* Of the sources.  *_LOW hold low words, in ds only. */
@@ -114,7 +124,8 @@ struct gravel_groups {
     gravel_frame frame;    /* of the points and groups */
     size_t n;
     cl_mem points, points_low, index, self; /* index: number of the sink; self: its place among the sources, or NULL */
-    int own;                                /* GV_OWN_... */
+    cl_mem others; /* cells of other trees in the same frame that estimates look at too, or NULL */
+    int own;       /* GV_OWN_... */
     gv_tree_cut cut;
     gv_buffer buffer[GV_SB_COUNT];
     gv_sort keys, places;
@@ -263,8 +274,6 @@ void gv_groups_release(gravel_groups *set);
 enum { GV_INTO_TICKET = 0x100 };
 /* A call from gv_tree_take_call. */
 gravel_status gv_tree_walk(gravel_tree *tree, const gravel_tree_call *call, gravel_ticket **ticket);
-/* The kernel of a walk. */
-int gv_tree_walk_kernel(const gv_tree_cut *cut, gv_tree_kind kind);
 /* numbers of a walk as the kernels take them */
 typedef struct gv_tree_numbers {
     gv_tree_kind kind;
@@ -272,6 +281,17 @@ typedef struct gv_tree_numbers {
     double soft;    /* eps^2, or h^2; a floor for softening by body */
 } gv_tree_numbers;
 gv_tree_numbers gv_tree_numbers_of(const gravel_tree *tree, double eps, gravel_soften soften);
+/* Which cells and bodies act: those of the tree, or others in its frame. */
+typedef struct gv_tree_actors {
+    cl_mem cell, body, body_low;
+} gv_tree_actors;
+/* The forces of these on a set of sinks in the tree's own frame, into `result`; then into planes. */
+gravel_status gv_tree_walk_others(gravel_tree *tree, gravel_groups *set, const gv_tree_numbers *numbers,
+                                  const gv_tree_actors *actors, const gv_buffer *result);
+gravel_status gv_tree_store(gravel_tree *tree, const gravel_groups *set, const gv_buffer *result, int add);
+gravel_status gv_tree_check_eps(const gravel_tree *tree, const gravel_tree_call *call);
+/* The kernel of a walk. */
+int gv_tree_walk_kernel(const gv_tree_cut *cut, gv_tree_kind kind);
 /* The caller's call with defaults for members that an older caller does not have, checked. */
 gravel_status gv_tree_take_call(const gravel_tree *tree, const gravel_tree_call *call, gravel_tree_call *taken);
 

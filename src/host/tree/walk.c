@@ -137,7 +137,7 @@ int gv_tree_walk_kernel(const gv_tree_cut *cut, gv_tree_kind kind)
 }
 
 static gravel_status launch_walk(gravel_tree *tree, gravel_groups *set, const gv_tree_numbers *numbers,
-                                 const gv_turn *turn, const gv_buffer *out)
+                                 const gv_turn *turn, const gv_tree_actors *actors, const gv_buffer *out)
 {
     const int kernel = gv_tree_walk_kernel(&set->cut, numbers->kind);
     const gv_range range = gv_groups(set->cut.places, (size_t)tree->config.value[GV_TT_THREADS]);
@@ -148,9 +148,9 @@ static gravel_status launch_walk(gravel_tree *tree, gravel_groups *set, const gv
     const gv_buffer *b = tree->buffer;
     gv_tree_range ends;
     gv_tree_find_range(tree, &ends);
-    const gv_arg arg[] = {GV_MEM(b[GV_TB_CELL]),
-                          GV_MEM(b[GV_TB_BODY]),
-                          GV_MEM(b[GV_TB_BODY_LOW]),
+    const gv_arg arg[] = {GV_ARG(actors->cell),
+                          GV_ARG(actors->body),
+                          GV_ARG(actors->body_low),
                           GV_ARG(points),
                           GV_ARG(points_low),
                           GV_ARG(set->self),
@@ -170,9 +170,16 @@ static gravel_status launch_walk(gravel_tree *tree, gravel_groups *set, const gv
                : gv_tree_launch_list(tree, GV_STAGE_WALK, kernel, range, sizeof arg / sizeof arg[0] - 2 + ends.n, arg);
 }
 
+gravel_status gv_tree_walk_others(gravel_tree *tree, gravel_groups *set, const gv_tree_numbers *numbers,
+                                  const gv_tree_actors *actors, const gv_buffer *result)
+{
+    const gv_turn none = {.scale = 1, .is_none = 1};
+    return launch_walk(tree, set, numbers, &none, actors, result);
+}
+
 /* Results into the planes of the sinks: accelerations as (mass / length^2) of the tree in lengths of the sinks' frame,
  * potentials as mass / length in squares of them. */
-static gravel_status store(gravel_tree *tree, const gravel_groups *set, const gv_buffer *result, int add)
+gravel_status gv_tree_store(gravel_tree *tree, const gravel_groups *set, const gv_buffer *result, int add)
 {
     const gv_selection *s = &set->sinks;
     const double l = s->bodies->frame.length, pot = tree->frame.mass / tree->frame.length / l / l;
@@ -213,7 +220,7 @@ static gravel_status check_groups(gravel_tree *tree, gravel_groups *set, const d
 }
 
 /* Up to this softening length 1/s^3 does not underflow in the precision; beyond it forces would be 0 or NaN. */
-static gravel_status check_eps(const gravel_tree *tree, const gravel_tree_call *call)
+gravel_status gv_tree_check_eps(const gravel_tree *tree, const gravel_tree_call *call)
 {
     const double most = (tree->options.precision == GRAVEL_DP ? 1e100 : 1e12) * tree->frame.length;
     if (call->soften != GRAVEL_SOFTEN_EPS || call->eps <= most)
@@ -229,7 +236,8 @@ static gravel_status submit(gravel_tree *tree, const gravel_tree_call *call, gra
     const gv_tree_numbers numbers = gv_tree_numbers_of(tree, call->eps, call->soften);
     const int by_sink = numbers.kind == GV_TREE_SINKS || numbers.kind == GV_TREE_SUM || numbers.kind == GV_TREE_MAX;
     const gv_turn turn = gv_turn_between(&set->frame, &tree->frame, call->groups ? call->shift : here);
-    gravel_status status = check_eps(tree, call);
+    const gv_buffer *b = tree->buffer;
+    gravel_status status = gv_tree_check_eps(tree, call);
     if (!status)
         status = gv_tree_soften(tree, numbers.kind);
     if (!status && call->groups)
@@ -240,10 +248,12 @@ static gravel_status submit(gravel_tree *tree, const gravel_tree_call *call, gra
         status = gv_sinks_soft(tree, set);
     if (!status)
         status = gv_tree_reserve(tree, result, set->n * 4 * tree->words * tree->scalar, "forces");
+    /* buffers may have been made by now */
+    const gv_tree_actors actors = {b[GV_TB_CELL].mem, b[GV_TB_BODY].mem, b[GV_TB_BODY_LOW].mem};
     if (!status)
-        status = launch_walk(tree, set, &numbers, &turn, result);
+        status = launch_walk(tree, set, &numbers, &turn, &actors, result);
     if (!status && call->into & GRAVEL_INTO_PLANES)
-        status = store(tree, set, result, (call->into & GRAVEL_INTO_ADD) != 0);
+        status = gv_tree_store(tree, set, result, (call->into & GRAVEL_INTO_ADD) != 0);
     return status;
 }
 

@@ -1,0 +1,78 @@
+/* gravel: trees of bodies in several address spaces.
+ *
+ * Each part of a job (a rank: cluster.h does all this over MPI) has bodies of its own and a tree of them.  Others send
+ * it what of their trees its sinks need, and no more: the essential parts.  Forces are those of one tree of all bodies,
+ * with the same opening criterion.  All parts have one frame (gravel_bodies_set_frame) and one set of tree options.
+ *
+ *   gravel_essential_begin(e, &call, most, runs, &count);        the tree is built; boxes of runs of sinks
+ *   ... the runs of all parts go to all parts ...
+ *   gravel_essential_cut(e, 0, first, all_runs, out);            what estimates need: shallow parts for the others
+ *   gravel_essential_fetch(e, &from);                            out[r].bytes from out[r].offset on go to part r
+ *   gravel_essential_room(e, in, &to);                           in[r]: what comes from part r
+ *   ... they travel ...
+ *   gravel_essential_join(e);
+ *   gravel_essential_estimate(e, runs);                          groups; the runs now say how far they open cells
+ *   ... again all runs, cut (1), fetch, room ...
+ *   gravel_essential_walk(e, 0);                                 the own tree acts, while the deep parts travel
+ *   gravel_essential_join(e);
+ *   gravel_essential_walk(e, 1);                                 they act; results are added
+ *
+ * The geometric criterion and `last` need no estimates of others: cut (0) to join are left out before
+ * gravel_essential_estimate.  Results go to the sinks' planes.  Every call but fetch returns as soon as its work is
+ * submitted, or waits for sizes only.
+ */
+#ifndef GRAVEL_ESSENTIAL_H
+#define GRAVEL_ESSENTIAL_H
+
+#include "gravel/tree.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gravel_essential gravel_essential;
+
+/* For this tree, whose sources are set; `mine` is this part's number of `parts`. */
+GRAVEL_API gravel_status gravel_essential_create(gravel_essential **essential, gravel_tree *tree, int parts, int mine);
+GRAVEL_API void gravel_essential_release(gravel_essential *essential);
+
+/* A run of sinks: its box, in units of the frame, and the largest factor of its groups (kernels/tree/cell.h). */
+typedef struct gravel_run {
+    double lo[3], hi[3], open;
+} gravel_run;
+
+/* Builds the tree and takes the call's sinks, a view of bodies; `soften`, `groups`, `shift` and a split force are not
+ * for parts.  Up to `most` runs are written, *count of them: 0 without sinks. */
+GRAVEL_API gravel_status gravel_essential_begin(gravel_essential *essential, const gravel_tree_call *call, int most,
+                                                gravel_run *runs, int *count);
+/* Groups of the sinks, by what was joined last (or not, since the begin: by the own tree alone); `runs` as above, now
+ * with their factors. */
+GRAVEL_API gravel_status gravel_essential_estimate(gravel_essential *essential, gravel_run *runs);
+
+/* A part of a tree on its way. */
+typedef struct gravel_part {
+    size_t cells, bodies;
+    size_t bytes, offset; /* in the block of all parts */
+} gravel_part;
+
+/* What the runs first[r] ... first[r + 1] - 1 need of this tree, for each part r; nothing for the own one.  deep 0: for
+ * estimates, 1: for walks. */
+GRAVEL_API gravel_status gravel_essential_cut(gravel_essential *essential, int deep, const int *first,
+                                              const gravel_run *runs, gravel_part *out);
+/* Waits until all of it is in host memory, which is good until the next cut. */
+GRAVEL_API gravel_status gravel_essential_fetch(gravel_essential *essential, const void **from);
+/* Pinned memory for what comes: cells and bodies of in[r] are given, bytes and offset are found. */
+GRAVEL_API gravel_status gravel_essential_room(gravel_essential *essential, gravel_part *in, void **to);
+/* What came goes to the device, and becomes one tree in the order of the parts. */
+GRAVEL_API gravel_status gravel_essential_join(gravel_essential *essential);
+
+/* others 0: the own tree acts, results replace what is in the planes; 1: what was joined last acts, results are added.
+ */
+GRAVEL_API gravel_status gravel_essential_walk(gravel_essential *essential, int others);
+/* The cost of the last walk (interactions, in some unit) of each sink, into a plane, or added to what is there. */
+GRAVEL_API gravel_status gravel_essential_cost(gravel_essential *essential, gravel_plane plane, int add);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,345 @@
+/* Trees over ranks: forces on all bodies, and leapfrog steps. */
+#include "cluster/tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG_SHALLOW = 12, TAG_DEEP = 13 };
+
+/* --------------------------------------------------------------------- life */
+
+/* Options of rank 0 are those of all; texts are compared by what they say. */
+static gravel_status check_options(const gravel_cluster *c, const gravel_cluster_tree_options *o)
+{
+    enum { NUMBERS = 11, TEXT = 128 };
+    struct {
+        double number[NUMBERS];
+        char text[TEXT];
+    } mine, first;
+    memset(&mine, 0, sizeof mine);
+    const double number[NUMBERS] = {o->theta,
+                                    (double)o->mac,
+                                    (double)o->moments,
+                                    (double)o->softening,
+                                    (double)o->precision,
+                                    (double)o->stored,
+                                    o->eps,
+                                    (double)o->imbalance,
+                                    (double)o->exchange,
+                                    (double)o->runs,
+                                    0};
+    memcpy(mine.number, number, sizeof number);
+    if (o->configuration)
+        strncpy(mine.text, o->configuration, TEXT - 1);
+    first = mine;
+    const int code = MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, 0, c->comm);
+    if (code != MPI_SUCCESS)
+        return gv_cluster_fail_mpi(code, "comparing options");
+    if (memcmp(&first, &mine, sizeof mine) != 0)
+        return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_tree_create: options differ from those of rank 0");
+    if (!(o->eps >= 0) || !isfinite(o->eps) || !(o->imbalance >= 0) || o->exchange < 0 || o->runs < 0)
+        return gv_cluster_fail(
+            GRAVEL_ERR_ARGUMENT,
+            "gravel_cluster_tree_create: softening %g, imbalance %g, exchange %d, runs %d: they must "
+            "be 0 or more",
+            o->eps, o->imbalance, o->exchange, o->runs);
+    return GRAVEL_OK;
+}
+
+static gravel_status make_arrays(gravel_cluster_tree *t)
+{
+    const size_t size = (size_t)t->cluster->size;
+    const int even = 16384 / t->cluster->size;
+    t->most_runs = t->options.runs > 0 ? t->options.runs : even < 8 ? 8 : even > 256 ? 256 : even;
+    t->runs = malloc((size_t)t->most_runs * sizeof *t->runs);
+    t->all_runs = malloc(size * (size_t)t->most_runs * sizeof *t->all_runs);
+    t->first = calloc(size + 1, sizeof *t->first);
+    t->count = calloc(size, sizeof *t->count);
+    t->out = calloc(size, sizeof *t->out);
+    t->in = calloc(size, sizeof *t->in);
+    t->out_bytes = calloc(size, sizeof *t->out_bytes);
+    t->in_bytes = calloc(size, sizeof *t->in_bytes);
+    t->counts = calloc(size, sizeof *t->counts);
+    t->arrivals = calloc(size, sizeof *t->arrivals);
+    if (!t->runs || !t->all_runs || !t->first || !t->count || !t->out || !t->in || !t->out_bytes || !t->in_bytes ||
+        !t->counts || !t->arrivals)
+        return gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a tree over %d ranks", t->cluster->size);
+    return gv_swap_make(&t->swap, t->cluster);
+}
+
+static gravel_status make_objects(gravel_cluster_tree *t)
+{
+    const gravel_cluster *c = t->cluster;
+    const gravel_cluster_tree_options *o = &t->options;
+    gravel_context_options context = c->context;
+    gravel_tree_options tree = GRAVEL_TREE_OPTIONS_INIT;
+    gravel_bodies_options bodies = GRAVEL_BODIES_OPTIONS_INIT;
+    context.device = c->info[c->rank].devices;
+    tree.theta = o->theta;
+    tree.mac = o->mac;
+    tree.moments = o->moments;
+    tree.softening = o->softening;
+    tree.precision = o->precision;
+    tree.configuration = o->configuration;
+    bodies.precision = o->stored;
+    gravel_status status = gravel_context_create(&t->context, &context);
+    if (!status)
+        status = gravel_bodies_create(&t->bodies, t->context, &bodies);
+    if (!status)
+        status = gravel_tree_create(&t->tree, t->context, &tree);
+    if (!status)
+        status = gravel_exchange_create(&t->exchange, t->bodies, c->size, c->rank);
+    return status ? status : gravel_essential_create(&t->essential, t->tree, c->size, c->rank);
+}
+
+gravel_status gravel_cluster_tree_create(gravel_cluster_tree **tree, gravel_cluster *cluster,
+                                         const gravel_cluster_tree_options *options)
+{
+    gravel_cluster_tree_options taken = GRAVEL_CLUSTER_TREE_OPTIONS_INIT;
+    if (!tree || !cluster)
+        return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_tree_create: no cluster, or no place for it");
+    *tree = NULL;
+    if (options && options->size > 0)
+        memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
+    gravel_status status = gravel_cluster_agree(cluster, check_options(cluster, &taken));
+    if (status)
+        return status;
+    gravel_cluster_tree *t = calloc(1, sizeof *t);
+    status = t ? GRAVEL_OK : gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a tree");
+    if (t) {
+        t->cluster = cluster;
+        t->options = taken;
+        t->since = -1;
+        status = make_arrays(t);
+    }
+    if (!status)
+        status = make_objects(t);
+    status = gravel_cluster_agree(cluster, status);
+    if (status) {
+        gravel_cluster_tree_release(t);
+        return status;
+    }
+    t->options.configuration = NULL; /* the caller's text need not live on */
+    *tree = t;
+    return GRAVEL_OK;
+}
+
+void gravel_cluster_tree_release(gravel_cluster_tree *t)
+{
+    if (!t)
+        return;
+    gravel_essential_release(t->essential);
+    gravel_exchange_release(t->exchange);
+    gravel_tree_release(t->tree);
+    gravel_bodies_release(t->bodies);
+    gravel_context_release(t->context);
+    gv_swap_release(&t->swap);
+    free(t->runs);
+    free(t->all_runs);
+    free(t->first);
+    free(t->count);
+    free(t->out);
+    free(t->in);
+    free(t->out_bytes);
+    free(t->in_bytes);
+    free(t->counts);
+    free(t->arrivals);
+    free(t);
+}
+
+gravel_bodies *gravel_cluster_tree_get_bodies(gravel_cluster_tree *t)
+{
+    return t ? t->bodies : NULL;
+}
+
+size_t gravel_cluster_tree_get_total(const gravel_cluster_tree *t)
+{
+    return t ? t->total : 0;
+}
+
+void gravel_cluster_tree_get_info(const gravel_cluster_tree *t, gravel_cluster_tree_info *info)
+{
+    if (t && info)
+        *info = t->info;
+}
+
+/* ------------------------------------------------------------------- forces */
+
+/* The runs of all ranks, first[r] ... of rank r. */
+static gravel_status gather_runs(gravel_cluster_tree *t, int count)
+{
+    gravel_cluster *c = t->cluster;
+    MPI_Datatype run;
+    int code = MPI_Allgather(&count, 1, MPI_INT, t->count, 1, MPI_INT, c->comm);
+    t->first[0] = 0;
+    for (int r = 0; r < c->size; r++)
+        t->first[r + 1] = t->first[r] + t->count[r];
+    MPI_Type_contiguous((int)(sizeof *t->runs / sizeof(double)), MPI_DOUBLE, &run);
+    MPI_Type_commit(&run);
+    if (code == MPI_SUCCESS)
+        code = MPI_Allgatherv(t->runs, count, run, t->all_runs, t->count, t->first, run, c->comm);
+    MPI_Type_free(&run);
+    return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "boxes of all ranks' sinks");
+}
+
+/* Room for what comes, as long as all ranks told how much it is. */
+static gravel_status agree_on_parts(gravel_cluster_tree *t, gravel_status status, void **to)
+{
+    gravel_cluster *c = t->cluster;
+    status = gravel_cluster_agree(c, status);
+    if (status)
+        return status;
+    const int code = MPI_Alltoall(t->out, sizeof *t->out, MPI_BYTE, t->in, sizeof *t->in, MPI_BYTE, c->comm);
+    status = code == MPI_SUCCESS ? gravel_essential_room(t->essential, t->in, to)
+                                 : gv_cluster_fail_mpi(code, "sizes of parts of trees");
+    for (int r = 0; r < c->size; r++) {
+        t->out_bytes[r] = t->out[r].bytes;
+        t->in_bytes[r] = t->in[r].bytes;
+    }
+    return gravel_cluster_agree(c, status);
+}
+
+/* What was cut goes out, what others cut comes in.  A rank that fails here lets its messages go all the same: others
+ * wait for them. */
+static gravel_status swap_parts(gravel_cluster_tree *t, int tag, void *to)
+{
+    const void *from = NULL;
+    gravel_status status = gv_swap_receive(&t->swap, t->cluster, tag, to, t->in_bytes);
+    gravel_status fetched = gravel_essential_fetch(t->essential, &from);
+    if (!status)
+        status = gv_swap_send(&t->swap, t->cluster, tag, from, t->out_bytes);
+    status = gv_swap_wait(&t->swap, status);
+    return fetched ? fetched : status;
+}
+
+/* Accelerations of groups: from the own tree and from shallow parts of the others'. */
+static gravel_status estimate(gravel_cluster_tree *t, int count)
+{
+    void *to;
+    gravel_status status = GRAVEL_OK;
+    if (t->options.mac != GRAVEL_TREE_GEOMETRIC && !(t->options.mac == GRAVEL_TREE_LAST && t->computed)) {
+        status = gather_runs(t, count);
+        if (!status)
+            status = gravel_essential_cut(t->essential, 0, t->first, t->all_runs, t->out);
+        status = agree_on_parts(t, status, &to);
+        if (status)
+            return status;
+        status = swap_parts(t, TAG_SHALLOW, to);
+        if (!status)
+            status = gravel_essential_join(t->essential);
+    }
+    if (!status)
+        status = gravel_essential_estimate(t->essential, t->runs);
+    status = gravel_cluster_agree(t->cluster, status);
+    return status ? status : gravel_cluster_agree(t->cluster, gather_runs(t, count));
+}
+
+/* The own tree acts while the others' parts come. */
+static gravel_status walk(gravel_cluster_tree *t)
+{
+    void *to;
+    const double start = MPI_Wtime();
+    gravel_status status = agree_on_parts(t, gravel_essential_cut(t->essential, 1, t->first, t->all_runs, t->out), &to);
+    if (status)
+        return status;
+    for (int r = 0; r < t->cluster->size; r++) {
+        t->info.sent_cells += t->out[r].cells;
+        t->info.sent_bodies += t->out[r].bodies;
+        t->info.messages += t->out[r].bytes > 0;
+    }
+    const double cut = MPI_Wtime();
+    gravel_status walked = gravel_essential_walk(t->essential, 0);
+    if (!walked)
+        walked = gravel_essential_cost(t->essential, GV_COST_PLANE, 0);
+    status = swap_parts(t, TAG_DEEP, to);
+    const double swapped = MPI_Wtime();
+    status = walked ? walked : status;
+    if (!status)
+        status = gravel_essential_join(t->essential);
+    if (!status)
+        status = gravel_essential_walk(t->essential, 1);
+    if (!status)
+        status = gravel_essential_cost(t->essential, GV_COST_PLANE, 1);
+    if (!status)
+        status = gravel_exchange_weigh(t->exchange, (int)GV_COST_PLANE, &t->info.cost);
+    t->info.cut = cut - start;
+    t->info.walk = swapped - cut;
+    t->info.others = MPI_Wtime() - swapped;
+    return gravel_cluster_agree(t->cluster, status);
+}
+
+static gravel_status compare_costs(gravel_cluster_tree *t)
+{
+    const gravel_cluster *c = t->cluster;
+    int code = MPI_Allreduce(&t->info.cost, &t->info.cost_most, 1, MPI_DOUBLE, MPI_MAX, c->comm);
+    if (code == MPI_SUCCESS)
+        code = MPI_Allreduce(&t->info.cost, &t->info.cost_mean, 1, MPI_DOUBLE, MPI_SUM, c->comm);
+    t->info.cost_mean /= c->size;
+    t->has_costs = code == MPI_SUCCESS && t->info.cost_mean > 0;
+    return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "costs of all ranks");
+}
+
+static gravel_status begin(gravel_cluster_tree *t, int *count)
+{
+    gravel_tree_call call;
+    const gravel_view all = gravel_view_all(t->bodies);
+    gravel_status status = gravel_tree_set_sources(t->tree, &all);
+    gravel_tree_call_init(&call);
+    call.sinks = all;
+    call.eps = t->options.eps;
+    call.into = GRAVEL_INTO_PLANES;
+    call.last = t->options.mac == GRAVEL_TREE_LAST && t->computed;
+    return status ? status : gravel_essential_begin(t->essential, &call, t->most_runs, t->runs, count);
+}
+
+gravel_status gravel_cluster_tree_compute(gravel_cluster_tree *t)
+{
+    if (!t)
+        return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_tree_compute: no tree was given");
+    const double start = MPI_Wtime();
+    int count = 0;
+    t->swap.bytes = 0;
+    gravel_status status = gv_cluster_deal(t);
+    if (status)
+        return status;
+    const double dealt = MPI_Wtime();
+    t->info = (gravel_cluster_tree_info){.moved = t->info.moved};
+    status = gravel_cluster_agree(t->cluster, begin(t, &count));
+    const double built = MPI_Wtime();
+    if (!status)
+        status = estimate(t, count);
+    const double estimated = MPI_Wtime();
+    if (!status)
+        status = walk(t);
+    if (!status)
+        status = gravel_cluster_agree(t->cluster, compare_costs(t));
+    t->computed = !status;
+    t->since = status ? -1 : t->since + 1;
+    t->info.bodies = gravel_bodies_get_count(t->bodies);
+    t->info.bytes = t->swap.bytes;
+    t->info.exchange = dealt - start;
+    t->info.build = built - dealt;
+    t->info.estimate = estimated - built;
+    t->info.seconds = MPI_Wtime() - start;
+    return status;
+}
+
+gravel_status gravel_cluster_tree_step(gravel_cluster_tree *t, double dt)
+{
+    if (!t)
+        return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_tree_step: no tree was given");
+    if (!t->has_velocities)
+        return gv_cluster_fail(GRAVEL_ERR_STATE, "the bodies have no velocities: gravel_cluster_tree_write has them");
+    gravel_status status = t->computed ? GRAVEL_OK : gravel_cluster_tree_compute(t);
+    if (status)
+        return status;
+    if (gravel_bodies_get_count(t->bodies) > 0)
+        status = gravel_bodies_advance(t->bodies, 0.5 * dt, dt);
+    status = gravel_cluster_agree(t->cluster, status);
+    if (!status)
+        status = gravel_cluster_tree_compute(t);
+    if (!status && gravel_bodies_get_count(t->bodies) > 0)
+        status = gravel_bodies_advance(t->bodies, 0.5 * dt, 0);
+    return gravel_cluster_agree(t->cluster, status);
+}

@@ -1,0 +1,58 @@
+/* The inside of gravel_cluster_tree. */
+#ifndef GV_CLUSTER_TREE_H
+#define GV_CLUSTER_TREE_H
+
+#include "cluster/object.h"
+
+#include "gravel/essential.h"
+#include "gravel/exchange.h"
+
+/* costs of bodies */
+#define GV_COST_PLANE GRAVEL_USER_LAST
+
+/* Messages under way between all ranks: a block each way, with a stretch for every rank. */
+typedef struct gv_swap {
+    MPI_Request *request; /* 2 a rank */
+    int n;                /* that were started */
+    size_t bytes;         /* that were sent */
+    int messages;
+} gv_swap;
+
+struct gravel_cluster_tree {
+    gravel_cluster *cluster;
+    gravel_cluster_tree_options options;
+    gravel_context *context;
+    gravel_bodies *bodies;
+    gravel_tree *tree;
+    gravel_exchange *exchange;
+    gravel_essential *essential;
+    size_t total; /* bodies of all ranks */
+    int has_velocities;
+    int computed;  /* accelerations are those of the positions */
+    int has_costs; /* the plane of costs is that of an earlier computation */
+    int since;     /* computations since bodies were dealt */
+    int most_runs;
+    /* one a rank, or as many as all ranks have together */
+    gravel_run *runs, *all_runs;
+    int *first, *count;
+    gravel_part *out, *in;
+    size_t *out_bytes, *in_bytes, *counts, *arrivals;
+    gv_swap swap;
+    gravel_cluster_tree_info info;
+};
+
+/* swap.c */
+gravel_status gv_swap_make(gv_swap *swap, const gravel_cluster *cluster);
+void gv_swap_release(gv_swap *swap);
+/* Stretches of in_bytes[r] follow one another in `to`; bytes are multiples of 16.  The own stretch stays as it is. */
+gravel_status gv_swap_receive(gv_swap *swap, const gravel_cluster *cluster, int tag, void *to, const size_t *in_bytes);
+gravel_status gv_swap_send(gv_swap *swap, const gravel_cluster *cluster, int tag, const void *from,
+                           const size_t *out_bytes);
+/* Until all have come and gone, whatever `status` is; returns the first failure. */
+gravel_status gv_swap_wait(gv_swap *swap, gravel_status status);
+
+/* domains.c */
+/* Bodies to the ranks of their domains, if that is due. */
+gravel_status gv_cluster_deal(gravel_cluster_tree *tree);
+
+#endif

@@ -1,0 +1,259 @@
+/* Parts of trees that travel: life, runs of sinks, groups, walks. */
+#include "host/tree/essential.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+size_t gv_essential_vector(const gravel_essential *e)
+{
+    return 4 * e->tree->scalar;
+}
+
+size_t gv_essential_cell(const gravel_essential *e)
+{
+    return (GV_CELL_VECTORS + e->tree->words - 1) * gv_essential_vector(e);
+}
+
+size_t gv_essential_body(const gravel_essential *e)
+{
+    return e->tree->words * gv_essential_vector(e);
+}
+
+size_t gv_essential_lay_out(const gravel_essential *e, gravel_part *parts)
+{
+    size_t sum = 0;
+    for (int r = 0; r < e->parts; r++) {
+        parts[r].bytes = parts[r].cells * gv_essential_cell(e) + parts[r].bodies * gv_essential_body(e);
+        parts[r].offset = sum;
+        sum += parts[r].bytes;
+    }
+    return sum;
+}
+
+gravel_status gv_essential_host_room(gravel_essential *e, size_t vectors, void **room)
+{
+    const size_t size = (vectors + 1) * gv_essential_vector(e);
+    if (e->numbers_size < size) {
+        free(e->numbers_host);
+        e->numbers_host = malloc(size);
+        e->numbers_size = e->numbers_host ? size : 0;
+    }
+    *room = e->numbers_host;
+    return *room ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu boxes", vectors / 2);
+}
+
+gravel_status gv_essential_take_slot(gravel_essential *e, size_t bytes, gv_slot **slot)
+{
+    if (*slot)
+        (*slot)->held = 0;
+    *slot = NULL;
+    gravel_status status = gv_slots_take(&e->tree->worker, &e->slots, bytes > 0 ? bytes : 1, slot);
+    if (!status)
+        (*slot)->held = 1;
+    return status;
+}
+
+/* --------------------------------------------------------------------- life */
+
+gravel_status gravel_essential_create(gravel_essential **essential, gravel_tree *tree, int parts, int mine)
+{
+    if (!essential || !tree)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_create needs a tree and a place for the result");
+    *essential = NULL;
+    if (parts < 1 || mine < 0 || mine >= parts)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "there is no part %d of %d", mine, parts);
+    if (tree->options.split > 0)
+        return gv_fail(GRAVEL_ERR_UNSUPPORTED, "the tree of a force that a mesh completes has no parts elsewhere");
+    gravel_essential *e = calloc(1, sizeof *e);
+    if (!e)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for parts of a tree");
+    e->tree = tree;
+    e->parts = parts;
+    e->mine = mine;
+    e->out = calloc((size_t)parts, sizeof *e->out);
+    e->in = calloc((size_t)parts, sizeof *e->in);
+    e->sizes = calloc(2 * (size_t)parts, sizeof *e->sizes);
+    if (!e->out || !e->in || !e->sizes) {
+        gravel_essential_release(e);
+        return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %d parts of a tree", parts);
+    }
+    *essential = e;
+    return GRAVEL_OK;
+}
+
+void gravel_essential_release(gravel_essential *e)
+{
+    if (!e)
+        return;
+    clFinish(gv_worker_queue(&e->tree->worker));
+    if (e->sent)
+        e->sent->held = 0;
+    if (e->room)
+        e->room->held = 0;
+    gv_slots_release(&e->tree->worker, &e->slots);
+    if (e->tree->walked == &e->set)
+        e->tree->walked = NULL;
+    for (int k = 0; k < GV_EB_COUNT; k++)
+        gv_buffer_release(&e->buffer[k]);
+    gv_buffer_release(&e->result);
+    gv_groups_release(&e->set);
+    free(e->numbers_host);
+    free(e->sizes);
+    free(e->out);
+    free(e->in);
+    free(e);
+}
+
+/* --------------------------------------------------------------------- runs */
+
+static double number_at(const gravel_tree *tree, const void *from, size_t k)
+{
+    return tree->scalar == 8 ? ((const double *)from)[k] : (double)((const float *)from)[k];
+}
+
+/* Boxes of all runs to the host; with groups their factors too. */
+static gravel_status read_runs(gravel_essential *e, int with_groups, gravel_run *runs)
+{
+    gravel_tree *tree = e->tree;
+    const gravel_groups *set = &e->set;
+    const size_t bytes = e->runs * GV_RUN_VECTORS * gv_essential_vector(e);
+    const cl_mem group = with_groups ? set->buffer[GV_SB_GROUP].mem : NULL;
+    gv_buffer *own = &e->buffer[GV_EB_OWN_RUNS];
+    void *host;
+    gravel_status status = gv_tree_reserve(tree, own, bytes, "boxes of sinks");
+    if (!status)
+        status =
+            gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_RUNS, gv_groups(e->runs, tree->plan.look_group),
+                           GV_ARG(set->points), GV_UINT(set->n), GV_UINT(e->each), GV_ARG(group),
+                           GV_UINT(set->cut.groups), GV_UINT(set->cut.size), GV_UINT(set->cut.places), GV_MEM(*own));
+    if (!status)
+        status = gv_essential_host_room(e, e->runs * GV_RUN_VECTORS, &host);
+    if (status)
+        return status;
+    const cl_int code =
+        clEnqueueReadBuffer(gv_worker_queue(&tree->worker), own->mem, CL_TRUE, 0, bytes, host, 0, NULL, NULL);
+    for (size_t r = 0; r < e->runs && !code; r++) {
+        for (size_t c = 0; c < 3; c++) {
+            runs[r].lo[c] = number_at(tree, host, 8 * r + c);
+            runs[r].hi[c] = number_at(tree, host, 8 * r + 4 + c);
+        }
+        runs[r].open = number_at(tree, host, 8 * r + 3);
+    }
+    return code ? gv_fail_cl(code, "reading %zu boxes of sinks", e->runs) : GRAVEL_OK;
+}
+
+/* The tree with all of its cells: what is cut from it must be complete. */
+static gravel_status build_whole(gravel_tree *tree, gravel_tree_moved moved)
+{
+    gravel_status status = gv_tree_update(tree, moved);
+    if (!status)
+        status = gv_tree_settle(tree, 1);
+    if (!status && !tree->built) /* they did not fit; now there is room */
+        status = gv_tree_update(tree, moved);
+    return status ? status : gv_tree_settle(tree, 1);
+}
+
+static gravel_status check_call(const gravel_tree_call *call)
+{
+    const double *s = call->shift;
+    if (call->soften != GRAVEL_SOFTEN_EPS)
+        return gv_fail(GRAVEL_ERR_UNSUPPORTED, "parts of a tree have one softening length for all bodies");
+    if (call->groups || !call->sinks.bodies || s[0] != 0 || s[1] != 0 || s[2] != 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "parts of a tree act on a view of bodies, unshifted");
+    return GRAVEL_OK;
+}
+
+gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call *call, int most, gravel_run *runs,
+                                     int *count)
+{
+    if (!e || !call || !runs || !count || most < 1)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_begin needs a call and room for runs");
+    gravel_tree *tree = e->tree;
+    gravel_status status = gv_tree_take_call(tree, call, &e->call);
+    *count = 0;
+    e->joined = 0;
+    e->cells = e->runs = e->set.n = 0;
+    e->set.others = NULL;
+    if (!status)
+        status = check_call(&e->call);
+    if (status || !tree->view.bodies || gravel_view_get_count(&tree->view) == 0)
+        return status;
+    status = build_whole(tree, e->call.moved);
+    if (!status)
+        status = gv_tree_check_eps(tree, &e->call);
+    if (!status)
+        status = gv_sinks_make(tree, &e->set, &e->call, 0);
+    if (status)
+        return status;
+    tree->walked = NULL;
+    e->cells = tree->known_cells;
+    e->numbers = gv_tree_numbers_of(tree, e->call.eps, e->call.soften);
+    if (e->set.n == 0)
+        return GRAVEL_OK;
+    /* whole groups: each is in one run */
+    e->set.cut = gv_tree_cut_of(&tree->plan, &tree->config, e->set.n, tree->n);
+    const size_t groups = (e->set.cut.groups + (size_t)most - 1) / (size_t)most;
+    e->each = groups * e->set.cut.size;
+    e->runs = (e->set.n + e->each - 1) / e->each;
+    status = read_runs(e, 0, runs);
+    *count = status ? 0 : (int)e->runs;
+    return status;
+}
+
+gravel_status gravel_essential_estimate(gravel_essential *e, gravel_run *runs)
+{
+    if (!e || !runs)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_estimate needs room for runs");
+    if (e->set.n == 0)
+        return GRAVEL_OK;
+    e->set.others = e->joined ? e->buffer[GV_EB_CELL].mem : NULL;
+    gravel_status status = gv_groups_make(e->tree, &e->set, e->numbers.plummer, e->call.last);
+    e->set.others = NULL;
+    return status ? status : read_runs(e, 1, runs);
+}
+
+/* -------------------------------------------------------------------- walks */
+
+gravel_status gravel_essential_walk(gravel_essential *e, int others)
+{
+    if (!e)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_walk: no object was given");
+    gravel_tree *tree = e->tree;
+    gravel_groups *set = &e->set;
+    const gv_buffer *own = tree->buffer, *b = e->buffer;
+    const gv_tree_actors actors =
+        others ? (gv_tree_actors){b[GV_EB_CELL].mem, b[GV_EB_BODY].mem, b[GV_EB_BODY_LOW].mem}
+               : (gv_tree_actors){own[GV_TB_CELL].mem, own[GV_TB_BODY].mem, own[GV_TB_BODY_LOW].mem};
+    const int is_own = set->own;
+    if (set->n == 0 || (others && !e->joined))
+        return GRAVEL_OK;
+    gravel_status status = gv_tree_reserve(tree, &e->result, set->n * 4 * tree->words * tree->scalar, "forces");
+    set->own = others ? GV_OWN_NONE : is_own;
+    if (!status)
+        status = gv_tree_walk_others(tree, set, &e->numbers, &actors, &e->result);
+    set->own = is_own;
+    if (!status)
+        status = gv_tree_store(tree, set, &e->result, others);
+    const cl_int code = status ? CL_SUCCESS : clFlush(gv_worker_queue(&tree->worker));
+    tree->walked = status ? NULL : set;
+    return status ? status : code ? gv_fail_cl(code, "starting a walk") : GRAVEL_OK;
+}
+
+gravel_status gravel_essential_cost(gravel_essential *e, gravel_plane plane, int add)
+{
+    const gv_place *place = gv_plane_place(plane);
+    if (!e || !place || place->components != 1 || place->word < GV_WORD_USER)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_cost needs one of the planes GRAVEL_USER ...");
+    const gv_selection *s = &e->set.sinks;
+    cl_mem cost;
+    if (e->set.n == 0 || (add && !e->joined))
+        return GRAVEL_OK;
+    gravel_status status = gv_bodies_need(s->bodies, place->word, &cost);
+    if (!status)
+        status = gv_tree_launch(e->tree, GV_STAGE_WALK, GV_TK_COST + (int)s->bodies->precision,
+                                gv_tree_items(e->tree, e->set.cut.places), GV_MEM(e->set.buffer[GV_SB_COUNTS]),
+                                GV_UINT(e->set.cut.places), GV_ARG(e->set.index), GV_ARG(s->list), GV_UINT(s->first),
+                                GV_INT(add), GV_ARG(cost));
+    gv_bodies_changed(s->bodies, plane);
+    return status;
+}

@@ -1,0 +1,237 @@
+/* What others need of this tree: marked, counted, packed, on its way to the host. */
+#include <string.h>
+
+#include "host/tree/essential.h"
+
+static void put_number(const gravel_tree *tree, void *to, size_t k, double value)
+{
+    if (tree->scalar == 8)
+        ((double *)to)[k] = value;
+    else
+        ((float *)to)[k] = (float)value;
+}
+
+/* The runs to the device.  They are numbers of a device of the same precision: nothing is rounded. */
+static gravel_status send_runs(gravel_essential *e, const gravel_run *runs, size_t n)
+{
+    gravel_tree *tree = e->tree;
+    const size_t bytes = n * GV_RUN_VECTORS * gv_essential_vector(e);
+    void *host;
+    gravel_status status = gv_tree_reserve(tree, &e->buffer[GV_EB_RUNS], bytes + 1, "boxes of sinks");
+    if (!status)
+        status = gv_essential_host_room(e, n * GV_RUN_VECTORS, &host);
+    if (status || n == 0)
+        return status;
+    for (size_t r = 0; r < n; r++) {
+        for (size_t c = 0; c < 3; c++) {
+            put_number(tree, host, 8 * r + c, runs[r].lo[c]);
+            put_number(tree, host, 8 * r + 4 + c, runs[r].hi[c]);
+        }
+        put_number(tree, host, 8 * r + 3, runs[r].open);
+        put_number(tree, host, 8 * r + 7, 0);
+    }
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_RUNS].mem, CL_TRUE, 0,
+                                             bytes, host, 0, NULL, NULL);
+    return code ? gv_fail_cl(code, "sending %zu boxes of sinks", n) : GRAVEL_OK;
+}
+
+/* Parts that one look at the cells serves, and where its words begin. */
+typedef struct gv_pass {
+    int first, receivers;
+    cl_ulong words;
+} gv_pass;
+
+static gv_pass pass_of(const gravel_essential *e, int part)
+{
+    const int first = part / GV_RECEIVERS * GV_RECEIVERS, left = e->parts - first;
+    return (gv_pass){first, left < GV_RECEIVERS ? left : GV_RECEIVERS,
+                     (cl_ulong)(first / GV_RECEIVERS) * (cl_ulong)e->cells};
+}
+
+/* Numbers that stand for the largest rounding of distances: a few of the least steps of coordinates. */
+static double slack_of(const gravel_tree *tree)
+{
+    return tree->options.precision == GRAVEL_DP ? 8 * 1.2e-16 : 8 * 6e-8;
+}
+
+static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep, const int *first)
+{
+    gravel_tree *tree = e->tree;
+    const size_t group = tree->plan.plain_group, most = (size_t)tree->limits.info.compute_units * 32;
+    const double guard =
+        tree->options.softening == GRAVEL_SPLINE ? GV_SPLINE_SUPPORT * e->call.eps / tree->frame.length : 0;
+    cl_uint begin[GV_RECEIVERS + 1];
+    for (int r = 0; r <= pass->receivers; r++)
+        begin[r] = (cl_uint)first[pass->first + r];
+    gravel_status status = gv_tree_reserve(tree, &e->buffer[GV_EB_FIRST], sizeof begin, "runs of parts");
+    const cl_int code = status ? CL_SUCCESS
+                               : clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_FIRST].mem,
+                                                      CL_TRUE, 0, sizeof begin, begin, 0, NULL, NULL);
+    if (code)
+        status = gv_fail_cl(code, "sending runs of parts");
+    for (int l = 0; l < GV_LEVELS && tree->levels[l] > 0 && !status; l++) {
+        const size_t needed = (tree->levels[l] + group - 1) / group;
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_MARK, gv_groups(needed < most ? needed : most, group),
+                                GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(tree->buffer[GV_TB_LEVEL_TOTAL]), GV_UINT(l),
+                                GV_MEM(e->buffer[GV_EB_RUNS]), GV_MEM(e->buffer[GV_EB_FIRST]), GV_UINT(pass->receivers),
+                                GV_INT(deep), GV_TREE_REAL(tree, guard), GV_TREE_REAL(tree, slack_of(tree)),
+                                GV_ARG(pass->words), GV_MEM(e->buffer[GV_EB_WANTED]), GV_MEM(e->buffer[GV_EB_OPENED]));
+    }
+    return status;
+}
+
+static gravel_status copy_total(gravel_essential *e, size_t place)
+{
+    const cl_int code = clEnqueueCopyBuffer(gv_worker_queue(&e->tree->worker), e->set.buffer[GV_SB_COUNT_TOTAL].mem,
+                                            e->buffer[GV_EB_SIZES].mem, 0, place * 4, 4, 0, NULL, NULL);
+    return code ? gv_fail_cl(code, "sizes of parts") : GRAVEL_OK;
+}
+
+/* Cells and bodies of one part into the lists, their numbers to GV_EB_SIZES. */
+static gravel_status list_part(gravel_essential *e, int part)
+{
+    const gv_pass pass = pass_of(e, part);
+    gravel_tree *tree = e->tree;
+    gv_buffer *b = e->buffer;
+    const cl_uint bit = (cl_uint)(part - pass.first), zero = 0;
+    gravel_status status =
+        gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_FLAGS, gv_tree_items(tree, e->cells), GV_MEM(b[GV_EB_WANTED]),
+                       GV_ARG(pass.words), GV_ARG(bit), GV_UINT(e->cells), GV_MEM(b[GV_EB_FLAG]));
+    if (!status)
+        status = gv_tree_list_flagged(tree, &e->set, &b[GV_EB_FLAG], e->cells, &b[GV_EB_LIST]);
+    if (!status)
+        status = copy_total(e, 2 * (size_t)part);
+    const cl_int code = status ? CL_SUCCESS
+                               : clEnqueueFillBuffer(gv_worker_queue(&tree->worker), b[GV_EB_BODY_FLAG].mem, &zero, 1,
+                                                     0, tree->n, 0, NULL, NULL);
+    if (code)
+        status = gv_fail_cl(code, "clearing marks of bodies");
+    if (!status)
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_FLAG_BODIES, gv_tree_items(tree, e->cells),
+                                GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(b[GV_EB_OPENED]), GV_ARG(pass.words),
+                                GV_ARG(bit), GV_UINT(e->cells), GV_MEM(b[GV_EB_BODY_FLAG]));
+    if (!status)
+        status = gv_tree_list_flagged(tree, &e->set, &b[GV_EB_BODY_FLAG], tree->n, &b[GV_EB_BODY_LIST]);
+    return status ? status : copy_total(e, 2 * (size_t)part + 1);
+}
+
+/* Cells, then bodies, then their low words, at the part's offset. */
+static gravel_status pack_part(gravel_essential *e, int part, int deep)
+{
+    gravel_tree *tree = e->tree;
+    const gravel_part *p = &e->out[part];
+    const gv_pass pass = pass_of(e, part);
+    const size_t vector = gv_essential_vector(e);
+    const cl_uint bit = (cl_uint)(part - pass.first);
+    const cl_ulong at = p->offset / vector, bodies = at + p->cells * gv_essential_cell(e) / vector;
+    gv_buffer *b = e->buffer;
+    gravel_status status = list_part(e, part);
+    if (!status)
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_PACK, gv_tree_items(tree, p->cells),
+                                GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(b[GV_EB_OPENED]), GV_ARG(pass.words),
+                                GV_ARG(bit), GV_INT(deep), GV_MEM(b[GV_EB_LIST]), GV_UINT(p->cells),
+                                GV_MEM(b[GV_EB_BODY_LIST]), GV_UINT(p->bodies), GV_ARG(at), GV_MEM(e->sent->device));
+    if (!status && p->bodies > 0)
+        status =
+            gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_PACK_BODIES, gv_tree_items(tree, p->bodies),
+                           GV_MEM(tree->buffer[GV_TB_BODY]), GV_MEM(tree->buffer[GV_TB_BODY_LOW]),
+                           GV_MEM(b[GV_EB_BODY_LIST]), GV_UINT(p->bodies), GV_ARG(bodies), GV_MEM(e->sent->device));
+    return status;
+}
+
+static int is_asked(const gravel_essential *e, const int *first, int part)
+{
+    return part != e->mine && first[part] < first[part + 1];
+}
+
+static gravel_status reserve(gravel_essential *e)
+{
+    gravel_tree *tree = e->tree;
+    gv_buffer *b = e->buffer;
+    const size_t passes = ((size_t)e->parts + GV_RECEIVERS - 1) / GV_RECEIVERS;
+    gravel_status status = gv_tree_reserve(tree, &b[GV_EB_WANTED], passes * e->cells * 4, "marks of cells");
+    if (!status)
+        status = gv_tree_reserve(tree, &b[GV_EB_OPENED], passes * e->cells * 4, "marks of cells");
+    if (!status)
+        status = gv_tree_reserve(tree, &b[GV_EB_FLAG], e->cells, "marks of cells");
+    if (!status)
+        status = gv_tree_reserve(tree, &b[GV_EB_LIST], e->cells * 4, "a list of cells");
+    if (!status)
+        status = gv_tree_reserve(tree, &b[GV_EB_BODY_FLAG], tree->n, "marks of bodies");
+    if (!status)
+        status = gv_tree_reserve(tree, &b[GV_EB_BODY_LIST], tree->n * 4, "a list of bodies");
+    return status ? status : gv_tree_reserve(tree, &b[GV_EB_SIZES], 8 * (size_t)e->parts, "sizes of parts");
+}
+
+/* Numbers of cells and bodies of all parts.  Waits for them, and for nothing after. */
+static gravel_status count_parts(gravel_essential *e, int deep, const int *first)
+{
+    gravel_status status = reserve(e);
+    for (int r = 0; r < e->parts && !status; r += GV_RECEIVERS) {
+        const gv_pass pass = pass_of(e, r);
+        status = mark(e, &pass, deep, first);
+    }
+    for (int r = 0; r < e->parts && !status; r++)
+        if (is_asked(e, first, r))
+            status = list_part(e, r);
+    if (status)
+        return status;
+    const cl_int code = clEnqueueReadBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_SIZES].mem, CL_TRUE, 0,
+                                            8 * (size_t)e->parts, e->sizes, 0, NULL, NULL);
+    for (int r = 0; r < e->parts && !code; r++)
+        if (is_asked(e, first, r))
+            e->out[r] = (gravel_part){.cells = e->sizes[2 * r], .bodies = e->sizes[2 * r + 1]};
+    return code ? gv_fail_cl(code, "reading the sizes of %d parts of a tree", e->parts) : GRAVEL_OK;
+}
+
+/* The block to the host on the copy queue, beside the work that follows. */
+static gravel_status start_copy(gravel_essential *e, size_t bytes)
+{
+    const gv_device *device = gv_worker_device(&e->tree->worker);
+    cl_event packed = NULL;
+    cl_int code = clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &packed);
+    if (!code)
+        code = clFlush(device->compute);
+    if (!code)
+        code = clEnqueueReadBuffer(device->copy, e->sent->device.mem, CL_FALSE, 0, bytes, e->sent->host, 1, &packed,
+                                   &e->sent->busy);
+    if (!code)
+        code = clFlush(device->copy);
+    if (packed)
+        clReleaseEvent(packed);
+    return code ? gv_fail_cl(code, "bringing %zu bytes of a tree to the host", bytes) : GRAVEL_OK;
+}
+
+gravel_status gravel_essential_cut(gravel_essential *e, int deep, const int *first, const gravel_run *runs,
+                                   gravel_part *out)
+{
+    if (!e || !first || !out || (!runs && first[e->parts] > 0))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_cut needs runs and a place for the parts");
+    memset(e->out, 0, (size_t)e->parts * sizeof *e->out);
+    memset(out, 0, (size_t)e->parts * sizeof *out);
+    if (e->cells == 0)
+        return GRAVEL_OK;
+    gravel_status status = send_runs(e, runs, (size_t)first[e->parts]);
+    if (!status)
+        status = count_parts(e, deep, first);
+    if (status)
+        return status;
+    const size_t bytes = gv_essential_lay_out(e, e->out);
+    if (bytes > 0)
+        status = gv_essential_take_slot(e, bytes, &e->sent);
+    for (int r = 0; r < e->parts && !status; r++)
+        if (is_asked(e, first, r))
+            status = pack_part(e, r, deep);
+    if (!status && bytes > 0)
+        status = start_copy(e, bytes);
+    memcpy(out, e->out, (size_t)e->parts * sizeof *out);
+    return status;
+}
+
+gravel_status gravel_essential_fetch(gravel_essential *e, const void **from)
+{
+    if (!e || !from)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_fetch needs a place for the result");
+    *from = e->sent ? e->sent->host : NULL;
+    return e->sent ? gv_slot_wait(&e->tree->worker, e->sent) : GRAVEL_OK;
+}

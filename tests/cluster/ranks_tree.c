@@ -1,0 +1,321 @@
+/* Trees over ranks: run by gate_mpi as `mpirun -n P ranks_tree CASE`.  Every rank makes the same bodies.  The exit
+ * status is 0 if all ranks found what they should. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu_ref/ref.h"
+#include "gravel/cluster.h"
+
+enum { MOST = 6000 };
+#define EPS 0.02
+
+static int rank, size;
+
+static void check(int good, const char *what, int line)
+{
+    if (good)
+        return;
+    fprintf(stderr, "rank %d of %d: line %d: %s (%s)\n", rank, size, line, what, gravel_error_message());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+#define CHECK(condition) check((condition), #condition, __LINE__)
+
+typedef struct bodies {
+    size_t n;
+    double m[MOST], x[3][MOST], v[3][MOST];
+} bodies;
+
+static double random_number(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) * 0x1p-53;
+}
+
+/* A flat disk with a dense core, and a companion beside it with a fifth of the bodies. */
+static void make_galaxy(bodies *b, size_t n)
+{
+    uint64_t seed = n;
+    b->n = n;
+    for (size_t i = 0; i < n; i++) {
+        const int companion = i % 5 == 0;
+        const double u = random_number(&seed), r = (companion ? 0.05 : 0.5) * u / (1.02 - u);
+        const double angle = 6.283185307 * random_number(&seed), z = 0.2 * r * (random_number(&seed) - 0.5);
+        b->m[i] = (0.5 + random_number(&seed)) / (double)n;
+        b->x[0][i] = r * cos(angle) + (companion ? 3 : 10);
+        b->x[1][i] = r * sin(angle);
+        b->x[2][i] = z;
+        const double speed = 0.8 * sqrt(r / (r + 0.3));
+        b->v[0][i] = -speed * sin(angle);
+        b->v[1][i] = speed * cos(angle);
+        b->v[2][i] = 0.1 * (random_number(&seed) - 0.5);
+    }
+}
+
+static gravel_sources sources_of(const bodies *b, size_t first, size_t count)
+{
+    return (gravel_sources){.count = count,
+                            .mass = b->m + first,
+                            .pos = GRAVEL_VEC_SOA(b->x[0] + first, b->x[1] + first, b->x[2] + first),
+                            .vel = GRAVEL_VEC_SOA(b->v[0] + first, b->v[1] + first, b->v[2] + first)};
+}
+
+static gravel_cluster_tree *open_tree(gravel_cluster *cluster, const gravel_cluster_tree_options *options)
+{
+    gravel_cluster_tree *tree = NULL;
+    CHECK(gravel_cluster_tree_create(&tree, cluster, options) == GRAVEL_OK);
+    return tree;
+}
+
+static gravel_cluster_tree_options usual(void)
+{
+    gravel_cluster_tree_options options = GRAVEL_CLUSTER_TREE_OPTIONS_INIT;
+    options.eps = EPS;
+    return options;
+}
+
+/* This rank's share of all: uneven, and nothing on the middle one. */
+static size_t begin_of(size_t n, int r, int ranks)
+{
+    if (r >= ranks)
+        return n;
+    return r > ranks / 2 ? n * (size_t)(r - 1) / (size_t)ranks : n * (size_t)r / (size_t)ranks;
+}
+
+static void write_bodies(gravel_cluster *cluster, gravel_cluster_tree *tree, const bodies *b)
+{
+    const int r = gravel_cluster_get_rank(cluster), ranks = gravel_cluster_get_size(cluster);
+    const size_t first = begin_of(b->n, r, ranks);
+    const gravel_sources mine = sources_of(b, first, begin_of(b->n, r + 1, ranks) - first);
+    CHECK(gravel_cluster_tree_write(tree, first, &mine) == GRAVEL_OK);
+    CHECK(gravel_cluster_tree_get_total(tree) == b->n);
+}
+
+static void read_all(gravel_cluster_tree *tree, gravel_plane plane, size_t n, double to[3][MOST])
+{
+    const gravel_array_out out =
+        gravel_plane_components(plane) == 3 ? GRAVEL_ARRAY_OUT_SOA(to[0], to[1], to[2]) : GRAVEL_ARRAY_OUT(to[0]);
+    CHECK(gravel_cluster_tree_read(tree, plane, 0, n, &out) == GRAVEL_OK);
+}
+
+/* Root of the mean square of the errors of accelerations over their sizes. */
+static double error_of(const bodies *b, double got[3][MOST])
+{
+    static double r[3][MOST];
+    static int32_t id[MOST];
+    const gv_ref_forces out = {.ax = r[0], .ay = r[1], .az = r[2]};
+    for (size_t i = 0; i < b->n; i++)
+        id[i] = (int32_t)i;
+    const gv_ref_particles all = {.n = b->n, .m = b->m, .id = id, .x = b->x[0], .y = b->x[1], .z = b->x[2]};
+    double sum = 0;
+    CHECK(gv_ref_direct(GV_REF_DOUBLE, 2, &all, &all, EPS, NULL, 0, &out) == 0);
+    for (size_t i = 0; i < b->n; i++) {
+        double error = 0, scale = 0;
+        for (int c = 0; c < 3; c++) {
+            CHECK(isfinite(got[c][i]));
+            error += (got[c][i] - r[c][i]) * (got[c][i] - r[c][i]);
+            scale += r[c][i] * r[c][i];
+        }
+        sum += scale > 0 ? error / scale : 0;
+    }
+    return b->n > 0 ? sqrt(sum / (double)b->n) : 0;
+}
+
+static double error_over(gravel_cluster *cluster, const gravel_cluster_tree_options *options, const bodies *b)
+{
+    static double acc[3][MOST];
+    gravel_cluster_tree *tree = open_tree(cluster, options);
+    write_bodies(cluster, tree, b);
+    CHECK(gravel_cluster_tree_compute(tree) == GRAVEL_OK);
+    read_all(tree, GRAVEL_ACCELERATION, b->n, acc);
+    const double error = error_of(b, acc);
+    CHECK(gravel_cluster_tree_compute(tree) == GRAVEL_OK); /* with domains by cost now */
+    read_all(tree, GRAVEL_ACCELERATION, b->n, acc);
+    CHECK(error_of(b, acc) <= 2 * error);
+    gravel_cluster_tree_release(tree);
+    return error;
+}
+
+/* Errors are those of one rank.  Domains cut the system in other cells than one tree has, and which are accepted at
+ * the limit of the criterion is chance: where the companion is a domain of its own its root is, and all sinks share
+ * that error; rms errors of few large cells differ by up to two. */
+static void same_errors(gravel_cluster *cluster, gravel_cluster *alone, const gravel_cluster_tree_options *options,
+                        const bodies *b, double most)
+{
+    const double one = error_over(alone, options, b), all = error_over(cluster, options, b);
+    if (rank == 0)
+        printf("%d ranks, %s, theta %g, %s: error %.3e, of one rank %.3e\n", size, gravel_tree_mac_name(options->mac),
+               options->theta, gravel_precision_name(options->precision), all, one);
+    CHECK(one <= most && all <= most && all <= 2 * one + 1e-7);
+}
+
+static void forces(gravel_cluster *cluster, gravel_cluster *alone)
+{
+    static bodies b;
+    gravel_cluster_tree_options options = usual();
+    make_galaxy(&b, MOST);
+    same_errors(cluster, alone, &options, &b, 4e-4); /* doc/tree.md: 1e-4 to 3e-4 at theta 0.5 */
+    make_galaxy(&b, 1999);
+    options.mac = GRAVEL_TREE_GEOMETRIC;
+    options.runs = 3;
+    same_errors(cluster, alone, &options, &b, 4e-4);
+    options.mac = GRAVEL_TREE_LAST;
+    options.precision = GRAVEL_DS;
+    options.theta = 0.2;
+    same_errors(cluster, alone, &options, &b, 4e-5);
+}
+
+/* Fewer bodies than ranks, one body, all in one place. */
+static void corners(gravel_cluster *cluster)
+{
+    static bodies b;
+    static double acc[3][MOST];
+    const gravel_cluster_tree_options options = usual();
+    for (size_t n = 0; n < 5; n++) {
+        make_galaxy(&b, n);
+        gravel_cluster_tree *tree = open_tree(cluster, &options);
+        write_bodies(cluster, tree, &b);
+        CHECK(gravel_cluster_tree_step(tree, 0.01) == (n > 0 ? GRAVEL_OK : GRAVEL_ERR_STATE));
+        CHECK(gravel_cluster_tree_compute(tree) == GRAVEL_OK);
+        read_all(tree, GRAVEL_POSITION, n, b.x);
+        read_all(tree, GRAVEL_ACCELERATION, n, acc);
+        CHECK(error_of(&b, acc) <= 1e-5); /* pairs of floats, in a box of 10: positions to 6e-7 */
+        gravel_cluster_tree_release(tree);
+    }
+    make_galaxy(&b, 200);
+    for (size_t i = 0; i < b.n; i++)
+        b.x[0][i] = b.x[1][i] = b.x[2][i] = 0.25;
+    gravel_cluster_tree *tree = open_tree(cluster, &options);
+    write_bodies(cluster, tree, &b);
+    CHECK(gravel_cluster_tree_compute(tree) == GRAVEL_OK);
+    CHECK(gravel_cluster_tree_step(tree, 0) == GRAVEL_OK);
+    read_all(tree, GRAVEL_ACCELERATION, b.n, acc);
+    for (size_t i = 0; i < b.n; i++)
+        CHECK(acc[0][i] == 0 && acc[1][i] == 0 && acc[2][i] == 0);
+    gravel_cluster_tree_release(tree);
+}
+
+static void take_steps(gravel_cluster *cluster, const bodies *b, int steps, double dt, double x[3][MOST],
+                       gravel_cluster_tree_info *info)
+{
+    gravel_cluster_tree_options options = usual();
+    gravel_cluster_tree *tree = open_tree(cluster, &options);
+    write_bodies(cluster, tree, b);
+    for (int k = 0; k < steps; k++)
+        CHECK(gravel_cluster_tree_step(tree, dt) == GRAVEL_OK);
+    read_all(tree, GRAVEL_POSITION, b->n, x);
+    gravel_cluster_tree_get_info(tree, info);
+    gravel_cluster_tree_release(tree);
+}
+
+/* Steps over ranks are those of one rank; the same ranks give the same bits; costs are balanced after three steps. */
+static void steps(gravel_cluster *cluster, gravel_cluster *alone)
+{
+    enum { STEPS = 4 };
+    static bodies b;
+    static double x[3][MOST], again[3][MOST], one[3][MOST];
+    gravel_cluster_tree_info info, other;
+    const double dt = 0.01, time = STEPS * dt;
+    make_galaxy(&b, MOST);
+    take_steps(cluster, &b, STEPS, dt, x, &info);
+    take_steps(cluster, &b, STEPS, dt, again, &other);
+    take_steps(alone, &b, STEPS, dt, one, &other);
+    CHECK(memcmp(x, again, sizeof x) == 0);
+    double far = 0;
+    for (size_t i = 0; i < b.n; i++)
+        for (int c = 0; c < 3; c++)
+            far = fmax(far, fabs(x[c][i] - one[c][i]));
+    if (rank == 0)
+        printf("%d ranks: imbalance %.2f %%, largest difference of positions %.1e\n", size,
+               100 * (info.cost_most / info.cost_mean - 1), far);
+    /* errors of forces, some 1e-3 of the largest (about 10) at worst, twice integrated */
+    CHECK(far <= 2 * 1e-2 * time * time / 2 + 1e-6);
+    CHECK(info.cost_most <= 1.05 * info.cost_mean);
+    CHECK(size == 1 || (info.bodies < b.n && info.messages > 0));
+}
+
+/* What one rank gives wrong all refuse; afterwards all goes on. */
+static void failures(gravel_cluster *cluster)
+{
+    static bodies b;
+    const int bad = size - 1;
+    char name[32];
+    gravel_cluster_tree_options options = usual();
+    gravel_cluster_tree *tree = NULL;
+    snprintf(name, sizeof name, "rank %d", bad);
+    options.theta = rank == bad ? 0.7 : 0.5;
+    CHECK(size == 1 || gravel_cluster_tree_create(&tree, cluster, &options) == GRAVEL_ERR_ARGUMENT);
+    CHECK(size == 1 || strstr(gravel_error_message(), name) != NULL);
+    gravel_cluster_tree_release(tree);
+    options.theta = 0.5;
+    tree = open_tree(cluster, &options);
+    make_galaxy(&b, 300);
+    const size_t first = begin_of(b.n, rank, size), count = begin_of(b.n, rank + 1, size) - first;
+    gravel_sources mine = sources_of(&b, first, count);
+    CHECK(gravel_cluster_tree_write(tree, first + (rank == bad), &mine) == GRAVEL_ERR_ARGUMENT);
+    const double right = b.x[1][b.n - 1];
+    b.x[1][b.n - 1] = NAN; /* on the last rank */
+    CHECK(gravel_cluster_tree_write(tree, first, &mine) == GRAVEL_ERR_INPUT);
+    CHECK(strstr(gravel_error_message(), name) != NULL);
+    b.x[1][b.n - 1] = right;
+    mine.vel.x = rank == bad ? NULL : mine.vel.x;
+    CHECK(size == 1 || gravel_cluster_tree_write(tree, first, &mine) == GRAVEL_ERR_ARGUMENT);
+    CHECK(gravel_cluster_tree_read(tree, GRAVEL_POSITION, 0, b.n + 1, NULL) == GRAVEL_ERR_ARGUMENT);
+    write_bodies(cluster, tree, &b);
+    CHECK(gravel_cluster_tree_compute(tree) == GRAVEL_OK);
+    gravel_cluster_tree_release(tree);
+}
+
+/* The last rank's kernels are those of a folder in which one is missing: it fails in the middle, and all stop. */
+static void broken(const char *folder)
+{
+    static bodies b;
+    char name[32];
+    gravel_context_options context = GRAVEL_CONTEXT_OPTIONS_INIT;
+    gravel_cluster_options options = GRAVEL_CLUSTER_OPTIONS_INIT;
+    const gravel_cluster_tree_options tree_options = usual();
+    gravel_cluster *cluster;
+    snprintf(name, sizeof name, "rank %d", size - 1);
+    context.kernel_dir = rank == size - 1 ? folder : NULL;
+    options.context = &context;
+    CHECK(gravel_cluster_create(&cluster, MPI_COMM_WORLD, &options) == GRAVEL_OK);
+    gravel_cluster_tree *tree = open_tree(cluster, &tree_options);
+    make_galaxy(&b, 500);
+    write_bodies(cluster, tree, &b);
+    CHECK(gravel_cluster_tree_compute(tree) != GRAVEL_OK);
+    CHECK(strstr(gravel_error_message(), name) != NULL);
+    CHECK(gravel_cluster_tree_compute(tree) != GRAVEL_OK);
+    gravel_cluster_tree_release(tree);
+    gravel_cluster_release(cluster);
+}
+
+int main(int argc, char **argv)
+{
+    gravel_cluster *cluster, *alone;
+    const char *name = argc > 1 ? argv[1] : "";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (strcmp(name, "broken") == 0 && argc > 2) {
+        broken(argv[2]);
+        MPI_Finalize();
+        return 0;
+    }
+    CHECK(gravel_cluster_create(&cluster, MPI_COMM_WORLD, NULL) == GRAVEL_OK);
+    CHECK(gravel_cluster_create(&alone, MPI_COMM_SELF, NULL) == GRAVEL_OK);
+    if (strcmp(name, "forces") == 0)
+        forces(cluster, alone);
+    else if (strcmp(name, "corners") == 0)
+        corners(cluster);
+    else if (strcmp(name, "steps") == 0)
+        steps(cluster, alone);
+    else if (strcmp(name, "failures") == 0)
+        failures(cluster);
+    else
+        CHECK(!"no such case");
+    gravel_cluster_release(alone);
+    gravel_cluster_release(cluster);
+    MPI_Finalize();
+    return 0;
+}
