@@ -8,7 +8,7 @@
  * Fewest instructions (a multiply-add counts one; the reciprocal square root one in sp and ds, five in dp):
  *   order 2: subtract 3, s^2 3, rsqrt 1, powers 3, pot 1, acc 3                      = 14, dp 18
  *   order 4: order 2 and subtract 3, d.v 3, alpha 2, w 3, jerk 3                     = 28, dp 32
- *   order 6: order 4 and subtract 3, v.v + d.a 6, beta 2, factors 2 + 1, snap 6 + 3  = 51, dp 55
+ *   order 6: order 4 and subtract 3, v.v + d.a 6, alpha 1, beta 2, factor 1, snap 6 + 3 = 50, dp 54
  *   ds: d = (high words) + (low words), 6 more
  * The nearest neighbour and the neighbour list add two (unsoftened distance, one comparison) where nothing is found.
  *
@@ -225,7 +225,8 @@ static inline void gv_interact(gv_real *sum, const gv_sink i, const gv_source j,
     gv_real vy = j.vel.y - i.vy;
     gv_real vz = j.vel.z - i.vz;
     gv_real rv = gv_fma(d.z, vz, gv_fma(d.y, vy, d.x * vx));
-    gv_real m3alpha = (rv * GV_R(-3.0)) * rinv2; /* -3 alpha */
+    gv_real m3rinv2 = rinv2 * GV_R(-3.0);
+    gv_real m3alpha = rv * m3rinv2; /* -3 alpha */
     gv_real wx = gv_fma(m3alpha, d.x, vx);
     gv_real wy = gv_fma(m3alpha, d.y, vy);
     gv_real wz = gv_fma(m3alpha, d.z, vz);
@@ -239,8 +240,8 @@ static inline void gv_interact(gv_real *sum, const gv_sink i, const gv_source j,
     gv_real az = j.acc.z - i.az;
     gv_real va = gv_fma(vz, vz, gv_fma(vy, vy, vx * vx));
     va = gv_fma(d.z, az, gv_fma(d.y, ay, gv_fma(d.x, ax, va)));
-    /* -3 beta = -3 va / s^2 - (3 alpha)^2 / 3 */
-    gv_real m3beta = gv_fma(va * GV_R(-3.0), rinv2, m3alpha * m3alpha * GV_R(-0.33333333333333333333));
+    /* beta = (va + (d.v) alpha) / s^2 */
+    gv_real m3beta = m3rinv2 * gv_fma(rv * rinv2, rv, va);
     gv_real m6alpha = m3alpha + m3alpha;
     ax = gv_fma(m6alpha, wx, gv_fma(m3beta, d.x, ax));
     ay = gv_fma(m6alpha, wy, gv_fma(m3beta, d.y, ay));

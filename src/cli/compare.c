@@ -103,7 +103,7 @@ gv_verdict gv_excess_verdict(double excess)
 
 int gv_smallest_slots(int order, gravel_precision precision)
 {
-    static const int table[3][3] = {[GRAVEL_SP] = {14, 28, 51}, [GRAVEL_DS] = {20, 34, 57}, [GRAVEL_DP] = {18, 32, 55}};
+    static const int table[3][3] = {[GRAVEL_SP] = {14, 28, 50}, [GRAVEL_DS] = {20, 34, 56}, [GRAVEL_DP] = {18, 32, 54}};
     return table[precision][order / 2 - 1];
 }
 

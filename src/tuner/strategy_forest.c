@@ -1,6 +1,10 @@
-/* Local search until it is stuck, then again from a point that a model predicts to be fast.
+/* All single steps around the start, then local search until it is stuck, then again from a point that a model predicts
+ * to be fast.
  *
- *   1. From the best start point on, one tunable after the other in random order: steps to the next value as long as
+ *   0. Around the best start point, every tunable's next value to both sides: a start that others have found is seldom
+ *      more than one or two steps from the best, and a search that takes the first of them that helps mostly takes
+ *      another one.  Then all steps that helped at once, as if tunables did not act together.
+ *   1. From the best of these on, one tunable after the other in random order: steps to the next value as long as
  *      the time falls (next valid value, one direction, then the other).  Ends when no single step improves anything.
  *   2. A forest of regression trees learns log(time) over the tunables' indices from all that was measured.  The
  *      unknown point with the lowest optimistic prediction (mean - spread over the trees / 2) is measured, and 1 begins
@@ -351,12 +355,39 @@ static int descend(gv_search *search, int far, gv_point at, double score)
     return 1;
 }
 
+/* All single steps from the best start point, then the step that takes every tunable to its better side at once; 0 when
+ * the search is over. */
+static int look_around(gv_search *search)
+{
+    const gv_domain *domain = search->domain;
+    const gv_point from = *known_point(search, (uint32_t)search->best);
+    gv_point step[2 * GV_MAX_TUNABLES], combined = from;
+    double got[2 * GV_MAX_TUNABLES], best[GV_MAX_TUNABLES];
+    int of[2 * GV_MAX_TUNABLES], n = 0;
+
+    for (int d = 0; d < domain->n; d++) {
+        best[d] = search->score[search->best];
+        for (int side = -1; side <= 1; side += 2)
+            if (next_value(domain, &from, d, side, &step[n]))
+                of[n++] = d;
+    }
+    if (!gv_search_try(search, step, n, got))
+        return 0;
+    for (int k = 0; k < n; k++) {
+        if (got[k] < best[of[k]]) {
+            best[of[k]] = got[k];
+            combined.at[of[k]] = step[k].at[of[k]];
+        }
+    }
+    return gv_search_try(search, &combined, 1, got); /* invalid and known ones cost nothing */
+}
+
 static void learn(gv_search *search, forest *f, crowd *c)
 {
     const gv_point *from;
     double score;
 
-    if (!gv_search_begin(search))
+    if (!gv_search_begin(search) || !look_around(search))
         return;
     from = known_point(search, (uint32_t)search->best);
     score = search->score[search->best];
