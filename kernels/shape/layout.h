@@ -7,6 +7,12 @@
 #define GV_SHAPE_TRUNCATED 2 /* Newton's times T(s / 2 r_s), by erfc and exp */
 #define GV_SHAPE_TABLE 3
 
+/* How the factors of a short range are found (shape/short_form.h) */
+#define GV_FORM_EXACT 0
+#define GV_FORM_RATIONAL 1
+#define GV_FORM_TABLE 2
+#define GV_FORM_INTERVALS 512 /* of the table for u = 0 ... 3 */
+
 /* What a table holds: factors of Newton's force and potential, or these themselves */
 #define GV_TABLE_OF_FACTORS 0
 #define GV_TABLE_OF_FORCES 1

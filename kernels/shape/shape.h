@@ -15,6 +15,7 @@
 #include "lib/lanes.h"
 #include "shape/cutoff.h"
 #include "shape/layout.h"
+#include "shape/short_form.h"
 
 typedef struct gv_shape {
     gv_real g0, k1, k2, k3, k4;

@@ -9,57 +9,20 @@
  * `rate` is 1 / (2 r_s).  Nothing is cut off here.
  */
 
-/* erfc(u) exp(u^2), u >= 0 */
-static inline gv_real gv_erfcx(gv_real u)
-{
-#if GV_PRECISION == GV_DP
-    return erfc(u) * exp(u * u);
-#else
-    /* (1 + 2 u) erfcx(u) is a polynomial of y = (u - 3.1) / (u + 3.1) to 6e-9 up to u = 4.2, where erfc is 3e-9;
-     * beyond, exp(-u^2) makes nothing of it */
-    gv_real y = GV_R(1.0) - GV_R(6.2) / (u + GV_R(3.1));
-    gv_real p = gv_fma(y, (gv_real)GV_R(0.00360400064), (gv_real)GV_R(0.00762268418));
-    p = gv_fma(y, p, (gv_real)GV_R(-0.0279773090));
-    p = gv_fma(y, p, (gv_real)GV_R(0.0738243740));
-    p = gv_fma(y, p, (gv_real)GV_R(-0.119667809));
-    p = gv_fma(y, p, (gv_real)GV_R(0.123217808));
-    p = gv_fma(y, p, (gv_real)GV_R(-0.0391077510));
-    p = gv_fma(y, p, (gv_real)GV_R(-0.137041194));
-    p = gv_fma(y, p, (gv_real)GV_R(1.25077255));
-    return p / gv_fma((gv_real)GV_R(2.0), u, (gv_real)GV_R(1.0));
-#endif
-}
-
-/* In dp the product with exp(-u^2) would lose what exp(u^2) gained, and beyond u = 26 the latter is infinite. */
-static inline gv_real gv_short_erfc(gv_real u, gv_real e)
-{
-#if GV_PRECISION == GV_DP
-    (void)e;
-    return erfc(u);
-#else
-    return e * gv_erfcx(u);
-#endif
-}
-
-/* 2 / sqrt(pi) */
-#define GV_SHORT_SLOPE GV_R(1.1283791670955126)
-
-static inline void gv_short_pair(gv_real s2, gv_real soft, gv_scalar rate, gv_real *g0, gv_real *minus_g1)
+static inline void gv_short_pair(gv_real s2, gv_real soft, gv_scalar rate GV_SHORT_NODES_PARAMETER, gv_real *g0,
+                                 gv_real *minus_g1)
 {
 #if GV_SHAPE == 1
-    gv_real whole0, whole1;
+    gv_real whole0, whole1, rest0, rest1;
     gv_shape_pair(s2, soft, &whole0, &whole1);
     /* of the potential the long range is taken out, which at r = 0 is finite: nearer than this it is as there */
-    gv_real least = (gv_real)(GV_R(1e-3) / rate);
-    gv_real y = gv_rsqrt(fmax(s2, least * least)), u = fmax(s2, least * least) * y * rate, e = exp(-u * u);
-    gv_real rest = gv_short_erfc(u, e);
-    *g0 = whole0 - (GV_R(1.0) - rest) * y;
-    *minus_g1 = whole1 * gv_fma(GV_SHORT_SLOPE * u, e, rest);
+    gv_real least = (gv_real)(GV_R(1e-3) / rate), near2 = fmax(s2, least * least), y = gv_rsqrt(near2);
+    gv_short_newton(near2, rate GV_SHORT_NODES_PASS, &rest0, &rest1);
+    *g0 = gv_select(s2 < soft, whole0 - (y - rest0), rest0);
+    *minus_g1 = whole1 * (rest1 * near2 * (near2 * y));
 #else
-    gv_real y = gv_rsqrt(s2), u = s2 * y * rate, e = exp(-u * u);
     (void)soft;
-    *g0 = gv_short_erfc(u, e) * y;
-    *minus_g1 = gv_fma((gv_real)(GV_SHORT_SLOPE * rate), e, *g0) * (y * y);
+    gv_short_newton(s2, rate GV_SHORT_NODES_PASS, g0, minus_g1);
 #endif
 }
 
