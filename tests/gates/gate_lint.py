@@ -75,9 +75,10 @@ def host_rooms_depend_one_way():
 
 
 # Each room of the library may include itself and those before it.
-HOST_ROOMS = ("base", "device", "program", "profile", "bodies", "direct", "tree", "mesh", "step", "several")
+HOST_ROOMS = ("base", "device", "program", "profile", "bodies", "direct", "tree", "mesh", "tasks", "step", "several")
 # Beside each other: neither may include the other.
-HOST_APART = (("direct", "tree"), ("direct", "mesh"), ("tree", "mesh"), ("step", "several"))
+HOST_APART = (("direct", "tree"), ("direct", "mesh"), ("tree", "mesh"), ("direct", "tasks"), ("tree", "tasks"), ("mesh", "tasks"),
+              ("step", "several"), ("tasks", "step"), ("tasks", "several"))
 
 
 def host_rooms_have_no_circles():

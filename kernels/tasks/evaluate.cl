@@ -1,0 +1,477 @@
+/* Forces of lists: each unit of work is a run of sinks and the entries of its list, runs of sources.
+ *
+ *      entries of the list, their bodies one after the other  ------------------>
+ *        | tile 0                        | tile 1                        | ...
+ *   row 0| sinks x first part of a tile  |                               |        one row = GV_THREADS / GV_SPLIT
+ *   row 1| sinks x second part           |                               |        work-items
+ *
+ * A group of work-items takes one unit: rows of GV_ROW work-items with GV_SINKS_PER_ITEM sinks each, all rows the same
+ * sinks; with GV_SPLIT > 1 they share each tile, so that a group is a tile of sinks x sources in two dimensions.  Tiles
+ * are filled across the borders of entries, so that short leaves cost no turns that do nothing.  With GV_THREADS = 1 a
+ * work-item takes a unit alone, GV_LANES x GV_SINKS_PER_ITEM sinks at a time, straight from global memory.
+ *
+ * A source whose address lies among the unit's sinks may be one of them: only tiles that have such go through the loop
+ * that compares addresses.  A shifted source is another body.
+ *
+ *   GV_SHAPE, GV_SHORT_RANGE  shape/shape.h, shape/short_range.h
+ *   GV_SOFTENED   0: eps is zero, and bodies at one place contribute nothing
+ *   GV_POTENTIAL  0: accelerations only
+ *   GV_SHIFTS     1: entries have shifts, of which number 0 is none
+ *
+ * Tunables            unit                typical
+ *   GV_THREADS        work-items a group  32 ... 256 (GPU), 1 (CPU)
+ *   GV_SPLIT          rows a group        1 ... 16
+ *   GV_SINKS_PER_ITEM vectors             1 ... 4
+ *   GV_TILE           sources a group     64 ... 512
+ *   GV_UNROLL         sources             1 ... 8
+ *   GV_LANES, GV_RSQRT                    lib/real.h, lib/rsqrt.h
+ *   GV_FORM, GV_LEVEL                     shape/short_form.h
+ */
+#include "lib/real.h"
+#include "lib/rsqrt.h"
+#include "lib/group.h"
+
+#include "shape/shape.h"
+#include "shape/short_range.h"
+
+#include "tasks/layout.h"
+
+#if !defined(GV_SHORT_RANGE) || !defined(GV_SOFTENED) || !defined(GV_POTENTIAL) || !defined(GV_SHIFTS)
+#error "GV_SHORT_RANGE, GV_SOFTENED, GV_POTENTIAL and GV_SHIFTS must be 0 or 1"
+#endif
+#if GV_THREADS % GV_SPLIT || (GV_SPLIT & (GV_SPLIT - 1))
+#error "GV_SPLIT must be a power of two and divide GV_THREADS: every row has as many work-items"
+#endif
+#define GV_ROW (GV_THREADS / GV_SPLIT)
+#define GV_S GV_SINKS_PER_ITEM
+#define GV_ROUND (GV_SPLIT * GV_UNROLL) /* sources of a tile are filled up to whole multiples of this */
+#if GV_THREADS > 1 && GV_TILE % GV_ROUND
+#error "GV_SPLIT * GV_UNROLL must divide GV_TILE"
+#endif
+#define GV_LOW (GV_PRECISION == GV_DS)
+#define GV_COMPONENTS (3 + GV_POTENTIAL)
+
+/* 1/s^3 must stay finite */
+#if GV_PRECISION == GV_DP
+#define GV_TOO_CLOSE GV_R(1e-200)
+#else
+#define GV_TOO_CLOSE GV_R(1e-25)
+#endif
+
+/* What all pairs of a launch have in common. */
+typedef struct gv_law {
+    gv_scalar soft; /* eps^2, or h^2 of a spline */
+    gv_scalar rate; /* 1 / (2 r_s) */
+    gv_scalar cut2; /* no pair from this s^2 on */
+#if GV_FORM == GV_FORM_TABLE && GV_SHORT_RANGE
+    local const gv_node *nodes;
+#endif
+} gv_law;
+#if GV_FORM == GV_FORM_TABLE && GV_SHORT_RANGE
+#define GV_LAW_NODES(law) , (law).nodes
+#else
+#define GV_LAW_NODES(law)
+#endif
+
+typedef struct gv_sink {
+    gv_real x, y, z;
+#if GV_LOW
+    gv_real lx, ly, lz;
+#endif
+    gv_int address; /* -1: there is no such sink */
+} gv_sink;
+
+typedef struct gv_source {
+    gv_scalar4 pos; /* w: mass */
+#if GV_LOW
+    gv_scalar4 low;
+#endif
+} gv_source;
+
+/* g_0 and -g_1 */
+static inline void gv_attract(gv_real s2, const gv_law law, gv_real *g0, gv_real *minus_g1)
+{
+#if GV_SHORT_RANGE
+    gv_short_pair(s2, (gv_real)(law.soft), law.rate GV_LAW_NODES(law), g0, minus_g1);
+#elif GV_SHAPE == GV_SHAPE_SPLINE
+    /* most pairs are beyond the spline */
+    if (gv_any(s2 < (gv_real)(law.soft))) {
+        gv_shape_pair(s2, (gv_real)(law.soft), g0, minus_g1);
+    } else {
+        gv_real y = gv_rsqrt(s2);
+        *g0 = y;
+        *minus_g1 = y * (y * y);
+    }
+#else
+    gv_shape_pair(s2, (gv_real)(law.soft), g0, minus_g1);
+#endif
+}
+
+/* Source j on a sink; `masked`: its address is compared. */
+static inline void gv_pull(gv_real *sum, const gv_sink i, const gv_source j, int address, const int masked,
+                           const gv_law law)
+{
+    gv_real dx = j.pos.x - i.x, dy = j.pos.y - i.y, dz = j.pos.z - i.z, mass = (gv_real)(j.pos.w), g0, q;
+#if GV_LOW
+    /* high words subtract exactly for close pairs (Sterbenz) */
+    dx += j.low.x - i.lx;
+    dy += j.low.y - i.ly;
+    dz += j.low.z - i.lz;
+#endif
+#if GV_SOFTENED && GV_SHAPE == GV_SHAPE_PLUMMER
+    gv_real s2 = gv_fma(dx, dx, (gv_real)(law.soft));
+#else
+    gv_real s2 = dx * dx;
+#endif
+    s2 = gv_fma(dz, dz, gv_fma(dy, dy, s2));
+    if (masked)
+        mass = gv_select(gv_widen(i.address == (gv_int)(address)), (gv_real)(0), mass);
+#if GV_SHORT_RANGE && !GV_SOFTENED
+    mass = gv_select((s2 < (gv_real)(law.cut2)) & (s2 > (gv_real)GV_TOO_CLOSE), mass, (gv_real)(0));
+#elif GV_SHORT_RANGE
+    mass = gv_select(s2 < (gv_real)(law.cut2), mass, (gv_real)(0));
+#elif !GV_SOFTENED
+    mass = gv_select(s2 > (gv_real)GV_TOO_CLOSE, mass, (gv_real)(0));
+#endif
+#if !GV_SOFTENED
+    s2 = fmax(s2, (gv_real)GV_TOO_CLOSE);
+#endif
+    gv_attract(s2, law, &g0, &q);
+    q *= mass;
+    sum[0] = gv_fma(q, dx, sum[0]);
+    sum[1] = gv_fma(q, dy, sum[1]);
+    sum[2] = gv_fma(q, dz, sum[2]);
+#if GV_POTENTIAL
+    sum[3] = gv_fma(-mass, g0, sum[3]);
+#endif
+}
+
+typedef struct gv_item {
+    gv_sink sink[GV_S];
+    gv_wide total[GV_S][GV_COMPONENTS];
+} gv_item;
+
+/* Sinks at `at` + s * step + lane of unit `u`; what is beyond its last one computes as that one does, for nothing. */
+__attribute__((always_inline)) static inline void gv_load_sinks(gv_item *item, const uint4 u, uint at, uint step,
+                                                                global const gv_scalar4 *pos,
+                                                                global const gv_scalar4 *low)
+{
+#pragma unroll
+    for (int s = 0; s < GV_S; s++) {
+        gv_sink *sink = &item->sink[s];
+#if GV_LANES == 1
+        const uint k = at + s * step, b = u.x + min(k, u.y - 1);
+        const gv_scalar4 p = pos[b];
+        sink->x = p.x, sink->y = p.y, sink->z = p.z;
+#if GV_LOW
+        const gv_scalar4 l = low[b];
+        sink->lx = l.x, sink->ly = l.y, sink->lz = l.z;
+#endif
+        sink->address = k < u.y ? (int)b : -1;
+#else
+        gv_scalar column[6][GV_LANES];
+        int address[GV_LANES];
+        for (uint lane = 0; lane < GV_LANES; lane++) {
+            const uint k = at + s * step + lane, b = u.x + min(k, u.y - 1);
+            const gv_scalar4 p = pos[b];
+            column[0][lane] = p.x, column[1][lane] = p.y, column[2][lane] = p.z;
+#if GV_LOW
+            const gv_scalar4 l = low[b];
+            column[3][lane] = l.x, column[4][lane] = l.y, column[5][lane] = l.z;
+#endif
+            address[lane] = k < u.y ? (int)b : -1;
+        }
+        sink->x = gv_load(column[0]), sink->y = gv_load(column[1]), sink->z = gv_load(column[2]);
+#if GV_LOW
+        sink->lx = gv_load(column[3]), sink->ly = gv_load(column[4]), sink->lz = gv_load(column[5]);
+#endif
+        sink->address = gv_load(address);
+#endif
+#pragma unroll
+        for (int c = 0; c < GV_COMPONENTS; c++)
+            item->total[s][c] = gv_wide_zero();
+    }
+}
+
+/* Float sums of some sources go into the wide sums. */
+__attribute__((always_inline)) static inline void gv_flush(gv_item *item, gv_real sum[GV_S][GV_COMPONENTS])
+{
+#pragma unroll
+    for (int s = 0; s < GV_S; s++)
+#pragma unroll
+        for (int c = 0; c < GV_COMPONENTS; c++)
+            item->total[s][c] = gv_wide_flush(item->total[s][c], sum[s][c]);
+}
+
+__attribute__((always_inline)) static inline void gv_clear(gv_real sum[GV_S][GV_COMPONENTS])
+{
+#pragma unroll
+    for (int s = 0; s < GV_S; s++)
+#pragma unroll
+        for (int c = 0; c < GV_COMPONENTS; c++)
+            sum[s][c] = (gv_real)(0);
+}
+
+/* shift: {high words, low words} of each */
+static inline gv_source gv_fetch(global const gv_scalar4 *pos, global const gv_scalar4 *low, uint j,
+                                 global const gv_scalar4 *shift, uint which)
+{
+    gv_source source;
+    source.pos = pos[j];
+#if GV_LOW
+    source.low = low[j];
+#endif
+#if GV_SHIFTS
+    const gv_scalar4 by = shift[2 * which], at = source.pos;
+    source.pos = (gv_scalar4)(at.xyz + by.xyz, at.w);
+#if GV_LOW
+    const gv_scalar4 part = source.pos - at;
+    const gv_scalar4 rest = (at - (source.pos - part)) + (by - part);
+    source.low = (gv_scalar4)(source.low.xyz + (rest.xyz + shift[2 * which + 1].xyz), 0);
+#endif
+#endif
+    return source;
+}
+
+__attribute__((always_inline)) static inline void gv_put(const gv_item *item, int s, const uint4 u, uint k,
+                                                         global gv_scalar4 *result)
+{
+    const uint vectors = GV_TASKS_VECTORS(GV_LOW);
+#if GV_LANES == 1
+    const gv_wide *w = item->total[s];
+    gv_scalar4 high = (gv_scalar4)(gv_wide_high(w[0]), gv_wide_high(w[1]), gv_wide_high(w[2]), 0);
+#if GV_POTENTIAL
+    high.w = gv_wide_high(w[3]);
+#endif
+#if GV_WIDE_WORDS == 2
+    gv_scalar4 low = (gv_scalar4)(w[0].lo, w[1].lo, w[2].lo, 0);
+#if GV_POTENTIAL
+    low.w = w[3].lo;
+#endif
+#endif
+    if (k < u.y) {
+        global gv_scalar4 *to = result + vectors * (size_t)(u.x + k);
+#if GV_LOW
+        to[0] = high;
+        to[1] = low;
+#elif GV_WIDE_WORDS == 2
+        to[0] = high + low;
+#else
+        to[0] = high;
+#endif
+    }
+#else
+    gv_scalar column[GV_COMPONENTS * GV_WIDE_WORDS][GV_LANES];
+    for (int c = 0; c < GV_COMPONENTS; c++) {
+        gv_store(gv_wide_high(item->total[s][c]), column[c]);
+#if GV_WIDE_WORDS == 2
+        gv_store(item->total[s][c].lo, column[GV_COMPONENTS + c]);
+#endif
+    }
+    for (uint lane = 0; lane < GV_LANES && k + lane < u.y; lane++) {
+        global gv_scalar *to = (global gv_scalar *)(result + vectors * (size_t)(u.x + k + lane));
+        for (int c = 0; c < GV_COMPONENTS; c++) {
+#if GV_LOW
+            to[c] = column[c][lane];
+            to[4 + c] = column[GV_COMPONENTS + c][lane];
+#elif GV_WIDE_WORDS == 2
+            to[c] = column[c][lane] + column[GV_COMPONENTS + c][lane];
+#else
+            to[c] = column[c][lane];
+#endif
+        }
+    }
+#endif
+}
+
+#if GV_THREADS == 1
+/* Sources first ... first + count - 1 on the sinks of the item. */
+__attribute__((always_inline)) static inline void gv_stretch(gv_item *item, global const gv_scalar4 *pos,
+                                                             global const gv_scalar4 *low, uint first, uint count,
+                                                             global const gv_scalar4 *shift, uint which,
+                                                             const int masked, const gv_law law)
+{
+    for (uint done = 0; done < count; done += GV_TASKS_FLUSH) {
+        const uint end = first + min(done + GV_TASKS_FLUSH, count);
+        gv_real sum[GV_S][GV_COMPONENTS];
+        gv_clear(sum);
+#pragma unroll GV_UNROLL
+        for (uint j = first + done; j < end; j++) {
+            const gv_source source = gv_fetch(pos, low, j, shift, which);
+#pragma unroll
+            for (int s = 0; s < GV_S; s++)
+                gv_pull(sum[s], item->sink[s], source, (int)j, masked, law);
+        }
+        gv_flush(item, sum);
+    }
+}
+#else
+/* Sources first ... first + count - 1 of the tile, whole turns. */
+__attribute__((always_inline)) static inline void gv_stretch(gv_item *item, local const gv_scalar4 *tile,
+                                                             local const gv_scalar4 *tile_low,
+                                                             local const int *tile_address, uint first, uint count,
+                                                             const int masked, const gv_law law)
+{
+    gv_real sum[GV_S][GV_COMPONENTS];
+    gv_clear(sum);
+#pragma unroll 1
+    for (uint k = first; k < first + count; k += GV_UNROLL)
+#pragma unroll
+        for (uint n = 0; n < GV_UNROLL; n++) {
+            gv_source source;
+            source.pos = tile[k + n];
+#if GV_LOW
+            source.low = tile_low[k + n];
+#endif
+            const int address = masked ? tile_address[k + n] : 0;
+#pragma unroll
+            for (int s = 0; s < GV_S; s++)
+                gv_pull(sum[s], item->sink[s], source, address, masked, law);
+        }
+    gv_flush(item, sum);
+}
+#endif
+
+#if GV_SPLIT > 1
+/* Rows are added by halves, always in the same order; row 0 has the sum.  `words`: a wide result a work-item. */
+__attribute__((always_inline)) static inline void gv_join_rows(gv_wide *total, local gv_real *words, uint row)
+{
+    const uint me = get_local_id(0);
+    for (uint step = GV_SPLIT / 2; step > 0; step /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+        for (int c = 0; c < GV_COMPONENTS; c++)
+            gv_wide_put(total[c], words + c * GV_WIDE_WORDS * GV_THREADS, me, GV_THREADS);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (row < step) {
+#pragma unroll
+            for (int c = 0; c < GV_COMPONENTS; c++)
+                total[c] = gv_wide_sum(
+                    total[c], gv_wide_get(words + c * GV_WIDE_WORDS * GV_THREADS, me + step * GV_ROW, GV_THREADS));
+        }
+    }
+}
+#endif
+
+/* unit: {first sink, sinks, whose tasks}: those from begin[z] to begin[z + 1] - 1.  entry: {first source, sources}.
+ * result: GV_TASKS_VECTORS vectors a body, by address. */
+__attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void
+gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restrict low,
+                  global const uint4 *restrict unit, global const uint *restrict begin,
+                  global const uint2 *restrict entry, global const uchar *restrict entry_shift,
+                  global const gv_scalar4 *restrict shift, gv_scalar soft, gv_scalar rate, gv_scalar cut2,
+#if GV_FORM == GV_FORM_TABLE && GV_SHORT_RANGE
+                  global const gv_node *restrict table,
+#endif
+                  global gv_scalar4 *restrict result)
+{
+    const uint4 u = unit[get_group_id(0)];
+    const uint from = begin[u.z], to = begin[u.z + 1];
+    gv_law law = {soft, rate, cut2};
+    gv_item item;
+#if GV_FORM == GV_FORM_TABLE && GV_SHORT_RANGE
+    local gv_node nodes[GV_NODES];
+    for (uint k = get_local_id(0); k < GV_NODES; k += GV_THREADS)
+        nodes[k] = table[k];
+    law.nodes = nodes;
+#endif
+#if GV_THREADS == 1
+    for (uint at = 0; at < u.y; at += GV_S * GV_LANES) {
+        gv_load_sinks(&item, u, at, GV_LANES, pos, low);
+        for (uint e = from; e < to; e++) {
+            const uint2 run = entry[e];
+            const uint which = GV_SHIFTS ? entry_shift[e] : 0;
+            const int may_meet = run.x < u.x + u.y && u.x < run.x + run.y && (!GV_SHIFTS || which == 0);
+            if (may_meet)
+                gv_stretch(&item, pos, low, run.x, run.y, shift, which, 1, law);
+            else
+                gv_stretch(&item, pos, low, run.x, run.y, shift, which, 0, law);
+        }
+#pragma unroll
+        for (int s = 0; s < GV_S; s++)
+            gv_put(&item, s, u, at + s * GV_LANES, result);
+    }
+#else
+    const uint me = get_local_id(0), lane_item = me % GV_ROW, row = me / GV_ROW;
+    local gv_scalar4 tile[GV_TILE];
+#if GV_LOW
+    local gv_scalar4 tile_low[GV_TILE];
+#else
+    local gv_scalar4 *const tile_low = tile;
+#endif
+    local int tile_address[GV_TILE];
+    local uint base[GV_THREADS], stop[GV_THREADS], scratch[GV_SCAN_WORDS], flagged;
+#if GV_SHIFTS
+    local uchar shifted[GV_THREADS];
+#endif
+#if GV_SPLIT > 1
+    local gv_real words[GV_COMPONENTS * GV_WIDE_WORDS * GV_THREADS];
+#endif
+    gv_load_sinks(&item, u, lane_item, GV_ROW, pos, low);
+    if (me == 0)
+        flagged = 0;
+    uint turn = 0; /* number of tiles so far; the last one that may hold a sink is `flagged` */
+    for (uint first = from; first < to; first += GV_THREADS) {
+        /* as many entries as there are work-items: where the bodies of each end, counted over all */
+        const uint2 mine = first + me < to ? entry[first + me] : (uint2)(0, 0);
+        uint sources;
+        const uint before = gv_group_scan(mine.y, scratch, &sources);
+        base[me] = mine.x - before;
+        stop[me] = before + mine.y;
+#if GV_SHIFTS
+        shifted[me] = first + me < to ? entry_shift[first + me] : 0;
+#endif
+        gv_group_sync();
+        uint e = 0;
+        for (uint done = 0; done < sources; done += GV_TILE) {
+            const uint here = min(sources - done, (uint)GV_TILE);
+            const uint whole = (here + GV_ROUND - 1) / GV_ROUND * GV_ROUND;
+            turn++;
+            for (uint k = me; k < whole; k += GV_THREADS) {
+                gv_source source;
+                int address = -2; /* no sink */
+                if (k < here) {
+                    while (done + k >= stop[e])
+                        e++;
+                    const uint j = base[e] + done + k;
+#if GV_SHIFTS
+                    const uint which = shifted[e];
+#else
+                    const uint which = 0;
+#endif
+                    source = gv_fetch(pos, low, j, shift, which);
+                    if (which == 0 && j - u.x < u.y) {
+                        address = (int)j;
+                        flagged = turn;
+                    }
+                } else {
+                    source.pos = (gv_scalar4)(0);
+#if GV_LOW
+                    source.low = (gv_scalar4)(0);
+#endif
+                }
+                tile[k] = source.pos;
+#if GV_LOW
+                tile_low[k] = source.low;
+#endif
+                tile_address[k] = address;
+            }
+            gv_group_sync();
+            const uint part = whole / GV_SPLIT;
+            if (flagged == turn)
+                gv_stretch(&item, tile, tile_low, tile_address, row * part, part, 1, law);
+            else
+                gv_stretch(&item, tile, tile_low, tile_address, row * part, part, 0, law);
+            gv_group_sync();
+        }
+    }
+#pragma unroll
+    for (int s = 0; s < GV_S; s++) {
+#if GV_SPLIT > 1
+        gv_join_rows(item.total[s], words, row);
+#endif
+        if (row == 0)
+            gv_put(&item, s, u, lane_item + s * GV_ROW, result);
+    }
+#endif
+}
