@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/cmd_model.h"
 #include "cli/cmd_plot_tree.h"
 #include "cli/plot.h"
 #include "cli/plot_run.h"
@@ -367,5 +368,17 @@ const gv_command gv_cmd_plot[] = {
         "densest pixel, five decades at most.",
         "gravel plot image galaxy.hdf5 --view both -o galaxy.png\n"
         "gravel plot image run --movie -o run.gif\n"),
+    {.name = "model",
+     .summary = "steps on clusters by gravel model, beside what was measured",
+     .synopsis = "[MACHINE.json [RESULT.json ...]] -o FILE [--figure bodies|ranks|speedup|parts] [options]",
+     .about =
+         "The figures of Schive et al. (2008) for GraCCA: 12 and 19 (bodies), 14 (ranks), 15 (speedup), 20 (parts).\n"
+         "Lines are the model, points what the results hold. Without MACHINE that of 'gravel model --example'.",
+     .opts = gv_plot_model_opts,
+     .examples = "gravel plot model -o speedup.png --figure speedup\n"
+                 "gravel plot model mine.json one.json four.json -o check.pdf --ranks 1,4\n",
+     .max_operands = 32,
+     .size = sizeof(gv_plot_model_options),
+     .run = gv_plot_model},
     {.name = NULL},
 };

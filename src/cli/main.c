@@ -36,6 +36,7 @@ int main(int argc, char **argv)
         {.name = "profiles", .summary = "look at, check and move tuned configurations", .sub = gv_cmd_profiles},
         {.name = "plot", .summary = "figures from what was measured", .sub = gv_cmd_plot},
         {.name = "cluster", .summary = "the ranks of an MPI job: devices, network", .sub = gv_cmd_cluster},
+        gv_cmd_model,
         gv_cmd_demo,
         {.name = NULL},
     };

@@ -142,7 +142,7 @@ static gravel_status make_hermite(gv_run *r)
     o.external_user = r->s.external_user;
     o.forces = r->s.company ? r->s.company->forces : NULL;
     o.forces_user = r->s.company ? r->s.company->user : NULL;
-    o.host = r->s.host;
+    o.host = r->s.company ? GRAVEL_HOST_NEVER : r->s.host; /* steps stay alike on all processes */
     return gravel_hermite_create(&r->hermite, r->bodies, r->direct, &o);
 }
 

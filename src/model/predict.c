@@ -1,0 +1,204 @@
+/* Times of steps. */
+#include <math.h>
+#include <string.h>
+
+#include "model/model.h"
+
+const char *gv_model_scheme_name(gv_model_scheme scheme)
+{
+    static const char *const name[] = {"best", "program", "alone", "copies", "ring", "tree"};
+    return (unsigned)scheme <= GV_MODEL_TREE ? name[scheme] : "?";
+}
+
+double gv_curve_at(const gv_curve *c, double x)
+{
+    int k = 1;
+    if (c->n == 0)
+        return 1;
+    if (c->n == 1 || x <= c->x[0])
+        return c->y[0];
+    if (x >= c->x[c->n - 1])
+        return c->y[c->n - 1];
+    while (x > c->x[k])
+        k++;
+    const double t = log(x / c->x[k - 1]) / log(c->x[k] / c->x[k - 1]);
+    return c->y[k - 1] * pow(c->y[k] / c->y[k - 1], t);
+}
+
+/* -------------------------------------------------------------------- direct */
+
+static double rate_of(const gv_machine *m, const gv_question *q)
+{
+    return m->pairs_per_s[q->precision][q->order == 6];
+}
+
+static double device_time(const gv_machine *m, const gv_question *q, double sinks, double sources)
+{
+    return m->call_s + sources * m->source_s + sinks * sources / (rate_of(m, q) * gv_curve_at(&m->efficiency, sinks));
+}
+
+/* Bytes of one sink's results: words of four numbers, and the potential (share.c of src/cluster). */
+static double result_bytes(const gv_question *q)
+{
+    return (q->order == 6 ? 13 : 9) * (q->precision == GV_MODEL_DP ? 8.0 : 4.0);
+}
+
+static void add_step(const gv_machine *m, const gv_question *q, double bodies, gv_prediction *p)
+{
+    p->host = q->forces_only ? 0 : m->step_s;
+    p->device += q->forces_only ? 0 : bodies * m->body_s;
+    p->memory_bytes = bodies * m->bytes_a_body * (q->precision == GV_MODEL_DP ? 2 : 1);
+}
+
+static void predict_alone(const gv_machine *m, const gv_question *q, gv_prediction *p)
+{
+    p->scheme = GV_MODEL_ALONE;
+    p->device = device_time(m, q, q->active, q->n);
+    add_step(m, q, q->n, p);
+}
+
+static double parts_of(const gv_machine *m, double pairs)
+{
+    return fmin(8, fmax(1, floor(pairs / (1.5e-3 * m->compute_units * m->pair_block))));
+}
+
+static void predict_copies(const gv_machine *m, const gv_question *q, gv_prediction *p)
+{
+    const double each = ceil(q->active / q->ranks), parts = fmin(each, parts_of(m, each * q->n));
+    const double bytes = each * result_bytes(q);
+    const double device = device_time(m, q, each / parts, q->n);
+    const double read = m->transfer.latency_s + bytes / parts / m->transfer.bytes_per_s;
+    const double write = m->transfer.latency_s + (q->ranks - 1) * bytes / parts / m->transfer.bytes_per_s;
+    const double gather =
+        gv_model_gather(m, q->ranks, q->ranks * bytes / parts) + gv_model_agree(m, q->ranks); /* all are ready */
+    const double exchange = read + gather + write, seen = fmax(0, exchange - device);
+    p->scheme = GV_MODEL_COPIES;
+    p->device = parts * device;
+    /* what the device does not hide, in the proportions of the exchange */
+    const double open = exchange + (parts - 1) * seen;
+    p->network = open * gather / exchange + 2 * gv_model_agree(m, q->ranks);
+    p->transfer = open * (read + write) / exchange;
+    p->sent_bytes = bytes;
+    add_step(m, q, q->n, p);
+}
+
+static void predict_ring(const gv_machine *m, const gv_question *q, gv_prediction *p)
+{
+    const double sinks = ceil(q->active / q->ranks), sources = q->n / q->ranks;
+    const double bytes = sources * (q->order == 6 ? 22 : 16) * 8.0; /* a block of src/cluster, doubles */
+    const double device = device_time(m, q, sinks, sources);
+    const double write = m->transfer.latency_s + bytes / m->transfer.bytes_per_s;
+    const double pass = gv_model_pass(m, q->ranks, bytes), block = device + write;
+    p->scheme = GV_MODEL_RING;
+    p->device = q->ranks * device;
+    p->transfer = q->ranks * write;
+    p->network = (q->ranks - 1) * fmax(0, pass - block) + gv_model_agree(m, q->ranks);
+    p->sent_bytes = (q->ranks - 1) * bytes;
+    add_step(m, q, sources, p);
+}
+
+/* The rule of the program: calls of less than 40 us are not shared. */
+static int is_shared(const gv_machine *m, const gv_question *q)
+{
+    return q->ranks > 1 && q->active * q->n >= 4e-5 * m->compute_units * m->pair_block;
+}
+
+/* ---------------------------------------------------------------------- tree */
+
+static double stage_time(const gv_machine *m, int stage, double n)
+{
+    return m->stage[stage][0] + n * m->stage[stage][1];
+}
+
+/* Beyond the curve's ends: seconds a body as there. */
+static double walk_time(const gv_machine *m, double n, double theta)
+{
+    const gv_curve *w = &m->walk;
+    const double last = w->n > 0 ? w->x[w->n - 1] : n, y = gv_curve_at(w, n);
+    return gv_curve_at(&m->theta, theta) * (n > last ? y * n / last : y);
+}
+
+static void predict_tree(const gv_machine *m, const gv_question *q, gv_prediction *p)
+{
+    const double n = q->n / q->ranks, open = 0.5 / q->theta, own = 0.7; /* of the walk: the rank's own tree */
+    const double cells =
+        q->ranks > 1 ? m->surface * open * pow(n, 2.0 / 3) + m->deep * open * open * open * log2(q->ranks) : 0;
+    const double cell_bytes = 64, body_bytes = 64;
+    const double moved = q->ranks > 1 ? m->moved * n * body_bytes : 0, sent = cells * cell_bytes;
+    p->scheme = GV_MODEL_TREE;
+    p->host = q->forces_only ? 0 : m->tree_step_s;
+    p->sort = stage_time(m, 0, n);
+    p->build = stage_time(m, 1, n);
+    p->moments = stage_time(m, 2, n);
+    p->groups = stage_time(m, 3, n);
+    p->walk = walk_time(m, n, q->theta) * (q->ranks > 1 ? m->imbalance : 1);
+    p->device = p->sort + p->build + p->moments + p->groups + p->walk;
+    const double transfer = 2 * (moved + sent) / m->transfer.bytes_per_s;
+    const double message = gv_model_all_to_all(m, q->ranks, sent) + (q->ranks > 1 ? transfer : 0);
+    p->transfer = q->ranks > 1 ? 2 * moved / m->transfer.bytes_per_s : 0;
+    p->network =
+        4 * gv_model_agree(m, q->ranks) + gv_model_all_to_all(m, q->ranks, moved) + fmax(0, message - own * p->walk);
+    p->sent_bytes = moved + sent;
+    p->memory_bytes = n * m->tree_bytes_a_body + 2 * sent;
+}
+
+/* ---------------------------------------------------------------------- face */
+
+static void predict_one(const gv_machine *m, const gv_question *q, gv_prediction *p)
+{
+    memset(p, 0, sizeof *p);
+    if (q->scheme == GV_MODEL_TREE)
+        predict_tree(m, q, p);
+    else if (q->scheme == GV_MODEL_COPIES && q->ranks > 1)
+        predict_copies(m, q, p);
+    else if (q->scheme == GV_MODEL_RING && q->ranks > 1)
+        predict_ring(m, q, p);
+    else if (q->scheme == GV_MODEL_PROGRAM && is_shared(m, q))
+        predict_copies(m, q, p);
+    else
+        predict_alone(m, q, p);
+    p->total = p->host + p->transfer + p->network + p->device;
+}
+
+static void predict_best(const gv_machine *m, const gv_question *q, gv_prediction *p)
+{
+    static const gv_model_scheme scheme[] = {GV_MODEL_ALONE, GV_MODEL_COPIES, GV_MODEL_RING};
+    gv_question one = *q;
+    for (int k = 0; k < (q->scheme == GV_MODEL_BEST ? 3 : 1); k++) {
+        gv_prediction other;
+        one.scheme = q->scheme == GV_MODEL_BEST ? scheme[k] : q->scheme;
+        predict_one(m, &one, &other);
+        /* what does not fit into memory is no choice while something else does */
+        const int fits = other.memory_bytes <= m->memory_bytes, did = p->memory_bytes <= m->memory_bytes;
+        if (k == 0 || (fits && !did) || (fits == did && other.total < p->total))
+            *p = other;
+    }
+}
+
+void gv_model_predict(const gv_machine *m, const gv_question *question, gv_prediction *p)
+{
+    gv_question q = *question;
+    gv_prediction one;
+    if (q.active <= 0 || q.active > q.n)
+        q.active = q.n;
+    predict_best(m, &q, p);
+    q.ranks = 1;
+    predict_best(m, &q, &one);
+    p->efficiency = one.total / (question->ranks * p->total);
+}
+
+int gv_model_limit(const gv_machine *m, const gv_question *question, int most)
+{
+    gv_question q = *question;
+    gv_prediction now, next;
+    q.ranks = 1;
+    gv_model_predict(m, &q, &now);
+    while (q.ranks < most) {
+        q.ranks *= 2;
+        gv_model_predict(m, &q, &next);
+        if (next.total >= now.total)
+            return q.ranks / 2;
+        now = next;
+    }
+    return q.ranks;
+}
