@@ -147,6 +147,7 @@ static gravel_status open_size(hermite_bench *b, size_t n)
     o.eps = b->opts->eps;
     o.forces = share_forces(b);
     o.forces_user = b->share;
+    o.host = GRAVEL_HOST_NEVER; /* of small blocks: it is the devices that are timed */
     if (!status)
         status = gravel_direct_create(&b->direct, b->context, &direct);
     if (!status)
