@@ -4,6 +4,7 @@
 #
 #   scons && bench/other_opencl.sh [--folder DIR] [--tiny] [NAME ...]
 #   bench/other_opencl.sh [--folder DIR] --run NAME ARGUMENT...    the program with one of them: --run intel devices
+#   eval "$(bench/other_opencl.sh [--folder DIR] --env NAME)"      for all that this shell starts (intel, pocl-pypi, rusticl)
 #
 #   system     what /etc/OpenCL/vendors names (PoCL 3.1 on Debian 12)
 #   intel      Intel's CPU runtime (PyPI: intel-opencl-rt)
@@ -22,12 +23,14 @@ folder=$top/build/opencl
 level=--quick
 names=
 alone=
+environment=
 while [ $# -gt 0 ]; do
     case $1 in
         --folder) folder=$2; shift ;;
         --tiny) level=--tiny ;;
         --run) alone=$2; shift 2; break ;;
-        -*) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2 ;;
+        --env) alone=$2; environment=1 ;;
+        -*) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2 ;;
         *) names="$names $1" ;;
     esac
     shift
@@ -50,7 +53,8 @@ wheels() {
         python3 -m zipfile -e "$wheel" "$folder/$name/tree" || return 1
     done
     find "$folder/$name/tree" -path '*/data/lib/*' ! -name 'libOpenCL*' -type f \
-        -exec cp -f {} "$folder/$name/lib/" \;
+        -exec mv -f {} "$folder/$name/lib/" \;
+    rm -rf "$folder/wheels/$name"
 }
 
 fetch_intel() {
@@ -123,6 +127,12 @@ in_debian_13() { # driver, command...
             mount --bind /dev "$tree/dev" && exec chroot "$tree" "$@"' sh /gravel/gravel "$@"
 }
 
+# what makes the loader take an implementation that was fetched, as assignments
+settings() { # name
+    echo "OCL_ICD_VENDORS='$folder/$1/vendors' RUSTICL_ENABLE=llvmpipe POCL_CACHE_DIR='$folder/cache/$1'" \
+        "LD_LIBRARY_PATH='$folder/$1/lib:$folder/$1/tree/usr/lib/x86_64-linux-gnu'"
+}
+
 # runs gravel under one implementation
 under() {
     name=$1; shift
@@ -134,11 +144,7 @@ under() {
         rusticl-13) in_debian_13 rusticl "$@" ;;
         # above -O1 its compiler leaves intrinsics in that it cannot run
         oclgrind) GRAVEL_CACHE_DIR=$cache oclgrind --build-options -O1 "$gravel" "$@" ;;
-        *)
-            OCL_ICD_VENDORS=$folder/$name/vendors RUSTICL_ENABLE=llvmpipe POCL_CACHE_DIR=$cache \
-                GRAVEL_CACHE_DIR=$cache \
-                LD_LIBRARY_PATH=$folder/$name/lib:$folder/$name/tree/usr/lib/x86_64-linux-gnu "$gravel" "$@"
-            ;;
+        *) (eval "export $(settings "$name")" && GRAVEL_CACHE_DIR=$cache exec "$gravel" "$@") ;;
     esac
 }
 
@@ -156,7 +162,11 @@ fetch() {
 
 if [ -n "$alone" ]; then
     fetch "$alone" || { say "$alone: cannot be had here (see $folder/out)"; exit 1; }
-    under "$alone" "$@"
+    case $environment$alone in
+        1intel | 1pocl-pypi | 1rusticl) mkdir -p "$folder/cache/$alone" && echo "export $(settings "$alone")" ;;
+        1*) say "$alone: needs more than variables; use --run"; exit 1 ;;
+        *) under "$alone" "$@" ;;
+    esac
     exit
 fi
 

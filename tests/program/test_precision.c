@@ -3,6 +3,7 @@
  * range. */
 #include "problem.h"
 
+#include "host/profile/space.h"
 #include "host/program/program.h"
 
 /* A folder of kernels for this test: the three headers as they are embedded, and kernels that return their results. */
@@ -238,12 +239,6 @@ static double allowed_units(int dp, int flavour)
     return flavour == 1 && !dp ? 16 : flavour == 3 && dp ? 12 : 4;
 }
 
-static int estimate_exists(const gv_device *device, int dp, int lanes)
-{
-    return dp ? device->has_rsqrt14 && lanes == 8
-              : (device->has_rsqrt14 && lanes == 16) || (device->has_rsqrt12 && lanes == 8);
-}
-
 typedef struct roots {
     double x[MANY], y[MANY], unused[MANY];
     float xf[MANY], yf[MANY], unusedf[MANY];
@@ -290,7 +285,7 @@ static void rsqrt_flavours(void **state)
     int estimates = 0;
     if (!bench->context)
         skip();
-    const gv_device *device = &bench->context->device[0];
+    const gv_limits limits = gv_limits_of(bench->context, 0);
     roots *r = calloc(1, sizeof *r);
     assert_non_null(r);
     for (size_t k = 0; k < MANY; k++) {
@@ -302,11 +297,13 @@ static void rsqrt_flavours(void **state)
             r->xf[k] = (float)(1 + 3 * t);
         }
     }
-    for (int dp = 0; dp <= device->info.has_fp64; dp++)
+    for (int dp = 0; dp <= limits.info.has_fp64; dp++)
         for (int l = 0; l < 5; l++)
             for (int flavour = 0; flavour <= 4; flavour++) {
-                if (flavour == 4 ? !estimate_exists(device, dp, lanes[l])
-                                 : flavour != 3 && (lanes[l] == 2 || lanes[l] == 4))
+                /* what the trial of the device found too rough is refused to configurations */
+                const int allowed = gv_limits_root_is_right(&limits, dp ? GRAVEL_DP : GRAVEL_SP, flavour, lanes[l]);
+                assert_true(allowed || flavour == 1 || flavour == 4);
+                if (!allowed || (flavour < 3 && (lanes[l] == 2 || lanes[l] == 4)))
                     continue;
                 estimates += flavour == 4;
                 check_flavour(bench->context, r, dp, lanes[l], flavour);
