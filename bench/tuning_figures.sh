@@ -22,10 +22,10 @@ case "$device" in
     sinks=16384 sources=131072 unlikely= ;;
 esac
 
-"$gravel" tune --device "$device" --variant "$variant" --sinks $sinks --sources $sources --exhaustive $unlikely \
+"$gravel" tune --device "$device" --variant "$variant" --sinks $sinks --sources $sources --plain --exhaustive $unlikely \
     --only "$threads" --log "$folder/threads.jsonl" --profile-dir "$folder/scratch"
 "$gravel" tune --device "$device" --variant "$variant" --sources 131072 \
-    --sinks 1,2,4,8,16,32,33,48,64,96,128,160,192,224,256 --exhaustive $unlikely --only "$split" \
+    --sinks 1,2,4,8,16,32,33,48,64,96,128,160,192,224,256 --plain --exhaustive $unlikely --only "$split" \
     --log "$folder/sinks.jsonl" --profile-dir "$folder/scratch"
 for end in png svg; do
     "$gravel" plot tuning "$folder/threads.jsonl" --kind threads -o "$folder/threads.$end"

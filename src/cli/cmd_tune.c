@@ -21,42 +21,12 @@ typedef struct screen {
     gv_table table;
 } screen;
 
-int gv_tune_variants(const tune_options *options, gv_variant *variant, int most)
+/* "ds4", "ds4 nearest" */
+static const char *variant_text(const gv_variant *variant, char text[40])
 {
-    const char *text = options->variants;
-    const unsigned features =
-        (options->nearest ? GV_DIRECT_NEAREST : 0u) | (options->neighbours ? GV_DIRECT_LISTS : 0u);
-    const gv_subject *subject = gv_subject_find(options->kernel);
-    int n = 0;
-
-    if (subject == NULL) {
-        gv_say("gravel tune", "there is no kernel '%s' (direct, tree)", options->kernel);
-        return 0;
-    }
-    if (subject->square && (features != 0 || options->sinks.n > 0)) {
-        gv_say("gravel tune", "--sinks, --nearest and --neighbours are for direct summation; the tree takes --sources");
-        return 0;
-    }
-    if (strcmp(text, "all") == 0)
-        text = subject->square ? "sp2,ds2,dp2" : "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6";
-    while (*text != '\0' && n < most) {
-        const size_t length = strcspn(text, ",");
-        char name[16];
-
-        snprintf(name, sizeof name, "%.*s", (int)length, text);
-        if (length >= sizeof name || !gv_variant_parse(name, &variant[n])) {
-            gv_say("gravel tune", "'%.*s' is no variant (sp2, sp4, sp6, ds2, ds4, ds6, dp2, dp4, dp6 or all)",
-                   (int)length, text);
-            return 0;
-        }
-        if (subject->square && variant[n].order != 2) {
-            gv_say("gravel tune", "the tree has order 2 only, not '%s'", name);
-            return 0;
-        }
-        variant[n++].features = features;
-        text += length + (text[length] == ',');
-    }
-    return n;
+    snprintf(text, 40, "%s%s%s", variant->name, variant->features != 0 ? " " : "",
+             variant->features != 0 ? gv_tune_features_name(variant->features) : "");
+    return text;
 }
 
 static int interrupted(void *user)
@@ -94,7 +64,7 @@ static void show(const gv_tune_progress *p, void *user)
     const double part = p->budget > 0 ? fmin((double)p->evaluations / (double)p->budget, 1) : 0;
     const double done = (p->task_index > 0 ? p->task_index - 1 : 0) + part;
     double left_s = p->left_s;
-    char best[32], left[32], of[32] = "";
+    char best[32], left[32], of[32] = "", variant[40];
 
     if (!s->is_terminal || now - s->last < 0.2)
         return;
@@ -108,8 +78,8 @@ static void show(const gv_tune_progress *p, void *user)
     format_time(p->best_s, best, sizeof best);
     format_time(left_s, left, sizeof left);
     fprintf(stderr, "\r\033[K%d/%d %s %zu x %zu: %zu%s tried, best %s (%.60s), about %s left", p->task_index,
-            p->n_tasks, p->task->variant.name, p->task->sinks, p->task->sources, p->evaluations, of, best, p->best,
-            left);
+            p->n_tasks, variant_text(&p->task->variant, variant), p->task->sinks, p->task->sources, p->evaluations, of,
+            best, p->best, left);
     fflush(stderr);
     s->last = now;
     s->shown = 1;
@@ -127,20 +97,21 @@ static int failures_of(const gv_tune_result *result)
 static void finished(const gv_tune_result *result, void *user)
 {
     screen *s = user;
-    char time[32], gain[32] = "-";
+    char time[32], gain[32] = "-", variant[40];
 
     clear_line(s);
     format_time(result->time_s, time, sizeof time);
     if (result->gain > 0)
         snprintf(gain, sizeof gain, "%.2f", result->gain);
-    gv_table_row(&s->table, "%s|%zu|%zu|%s|%s|%d|%d|%s", result->task.variant.name, result->task.sinks,
-                 result->task.sources, result->time_s > 0 ? time : "-", gain, result->evaluations, failures_of(result),
+    gv_table_row(&s->table, "%s|%zu|%zu|%s|%s|%d|%d|%s", variant_text(&result->task.variant, variant),
+                 result->task.sinks, result->task.sources, result->time_s > 0 ? time : "-", gain, result->evaluations,
+                 failures_of(result),
                  result->configuration[0] != '\0' ? result->configuration
                  : result->evaluations > 0        ? "nothing that works was found"
                                                   : "no time was left");
     if (s->verbose) {
-        gv_say("gravel", "%s %zu x %zu: %s, %s", result->task.variant.name, result->task.sinks, result->task.sources,
-               time, result->configuration);
+        gv_say("gravel", "%s %zu x %zu: %s, %s", variant, result->task.sinks, result->task.sources, time,
+               result->configuration);
     }
 }
 
@@ -208,20 +179,22 @@ static void print_summary(const tune_options *o, const gv_tune_summary *s, const
     }
 }
 
-/* No budget named: --quick takes a minute per variant, else ten. */
-static void fill_budget(const tune_options *o, gv_tune_options *t)
+/* No budget named: --quick takes a minute per variant, else ten, and half of that more for its searches. */
+static void fill_budget(const tune_options *o, gv_tune_options *t, int plain)
 {
     t->budget_s = o->budget;
     t->budget = o->evaluations > 0 ? (size_t)o->evaluations : 0;
     if (o->record != NULL || (o->exhaustive && !(o->budget > 0)))
         t->budget_s = o->budget > 0 ? o->budget : 0;
     else if (!(o->budget > 0) && t->budget == 0)
-        t->budget_s = (o->quick ? 56.0 : 600.0) * t->n_variants;
+        t->budget_s = (o->quick ? 56.0 : 600.0) * plain + (o->quick ? 17.0 : 150.0) * (t->n_variants - plain);
     t->limit_s = o->candidate > 0 ? o->candidate : o->quick ? 20 : 60;
 }
 
 static int fill(const tune_options *o, gv_tune_options *t)
 {
+    int plain;
+
     memset(t, 0, sizeof *t);
     t->device = o->device;
     t->no_fp64 = o->no_fp64;
@@ -254,7 +227,10 @@ static int fill(const tune_options *o, gv_tune_options *t)
     t->resume = o->resume;
     t->record = o->record != NULL;
     t->jobs = o->jobs;
-    fill_budget(o, t);
+    plain = t->n_variants;
+    if (strcmp(o->kernel, "direct") == 0 && !o->nearest && !o->neighbours && !o->plain && o->record == NULL)
+        t->n_variants = gv_tune_add_searches(t->variant, plain, GV_TUNE_VARIANTS);
+    fill_budget(o, t, plain);
     return 1;
 }
 
@@ -368,8 +344,9 @@ static const gv_opt opts_table[] = {
      .value = "LIST",
      .help = "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6 or all",
      .fallback = "all"},
-    {.name = "nearest", .kind = GV_OPT_FLAG, .offset = AT(nearest), .help = "with the nearest neighbour"},
-    {.name = "neighbours", .kind = GV_OPT_FLAG, .offset = AT(neighbours), .help = "with neighbour lists"},
+    {.name = "nearest", .kind = GV_OPT_FLAG, .offset = AT(nearest), .help = "only with the nearest neighbour"},
+    {.name = "neighbours", .kind = GV_OPT_FLAG, .offset = AT(neighbours), .help = "only with neighbour lists"},
+    {.name = "plain", .kind = GV_OPT_FLAG, .offset = AT(plain), .help = "only without either (without these: all)"},
     {.name = "sinks",
      .kind = GV_OPT_SIZES,
      .offset = AT(sinks),
@@ -389,13 +366,13 @@ static const gv_opt opts_table[] = {
      .letter = 'q',
      .kind = GV_OPT_FLAG,
      .offset = AT(quick),
-     .help = "a minute per variant: what pays most"},
+     .help = "a minute and a half per variant: what pays most"},
     {.name = "budget",
      .letter = 'b',
      .kind = GV_OPT_SECONDS,
      .offset = AT(budget),
      .value = "TIME",
-     .help = "for the whole run, as 60s, 10m, 2h; without it ten\nminutes per variant, one with --quick",
+     .help = "for the whole run, as 60s, 10m, 2h; without it a\nquarter of an hour per variant, 90 s with --quick",
      .low = 0,
      .high = 1e9},
     {.name = "evaluations",

@@ -12,7 +12,7 @@ typedef struct tune_options {
     double budget, candidate;
     int evaluations, jobs, runs, most;
     uint64_t seed;
-    int nearest, neighbours, quick, resume, exhaustive, unlikely, list, simulate, regret, json, verbose, no_fp64,
+    int nearest, neighbours, plain, quick, resume, exhaustive, unlikely, list, simulate, regret, json, verbose, no_fp64,
         worker;
 } tune_options;
 
@@ -23,5 +23,9 @@ int gv_tune_regret(const tune_options *options);
 void gv_tune_own_path(char *path, size_t size);
 /* Fills `variant` from "sp2,ds4" or "all"; returns how many, 0 after a message. */
 int gv_tune_variants(const tune_options *options, gv_variant *variant, int most);
+/* Behind each of n plain variants the same with a nearest neighbour, and with lists too; returns how many there are
+ * then.  Configurations that win without searches are tried first with them. */
+int gv_tune_add_searches(gv_variant *variant, int n, int most);
+const char *gv_tune_features_name(unsigned features); /* "plain", "nearest", "nearest + lists" */
 
 #endif

@@ -61,14 +61,6 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
     return gv_outcome_score(&outcome);
 }
 
-static const char *features_name(unsigned features)
-{
-    return features == 0                                       ? "plain"
-           : features == GV_DIRECT_NEAREST                     ? "nearest"
-           : features == (GV_DIRECT_NEAREST | GV_DIRECT_LISTS) ? "nearest + lists"
-                                                               : "lists";
-}
-
 /* Takes `times`. */
 static cJSON *json_of(const gv_regret_point *p, cJSON *times)
 {
@@ -109,8 +101,9 @@ static void tell(grid *g, const gv_variant *variant, const gv_regret_point *poin
 
     gv_regret_summarise(point, n, &s);
     g->missed += !gv_regret_is_kept(&s);
-    gv_table_row(&g->table, "%s|%s|%d|%.3f|%.3f|%.3f|%.3f|%.3f", variant->name, features_name(variant->features),
-                 s.points, s.median, s.p95, s.most, s.median_default, s.most_default);
+    gv_table_row(&g->table, "%s|%s|%d|%.3f|%.3f|%.3f|%.3f|%.3f", variant->name,
+                 gv_tune_features_name(variant->features), s.points, s.median, s.p95, s.most, s.median_default,
+                 s.most_default);
     cJSON_AddStringToObject(object, "variant", variant->name);
     cJSON_AddNumberToObject(object, "features", variant->features);
     cJSON_AddNumberToObject(object, "points", s.points);
@@ -122,7 +115,7 @@ static void tell(grid *g, const gv_variant *variant, const gv_regret_point *poin
     cJSON_AddBoolToObject(object, "kept", gv_regret_is_kept(&s));
     cJSON_AddItemToArray(g->summaries, object);
     append(&g->plot, gv_format("%stitle%d = \"%s %s\"\n$d%d << EOD\n", g->plot ? g->plot : "", g->n_blocks,
-                               variant->name, features_name(variant->features), g->n_blocks));
+                               variant->name, gv_tune_features_name(variant->features), g->n_blocks));
     for (int k = 0; k < n && g->plot; k++) {
         cJSON_AddItemToArray(g->points, json_of(&point[k], times[k]));
         times[k] = NULL;
@@ -169,7 +162,7 @@ static void task_of(const grid *g, const gv_variant *variant, int k, gv_task *ta
 
 static void show_point(const gv_regret_point *p)
 {
-    fprintf(stderr, "gravel: %s %s %zu x %zu", p->task.variant.name, features_name(p->task.variant.features),
+    fprintf(stderr, "gravel: %s %s %zu x %zu", p->task.variant.name, gv_tune_features_name(p->task.variant.features),
             p->task.sinks, p->task.sources);
     if (p->task.theta > 0)
         fprintf(stderr, ", theta %g, %g active", p->task.theta, p->task.active);

@@ -72,6 +72,21 @@ static void make_square_plan(const gv_tune_options *options, const gv_limits *li
     to_front(made, made->n / 2, 10);
 }
 
+/* With searches the plain variant has been tuned before, mostly: its answers are looked at again, at fewer sizes. */
+static int one_of_each_bucket(size_t *sinks, int n)
+{
+    int kept = 0;
+
+    for (int k = 0; k < n; k++) {
+        const int same = k + 1 < n && gv_sink_bucket(sinks[k + 1]) == gv_sink_bucket(sinks[k]);
+
+        /* of two in one bucket the larger */
+        if (!same)
+            sinks[kept++] = sinks[k];
+    }
+    return kept;
+}
+
 /* Two questions per variant are searched at length: as many sinks as a run may have (arithmetic) and about a hundred
  * (latency), both with the middle number of sources.  The others start from what these and their neighbours found. */
 static void make_plan(const gv_tune_options *options, const gv_limits *limits, const gv_variant *variant, gv_plan *made)
@@ -82,6 +97,8 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, c
     int n_sinks = options->n_sinks, n_sources = options->n_sources, n_own, many, few, middle, n = 0;
 
     n_own = gv_tune_sizes(limits, options->quick, sinks, sources);
+    if (variant->features != 0)
+        n_own = one_of_each_bucket(sinks, n_own);
     n_sinks = n_sinks > 0 ? n_sinks : n_own;
     n_sources = n_sources > 0 ? n_sources : GV_SOURCE_BUCKETS;
     if (options->n_sinks > 0)

@@ -47,6 +47,10 @@ typedef struct gv_run {
     int task_index;
     gv_config earlier[4]; /* winners of variants before, the latest first */
     int n_earlier;
+    /* winners of the last variant without searches: where the same variant with searches begins */
+    int n_plain;
+    gv_task plain_task[GV_TUNE_SIZES * GV_TUNE_SIZES];
+    gv_config plain[GV_TUNE_SIZES * GV_TUNE_SIZES];
     gv_profile_set known; /* profiles of this device before the run */
     int has_built_in;     /* the first start point is the built-in default */
     int sure;             /* start points measured however little time there is: the default, those of a profile */

@@ -119,7 +119,22 @@ static int known_start(const gv_run *run, gv_point *start)
            add_start(run, &config, start);
 }
 
-/* The built-in default first, then those of a profile, then winners of this variant by nearness, then of others. */
+/* What won the nearest question without searches. */
+static int plain_start(const gv_run *run, gv_point *start)
+{
+    int next = -1;
+
+    if (run->task.variant.features == 0)
+        return 0;
+    for (int k = 0; k < run->n_plain; k++)
+        if (strcmp(run->plain_task[k].variant.name, run->task.variant.name) == 0 &&
+            (next < 0 || distance(&run->plain_task[k], &run->task) < distance(&run->plain_task[next], &run->task)))
+            next = k;
+    return next >= 0 && add_start(run, &run->plain[next], start);
+}
+
+/* The built-in default first, then those of a profile and of the variant without searches, then winners of this variant
+ * by nearness, then of others. */
 static int make_starts(gv_run *run, const winners *found, gv_point *start, int most)
 {
     gv_config config;
@@ -128,6 +143,7 @@ static int make_starts(gv_run *run, const winners *found, gv_point *start, int m
     run->space->built_in(&config, &run->task.variant, &run->device.limits, run->task.sinks, run->task.sources);
     n = run->has_built_in = add_start(run, &config, &start[0]);
     n += known_start(run, &start[n]);
+    n += plain_start(run, &start[n]);
     run->sure = n;
     while (n < most - 1) {
         int next = -1;
@@ -207,6 +223,10 @@ static void answer_one(gv_run *run, winners *found, double allotted)
         found->w[found->n].time_s = result.time_s;
         found->w[found->n].entry = *entry;
         found->w[found->n++].point = best;
+        if (run->task.variant.features == 0) {
+            run->plain_task[run->n_plain] = run->task;
+            gv_domain_config(&run->domain, &best, &run->plain[run->n_plain++]);
+        }
         save(run, entry);
         if (found->n == 1) {
             memmove(&run->earlier[1], &run->earlier[0], 3 * sizeof run->earlier[0]);
@@ -277,6 +297,7 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits,
                                               run->options->limit, run->options->unlikely);
 
+    run->n_plain = variant->features == 0 ? 0 : run->n_plain;
     gv_plan_make(run->options, &run->device.limits, variant, &asked);
     if (status == GRAVEL_OK && found == NULL)
         status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the winners of %d questions", asked.n);
@@ -323,6 +344,18 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     return status != GRAVEL_OK ? status : run->status;
 }
 
+/* Behind its plain variant one with searches needs a part of that's time: it begins with what won there. */
+#define SEARCH_WEIGHT 0.3
+
+static double weight_of(const gv_tune_options *options, int v)
+{
+    int behind = 0;
+
+    while (v > behind && strcmp(options->variant[v - behind - 1].name, options->variant[v].name) == 0)
+        behind++;
+    return behind > 0 && options->variant[v].features != 0 ? SEARCH_WEIGHT : 1;
+}
+
 static int usable_variant(gv_run *run, const gv_variant *variant)
 {
     char text[128];
@@ -330,7 +363,8 @@ static int usable_variant(gv_run *run, const gv_variant *variant)
     if (variant->precision != GRAVEL_DP || run->device.limits.info.has_fp64)
         return 1;
     snprintf(text, sizeof text, "%s is left out: the device has no double precision", variant->name);
-    warn(run, text);
+    if (weight_of(run->options, (int)(variant - run->options->variant)) == 1)
+        warn(run, text);
     return 0;
 }
 
@@ -387,26 +421,27 @@ static gravel_status check_options(gv_run *run)
 static gravel_status run_all(gv_run *run)
 {
     const gv_tune_options *options = run->options;
-    int usable[GV_TUNE_VARIANTS], left = 0;
+    int usable[GV_TUNE_VARIANTS];
+    double left = 0;
     gravel_status status = GRAVEL_OK;
 
     for (int v = 0; v < options->n_variants; v++) {
-        usable[v] = usable_variant(run, &options->variant[v]);
-        left += usable[v];
-    }
-    run->summary->n_tasks = left * (options->n_sources > 0 ? options->n_sources : GV_SOURCE_BUCKETS);
-    if (!gv_tune_subject(options)->square) {
-        size_t sinks[GV_TUNE_SIZES], sources[GV_SOURCE_BUCKETS];
-        const int n = gv_tune_sizes(&run->device.limits, options->quick, sinks, sources);
+        gv_plan asked;
 
-        run->summary->n_tasks *= options->n_sinks > 0 ? options->n_sinks : n;
+        usable[v] = usable_variant(run, &options->variant[v]);
+        if (!usable[v])
+            continue;
+        gv_plan_make(options, &run->device.limits, &options->variant[v], &asked);
+        run->summary->n_tasks += asked.n;
+        left += weight_of(options, v);
     }
     for (int v = 0; v < options->n_variants && status == GRAVEL_OK && !run->interrupted; v++) {
-        double allotted = options->budget_s > 0 ? fmax(options->budget_s - run->spent_s, 0) / left : INFINITY;
+        const double weight = weight_of(options, v);
+        double allotted = options->budget_s > 0 ? fmax(options->budget_s - run->spent_s, 0) * weight / left : INFINITY;
 
         if (usable[v]) {
             status = run_variant(run, &options->variant[v], allotted);
-            left--;
+            left -= weight;
         }
     }
     return status;

@@ -1,9 +1,9 @@
 /* The tree as a subject: forces on all of N bodies of a Plummer-like pool, built and walked anew each time.
  *
  * All candidates compute the same: theta 0.5 (or the task's), criterion `relative`, quadrupoles.  A candidate must keep
- * the error of the built-in configuration on the same bodies: median within 1.1 times and 99 % within 1.25 times its own,
- * measured against direct sums for sampled bodies.  (Of the samples 20 to 40 lie above their 99 %, so its noise is a
- * tenth.  Larger factors would let the tuner buy speed with error.)  Every other body must agree with the built-in
+ * the error of the built-in configuration on the same bodies: median within 1.1 times and 99 % within 1.25 times its
+ * own, measured against direct sums for sampled bodies.  (Of the samples 20 to 40 lie above their 99 %, so its noise is
+ * a tenth.  Larger factors would let the tuner buy speed with error.)  Every other body must agree with the built-in
  * configuration.  Besides: outputs poisoned with NaN, canaries behind them, masses scaled anew by a random factor, the
  * same bits the second time. */
 #include <math.h>

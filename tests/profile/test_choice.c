@@ -111,7 +111,7 @@ static void test_a_questions_winner_stays(void **state)
     assert_string_equal(best_of(entry, 2, 100, 131072).configuration, "fast");
 }
 
-static int keeps_default(gv_profile_entry *question, size_t sinks)
+static int keeps_default(gv_profile_entry *question, size_t sinks, double more)
 {
     const gv_profile_entry *entry[2] = {&question[0], &question[1]};
     gv_choice_corner corner[GV_CHOICE_CORNERS];
@@ -121,7 +121,7 @@ static int keeps_default(gv_profile_entry *question, size_t sinks)
 
     for (int c = 0; c < m; c++)
         if (strcmp(candidate[c].configuration, "default") == 0)
-            return gv_choice_keeps_default(corner, n, &candidate[0], &candidate[c]);
+            return gv_choice_keeps_default(corner, n, &candidate[0], &candidate[c], more);
     return 0;
 }
 
@@ -140,12 +140,15 @@ static void test_the_default_yields_beyond_the_spread_only(void **state)
             add_result(&question[q], "new", 1, 0.001);
             add_result(&question[q], "default", c[k].gain, c[k].spread);
         }
-        assert_int_equal(keeps_default(question, 512), c[k].keeps);
+        assert_int_equal(keeps_default(question, 512, 0), c[k].keeps);
         /* at a question its finals have decided */
-        assert_int_equal(keeps_default(question, 64), 0);
+        assert_int_equal(keeps_default(question, 64, 0), 0);
+        /* of calls with other searches nobody has decided anything: 1.05 is not 10 % more than the spread, 1.5 is */
+        assert_int_equal(keeps_default(question, 512, 0.1), c[k].gain < 1.2);
+        assert_int_equal(keeps_default(question, 64, 0.1), c[k].gain < 1.2);
         /* measured at one of two questions only: no comparison */
         question[1].n_results = 1;
-        assert_int_equal(keeps_default(question, 512), 0);
+        assert_int_equal(keeps_default(question, 512, 0), 0);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "host/direct/plan.h"
 #include "host/profile/store.h"
 #include "tuner/session.h"
 
@@ -130,6 +131,7 @@ static void test_sabotage_is_caught(void **state)
                     "48",
                     "--sources",
                     "2048",
+                    "--plain",
                     "--exhaustive",
                     "--only",
                     "blocks_per_cu=2 sinks_per_item=1 rsqrt=0",
@@ -425,6 +427,53 @@ static void test_known_is_measured_without_time(void **state)
     free(folder);
 }
 
+/* A variant with a nearest neighbour measures first what won without one, and has entries of its own. */
+static void test_searches_begin_with_the_plain_winner(void **state)
+{
+    char *folder, *profiles, *log_path;
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gv_tune_options options;
+    gv_tune_summary summary;
+    gv_tlog log;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    folder = make_folder();
+    profiles = gv_path_join(folder, "profiles");
+    log_path = gv_path_join(folder, "log.jsonl");
+    fill_options(&options, log_path, profiles, 0);
+    options.n_variants = 2;
+    options.variant[1] = options.variant[0];
+    options.variant[1].features = GV_DIRECT_NEAREST;
+    options.budget = 12;
+    assert_ok(gv_tune(&options, &summary));
+    assert_int_equal(summary.n_tasks, 4);
+    assert_int_equal(summary.tasks_done, 4);
+    assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+    assert_ok(gv_tlog_read(log_path, &log));
+    assert_int_equal(set.block[0].n_entries, 4);
+    for (int e = 0; e < 4; e++) {
+        const gv_profile_entry *entry = &set.block[0].entry[e];
+        int place = 0, found = 0;
+
+        for (size_t i = 0; i < log.n && entry->features == 0 && !found; i++) {
+            const gv_tlog_record *record = &log.record[i];
+
+            place += record->task.variant.features != 0 && record->task.sinks == entry->sinks;
+            found = record->task.variant.features != 0 && record->task.sinks == entry->sinks &&
+                    strcmp(record->configuration, entry->result[0].configuration) == 0;
+        }
+        /* the built-in default, then this; the question asked first crossed its winner over to the other */
+        assert_true(entry->features != 0 || (found && place <= 3));
+    }
+    gv_tlog_close(&log);
+    gv_profile_set_free(&set);
+    remove_folder(folder);
+    free(log_path);
+    free(profiles);
+    free(folder);
+}
+
 /* Without sizes named there is a question for every bucket, each in its bucket, for cheap and for costly variants. */
 static void test_every_bucket_is_asked(void **state)
 {
@@ -467,6 +516,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_killed_run_resumes),
         cmocka_unit_test(test_known_is_measured_without_time),
+        cmocka_unit_test(test_searches_begin_with_the_plain_winner),
         cmocka_unit_test(test_every_bucket_is_asked),
         cmocka_unit_test(test_sabotage_is_caught),
         cmocka_unit_test(test_interrupt_keeps_what_was_found),

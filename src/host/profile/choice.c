@@ -265,14 +265,14 @@ static double spread_at(const gv_profile_entry *entry, const char *configuration
 }
 
 int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_candidate *best,
-                            const gv_choice_candidate *built_in)
+                            const gv_choice_candidate *built_in, double more)
 {
     double spread = 0;
 
-    if (n < 2 || !built_in->measured)
+    if ((n < 2 && more == 0) || !built_in->measured)
         return 0;
     for (int k = 0; k < n; k++)
         spread += corner[k].weight * fmax(spread_at(corner[k].entry, best->configuration),
                                           spread_at(corner[k].entry, built_in->configuration));
-    return built_in->score - best->score <= log1p(spread);
+    return built_in->score - best->score <= log1p(spread) + log1p(more);
 }

@@ -11,13 +11,17 @@
  * corner, ceil(n / grain) x grain, so that 24 sinks are not judged by how well 32 fit. One that was not kept at a
  * corner counts there as slower than all that were. The least score wins, so that a call with exactly a question's
  * sizes gets its winner. Elsewhere the untuned default keeps its place unless the best beats it by more than the
- * spreads that were measured. */
+ * spreads that were measured; and by GV_CHOICE_OTHER more where the questions were asked without the call's searches,
+ * or with others. */
 #ifndef GV_CHOICE_H
 #define GV_CHOICE_H
 
 #include "host/profile/store.h"
 
 enum { GV_CHOICE_CORNERS = 4, GV_CHOICE_CANDIDATES = GV_CHOICE_CORNERS * GV_PROFILE_RESULTS };
+
+/* A search takes registers and instructions: what is a little faster without may be slower with it. */
+#define GV_CHOICE_OTHER 0.1
 
 typedef struct gv_choice_corner {
     const gv_profile_entry *entry;
@@ -43,10 +47,10 @@ double gv_choice_grain(const gv_space *space, const char *configuration);
 int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space, size_t sinks,
                    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES]);
 
-/* 1 if `best` does not beat the default by more than the spreads. Never at a question's own sizes: its finals
- * decided. */
+/* 1 if `best` does not beat the default by more than the spreads, and by `more` (0.1 = 10 %). Never at a question's own
+ * sizes if `more` is 0: its finals decided. */
 int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_candidate *best,
-                            const gv_choice_candidate *built_in);
+                            const gv_choice_candidate *built_in, double more);
 
 /* Sizes that share one answer: up to 64 sinks none, then eighths of octaves of sinks; half octaves of sources. */
 enum { GV_CHOICE_SINK_CELLS = 65 + 8 * 34, GV_CHOICE_SOURCE_CELLS = 2 * 40 };

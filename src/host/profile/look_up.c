@@ -158,6 +158,7 @@ static int model_choice(const match *like, const gv_profile_question *question, 
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
     size_t sinks = question->sinks, sources = question->sources;
     char built_in[GV_PROFILE_TEXT];
+    const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
     gv_config tried;
     int n = entry ? gather(like, entry) : 0, n_corners, best = -1;
 
@@ -175,7 +176,8 @@ static int model_choice(const match *like, const gv_profile_question *question, 
         if (gv_space_parse(question->space, candidate[c].configuration, &tried) != GRAVEL_OK ||
             gv_space_check(question->space, &tried, question->variant, question->limits) != NULL)
             continue;
-        if (best < 0 || (is_default && gv_choice_keeps_default(corner, n_corners, &candidate[best], &candidate[c]))) {
+        if (best < 0 ||
+            (is_default && gv_choice_keeps_default(corner, n_corners, &candidate[best], &candidate[c], more))) {
             best = c;
             *config = tried;
             *from = candidate[c].from;
