@@ -11,6 +11,7 @@
 #include "cli/run_ranks.h"
 #include "host/base/clock.h"
 #include "host/base/files.h"
+#include "host/program/times.h"
 
 /* Everything that one call holds. */
 typedef struct job {
@@ -55,7 +56,9 @@ static void complete(gv_run_options *o)
     if (o->precision < 0)
         o->precision = tree ? GRAVEL_SP : GRAVEL_DS;
     if (o->criterion < 0)
-        o->criterion = o->order == 2 ? GRAVEL_STEP_AVERAGE : GRAVEL_STEP_AARSETH;
+        o->criterion = o->order < 2                ? GRAVEL_STEP_AARSETH
+                       : o->precision == GRAVEL_DP ? GRAVEL_STEP_GENERALISED
+                                                   : GRAVEL_STEP_AVERAGE;
     if (o->snapshot_format < 0)
         o->snapshot_format = !gv_snapshot_has_hdf5();
 }
@@ -219,8 +222,10 @@ static int fail(job *j, gravel_status status, int writing)
 
 static gravel_status open_device(job *j)
 {
-    return j->ranks.ranks ? gv_ranks_context(j->ranks.ranks, &j->context, j->opts.no_fp64, j->opts.verbose)
-                          : gv_cli_context(&j->context, j->opts.device, j->opts.no_fp64, j->opts.verbose);
+    const gravel_status status = j->ranks.ranks
+                                     ? gv_ranks_context(j->ranks.ranks, &j->context, j->opts.no_fp64, j->opts.verbose)
+                                     : gv_cli_context(&j->context, j->opts.device, j->opts.no_fp64, j->opts.verbose);
+    return status || !j->opts.timing ? status : gv_times_start(j->context, 0);
 }
 
 static gravel_status create_run(job *j)
@@ -262,7 +267,8 @@ static int finish(job *j)
         return fail(j, status, 1);
     gv_print("%s: time %.9g, %llu snapshots, largest energy error %.2e, %.1f s\n", j->opts.out, j->opts.until,
              (unsigned long long)j->folder.at.snapshots, j->folder.at.error_max, j->folder.at.wall_s);
-    return GV_EXIT_OK;
+    status = j->opts.timing ? gv_run_print_times(j->context) : GRAVEL_OK;
+    return status ? fail(j, status, 1) : GV_EXIT_OK;
 }
 
 static gravel_status read_particles(job *j, const char *path)
@@ -346,7 +352,7 @@ static char *read_record_text(job *j, const char *dir)
 
 static int check_typed(const gv_run_options *typed)
 {
-    static const char *const may[] = {"resume", "allow", "until", "checkpoint-every", "device", "verbose"};
+    static const char *const may[] = {"resume", "allow", "until", "checkpoint-every", "device", "timing", "verbose"};
     for (int k = 0; gv_run_opts[k].name; k++) {
         int fine = !typed->given[k];
         for (size_t m = 0; m < sizeof may / sizeof may[0]; m++)

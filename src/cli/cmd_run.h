@@ -10,7 +10,7 @@
 typedef struct gv_run_options {
     /* of the command, not of the run */
     const char *file, *resume, *allow;
-    int example, replace, verbose, cosmology;
+    int example, replace, timing, verbose, cosmology;
     /* of the run: what run.json records, and a run file may hold */
     const char *in, *out, *device, *configuration;
     int units, renumber, no_fp64;
@@ -40,6 +40,8 @@ void gv_run_print_example(FILE *stream);
 cJSON *gv_run_identity(gravel_context *context);
 /* 0, or -1 after a message that names what differs and is not in `allow` ("device,version,profile"). */
 int gv_run_compare_identity(const cJSON *then, gravel_context *context, const char *allow);
+/* Device time by kernel, where --timing asked for it: to stdout; into the summary. */
+gravel_status gv_run_print_times(gravel_context *context);
 /* Digest of a file, 64 hexadecimal digits. */
 gravel_status gv_run_digest(const char *path, char text[65]);
 gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, const gv_run_options *opts,

@@ -41,7 +41,7 @@ const gv_opt gv_run_opts[] = {
     CHOICE("steps", steps, "block|shared|fixed",
            "every body its own power of two, the smallest for all, or\nstep-max for all", "block"),
     CHOICE("criterion", criterion, "aarseth|generalised|average",
-           "Hermite: how steps are chosen (default aarseth; order 6:\naverage)", "-1"),
+           "Hermite: how steps are chosen (default aarseth; order 6:\naverage, in dp generalised)", "-1"),
     REAL("eta", eta, "E", "leapfrog: steps are at most sqrt(E eps / |a|)", "0.025", 1e-12, 1e3),
     REAL("eta4", eta4, "E", "Hermite: accuracy of Aarseth's criterion", "0.01", 1e-12, 1e3),
     REAL("eta6", eta6, "E", "Hermite: accuracy of the generalised criterion", "0.1", 1e-12, 1e3),
@@ -137,13 +137,18 @@ const gv_opt gv_run_opts[] = {
      AT(cosmology),
      .help = "a box of an expanding universe, with options of its own:\ngravel run --cosmology --help"},
     {.name = "replace", .kind = GV_OPT_FLAG, AT(replace), .help = "remove the files of an earlier run in DIR"},
+    {.name = "timing",
+     .kind = GV_OPT_FLAG,
+     AT(timing),
+     .help = "show the device's time by kernel at the end, also in\nsummary.json; short kernels get slower"},
     GV_OPT_VERBOSE(gv_run_options),
     {.name = NULL},
 };
 
 int gv_run_is_of_command(const gv_opt *opt)
 {
-    static const char *const name[] = {"file", "example", "resume", "allow", "replace", "verbose", "cosmology"};
+    static const char *const name[] = {"file",    "example", "resume",  "allow",
+                                       "replace", "timing",  "verbose", "cosmology"};
     for (size_t k = 0; k < sizeof name / sizeof name[0]; k++)
         if (strcmp(opt->name, name[k]) == 0)
             return 1;

@@ -10,6 +10,7 @@
 #include "host/base/digest.h"
 #include "host/base/files.h"
 #include "host/device/context.h"
+#include "host/program/times.h"
 
 /* ---------------------------------------------------------------- identity */
 
@@ -146,6 +147,44 @@ int gv_run_compare_identity(const cJSON *then, gravel_context *context, const ch
 
 /* ----------------------------------------------------------------- summary */
 
+/* Of this process: what was timed before a stop is not in a checkpoint. */
+enum { MOST_KERNELS = 128 };
+
+static void add_kernels(cJSON *root, gravel_context *context)
+{
+    gv_kernel_time kernel[MOST_KERNELS];
+    size_t count;
+    if (gv_times_read(context, 0, kernel, MOST_KERNELS, &count))
+        return;
+    cJSON *list = cJSON_AddArrayToObject(root, "kernels");
+    for (size_t k = 0; k < count; k++) {
+        cJSON *one = cJSON_CreateObject();
+        cJSON_AddStringToObject(one, "name", kernel[k].name);
+        cJSON_AddNumberToObject(one, "launches", (double)kernel[k].launches);
+        gv_json_number(one, "device_s", kernel[k].seconds);
+        cJSON_AddItemToArray(list, one);
+    }
+}
+
+gravel_status gv_run_print_times(gravel_context *context)
+{
+    gv_kernel_time kernel[MOST_KERNELS];
+    size_t count;
+    double all = 0;
+    const gravel_status status = gv_times_read(context, 0, kernel, MOST_KERNELS, &count);
+    if (status)
+        return status;
+    for (size_t k = 0; k < count; k++)
+        all += kernel[k].seconds;
+    gv_print("%-28s %12s %12s %12s %7s\n", "kernel", "launches", "device s", "us each", "share");
+    for (size_t k = 0; k < count; k++)
+        gv_print("%-28s %12llu %12.6f %12.2f %6.1f%%\n", kernel[k].name, (unsigned long long)kernel[k].launches,
+                 kernel[k].seconds, 1e6 * kernel[k].seconds / (double)kernel[k].launches,
+                 all > 0 ? 100 * kernel[k].seconds / all : 0);
+    gv_print("%-28s %12s %12.6f\n", "all", "", all);
+    return GRAVEL_OK;
+}
+
 gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, const gv_run_options *opts,
                                    gravel_context *context)
 {
@@ -177,6 +216,8 @@ gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, con
         rest -= at->clock[k];
     }
     gv_json_number(split, "rest", rest);
+    if (opts->timing)
+        add_kernels(root, context);
     cJSON_AddItemToObject(root, "options", gv_run_options_json(opts));
     char *path = gv_run_path(folder->path, "summary.json");
     const gravel_status status = gv_json_write(root, path);

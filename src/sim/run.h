@@ -72,6 +72,7 @@ typedef struct gv_run_settings {
 /* Seconds of wall time by what they went into. */
 typedef enum gv_run_clock {
     GV_CLOCK_SUBMIT,     /* host: steps are planned and submitted */
+    GV_CLOCK_HOST,       /* blocks that the host moves */
     GV_CLOCK_WAIT,       /* for the device: the next block */
     GV_CLOCK_TRANSFER,   /* bodies to the host, or to the device */
     GV_CLOCK_POTENTIAL,  /* potentials for energies */

@@ -7,8 +7,8 @@
 #include "host/base/clock.h"
 #include "sim/checkpoint.h"
 
-const char *const gv_run_clock_name[GV_CLOCKS] = {"submit",   "wait",     "transfer",  "potential",
-                                                  "diagnose", "snapshot", "checkpoint"};
+const char *const gv_run_clock_name[GV_CLOCKS] = {"submit",    "host",     "wait",     "transfer",
+                                                  "potential", "diagnose", "snapshot", "checkpoint"};
 
 struct gv_run {
     gravel_context *context;
@@ -21,6 +21,7 @@ struct gv_run {
     gravel_tree *tree;
     gravel_hermite *hermite;
     gravel_leapfrog *leapfrog;
+    int by_host; /* the last block was moved by the host */
     double clock[GV_CLOCKS];
 };
 
@@ -273,18 +274,22 @@ gravel_status gv_run_get_next(gv_run *r, double *time)
     double since = gv_now();
     const gravel_status status =
         r->hermite ? gravel_hermite_get_next(r->hermite, time) : gravel_leapfrog_get_next(r->leapfrog, time);
-    charge(r, GV_CLOCK_WAIT, &since);
+    charge(r, r->by_host ? GV_CLOCK_HOST : GV_CLOCK_WAIT, &since);
     return status;
 }
 
 gravel_status gv_run_step(gv_run *r, gravel_hermite_step_info *info)
 {
     double since = gv_now();
+    gravel_hermite_counts before, after;
+    gv_run_get_counts(r, &before);
     gravel_status status = tell(r, GV_RUN_STEP, 0);
     if (!status)
         status = r->hermite ? gravel_hermite_step(r->hermite, info) : gravel_leapfrog_step(r->leapfrog, info);
     status = done(r, status);
-    charge(r, GV_CLOCK_SUBMIT, &since);
+    gv_run_get_counts(r, &after);
+    r->by_host = after.host_blocks > before.host_blocks;
+    charge(r, r->by_host ? GV_CLOCK_HOST : GV_CLOCK_SUBMIT, &since);
     return status;
 }
 

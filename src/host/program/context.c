@@ -9,6 +9,7 @@
 #include "host/base/files.h"
 #include "host/base/options.h"
 #include "host/device/device.h"
+#include "host/program/times.h"
 #include "host/program/launch.h"
 #include "host/program/program.h"
 
@@ -257,6 +258,7 @@ void gravel_context_release(gravel_context *context)
     for (int i = 0; i < context->n_devices; i++) {
         const gv_device *device = &context->device[i];
         const int wait = device->is_sub_device && !device->is_callers;
+        gv_times_release(device->times);
         release_queue(device->quick, wait);
         release_queue(device->copy, wait);
         release_queue(device->timed, wait);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "host/program/program.h"
+#include "host/program/times.h"
 
 gv_device *gv_worker_device(const gv_worker *worker)
 {
@@ -206,9 +207,11 @@ static gravel_status start(gv_worker *worker, int stage, cl_kernel kernel, gv_ra
     }
     code = clEnqueueNDRangeKernel(device->compute, kernel, range.dimensions, NULL, range.global,
                                   range.local[0] ? range.local : NULL, after ? 1 : 0, after ? &after : NULL,
-                                  timed || done ? &event : NULL);
+                                  timed || done || device->times ? &event : NULL);
     if (code)
         return fail_launch(worker, kernel, &range, code, "starting with argument count", n_args);
+    if (device->times)
+        gv_times_add(device->times, kernel, event);
     if (timed)
         add_to_stage(worker, stage, event);
     if (done)
