@@ -9,7 +9,7 @@
 
 typedef struct convert_options {
     const char *in, *out;
-    int units, to_units, renumber; /* to_units -1: as they are */
+    int units, to_units, renumber, files; /* to_units -1: as they are */
     double unit_mass, unit_length;
 } convert_options;
 
@@ -86,7 +86,7 @@ static int run(const void *values, const gv_operands *operands)
         gv_particles_free(&particles);
         return code;
     }
-    status = gv_snapshot_write(&particles, opts->out);
+    status = gv_snapshot_write_parts(&particles, opts->out, opts->files);
     gv_particles_free(&particles);
     if (!status)
         return GV_EXIT_OK;
@@ -116,6 +116,14 @@ static const gv_opt opts_table[] = {
      .help = "of OUT, if text (HDF5 is in kpc, 1e10 Msun, km/s, or in\nN-body units); default: those of IN",
      .fallback = "-1"},
     GV_OPT_UNIT_SCALES(convert_options),
+    {.name = "files",
+     .kind = GV_OPT_INT,
+     .offset = offsetof(convert_options, files),
+     .value = "K",
+     .help = "HDF5 in K files: OUT.hdf5 gives OUT.0.hdf5 and so on",
+     .fallback = "1",
+     .low = 1,
+     .high = 65536},
     {.name = "renumber",
      .kind = GV_OPT_FLAG,
      .offset = offsetof(convert_options, renumber),
@@ -127,12 +135,14 @@ const gv_command gv_cmd_convert = {
     .name = "convert",
     .summary = "particles from text to HDF5 and back, and into other units",
     .synopsis = "[-i] IN -o OUT [options]",
-    .about = "Nothing is written if IN holds what a simulation cannot use: NaN, masses below zero, an id twice.\n"
+    .about = "Of a snapshot in several HDF5 files (name.0.hdf5 ...) any name, or name.hdf5, reads all.\n"
+             "Nothing is written if IN holds what a simulation cannot use: NaN, masses below zero, an id twice.\n"
              "The diagnostics.txt of a run becomes HDF5 as well: group Diagnostics, a dataset a column.",
     .opts = opts_table,
     .examples = "gravel convert plummer.txt -o plummer.hdf5\n"
                 "gravel convert -i plummer.txt -o cluster.hdf5 --to-units pc --unit-mass 1e5 --unit-length 2\n"
                 "gravel convert -i snapshot_0007.hdf5 -o - --to-units kpc\n"
+                "gravel convert big.hdf5 -o parts.hdf5 --files 8; gravel convert parts.hdf5 -o one.hdf5\n"
                 "gravel convert -i run/diagnostics.txt -o diagnostics.hdf5\n",
     .max_operands = 1,
     .size = sizeof(convert_options),

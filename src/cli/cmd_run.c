@@ -96,7 +96,8 @@ static gv_run_settings settings_of(const gv_run_options *o)
                              .diagnose_every = o->diagnose_every,
                              .checkpoint_every = o->checkpoint_every,
                              .sum_up_to = o->sum_up_to,
-                             .text = o->snapshot_format};
+                             .text = o->snapshot_format,
+                             .snapshot_files = o->snapshot_files};
 }
 
 static int check_needed(const gv_run_options *o)

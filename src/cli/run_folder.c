@@ -11,13 +11,15 @@
 
 static const char prefix[] = "snapshot_";
 
-/* The number of snapshot_NNNN.hdf5; -1: another file. */
+/* The number of snapshot_NNNN.hdf5, or of the first of its files; -1: another file. */
 static long snapshot_number(const char *name)
 {
     char *end;
     if (strncmp(name, prefix, strlen(prefix)) != 0 || name[strlen(prefix)] < '0' || name[strlen(prefix)] > '9')
         return -1;
     const long number = strtol(name + strlen(prefix), &end, 10);
+    if (strncmp(end, ".0.", 3) == 0)
+        end += 2;
     return strcmp(end, ".hdf5") == 0 || strcmp(end, ".h5") == 0 || strcmp(end, ".txt") == 0 ? number : -1;
 }
 

@@ -64,6 +64,7 @@ typedef struct gv_run_settings {
     double checkpoint_every;               /* in seconds of wall time; 0: at start and end only */
     size_t sum_up_to;                      /* a tree's potential energy is a direct sum up to so many bodies */
     int text;                              /* 1: snapshots as text, snapshot_0000.txt */
+    int snapshot_files;                    /* above 1: HDF5 in so many files, snapshot_0000.0.hdf5 ... */
     gravel_external_fn external;           /* see gravel/hermite.h; not in energies */
     void *external_user;
     const gv_run_company *company; /* NULL: this process alone */

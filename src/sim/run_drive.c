@@ -72,7 +72,7 @@ static gravel_status write_snapshot(drive *d, double time)
              d->s->text ? "txt" : "hdf5");
     char *path = gv_run_path(d->folder->path, name);
     if (!status)
-        status = path ? gv_snapshot_write(gv_run_get_particles(d->run), path) : no_memory();
+        status = path ? gv_snapshot_write_parts(gv_run_get_particles(d->run), path, d->s->snapshot_files) : no_memory();
     if (!status)
         d->folder->at.snapshots++;
     free(path);
@@ -273,6 +273,14 @@ static gravel_status begin(drive *d)
     return status ? status : write_edge_checkpoint(d);
 }
 
+static int remove_part(const char *path, int part)
+{
+    char *name = gv_snapshot_part_name(path, part);
+    const int gone = name ? unlink(name) : -1;
+    free(name);
+    return gone;
+}
+
 /* Snapshots after the checkpoint. */
 static gravel_status remove_later(drive *d)
 {
@@ -282,7 +290,10 @@ static gravel_status remove_later(drive *d)
         char *path = gv_run_path(d->folder->path, name);
         if (!path)
             return no_memory();
-        const int gone = unlink(path);
+        const int files = d->s->snapshot_files;
+        const int gone = files > 1 ? remove_part(path, 0) : unlink(path);
+        for (int part = 1; part < files; part++)
+            remove_part(path, part);
         free(path);
         if (gone != 0)
             return GRAVEL_OK;

@@ -94,6 +94,9 @@ gravel_status gv_run_check(const gv_run_settings *s, const gv_particles *p)
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "--step-min %g is above --step-max %g", s->step_min, s->step_max);
     if (!status && p->count == 0)
         status = gv_fail(GRAVEL_ERR_INPUT, "there are no particles");
+    if (!status && s->snapshot_files > 1 && (s->text || (size_t)s->snapshot_files > p->count))
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "--snapshot-files %d: HDF5 only, and at most as many as particles (%zu)",
+                         s->snapshot_files, p->count);
     if (!status && !p->vx)
         status = gv_fail(GRAVEL_ERR_INPUT, "the particles have no velocities: columns id m x y z vx vy vz");
     return status ? status : check_times(s, p->time);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,8 +49,14 @@ gravel_status gv_snapshot_read(gv_particles *particles, const char *path, const 
         o = *options;
     *particles = (gv_particles)GV_PARTICLES_INIT;
     if (has_signature(path))
-        return gv_hdf5_read(particles, path, &o);
+        return gv_snapshot_read_parts(particles, path, &o);
     if (gv_snapshot_is_hdf5_name(path)) {
+        char *first = access(path, F_OK) ? gv_snapshot_part_name(path, 0) : NULL;
+        const int parts = first && has_signature(first);
+        const gravel_status status = parts ? gv_snapshot_read_parts(particles, first, &o) : GRAVEL_OK;
+        free(first);
+        if (parts)
+            return status;
         if (access(path, R_OK))
             return gv_fail(GRAVEL_ERR_FILE, "cannot read %s: %s", path, strerror(errno));
         return gv_fail(GRAVEL_ERR_FORMAT,
@@ -80,9 +87,10 @@ static gravel_status no_hdf5(const char *path)
                    path);
 }
 
-gravel_status gv_hdf5_read(gv_particles *particles, const char *path, const gv_read_options *options)
+gravel_status gv_hdf5_read_part(gv_particles *particles, const char *path, const gv_read_options *options, int *files)
 {
     (void)options;
+    *files = 1;
     *particles = (gv_particles)GV_PARTICLES_INIT;
     return no_hdf5(path);
 }
@@ -93,6 +101,14 @@ gravel_status gv_hdf5_write(const gv_particles *particles, const char *path, con
     (void)particles;
     (void)more;
     (void)columns;
+    return no_hdf5(path);
+}
+
+gravel_status gv_hdf5_write_part(const gv_particles *particles, const char *path, size_t total, int files)
+{
+    (void)particles;
+    (void)total;
+    (void)files;
     return no_hdf5(path);
 }
 #endif

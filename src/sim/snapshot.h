@@ -5,6 +5,7 @@
  * All reals are doubles, so that what is read back has the same bits.  GADGET counts ids from 1: what was subtracted or
  * added stands beside them.  Files of others may be float or double, have several types (they are joined in order),
  * masses in MassTable, and any units that they name; those that name none are in kpc, 1e10 solar masses and km/s.
+ * A snapshot may be several files, name.0.hdf5 and so on: any of their names reads all.
  */
 #ifndef GV_SNAPSHOT_H
 #define GV_SNAPSHOT_H
@@ -33,6 +34,11 @@ gravel_status gv_snapshot_read(gv_particles *particles, const char *path, const 
 /* The format is that of the name; the file appears whole or not at all. */
 gravel_status gv_snapshot_write(const gv_particles *particles, const char *path);
 
+/* In so many files of about as many bodies, in HDF5: name.hdf5 stands for name.0.hdf5, name.1.hdf5, ...  1: one file of
+ * this name.  Each file appears whole or not at all. */
+gravel_status gv_snapshot_write_parts(const gv_particles *particles, const char *path, int files);
+char *gv_snapshot_part_name(const char *path, int part); /* malloc'd; NULL without memory or an ending */
+
 /* A further quantity of each body, in the set's units: a number (y and z NULL) or a vector. */
 typedef struct gv_snapshot_column {
     const char *name; /* of the dataset: "Potential" */
@@ -40,9 +46,13 @@ typedef struct gv_snapshot_column {
     int length, mass, velocity; /* powers of these in it: -1, 0, 2 for an acceleration */
 } gv_snapshot_column;
 
-/* The HDF5 half (snapshot_hdf5_*.c), or the sentence that this build has none.  `more` NULL: nothing. */
-gravel_status gv_hdf5_read(gv_particles *particles, const char *path, const gv_read_options *options);
+/* The HDF5 half (snapshot_hdf5_*.c), or the sentence that this build has none.  `more` NULL: nothing.  *files: of its
+ * snapshot; one of several may be empty. */
+gravel_status gv_hdf5_read_part(gv_particles *particles, const char *path, const gv_read_options *options, int *files);
+/* The same, and the other files of its snapshot (snapshot_parts.c). */
+gravel_status gv_snapshot_read_parts(gv_particles *particles, const char *path, const gv_read_options *options);
 gravel_status gv_hdf5_write(const gv_particles *particles, const char *path, const gv_snapshot_column *more,
                             int columns);
+gravel_status gv_hdf5_write_part(const gv_particles *particles, const char *path, size_t total, int files);
 
 #endif

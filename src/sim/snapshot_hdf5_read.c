@@ -11,6 +11,7 @@ typedef struct reader {
     const char *path;
     const gv_read_options *options;
     gv_particles *out;
+    int *files; /* of the snapshot */
     hid_t file;
     int64_t count[GV_HDF5_TYPES];
     double mass_table[GV_HDF5_TYPES];
@@ -59,9 +60,9 @@ static gravel_status read_counts(reader *r)
                                     : "Header: NumPart_ThisFile is missing: not a snapshot in GADGET's layout");
     if (masses < 0)
         return fail_format(r, "Header: MassTable is not a list of numbers");
-    if (has_files && files != 1)
-        return gv_fail(GRAVEL_ERR_FORMAT, "%s: one of %lld files of a snapshot; join them first", r->path,
-                       (long long)files);
+    if (has_files && (files < 1 || files > 65536))
+        return gv_fail(GRAVEL_ERR_FORMAT, "%s: Header: NumFilesPerSnapshot is %lld", r->path, (long long)files);
+    *r->files = (int)files;
     for (int t = 0; t < GV_HDF5_TYPES; t++)
         if (r->count[t] < 0 || !isfinite(r->mass_table[t]) || r->mass_table[t] < 0.0)
             return fail_format(r, "Header: a number of particles or a mass is below zero");
@@ -293,7 +294,7 @@ static gravel_status for_types(reader *r, int *derivatives, size_t *total)
         if (H5Lexists(r->file, name, H5P_DEFAULT) <= 0 && *derivatives == 2)
             *derivatives = 1;
     }
-    return *total ? GRAVEL_OK : gv_fail(GRAVEL_ERR_INPUT, "%s: no particles in it", r->path);
+    return *total || *r->files > 1 ? GRAVEL_OK : gv_fail(GRAVEL_ERR_INPUT, "%s: no particles in it", r->path);
 }
 
 /* The box of a cosmological file; a file of none has none. */
@@ -376,9 +377,9 @@ static gravel_status read_file(reader *r)
     return status ? status : make_physical(r);
 }
 
-gravel_status gv_hdf5_read(gv_particles *particles, const char *path, const gv_read_options *options)
+gravel_status gv_hdf5_read_part(gv_particles *particles, const char *path, const gv_read_options *options, int *files)
 {
-    reader r = {.path = path, .options = options, .out = particles};
+    reader r = {.path = path, .options = options, .out = particles, .files = files};
     gv_hdf5_quiet quiet;
     *particles = (gv_particles)GV_PARTICLES_INIT;
     r.rows = malloc(GV_HDF5_ROWS * 3 * sizeof *r.rows);

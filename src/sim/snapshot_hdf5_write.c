@@ -20,6 +20,8 @@ typedef struct writer {
     const gv_snapshot_column *more;
     int columns;
     const char *path; /* for messages */
+    size_t total;     /* bodies of all files of the snapshot */
+    int files;
     hid_t file, group;
     double length, mass, velocity; /* factors to what the file holds */
     double *rows;                  /* GV_HDF5_ROWS x 3 */
@@ -61,10 +63,11 @@ static herr_t put_units(hid_t group)
 
 static herr_t fill_header(const writer *w, hid_t header)
 {
-    const int64_t count[GV_HDF5_TYPES] = {0, (int64_t)w->p->count}, none[GV_HDF5_TYPES] = {0};
+    const int64_t count[GV_HDF5_TYPES] = {0, (int64_t)w->p->count}, total[GV_HDF5_TYPES] = {0, (int64_t)w->total};
+    const int64_t none[GV_HDF5_TYPES] = {0};
     const double masses[GV_HDF5_TYPES] = {0.0}; /* 0: each has its own */
     if (gv_hdf5_put_integers(header, "NumPart_ThisFile", H5T_STD_U32LE, count, GV_HDF5_TYPES) < 0 ||
-        gv_hdf5_put_integers(header, "NumPart_Total", H5T_STD_U32LE, count, GV_HDF5_TYPES) < 0 ||
+        gv_hdf5_put_integers(header, "NumPart_Total", H5T_STD_U32LE, total, GV_HDF5_TYPES) < 0 ||
         gv_hdf5_put_integers(header, "NumPart_Total_HighWord", H5T_STD_U32LE, none, GV_HDF5_TYPES) < 0 ||
         gv_hdf5_put_reals(header, "MassTable", masses, GV_HDF5_TYPES) < 0)
         return -1;
@@ -72,7 +75,7 @@ static herr_t fill_header(const writer *w, hid_t header)
     for (size_t k = 0; k < sizeof flag / sizeof flag[0]; k++)
         if (gv_hdf5_put_integer(header, flag[k], 0) < 0)
             return -1;
-    if (gv_hdf5_put_integer(header, "NumFilesPerSnapshot", 1) < 0 ||
+    if (gv_hdf5_put_integer(header, "NumFilesPerSnapshot", w->files) < 0 ||
         gv_hdf5_put_integer(header, "Flag_DoublePrecision", 1) < 0)
         return -1;
     return put_cosmology(w, header);
@@ -299,12 +302,10 @@ static gravel_status write_file(writer *w, const char *place, int fd)
     return status ? status : cut(w, fd, size);
 }
 
-gravel_status gv_hdf5_write(const gv_particles *particles, const char *path, const gv_snapshot_column *more,
-                            int columns)
+static gravel_status write_one(writer w, const gv_particles *particles, const char *path)
 {
     gv_out_file out;
     gv_hdf5_quiet quiet;
-    writer w = {.p = particles, .more = more, .columns = columns, .path = path};
     if (particles->count == 0)
         return gv_fail(GRAVEL_ERR_INPUT, "%s: a snapshot without particles", path);
     gravel_status status = gv_out_open(&out, path);
@@ -326,5 +327,19 @@ gravel_status gv_hdf5_write(const gv_particles *particles, const char *path, con
         return gv_out_commit(&out);
     gv_out_abort(&out);
     return status;
+}
+
+gravel_status gv_hdf5_write(const gv_particles *particles, const char *path, const gv_snapshot_column *more,
+                            int columns)
+{
+    const writer w = {
+        .p = particles, .more = more, .columns = columns, .path = path, .total = particles->count, .files = 1};
+    return write_one(w, particles, path);
+}
+
+gravel_status gv_hdf5_write_part(const gv_particles *particles, const char *path, size_t total, int files)
+{
+    const writer w = {.p = particles, .path = path, .total = total, .files = files};
+    return write_one(w, particles, path);
 }
 #endif

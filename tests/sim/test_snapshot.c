@@ -342,10 +342,48 @@ static int make_folder(void **state)
     return mkdtemp(folder) ? 0 : -1;
 }
 
+/* Several files: every name of them reads all, whatever is wrong with one of them names it. */
+static void parts(void **state)
+{
+    gv_particles p, back;
+    const gv_read_options renumbered = {GV_UNITS_NBODY, 0, 1};
+    (void)state;
+    need_hdf5();
+    assert_int_equal(gv_ic_plummer(100, 1, NULL, &p), GRAVEL_OK);
+    assert_int_equal(gv_snapshot_write_parts(&p, in_folder("p.hdf5"), 3), GRAVEL_OK);
+    assert_int_equal(access(in_folder("p.hdf5"), F_OK), -1);
+    static const char *const name[] = {"p.hdf5", "p.0.hdf5", "p.2.hdf5"};
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(gv_snapshot_read(&back, in_folder(name[k]), NULL), GRAVEL_OK);
+        same_particles(&p, &back);
+        gv_particles_free(&back);
+    }
+    assert_int_equal(gv_snapshot_read(&back, in_folder("p.1.hdf5"), &renumbered), GRAVEL_OK);
+    assert_int_equal(back.id[99], 99);
+    gv_particles_free(&back);
+    p.time = 1; /* one file of another time */
+    assert_int_equal(gv_snapshot_write_parts(&p, in_folder("c.hdf5"), 3), GRAVEL_OK);
+    assert_int_equal(rename(in_folder("c.1.hdf5"), in_folder("p.1.hdf5")), 0);
+    assert_int_equal(gv_snapshot_read(&back, in_folder("p.0.hdf5"), NULL), GRAVEL_ERR_FORMAT);
+    assert_message("p.1.hdf5: of another time");
+    assert_int_equal(gv_snapshot_read(&back, in_folder("c.0.hdf5"), NULL), GRAVEL_ERR_FILE);
+    assert_message("c.1.hdf5: one of 3 files");
+    assert_int_equal(gv_snapshot_write_parts(&p, in_folder("c.hdf5"), 2), GRAVEL_OK);
+    assert_int_equal(rename(in_folder("c.1.hdf5"), in_folder("p.0.hdf5")), 0);
+    assert_int_equal(gv_snapshot_read(&back, in_folder("p.0.hdf5"), NULL), GRAVEL_ERR_FORMAT);
+    assert_message("of 3 files, another says 2");
+    assert_int_equal(rename(in_folder("c.0.hdf5"), in_folder("a.hdf5")), 0);
+    assert_int_equal(gv_snapshot_read(&back, in_folder("a.hdf5"), NULL), GRAVEL_ERR_FORMAT);
+    assert_message("should end like .0.hdf5");
+    assert_int_equal(gv_snapshot_write_parts(&p, in_folder("c.hdf5"), 101), GRAVEL_ERR_ARGUMENT);
+    assert_int_equal(gv_snapshot_write_parts(&p, in_folder("b.txt"), 2), GRAVEL_ERR_ARGUMENT);
+    gv_particles_free(&p);
+}
+
 static int remove_folder(void **state)
 {
-    static const char *const name[] = {"a.hdf5", "b.h5",   "b.dat",    "b.txt",   "c.hdf5",
-                                       "t.hdf5", "y.hdf5", "empty.h5", "old.hdf5"};
+    static const char *const name[] = {"a.hdf5",   "b.h5",     "b.dat",    "b.txt",    "c.hdf5",   "t.hdf5",  "y.hdf5",
+                                       "empty.h5", "old.hdf5", "p.0.hdf5", "p.1.hdf5", "p.2.hdf5", "c.2.hdf5"};
     (void)state;
     for (size_t k = 0; k < sizeof name / sizeof name[0]; k++)
         unlink(in_folder(name[k]));
@@ -355,11 +393,17 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trips),      cmocka_unit_test(content_decides_on_reading),
-        cmocka_unit_test(units_on_the_way), cmocka_unit_test(gravity),
-        cmocka_unit_test(checks),           cmocka_unit_test(truncated),
-        cmocka_unit_test(damaged),          cmocka_unit_test(not_readable),
-        cmocka_unit_test(not_writable),     cmocka_unit_test(no_room),
+        cmocka_unit_test(round_trips),
+        cmocka_unit_test(content_decides_on_reading),
+        cmocka_unit_test(units_on_the_way),
+        cmocka_unit_test(gravity),
+        cmocka_unit_test(checks),
+        cmocka_unit_test(truncated),
+        cmocka_unit_test(damaged),
+        cmocka_unit_test(not_readable),
+        cmocka_unit_test(not_writable),
+        cmocka_unit_test(no_room),
+        cmocka_unit_test(parts),
     };
     const struct CMUnitTest without[] = {cmocka_unit_test(without_hdf5)};
     const int failed = cmocka_run_group_tests_name("snapshot", tests, make_folder, remove_folder);
