@@ -133,6 +133,14 @@ GRAVEL_API gravel_status gravel_bodies_gather(gravel_bodies *bodies, gravel_plan
 GRAVEL_API gravel_status gravel_bodies_update(gravel_bodies *bodies, const uint32_t *address, size_t first,
                                               size_t count, int n_planes, const gravel_plane *plane,
                                               const gravel_array *from);
+/* The same as a value, for calls of solvers that begin with an update (gravel/direct.h). */
+typedef struct gravel_changes {
+    const uint32_t *address;
+    size_t first, count;
+    int n_planes;
+    const gravel_plane *plane;
+    const gravel_array *from;
+} gravel_changes;
 /* All bodies of a plane get this number (all components of a vector). */
 GRAVEL_API gravel_status gravel_bodies_fill(gravel_bodies *bodies, gravel_plane plane, double value);
 

@@ -87,12 +87,15 @@ typedef struct gravel_direct_call {
     int level;       /* of GRAVEL_SHAPE_TRUNCATED: -1: erfc and exp as they are; 0 ... 4: polynomials of this degree in
                         * intervals of u that are 3/512 long (doc/theory.md has their errors) */
     int quadrupoles; /* 1: sources act with the quadrupoles of gravel_direct_write_quadrupoles; order 2, Plummer */
+    /* Not NULL: bodies of the sources change first, as by gravel_bodies_update before the call, but few of them without
+     * a launch of their own.  They have changed also where the rest of the call is refused. */
+    const gravel_changes *changes;
 } gravel_direct_call;
 #define GRAVEL_DIRECT_CALL_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(gravel_direct_call), {NULL, GRAVEL_VIEW_ALL, 0, 0, NULL}, {NULL, GRAVEL_VIEW_ALL, 0, 0, NULL}, NULL, 0, \
             0, GRAVEL_SOFTEN_EPS, 0, 0, -1, -1, 0, GRAVEL_NEIGHBOURS_OTHERS, NULL, 0, GRAVEL_SHAPE_PLUMMER, 0, 0, -1,  \
-            0                                                                                                          \
+            0, NULL                                                                                                    \
     }
 GRAVEL_API void gravel_direct_call_init(gravel_direct_call *call);
 

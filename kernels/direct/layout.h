@@ -58,6 +58,12 @@
 #define GV_TAKE_FEW 2
 #define GV_TAKE_MOST_FEW 32
 
+/* Changed bodies that take.cl puts: the first columns of its words come in the order of its arguments, behind them that
+ * of the mass; no column; an address that a later entry replaces */
+#define GV_TAKE_MASS_COLUMN 13
+#define GV_TAKE_NO_COLUMN 255
+#define GV_TAKE_NO_BODY 0xffffffffu
+
 /* Which softening lengths take.cl writes */
 #define GV_TAKE_SINKS_SOFTEN 1
 #define GV_TAKE_SOURCES_SOFTEN 2

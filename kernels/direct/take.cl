@@ -9,6 +9,9 @@
  * behind the last sink repeat it, with id -1.
  *
  * GV_PRECISION  of the bodies          GV_OTHER  of the solver          GV_ORDER  2, 4 or 6
+ * GV_CHANGES    0, or: numbers of the largest batch of changed bodies.  The batch comes as an argument: `changed`
+ *               addresses, a number each, then columns of `changed` numbers.  These bodies are read from the batch, and
+ *               further work-items, one each, put it into the words.
  */
 #include "lib/real.h"
 
@@ -27,19 +30,52 @@ typedef struct gv_body {
     gv_scalar4 x, x_low, v, a;
 } gv_body;
 
+#if GV_CHANGES
+#define GV_WORDS global
+#define GV_IF_CHANGES(...) , __VA_ARGS__
+typedef struct gv_numbers {
+    gv_scalar number[GV_CHANGES];
+} gv_numbers;
+
+static inline uint gv_bits(gv_scalar number)
+{
+#if GV_PRECISION == GV_DP
+    return (uint)as_ulong(number);
+#else
+    return as_uint(number);
+#endif
+}
+
+/* `entry` is that of a body in the batch, `changed` if it has none.  Number c of its column, or `old` where the batch
+ * has no such column.  Macros: an argument whose address is taken would be copied to memory by each work-item. */
+#define gv_changed(entry, column, c, old)                                                                              \
+    ((column) != GV_TAKE_NO_COLUMN && (entry) < changed ? batch.number[(1 + (column) + (c)) * changed + (entry)]       \
+                                                        : (old))
+#define gv_changed4(entry, column, old)                                                                                \
+    gv_join4((old), gv_changed(entry, column, 0, 0), gv_changed(entry, column, 1, 0), gv_changed(entry, column, 2, 0), \
+             (column) != GV_TAKE_NO_COLUMN && (entry) < changed)
+
+static inline gv_scalar4 gv_join4(gv_scalar4 old, gv_scalar x, gv_scalar y, gv_scalar z, int is_new)
+{
+    return is_new ? (gv_scalar4)(x, y, z, old.w) : old;
+}
+#else
+#define GV_WORDS global const
+#define GV_IF_CHANGES(...)
+#define gv_changed(e, column, c, old) (old)
+#define gv_changed4(e, column, old) (old)
+#endif
+
 static inline gv_scalar4 gv_word(global const gv_scalar4 *word, uint have, uint bit, uint k)
 {
     return have & bit ? word[k] : (gv_scalar4)(0);
 }
 
-/* t - time[k] as a two-float; 0 without prediction */
-static inline gv_pair gv_step(global const gv_scalar *time, global const gv_scalar *time_low, uint have, uint k,
-                              gv_scalar t_high, gv_scalar t_low)
+/* t - own as a two-float; 0 without prediction */
+static inline gv_pair gv_step(gv_scalar own, gv_scalar own_low, uint have, gv_scalar t_high, gv_scalar t_low)
 {
     gv_pair step = {0, 0};
     if (have & GV_TAKE_PREDICT) {
-        const gv_scalar own = have & GV_TAKE_TIME ? time[k] : 0;
-        const gv_scalar own_low = have & GV_TAKE_TIME_LOW ? time_low[k] : 0;
         const gv_pair high = gv_two_sum(t_high, -own);
         step = gv_two_sum(high.hi, high.lo + (t_low - own_low));
     }
@@ -144,25 +180,61 @@ static inline uint gv_pick(uint16 few, uint16 more, uint k)
     return k & 1 ? of4.y : of4.x;
 }
 
+#if GV_CHANGES
+/* Words of four numbers, of which three are put; words of one, and the mass, which is the fourth of the position. */
+#define GV_PUT_CHANGED(word, column)                                                                                   \
+    if (to != GV_TAKE_NO_BODY && columns.column != GV_TAKE_NO_COLUMN) {                                                \
+        word[to].x = gv_changed(new, columns.column, 0, 0);                                                            \
+        word[to].y = gv_changed(new, columns.column, 1, 0);                                                            \
+        word[to].z = gv_changed(new, columns.column, 2, 0);                                                            \
+    }
+#define GV_PUT_NUMBER(to_number, column)                                                                               \
+    if (to != GV_TAKE_NO_BODY && columns.column != GV_TAKE_NO_COLUMN)                                                  \
+        to_number = gv_changed(new, columns.column, 0, 0);
+#define GV_EACH_WORD                                                                                                   \
+    GV_PUT_CHANGED(position, s0)                                                                                       \
+    GV_PUT_CHANGED(position_low, s1)                                                                                   \
+    GV_PUT_CHANGED(velocity, s2)                                                                                       \
+    GV_PUT_CHANGED(velocity_low, s3)                                                                                   \
+    GV_PUT_CHANGED(acceleration, s4)                                                                                   \
+    GV_PUT_CHANGED(jerk, s5)                                                                                           \
+    GV_PUT_CHANGED(snap, s6)                                                                                           \
+    GV_PUT_CHANGED(crackle, s7)                                                                                        \
+    GV_PUT_NUMBER(time[to], s8)                                                                                        \
+    GV_PUT_NUMBER(time_low[to], s9)                                                                                    \
+    GV_PUT_NUMBER(softening[to], sa)                                                                                   \
+    GV_PUT_NUMBER(position[to].w, sd)                                                                                  \
+    if (to != GV_TAKE_NO_BODY && columns.sc != GV_TAKE_NO_COLUMN)                                                      \
+        id[to] = (int)gv_bits(gv_changed(new, columns.sc, 0, 0));
+#endif
+
 /* have: GV_TAKE_...; words that are not there are not read.
  * Source k is body source_list[k] with source_listed, else source_first + k; sinks alike, by sink_from.
  * lists: whether sinks have the plane radius^2;  soften: GV_TAKE_..._SOFTEN
  * ratio, shift: from the sinks' frame to the sources' */
-kernel void gv_take(global const gv_scalar4 *restrict position, global const gv_scalar4 *restrict position_low,
-                    global const gv_scalar4 *restrict velocity, global const gv_scalar4 *restrict velocity_low,
-                    global const gv_scalar4 *restrict acceleration, global const gv_scalar4 *restrict jerk,
-                    global const gv_scalar4 *restrict snap, global const gv_scalar4 *restrict crackle,
-                    global const gv_scalar *restrict time, global const gv_scalar *restrict time_low,
-                    global const gv_scalar *restrict softening, global const gv_scalar *restrict radius,
-                    global const int *restrict id, uint have, gv_scalar t_high, gv_scalar t_low, uint n_sources,
+kernel void gv_take(GV_WORDS gv_scalar4 *restrict position, GV_WORDS gv_scalar4 *restrict position_low,
+                    GV_WORDS gv_scalar4 *restrict velocity, GV_WORDS gv_scalar4 *restrict velocity_low,
+                    GV_WORDS gv_scalar4 *restrict acceleration, GV_WORDS gv_scalar4 *restrict jerk,
+                    GV_WORDS gv_scalar4 *restrict snap, GV_WORDS gv_scalar4 *restrict crackle,
+                    GV_WORDS gv_scalar *restrict time, GV_WORDS gv_scalar *restrict time_low,
+                    GV_WORDS gv_scalar *restrict softening, GV_WORDS gv_scalar *restrict radius,
+                    GV_WORDS int *restrict id, uint have, gv_scalar t_high, gv_scalar t_low, uint n_sources,
                     uint source_first, uint source_listed, global const uint *restrict source_list,
                     global gv_other4 *restrict sources, global gv_other *restrict source_softening,
                     global int *restrict source_id, uint source_stride, uint n_sinks, uint sink_first, uint sink_from,
                     global const uint *restrict sink_list, uint16 few, uint16 more, global gv_other *restrict sinks,
-                    uint sink_stride, uint lists, uint soften, gv_scalar ratio, gv_scalar4 shift, gv_scalar4 shift_low)
+                    uint sink_stride, uint lists, uint soften, gv_scalar ratio, gv_scalar4 shift,
+                    gv_scalar4 shift_low GV_IF_CHANGES(uchar16 columns, uint changed, gv_numbers batch))
 {
     const uint k = get_global_id(0), s = k - n_sources;
     const int is_source = k < n_sources;
+#if GV_CHANGES
+    if (!is_source && s >= sink_stride && s - sink_stride < changed) {
+        const uint new = s - sink_stride, to = gv_bits(batch.number[new]);
+        GV_EACH_WORD
+        return;
+    }
+#endif
     if (!is_source && s >= sink_stride)
         return;
     const uint sink = min(s, n_sinks - 1);
@@ -173,15 +245,29 @@ kernel void gv_take(global const gv_scalar4 *restrict position, global const gv_
         at = sink_list[sink];
     else if (!is_source && sink_from == GV_TAKE_FEW)
         at = gv_pick(few, more, sink);
-    const gv_scalar4 d[4] = {gv_word(acceleration, have, GV_TAKE_ACCELERATION, at),
-                             gv_word(jerk, have, GV_TAKE_JERK, at), gv_word(snap, have, GV_TAKE_SNAP, at),
-                             gv_word(crackle, have, GV_TAKE_CRACKLE, at)};
-    const gv_body b =
-        gv_predict(position[at], gv_word(position_low, have, GV_TAKE_POSITION_LOW, at),
-                   gv_word(velocity, have, GV_TAKE_VELOCITY, at), gv_word(velocity_low, have, GV_TAKE_VELOCITY_LOW, at),
-                   d, gv_step(time, time_low, have, at, t_high, t_low));
-    const int name = have & GV_TAKE_ID ? id[at] : -1;
-    const gv_scalar eps = have & GV_TAKE_SOFTENING ? softening[at] : 0;
+#if GV_CHANGES
+    uint e = changed;
+    for (uint k_changed = 0; k_changed < changed; k_changed++)
+        e = gv_bits(batch.number[k_changed]) == at ? k_changed : e;
+#endif
+    const gv_scalar4 d[4] = {gv_changed4(e, columns.s4, gv_word(acceleration, have, GV_TAKE_ACCELERATION, at)),
+                             gv_changed4(e, columns.s5, gv_word(jerk, have, GV_TAKE_JERK, at)),
+                             gv_changed4(e, columns.s6, gv_word(snap, have, GV_TAKE_SNAP, at)),
+                             gv_changed4(e, columns.s7, gv_word(crackle, have, GV_TAKE_CRACKLE, at))};
+    const gv_scalar own = gv_changed(e, columns.s8, 0, have & GV_TAKE_TIME ? time[at] : 0);
+    const gv_scalar own_low = gv_changed(e, columns.s9, 0, have & GV_TAKE_TIME_LOW ? time_low[at] : 0);
+    gv_scalar4 x = gv_changed4(e, columns.s0, position[at]);
+    x.w = gv_changed(e, columns.sd, 0, x.w);
+    const gv_body b = gv_predict(x, gv_changed4(e, columns.s1, gv_word(position_low, have, GV_TAKE_POSITION_LOW, at)),
+                                 gv_changed4(e, columns.s2, gv_word(velocity, have, GV_TAKE_VELOCITY, at)),
+                                 gv_changed4(e, columns.s3, gv_word(velocity_low, have, GV_TAKE_VELOCITY_LOW, at)), d,
+                                 gv_step(own, own_low, have, t_high, t_low));
+    const gv_scalar eps = gv_changed(e, columns.sa, 0, have & GV_TAKE_SOFTENING ? softening[at] : 0);
+    int name = have & GV_TAKE_ID ? id[at] : -1;
+#if GV_CHANGES
+    if (have & GV_TAKE_ID && columns.sc != GV_TAKE_NO_COLUMN && e < changed)
+        name = (int)gv_bits(gv_changed(e, columns.sc, 0, 0));
+#endif
     if (is_source) {
         gv_put_source(b, sources + k, source_stride);
         source_id[k] = name;

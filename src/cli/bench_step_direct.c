@@ -112,9 +112,9 @@ static gravel_status one_step(void *user, double *device_s, double *step_s)
     gravel_ticket *ticket = NULL;
     const size_t active = s->setting->active;
     const double start = gv_now();
-    gravel_status status = gravel_bodies_update(s->bodies, s->address, 0, active, PLANES, planes, s->from);
-    if (!status)
-        status = gravel_list_write(s->list, s->address, active);
+    const gravel_changes changes = {s->address, 0, active, PLANES, planes, s->from};
+    gravel_status status = gravel_list_write(s->list, s->address, active);
+    s->call.changes = &changes;
     const double middle = gv_now();
     s->call.time = s->time += 0x1p-80; /* every step another time, so close that forces stay the same */
     if (!status)

@@ -112,9 +112,22 @@ char *gv_block_column(const gv_batch *b, const gv_block *block, size_t column, s
 
 /* ------------------------------------------------------------------- kernels */
 
+static int takes_arguments(const gv_worker *worker, size_t bytes)
+{
+    size_t most = 0;
+    clGetDeviceInfo(gv_worker_device(worker)->id, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof most, &most, NULL);
+    return most >= bytes;
+}
+
+size_t gv_held_size(const gv_worker *worker)
+{
+    /* beside up to 480 bytes of other arguments of kernels/direct/take.cl */
+    enum { FEW = 512, MORE = 2048 };
+    return takes_arguments(worker, 1024 + MORE) ? MORE : FEW;
+}
+
 gravel_status gv_need_transfer(gravel_bodies *bodies)
 {
-    size_t arguments = 0;
     if (bodies->transfer)
         return GRAVEL_OK;
     struct gv_bodies_transfer *made = calloc(1, sizeof *made);
@@ -124,10 +137,8 @@ gravel_status gv_need_transfer(gravel_bodies *bodies)
         free(made);
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a transfer");
     }
-    clGetDeviceInfo(gv_worker_device(&bodies->worker)->id, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof arguments, &arguments,
-                    NULL);
     /* beside 24 words, their fields and numbers: 240 bytes; all of OpenCL takes 1024 */
-    made->inline_size = arguments >= 256 + GV_MOST_INLINE ? GV_MOST_INLINE : 768;
+    made->inline_size = takes_arguments(&bodies->worker, 256 + GV_MOST_INLINE) ? GV_MOST_INLINE : 768;
     bodies->transfer = made;
     return GRAVEL_OK;
 }
@@ -173,6 +184,7 @@ void gv_transfer_release(gravel_bodies *bodies)
     if (t->fill)
         clReleaseKernel(t->fill);
     free(t->inline_batch);
+    free(t->held);
     free(t->stamp);
     free(t);
     bodies->transfer = NULL;

@@ -81,6 +81,22 @@ typedef struct gv_place {
 } gv_place;
 const gv_place *gv_plane_place(gravel_plane plane); /* NULL: there is no such plane */
 
+/* A few changed bodies that a solver's kernel is given as an argument and puts into the planes itself.  The batch is
+ * the addresses, a number of the bodies' precision each, then columns of `count` numbers; column[] is the first column
+ * of a word, and of the mass behind them. */
+enum { GV_MASS_COLUMN = GV_WORDS, GV_NO_COLUMN = 255 };
+typedef struct gv_held {
+    size_t count;      /* 0: nothing is held */
+    const void *batch; /* `size` bytes, of the bodies */
+    size_t size;
+    unsigned char column[GV_WORDS + 1];
+} gv_held;
+/* As gravel_bodies_update, but few bodies are held.  Before anything else is done with the bodies, a kernel has to be
+ * started with them or gv_bodies_put_held called. */
+size_t gv_held_size(const gv_worker *worker); /* of a batch on this device */
+gravel_status gv_bodies_hold(gravel_bodies *bodies, const gravel_changes *changes, gv_held *held);
+gravel_status gv_bodies_put_held(gravel_bodies *bodies, gv_held *held);
+
 /* Lists as short as this are kept by the host: kernels may take them as an argument, which saves a transfer. */
 enum { GV_FEW = 32 };
 

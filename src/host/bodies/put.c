@@ -239,25 +239,92 @@ static void widen_addresses(char *numbers, size_t n)
     }
 }
 
-/* A few bodies are passed as an argument of the kernel: one command, and no staging. */
-static gravel_status put_inline(gv_batch *b)
+static gv_block inline_block(const gv_batch *b)
 {
-    struct gv_bodies_transfer *t = b->bodies->transfer;
-    const int which = kernel_for(b);
-    const gv_block block = {.n = b->count, .head = b->address ? b->count : 0, .host = t->inline_batch};
-    gravel_status status =
-        gv_need_kernel(b->bodies, "gv_bodies_put_inline", gv_put_fields[which], &t->put_inline[which]);
-    if (!status && !take_in(b, &block, 0, block.n))
-        status = fail_block(b, &block);
+    return (gv_block){.n = b->count, .head = b->address ? b->count : 0, .host = b->bodies->transfer->inline_batch};
+}
+
+/* Numbers and addresses of a few bodies into the batch that is an argument. */
+static gravel_status fill_inline(gv_batch *b)
+{
+    const gv_block block = inline_block(b);
+    gravel_status status = take_in(b, &block, 0, block.n) ? GRAVEL_OK : fail_block(b, &block);
     if (!status)
         status = take_addresses(b, &block);
     if (!status && b->address && b->number == 8)
-        widen_addresses(t->inline_batch, block.n);
+        widen_addresses(block.host, block.n);
+    return status;
+}
+
+static gravel_status launch_inline(gv_batch *b)
+{
+    struct gv_bodies_transfer *t = b->bodies->transfer;
+    const int which = kernel_for(b);
+    const gv_block block = inline_block(b);
+    gravel_status status =
+        gv_need_kernel(b->bodies, "gv_bodies_put_inline", gv_put_fields[which], &t->put_inline[which]);
+    return status ? status
+                  : gv_batch_launch(b, &block, t->put_inline[which], gv_put_fields[which],
+                                    (gv_arg){t->inline_size, t->inline_batch}, NULL, NULL);
+}
+
+/* A few bodies are passed as an argument of the kernel: one command, and no staging. */
+static gravel_status put_inline(gv_batch *b)
+{
+    const gv_block block = inline_block(b);
+    gravel_status status = fill_inline(b);
     if (!status)
-        status = gv_batch_launch(b, &block, t->put_inline[which], gv_put_fields[which],
-                                 (gv_arg){t->inline_size, t->inline_batch}, NULL, NULL);
+        status = launch_inline(b);
     if (!status)
         note_block(b, &block);
+    return status;
+}
+
+/* ------------------------------------------------------------------------- held */
+
+static int can_hold(const gv_batch *b, const gv_held *held)
+{
+    const size_t bytes = (b->width + 1) * b->count * b->number;
+    int can = held && b->address && bytes <= gv_held_size(&b->bodies->worker) && b->width < GV_NO_COLUMN;
+    for (int p = 0; p < b->n_planes; p++) {
+        const gv_word word = gv_plane_place(b->plane[p])->word;
+        can = can && (word <= GV_WORD_TIME || word == GV_WORD_SOFTENING || word == GV_WORD_ID);
+    }
+    return can;
+}
+
+static gravel_status hold(gv_batch *b, gv_held *held)
+{
+    struct gv_bodies_transfer *t = b->bodies->transfer;
+    const gv_block block = inline_block(b);
+    size_t at = 0;
+    if (!t->held && !(t->held = malloc(sizeof *t->held)))
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a transfer");
+    gravel_status status = fill_inline(b);
+    if (status)
+        return status;
+    memset(held->column, GV_NO_COLUMN, sizeof held->column);
+    for (int p = 0; p < b->n_planes; p++) {
+        const gv_place *place = gv_plane_place(b->plane[p]);
+        const int pair = place->pair && b->bodies->precision == GRAVEL_DS;
+        held->column[b->plane[p] == GRAVEL_MASS ? GV_MASS_COLUMN : (int)place->word] = (unsigned char)at;
+        at += (size_t)place->components;
+        if (pair)
+            held->column[place->word + 1] = (unsigned char)at;
+        at += pair ? (size_t)place->components : 0;
+    }
+    *t->held = *b;
+    held->count = b->count;
+    held->batch = t->inline_batch;
+    held->size = gv_held_size(&b->bodies->worker);
+    note_block(b, &block);
+    return GRAVEL_OK;
+}
+
+gravel_status gv_bodies_put_held(gravel_bodies *bodies, gv_held *held)
+{
+    const gravel_status status = held->count > 0 ? launch_inline(bodies->transfer->held) : GRAVEL_OK;
+    held->count = 0;
     return status;
 }
 
@@ -312,8 +379,8 @@ static gravel_status drop_own_ids(gravel_bodies *bodies, int n_planes, const gra
     return status;
 }
 
-gravel_status gravel_bodies_update(gravel_bodies *bodies, const uint32_t *address, size_t first, size_t count,
-                                   int n_planes, const gravel_plane *plane, const gravel_array *from)
+static gravel_status update(gravel_bodies *bodies, const uint32_t *address, size_t first, size_t count, int n_planes,
+                            const gravel_plane *plane, const gravel_array *from, gv_held *held)
 {
     gravel_status status = check_planes(bodies, count, n_planes, plane, from);
     if (!status && address)
@@ -336,7 +403,9 @@ gravel_status gravel_bodies_update(gravel_bodies *bodies, const uint32_t *addres
         status = drop_own_ids(bodies, n_planes, plane);
     if (!status)
         status = plan_put(&b, from);
-    if (!status && (b.width + (address ? 1 : 0)) * count * b.number <= bodies->transfer->inline_size)
+    if (!status && can_hold(&b, held))
+        status = hold(&b, held);
+    else if (!status && (b.width + (address ? 1 : 0)) * count * b.number <= bodies->transfer->inline_size)
         status = put_inline(&b);
     else if (!status)
         status = put_stream(&b, &sent);
@@ -345,6 +414,18 @@ gravel_status gravel_bodies_update(gravel_bodies *bodies, const uint32_t *addres
         return undone ? undone : status;
     }
     return status;
+}
+
+gravel_status gravel_bodies_update(gravel_bodies *bodies, const uint32_t *address, size_t first, size_t count,
+                                   int n_planes, const gravel_plane *plane, const gravel_array *from)
+{
+    return update(bodies, address, first, count, n_planes, plane, from, NULL);
+}
+
+gravel_status gv_bodies_hold(gravel_bodies *bodies, const gravel_changes *c, gv_held *held)
+{
+    held->count = 0;
+    return update(bodies, c->address, c->first, c->count, c->n_planes, c->plane, c->from, held);
 }
 
 gravel_status gravel_bodies_write(gravel_bodies *bodies, gravel_plane plane, size_t first, size_t count,

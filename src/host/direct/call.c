@@ -1,6 +1,7 @@
 /* Calls of direct summation: planned, started, prepared for. */
 #include "host/direct/call.h"
 
+#include "host/base/options.h"
 #include "host/direct/direct.h"
 #include "host/direct/points.h"
 #include "host/direct/take.h"
@@ -110,8 +111,13 @@ static gravel_status send_points(gravel_direct *d, gv_direct_job *c)
 static gv_direct_reading reading_of(const gv_direct_job *c)
 {
     const gravel_direct_call *a = &c->asked;
-    return (gv_direct_reading){a->order,  !!a->predict, a->neighbour_capacity > 0,
-                               a->soften, a->time,      c->sources.list ? a->sources.list->version : 0};
+    return (gv_direct_reading){a->order,
+                               !!a->predict,
+                               a->neighbour_capacity > 0,
+                               a->changes != NULL,
+                               a->soften,
+                               a->time,
+                               c->sources.list ? a->sources.list->version : 0};
 }
 
 static gravel_status read_bodies(gravel_direct *d, gv_direct_job *c)
@@ -120,7 +126,7 @@ static gravel_status read_bodies(gravel_direct *d, gv_direct_job *c)
     const gv_selection *sinks = c->sinks.bodies ? &c->sinks : NULL;
     if (sinks)
         c->points = d->sinks.mem;
-    return gv_direct_read_bodies(d, &c->ticket->worker, &how, &c->sources, sinks, c->plan.stride, &c->from);
+    return gv_direct_read_bodies(d, &c->ticket->worker, &how, &c->sources, sinks, c->plan.stride, &c->held, &c->from);
 }
 
 /* Results to the host.  Large ones go beside the work of later calls, on the copy queue. */
@@ -225,20 +231,47 @@ static void mark_changed(const gv_direct_job *c)
         gv_bodies_changed(c->sinks.bodies, plane[k]);
 }
 
+/* The changes that a call begins with: done, or held for the kernel that takes the sources. */
+static gravel_status change(const gravel_direct_call *asked, gv_direct_job *c)
+{
+    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+    gravel_status status = gv_options_take(&call, sizeof call, asked, "gravel_direct_call");
+    gravel_bodies *bodies = call.sources.bodies;
+    if (status || !call.changes)
+        return status;
+    if (!bodies)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "changes are of sources that are bodies");
+    return gv_bodies_hold(bodies, call.changes, &c->held);
+}
+
+/* Those that no kernel took: there was none to start, or the call is refused. */
+static gravel_status put_rest(const gravel_direct_call *asked, gv_direct_job *c)
+{
+    return c->held.count > 0 ? gv_bodies_put_held(asked->sources.bodies, &c->held) : GRAVEL_OK;
+}
+
+static gravel_status start(gravel_direct *d, const gravel_direct_call *asked, int is_waited_for, gv_direct_job *c)
+{
+    gravel_status status = change(asked, c);
+    if (!status)
+        status = gv_direct_check(d, asked, c);
+    if (!status && !is_waited_for && c->asked.into & GRAVEL_INTO_HOST)
+        status =
+            gv_fail(GRAVEL_ERR_ARGUMENT, "results for the host need a ticket: gravel_direct_start without one takes "
+                                         "GRAVEL_INTO_PLANES only");
+    return status ? status : run(d, c, is_waited_for);
+}
+
 gravel_status gravel_direct_start(gravel_direct *d, const gravel_direct_call *asked, gravel_ticket **ticket)
 {
-    gv_direct_job c;
+    gv_direct_job c = {.count = 0};
     if (ticket)
         *ticket = NULL;
     if (!d || !asked)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_start: no object or no call");
-    gravel_status status = gv_direct_check(d, asked, &c);
-    if (!status && !ticket && c.asked.into & GRAVEL_INTO_HOST)
-        status =
-            gv_fail(GRAVEL_ERR_ARGUMENT, "results for the host need a ticket: gravel_direct_start without one takes "
-                                         "GRAVEL_INTO_PLANES only");
-    if (!status)
-        status = run(d, &c, ticket != NULL);
+    gravel_status status = start(d, asked, ticket != NULL, &c);
+    const gravel_status put = put_rest(asked, &c);
+    status = status ? status : put;
     if (status) {
         clFinish(gv_worker_queue(&d->worker)); /* nothing may use the staging areas any more */
         clFinish(gv_worker_device(&d->worker)->copy);
@@ -329,7 +362,7 @@ static gravel_status prepare_tickets(gravel_direct *d, gv_direct_job *c)
 
 gravel_status gravel_direct_prepare(gravel_direct *d, const gravel_direct_call *asked, size_t sinks, size_t sources)
 {
-    gv_direct_job c;
+    gv_direct_job c = {.count = 0};
     if (!d || !asked)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_prepare: no object or no call");
     gravel_status status = gv_direct_check(d, asked, &c);

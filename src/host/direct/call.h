@@ -9,6 +9,7 @@
 typedef struct gv_direct_job {
     gravel_direct_call asked; /* with the options of the object in place of 0 and -1 */
     gv_selection sources, sinks;
+    gv_held held; /* changed bodies of the sources that no kernel has put yet */
     size_t count; /* of sinks */
     double eps;   /* in the frame of the sources */
     int variant;

@@ -111,13 +111,16 @@ gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_c
     return status;
 }
 
-gravel_status gv_direct_take_kernel(gravel_direct *d, int order, gravel_precision bodies, cl_kernel *kernel)
+gravel_status gv_direct_take_kernel(gravel_direct *d, int order, const gravel_bodies *bodies, int changes,
+                                    cl_kernel *kernel)
 {
+    const size_t number = bodies->precision == GRAVEL_DP ? 8 : 4;
     char options[128];
-    cl_kernel *kept = &d->take[order / 2 - 1][bodies];
+    cl_kernel *kept = &d->take[!!changes][order / 2 - 1][bodies->precision];
     if (!*kept) {
-        snprintf(options, sizeof options, "-DGV_ORDER=%d -DGV_PRECISION=%d -DGV_OTHER=%d -DGV_LANES=1", order,
-                 (int)bodies, (int)d->options.precision);
+        snprintf(options, sizeof options, "-DGV_ORDER=%d -DGV_PRECISION=%d -DGV_OTHER=%d -DGV_LANES=1 -DGV_CHANGES=%zu",
+                 order, (int)bodies->precision, (int)d->options.precision,
+                 changes ? gv_held_size(&d->worker) / number : 0);
         gravel_status status = gv_kernel_make(&d->worker, "direct/take.cl", options, "gv_take", kept);
         if (status)
             return status;
@@ -182,7 +185,7 @@ void gv_direct_release_kernels(gravel_direct *d)
     release_all(&d->join, 1);
     release_all(d->names, sizeof d->names / sizeof d->names[0]);
     release_all(d->reduce[0], sizeof d->reduce / sizeof d->reduce[0][0]);
-    release_all(d->take[0], sizeof d->take / sizeof d->take[0][0]);
+    release_all(d->take[0][0], sizeof d->take / sizeof(cl_kernel));
     for (int k = 0; k < d->n_kernels; k++)
         clReleaseKernel(d->kernel[k].force);
     for (int k = 0; k < GV_DIRECT_VARIANTS; k++) {

@@ -89,8 +89,8 @@ struct gravel_direct {
     gv_direct_choices *choice[2][GV_DIRECT_VARIANTS]; /* [softening of sources]; NULL: not used yet */
     gv_direct_kernel kernel[GV_DIRECT_KERNELS];
     int n_kernels;
-    cl_kernel take[GV_DIRECT_VARIANTS / 4][GV_PRECISIONS];   /* [order][precision of the bodies] */
-    cl_kernel reduce[GV_DIRECT_VARIANTS / 2][GV_PRECISIONS]; /* [order, nearest][precision of the sinks' bodies] */
+    cl_kernel take[2][GV_DIRECT_VARIANTS / 4][GV_PRECISIONS]; /* [with changes][order][precision of the bodies] */
+    cl_kernel reduce[GV_DIRECT_VARIANTS / 2][GV_PRECISIONS];  /* [order, nearest][precision of the sinks' bodies] */
     cl_kernel join, names[GV_DIRECT_VARIANTS / 4];
     gv_direct_taken taken;
     gv_direct_table table, truncated; /* the caller's; of GRAVEL_SHAPE_TRUNCATED */
@@ -122,7 +122,8 @@ gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_con
 /* The same; kept in the choice where lists have no rule and there are no macros. */
 gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_choice *choice, gravel_soften soften,
                                       unsigned more, const char *macros, cl_kernel *kernel);
-gravel_status gv_direct_take_kernel(gravel_direct *d, int order, gravel_precision bodies, cl_kernel *kernel);
+gravel_status gv_direct_take_kernel(gravel_direct *d, int order, const gravel_bodies *bodies, int changes,
+                                    cl_kernel *kernel);
 gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, gravel_precision bodies,
                                       cl_kernel *kernel);
 gravel_status gv_direct_names_kernel(gravel_direct *d, int order, cl_kernel *kernel);

@@ -184,6 +184,7 @@ static const struct {
 };
 enum { WORDS = sizeof words / sizeof words[0] };
 
+_Static_assert(WORDS == GV_TAKE_MASS_COLUMN && GV_NO_COLUMN == GV_TAKE_NO_COLUMN, "columns of changed bodies");
 _Static_assert(GV_TAKE_MOST_FEW == GV_FEW, "short lists are as short for the kernel as for gravel_list");
 
 /* From the frame of the sinks to that of the sources: x' = ratio x + shift */
@@ -221,11 +222,13 @@ typedef struct taking {
     const gv_selection *sources, *sinks; /* either may be NULL */
     size_t stride;                       /* entries of a plane of sinks */
     moving move;
-    int nameless; /* their ids are numbers of their own, which say nothing about other bodies */
+    const gv_held *held; /* bodies that the launch puts, or NULL */
+    int nameless;        /* their ids are numbers of their own, which say nothing about other bodies */
 } taking;
 
 static gravel_status launch(gravel_direct *d, gv_worker *worker, const gv_direct_reading *how, const taking *t)
 {
+    enum { COLUMNS = 16 };
     const gravel_precision p = t->bodies->precision;
     const size_t scalar = p == GRAVEL_DP ? 8 : 4;
     cl_uint few[GV_TAKE_MOST_FEW] = {0};
@@ -252,25 +255,66 @@ static gravel_status launch(gravel_direct *d, gv_worker *worker, const gv_direct
     for (int c = 0; c < 3; c++)
         put_scalar(p, &shift, &shift_low, c, t->move.shift[c]);
     cl_kernel kernel;
-    gravel_status status = gv_direct_take_kernel(d, how->order, p, &kernel);
+    const size_t changed = t->held ? t->held->count : 0, items = sources->count + stride + changed;
+    unsigned char column[COLUMNS];
+    gravel_status status = gv_direct_take_kernel(d, how->order, t->bodies, changed > 0, &kernel);
     if (status)
         return status;
-    const size_t items = sources->count + stride;
-    return gv_launch(worker, GV_STAGE_TAKE, kernel, gv_items(items > 0 ? items : 1, 64), GV_ARG(word[0]),
-                     GV_ARG(word[1]), GV_ARG(word[2]), GV_ARG(word[3]), GV_ARG(word[4]), GV_ARG(word[5]),
-                     GV_ARG(word[6]), GV_ARG(word[7]), GV_ARG(word[8]), GV_ARG(word[9]), GV_ARG(word[10]),
-                     GV_ARG(word[11]), GV_ARG(word[12]), GV_ARG(have), {scalar, &time}, {scalar, &time_low},
-                     GV_UINT(sources->count), GV_UINT(sources->first), GV_UINT(sources->list != NULL), GV_ARG(list[0]),
-                     GV_ARG(out[0]), GV_ARG(out[1]), GV_ARG(out[2]), GV_UINT(d->taken.capacity), GV_UINT(sinks->count),
-                     GV_UINT(sinks->first), GV_ARG(from), GV_ARG(list[1]), {sizeof few / 2, few},
-                     {sizeof few / 2, few + GV_TAKE_MOST_FEW / 2}, GV_ARG(out[3]), GV_UINT(stride), GV_UINT(how->lists),
-                     GV_ARG(soften), {scalar, &ratio}, {4 * scalar, &shift}, {4 * scalar, &shift_low});
+    const gv_arg arg[] = {GV_ARG(word[0]),
+                          GV_ARG(word[1]),
+                          GV_ARG(word[2]),
+                          GV_ARG(word[3]),
+                          GV_ARG(word[4]),
+                          GV_ARG(word[5]),
+                          GV_ARG(word[6]),
+                          GV_ARG(word[7]),
+                          GV_ARG(word[8]),
+                          GV_ARG(word[9]),
+                          GV_ARG(word[10]),
+                          GV_ARG(word[11]),
+                          GV_ARG(word[12]),
+                          GV_ARG(have),
+                          {scalar, &time},
+                          {scalar, &time_low},
+                          GV_UINT(sources->count),
+                          GV_UINT(sources->first),
+                          GV_UINT(sources->list != NULL),
+                          GV_ARG(list[0]),
+                          GV_ARG(out[0]),
+                          GV_ARG(out[1]),
+                          GV_ARG(out[2]),
+                          GV_UINT(d->taken.capacity),
+                          GV_UINT(sinks->count),
+                          GV_UINT(sinks->first),
+                          GV_ARG(from),
+                          GV_ARG(list[1]),
+                          {sizeof few / 2, few},
+                          {sizeof few / 2, few + GV_TAKE_MOST_FEW / 2},
+                          GV_ARG(out[3]),
+                          GV_UINT(stride),
+                          GV_UINT(how->lists),
+                          GV_ARG(soften),
+                          {scalar, &ratio},
+                          {4 * scalar, &shift},
+                          {4 * scalar, &shift_low},
+                          {sizeof column, column},
+                          GV_UINT(changed),
+                          {changed > 0 ? t->held->size : 0, changed > 0 ? t->held->batch : NULL}};
+    enum { CHANGES = 3, ARGS = sizeof arg / sizeof arg[0] };
+    memset(column, GV_TAKE_NO_COLUMN, sizeof column);
+    for (int k = 0; k < WORDS && changed > 0; k++)
+        column[k] = t->held->column[words[k].word];
+    if (changed > 0)
+        column[GV_TAKE_MASS_COLUMN] = t->held->column[GV_MASS_COLUMN];
+    return gv_launch_list(worker, GV_STAGE_TAKE, kernel, gv_items(items > 0 ? items : 1, 64),
+                          changed > 0 ? ARGS : ARGS - CHANGES, arg);
 }
 
 gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_reading *how, const gv_selection *sources,
                                         const gv_selection *sinks, size_t count)
 {
     cl_mem position;
+    cl_kernel with_changes;
     gravel_status status = GRAVEL_OK;
     if (!is_direct(d, how, sources))
         status = reserve_sources(d, how, count);
@@ -284,12 +328,14 @@ gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_readin
         if (!status)
             status = launch(d, &d->worker, how, &nothing);
     }
+    if (!status && how->changes && sources && sources->bodies)
+        status = gv_direct_take_kernel(d, how->order, sources->bodies, 1, &with_changes);
     return status;
 }
 
 gravel_status gv_direct_read_bodies(gravel_direct *d, gv_worker *worker, const gv_direct_reading *how,
                                     const gv_selection *sources, const gv_selection *sinks, size_t stride,
-                                    gv_direct_sources *out)
+                                    gv_held *held, gv_direct_sources *out)
 {
     const int in_place = is_direct(d, how, sources);
     int take = 0;
@@ -313,8 +359,13 @@ gravel_status gv_direct_read_bodies(gravel_direct *d, gv_worker *worker, const g
         return status;
     if (sinks && sinks->bodies == sources->bodies)
         t.sinks = sinks;
-    if (t.sources || t.sinks)
+    if (held && held->count > 0 && !t.sources)
+        status = gv_bodies_put_held(sources->bodies, held);
+    t.held = held && held->count > 0 ? held : NULL;
+    if (!status && (t.sources || t.sinks))
         status = launch(d, worker, how, &t);
+    if (!status && t.held)
+        held->count = 0;
     if (!status && sinks && sinks->bodies != sources->bodies) {
         t = (taking){.bodies = sinks->bodies,
                      .sinks = sinks,

@@ -7,6 +7,7 @@
 /* How bodies are read. */
 typedef struct gv_direct_reading {
     int order, predict, lists;
+    int changes; /* to prepare for: whether calls have some */
     gravel_soften soften;
     double time;
     uint64_t list_version; /* of the list of sources */
@@ -17,10 +18,11 @@ gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_readin
                                         const gv_selection *sinks, size_t count);
 /* The sources of a call: the words of the bodies in place where possible, else a copy made by a kernel, which is used
  * again while the bodies do not change.  `sinks` (may be NULL) are taken into d->sinks, `stride` entries a plane; in
- * the same launch where they are of the same bodies. */
+ * the same launch where they are of the same bodies.  Bodies of the sources that are held are put: by that launch, or
+ * by one of their own before it. */
 gravel_status gv_direct_read_bodies(gravel_direct *d, gv_worker *worker, const gv_direct_reading *how,
                                     const gv_selection *sources, const gv_selection *sinks, size_t stride,
-                                    gv_direct_sources *out);
+                                    gv_held *held, gv_direct_sources *out);
 /* The copy of the sources is not to be used again. */
 void gv_direct_forget(gravel_direct *d);
 void gv_direct_release_taken(gravel_direct *d);
