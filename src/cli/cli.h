@@ -125,6 +125,6 @@ extern const gv_command gv_cmd_bench_hermite;
 extern const gv_command gv_cmd_bench_periodic;
 extern const gv_command gv_cmd_bench_tasks;
 extern const gv_command gv_cmd_info, gv_cmd_convert;
-extern const gv_command gv_cmd_run, gv_cmd_run_cosmology, gv_cmd_model;
+extern const gv_command gv_cmd_run, gv_cmd_run_cosmology, gv_cmd_analyse, gv_cmd_model;
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "host/base/clock.h"
+#include "sim/cosmo_analyse.h"
 #include "sim/snapshot.h"
 
 typedef struct job {
@@ -27,7 +28,15 @@ typedef struct job {
 typedef struct progress {
     double begun, shown, from; /* from: ln a */
     int visible;
+    const char *folder;
 } progress;
+
+/* Beside each snapshot. */
+static gravel_status after_snapshot(void *user, const gv_particles *particles, unsigned number)
+{
+    const progress *p = user;
+    return gv_cosmo_analyse(particles, p->folder, number);
+}
 
 static int after_step(void *user, const gv_cosmo_progress *i)
 {
@@ -171,8 +180,9 @@ static int fail(gravel_status status, int writing)
 
 static int finish(job *j)
 {
-    progress p = {.begun = gv_now(), .from = log(gv_cosmo_run_get_particles(j->run)->time)};
-    const gv_cosmo_hooks hooks = {.after_step = after_step, .user = &p};
+    progress p = {.begun = gv_now(), .from = log(gv_cosmo_run_get_particles(j->run)->time), .folder = j->opts.out};
+    const gv_cosmo_hooks hooks = {
+        .after_step = after_step, .after_snapshot = j->opts.no_analysis ? NULL : after_snapshot, .user = &p};
     if (j->has_checkpoint)
         p.from += j->checkpoint.state.time;
     gravel_status status = gv_run_output_open(&j->folder, j->opts.out, j->text);

@@ -11,7 +11,7 @@ typedef struct gv_cosmo_options {
     int cosmology, replace, verbose;
     /* of the run: what run.json records */
     const char *in, *out, *device, *configuration, *until, *redshifts;
-    int cells, interlaced, precision, mac, softening, steps, timing;
+    int cells, interlaced, precision, mac, softening, steps, timing, no_analysis;
     double split, cut, theta, eps, eta, step_max, step_min, checkpoint_every;
     unsigned char given[GV_MAX_OPTIONS];
 } gv_cosmo_options;

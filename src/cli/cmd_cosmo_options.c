@@ -70,6 +70,7 @@ const gv_opt gv_cosmo_opts[] = {
      .value = "WALL",
      .help = "wall time between checkpoints: 90s, 10m, 1h",
      .fallback = "600"},
+    FLAG("no-analysis", no_analysis, "no spectrum and mass function beside snapshots"),
     FLAG("timing", timing, "time kernels by stage, for summary.json; a little slower"),
     GV_OPT_DEVICE(gv_cosmo_options),
     TEXT("resume", resume, "DIR", "go on from the last checkpoint", NULL),

@@ -7,6 +7,7 @@
 #include "cli/cmd_model.h"
 #include "cli/cmd_plot_tree.h"
 #include "cli/plot.h"
+#include "cli/plot_cosmo.h"
 #include "cli/plot_run.h"
 #include "host/base/files.h"
 #include "tuner/tlog.h"
@@ -314,6 +315,13 @@ static const gv_opt tuning_opts[] = {
     }
 #define RUN_PLOT(kind, operands, most, what, more, lines) RUN_PLOT_OF(kind, kind, operands, most, what, more, lines)
 
+#define COSMO_PLOT(kind, operands, most, what, more, lines)                                                            \
+    {                                                                                                                  \
+        .name = #kind, .summary = what, .synopsis = operands, .about = more, .opts = gv_plot_##kind##_opts,            \
+        .examples = lines, .min_operands = 1, .max_operands = most, .size = sizeof(gv_plot_cosmo_options),             \
+        .run = gv_plot_##kind                                                                                          \
+    }
+
 const gv_command gv_cmd_plot[] = {
     {.name = "tuning",
      .summary = "figures of a tuning log",
@@ -380,5 +388,15 @@ const gv_command gv_cmd_plot[] = {
      .max_operands = 32,
      .size = sizeof(gv_plot_model_options),
      .run = gv_plot_model},
+    COSMO_PLOT(
+        spectrum, "DIR|FILE ... -o FILE", GV_PLOT_MOST_TABLES, "power spectra of a box",
+        "With linear theory and halofit (Takahashi et al. 2012), and the ratio to it below. Shot noise is left in.",
+        "gravel plot spectrum box -o spectrum.png\n"),
+    COSMO_PLOT(massfunction, "DIR|FILE ... -o FILE", GV_PLOT_MOST_TABLES, "mass functions of a box",
+               "Groups of friends of friends, with Sheth and Tormen, Jenkins and Reed; the ratio to Reed below. Error\n"
+               "bars: the square root of the groups.",
+               "gravel plot massfunction box -o massfunction.png\n"),
+    COSMO_PLOT(slice, "DIR|FILE -o FILE [--snapshot K] [--thickness T]", 1, "the mass in a slice through a box", NULL,
+               "gravel plot slice box -o slice.png\n"),
     {.name = NULL},
 };

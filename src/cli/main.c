@@ -31,6 +31,7 @@ int main(int argc, char **argv)
         gv_cmd_check,
         gv_cmd_force,
         run_command(argc, argv),
+        gv_cmd_analyse,
         {.name = "bench", .summary = "measure speed against the device's own limits", .sub = bench},
         gv_cmd_tune,
         {.name = "profiles", .summary = "look at, check and move tuned configurations", .sub = gv_cmd_profiles},

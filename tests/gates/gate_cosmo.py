@@ -52,9 +52,32 @@ def what_a_run_leaves():
     expect(abs(float(rows[-1][4])) < 0.02, "energies after Layzer and Irvine: %s" % rows[-1])
     summary = json.loads(read("reference/summary.json"))
     expect(summary["finished"] and summary["snapshots"] == 3 and summary["bodies"] == 512, "summary: %s" % summary)
+    expect({"spectrum_0001.txt", "massfunction_0001.txt"} <= set(files), "analysis: %s" % sorted(files))
     # a snapshot is a beginning
     good("run", "--cosmology", "-i", "reference/snapshot_0001.hdf5", "-o", "later", "--until", "a=0.12", *SMALL[4:])
     expect(abs(float(read("later/cosmology.txt").splitlines()[-1].split()[0]) - 0.12) < 1e-12, "the end of the later run")
+
+
+def what_is_in_a_box():
+    """The tables beside a snapshot are those of `gravel analyse`; plots of them."""
+    here = reference()
+    done = good("analyse", here + "/snapshot_0002.hdf5", "--spectrum", "p.txt", "--massfunction", "n.txt", "--json")
+    expect(read("p.txt") == read(here + "/spectrum_0002.txt"), "the spectrum beside the snapshot is another")
+    expect(read("n.txt") == read(here + "/massfunction_0002.txt"), "the mass function beside the snapshot is another")
+    expect(len(json.loads(done.stdout)["spectrum"]["k"]) == 8, "shells of a mesh of 16: %s" % done.stdout[:300])
+    good("analyse", here + "/snapshot_0002.hdf5", "--least", "2", "--linking", "0.9", "--massfunction", "few.txt",
+         "--groups", "groups.txt")
+    expect(len(read("groups.txt").splitlines()) > 25, "groups: %s" % read("groups.txt"))
+    refused(USAGE, "linking", "analyse", here + "/snapshot_0002.hdf5", "--linking", "0")
+    refused(USAGE, "no spectrum_NNNN.txt", "plot", "spectrum", ".", "-o", "x.svg")
+    refused(USAGE, "not a spectrum", "plot", "spectrum", "few.txt", "-o", "x.svg")
+    if not shutil.which("gnuplot"):
+        raise Skipped("no gnuplot")
+    good("plot", "spectrum", here, "-o", "spectrum.svg")
+    good("plot", "massfunction", "few.txt", "-o", "massfunction.svg")
+    good("plot", "slice", here, "-o", "slice.svg", "--thickness", "0.5")
+    expect("halofit" in read("spectrum.svg") and "Reed" in read("massfunction.svg"), "curves of theory")
+    expect("a slice of 32 Mpc/h" in read("slice.svg").replace("\u00a0", " "), "the slice's title")
 
 
 def stopped_runs_have_the_same_bits():
@@ -106,7 +129,7 @@ def what_is_refused():
 
 if __name__ == "__main__":
     try:
-        code = gatelib.main([what_a_run_leaves, stopped_runs_have_the_same_bits, what_is_refused])
+        code = gatelib.main([what_a_run_leaves, what_is_in_a_box, stopped_runs_have_the_same_bits, what_is_refused])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
     sys.exit(code)
