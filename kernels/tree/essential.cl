@@ -85,8 +85,24 @@ static inline int gv_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_scalar
     return d2 <= w.x * lo.w || d2 <= w.y || (guard > 0 && d <= guard + bmax);
 }
 
-/* Receiver r has the runs first[r] ... first[r + 1] - 1.  One or two bodies go as such: the walk prefers them to their
- * cell. */
+/* Whether any of the runs from ... to - 1 may open it.  Each GV_RUNS_TOGETHER of them have a box around them all, from
+ * run[2 around] on. */
+static inline uint gv_any_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_scalar4 *run, uint from, uint to,
+                                   uint around, int deep, gv_scalar guard, gv_scalar slack)
+{
+    for (; from < to; from += GV_RUNS_TOGETHER, around++) {
+        if (!gv_may_open(z, w, run + 2 * (size_t)around, deep, guard, slack))
+            continue;
+        for (uint k = from; k < min(from + GV_RUNS_TOGETHER, to); k++)
+            if (gv_may_open(z, w, run + 2 * (size_t)k, deep, guard, slack))
+                return 1;
+    }
+    return 0;
+}
+
+/* Receiver r has the runs first[r] ... first[r + 1] - 1, and the boxes around several of them from
+ * first[receivers + 1 + r] on.  One or
+ * two bodies go as such: the walk prefers them to their cell. */
 kernel void gv_essential_mark(global const gv_scalar4 *cell, global const uint *level_total, uint level,
                               global const gv_scalar4 *run, global const uint *first, uint receivers, int deep,
                               gv_scalar guard, gv_scalar slack, ulong pass, global uint *wanted, global uint *opened)
@@ -103,8 +119,8 @@ kernel void gv_essential_mark(global const gv_scalar4 *cell, global const uint *
                 want |= 1u << r;
             if (!(want >> r & 1) || (leaf && !deep))
                 continue;
-            for (uint k = from; k < to && !may; k++)
-                may = gv_may_open(z, w, run + 2 * (size_t)k, deep, guard, slack);
+            if (!may)
+                may = gv_any_may_open(z, w, run, from, to, first[receivers + 1 + r], deep, guard, slack);
             open |= may << r;
         }
         if (level == 0)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* blocks of bodies that each rank tells of: costs are dealt to about 1 / BLOCKS of a rank's */
-enum { BLOCKS = 2048, TAG = 11 };
+enum { BLOCKS = 2048, FIRST_FEW = 3, TAG = 11 };
 
 /* A new frame for all ranks where bodies have left the cube, or fill little of it. */
 static gravel_status follow_bodies(gravel_cluster_tree *t)
@@ -144,7 +144,9 @@ static gravel_status deal(gravel_cluster_tree *t)
 gravel_status gv_cluster_deal(gravel_cluster_tree *t)
 {
     const gravel_cluster_tree_info *i = &t->info;
-    const int uneven = t->has_costs && i->cost_most > (1 + t->options.imbalance) * i->cost_mean;
+    /* after the first computations costs are new: domains by them are worth it for less */
+    const double allowed = t->computations <= FIRST_FEW ? fmin(t->options.imbalance, 0.01) : t->options.imbalance;
+    const int uneven = t->has_costs && i->cost_most > (1 + allowed) * i->cost_mean;
     const int due = t->since < 0 || (t->options.exchange > 0 && t->since >= t->options.exchange);
     t->info.moved = 0;
     if (t->cluster->size == 1 || t->total == 0 || (!due && !uneven))

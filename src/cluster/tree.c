@@ -315,6 +315,7 @@ gravel_status gravel_cluster_tree_compute(gravel_cluster_tree *t)
     if (!status)
         status = gravel_cluster_agree(t->cluster, compare_costs(t));
     t->computed = !status;
+    t->computations++;
     t->since = status ? -1 : t->since + 1;
     t->info.bodies = gravel_bodies_get_count(t->bodies);
     t->info.bytes = t->swap.bytes;

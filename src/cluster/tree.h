@@ -28,9 +28,10 @@ struct gravel_cluster_tree {
     gravel_essential *essential;
     size_t total; /* bodies of all ranks */
     int has_velocities;
-    int computed;  /* accelerations are those of the positions */
-    int has_costs; /* the plane of costs is that of an earlier computation */
-    int since;     /* computations since bodies were dealt */
+    int computed;     /* accelerations are those of the positions */
+    int has_costs;    /* the plane of costs is that of an earlier computation */
+    int since;        /* computations since bodies were dealt */
+    int computations; /* since bodies were written */
     int most_runs;
     /* one a rank, or as many as all ranks have together */
     gravel_run *runs, *all_runs;

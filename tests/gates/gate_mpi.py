@@ -107,6 +107,30 @@ def program_measures_the_network():
         raise Failed(json.dumps(measured))
 
 
+def program_times_leapfrog_steps():
+    gravel, seen = os.path.join(BUILD, "bin", "gravel"), {}
+    for ranks in (1, 2):
+        done = mpirun(ranks, gravel, "bench", "leapfrog", "-n", "3000", "--samples", "1", "--json")
+        if done.returncode != 0:
+            raise Failed(done.stdout + done.stderr)
+        seen[ranks] = json.loads(done.stdout)["results"][0]
+    if any(not seen[r]["step_s_median"] > 0 for r in seen) or "bytes" in seen[1] or not seen[2]["bytes"] > 0 or \
+            not 0 <= seen[2]["imbalance"] < 0.5:
+        raise Failed(json.dumps(seen))
+
+
+def program_times_leapfrog_steps():
+    gravel, seen = os.path.join(BUILD, "bin", "gravel"), {}
+    for ranks in (1, 2):
+        done = mpirun(ranks, gravel, "bench", "leapfrog", "-n", "3000", "--samples", "1", "--json")
+        if done.returncode != 0:
+            raise Failed(done.stdout + done.stderr)
+        seen[ranks] = json.loads(done.stdout)["results"][0]
+    if any(not seen[r]["step_s_median"] > 0 for r in seen) or "bytes" in seen[1] or not seen[2]["bytes"] > 0 or \
+            not 0 <= seen[2]["imbalance"] < 0.5:
+        raise Failed(json.dumps(seen))
+
+
 CASES = [("forces-copies", 1), ("forces-copies", 3), ("forces-ring", 2), ("forces-ring", 5), ("updates-copies", 4),
          ("updates-ring", 3), ("one-place", 2), ("failures", 1), ("failures", 3), ("no-device", 2), ("steps", 3), ("steps", 5),
          ("failure", 2)]
@@ -120,4 +144,5 @@ if __name__ == "__main__":
                           [a_rank_fails_in_the_middle(3, "gv_essential_mark", "tree/essential.cl"),
                            a_rank_fails_in_the_middle(3, "gv_tree_store", "tree/gather.cl")] +
                           [program_lists_the_ranks, program_names_the_rank_without_a_device,
-                           program_refuses_what_is_for_one, program_measures_steps, program_measures_the_network]))
+                           program_refuses_what_is_for_one, program_measures_steps, program_measures_the_network,
+                           program_times_leapfrog_steps]))

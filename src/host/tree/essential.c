@@ -73,7 +73,8 @@ gravel_status gravel_essential_create(gravel_essential **essential, gravel_tree 
     e->out = calloc((size_t)parts, sizeof *e->out);
     e->in = calloc((size_t)parts, sizeof *e->in);
     e->sizes = calloc(2 * (size_t)parts, sizeof *e->sizes);
-    if (!e->out || !e->in || !e->sizes) {
+    e->around = calloc((size_t)parts, sizeof *e->around);
+    if (!e->out || !e->in || !e->sizes || !e->around) {
         gravel_essential_release(e);
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %d parts of a tree", parts);
     }
@@ -99,6 +100,7 @@ void gravel_essential_release(gravel_essential *e)
     gv_groups_release(&e->set);
     free(e->numbers_host);
     free(e->sizes);
+    free(e->around);
     free(e->out);
     free(e->in);
     free(e);

@@ -39,7 +39,8 @@ struct gravel_essential {
     gv_buffer buffer[GV_EB_COUNT];
     gv_buffer result;
     gravel_part *out, *in;
-    cl_uint *sizes; /* two a part */
+    cl_uint *sizes;  /* two a part */
+    cl_uint *around; /* a part: where the boxes around several of its runs begin */
     void *numbers_host;
     size_t numbers_size;
     gv_slots slots;

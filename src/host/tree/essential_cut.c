@@ -1,4 +1,5 @@
 /* What others need of this tree: marked, counted, packed, on its way to the host. */
+#include <math.h>
 #include <string.h>
 
 #include "host/tree/essential.h"
@@ -11,27 +12,55 @@ static void put_number(const gravel_tree *tree, void *to, size_t k, double value
         ((float *)to)[k] = (float)value;
 }
 
-/* The runs to the device.  They are numbers of a device of the same precision: nothing is rounded. */
-static gravel_status send_runs(gravel_essential *e, const gravel_run *runs, size_t n)
+static void put_run(const gravel_tree *tree, void *to, size_t r, const gravel_run *run)
+{
+    for (size_t c = 0; c < 3; c++) {
+        put_number(tree, to, 8 * r + c, run->lo[c]);
+        put_number(tree, to, 8 * r + 4 + c, run->hi[c]);
+    }
+    put_number(tree, to, 8 * r + 3, run->open);
+    put_number(tree, to, 8 * r + 7, 0);
+}
+
+static gravel_run around_all(const gravel_run *runs, int count)
+{
+    gravel_run box = runs[0];
+    for (int k = 1; k < count; k++) {
+        for (int c = 0; c < 3; c++) {
+            box.lo[c] = fmin(box.lo[c], runs[k].lo[c]);
+            box.hi[c] = fmax(box.hi[c], runs[k].hi[c]);
+        }
+        box.open = fmax(box.open, runs[k].open);
+    }
+    return box;
+}
+
+/* The runs to the device, then the boxes around several of them.  They are numbers of a device of the same precision:
+ * nothing is rounded. */
+static gravel_status send_runs(gravel_essential *e, const int *first, const gravel_run *runs)
 {
     gravel_tree *tree = e->tree;
-    const size_t bytes = n * GV_RUN_VECTORS * gv_essential_vector(e);
+    const size_t n = (size_t)first[e->parts], most = n + n / GV_RUNS_TOGETHER + (size_t)e->parts;
+    size_t at = n;
     void *host;
-    gravel_status status = gv_tree_reserve(tree, &e->buffer[GV_EB_RUNS], bytes + 1, "boxes of sinks");
+    gravel_status status =
+        gv_tree_reserve(tree, &e->buffer[GV_EB_RUNS], most * GV_RUN_VECTORS * gv_essential_vector(e), "boxes of sinks");
     if (!status)
-        status = gv_essential_host_room(e, n * GV_RUN_VECTORS, &host);
+        status = gv_essential_host_room(e, most * GV_RUN_VECTORS, &host);
     if (status || n == 0)
         return status;
-    for (size_t r = 0; r < n; r++) {
-        for (size_t c = 0; c < 3; c++) {
-            put_number(tree, host, 8 * r + c, runs[r].lo[c]);
-            put_number(tree, host, 8 * r + 4 + c, runs[r].hi[c]);
+    for (size_t r = 0; r < n; r++)
+        put_run(tree, host, r, &runs[r]);
+    for (int p = 0; p < e->parts; p++) {
+        e->around[p] = (cl_uint)at;
+        for (int k = first[p]; k < first[p + 1]; k += GV_RUNS_TOGETHER) {
+            const int left = first[p + 1] - k;
+            const gravel_run box = around_all(runs + k, left < GV_RUNS_TOGETHER ? left : GV_RUNS_TOGETHER);
+            put_run(tree, host, at++, &box);
         }
-        put_number(tree, host, 8 * r + 3, runs[r].open);
-        put_number(tree, host, 8 * r + 7, 0);
     }
     const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_RUNS].mem, CL_TRUE, 0,
-                                             bytes, host, 0, NULL, NULL);
+                                             at * GV_RUN_VECTORS * gv_essential_vector(e), host, 0, NULL, NULL);
     return code ? gv_fail_cl(code, "sending %zu boxes of sinks", n) : GRAVEL_OK;
 }
 
@@ -60,13 +89,15 @@ static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep, co
     const size_t group = tree->plan.plain_group, most = (size_t)tree->limits.info.compute_units * 32;
     const double guard =
         tree->options.softening == GRAVEL_SPLINE ? GV_SPLINE_SUPPORT * e->call.eps / tree->frame.length : 0;
-    cl_uint begin[GV_RECEIVERS + 1];
+    cl_uint begin[2 * GV_RECEIVERS + 1];
     for (int r = 0; r <= pass->receivers; r++)
         begin[r] = (cl_uint)first[pass->first + r];
+    memcpy(begin + pass->receivers + 1, e->around + pass->first, (size_t)pass->receivers * sizeof *begin);
     gravel_status status = gv_tree_reserve(tree, &e->buffer[GV_EB_FIRST], sizeof begin, "runs of parts");
-    const cl_int code = status ? CL_SUCCESS
-                               : clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_FIRST].mem,
-                                                      CL_TRUE, 0, sizeof begin, begin, 0, NULL, NULL);
+    const cl_int code =
+        status ? CL_SUCCESS
+               : clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_FIRST].mem, CL_TRUE, 0,
+                                      sizeof *begin * (2 * (size_t)pass->receivers + 1), begin, 0, NULL, NULL);
     if (code)
         status = gv_fail_cl(code, "sending runs of parts");
     for (int l = 0; l < GV_LEVELS && tree->levels[l] > 0 && !status; l++) {
@@ -211,7 +242,7 @@ gravel_status gravel_essential_cut(gravel_essential *e, int deep, const int *fir
     memset(out, 0, (size_t)e->parts * sizeof *out);
     if (e->cells == 0)
         return GRAVEL_OK;
-    gravel_status status = send_runs(e, runs, (size_t)first[e->parts]);
+    gravel_status status = send_runs(e, first, runs);
     if (!status)
         status = count_parts(e, deep, first);
     if (status)
