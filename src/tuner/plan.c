@@ -3,15 +3,18 @@
 
 #include "tuner/run.h"
 
+enum { FEW_SOURCES = 1024 };
+
 /* One size inside each bucket, where it matters most: block time-steps for few sinks, throughput for many.  A GPU fills
  * between 1024 and some 10000 sinks, where times change most from one configuration to another: two sizes more.  A CPU
- * reaches its throughput with fewer particles, and has less of it to spend on a measurement. */
-int gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_TUNE_SIZES], size_t sources[GV_SOURCE_BUCKETS])
+ * reaches its throughput with fewer particles, and has less of it to spend on a measurement.  A call with few sources
+ * is over before a device is full, so that these are asked for as well. */
+int gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_TUNE_SIZES], size_t sources[GV_TUNE_SOURCES])
 {
     static const size_t gpu_sinks[] = {1, 8, 32, 128, 512, 1024, 4096, 16384, 131072};
-    static const size_t gpu_sources[2][GV_SOURCE_BUCKETS] = {{8192, 131072, 1048576}, {8192, 131072, 262144}};
+    static const size_t gpu_sources[2][GV_TUNE_SOURCES] = {{1024, 8192, 131072, 1048576}, {1024, 8192, 131072, 262144}};
     static const size_t cpu_sinks[] = {1, 8, 32, 128, 512, 4096, 16384};
-    static const size_t cpu_sources[GV_SOURCE_BUCKETS] = {8192, 131072, 262144};
+    static const size_t cpu_sources[GV_TUNE_SOURCES] = {1024, 8192, 131072, 262144};
 
     if (limits->info.type == GRAVEL_DEVICE_CPU) {
         memcpy(sinks, cpu_sinks, sizeof cpu_sinks);
@@ -72,18 +75,20 @@ static void make_square_plan(const gv_tune_options *options, const gv_limits *li
     to_front(made, made->n / 2, 10);
 }
 
+/* Of two sizes in one bucket the larger is the one that is asked where one of each is enough. */
+static int is_last_of_bucket(const size_t *sinks, int n, int k)
+{
+    return k + 1 == n || gv_sink_bucket(sinks[k + 1]) != gv_sink_bucket(sinks[k]);
+}
+
 /* With searches the plain variant has been tuned before, mostly: its answers are looked at again, at fewer sizes. */
 static int one_of_each_bucket(size_t *sinks, int n)
 {
     int kept = 0;
 
-    for (int k = 0; k < n; k++) {
-        const int same = k + 1 < n && gv_sink_bucket(sinks[k + 1]) == gv_sink_bucket(sinks[k]);
-
-        /* of two in one bucket the larger */
-        if (!same)
+    for (int k = 0; k < n; k++)
+        if (is_last_of_bucket(sinks, n, k))
             sinks[kept++] = sinks[k];
-    }
     return kept;
 }
 
@@ -100,7 +105,7 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, c
     if (variant->features != 0)
         n_own = one_of_each_bucket(sinks, n_own);
     n_sinks = n_sinks > 0 ? n_sinks : n_own;
-    n_sources = n_sources > 0 ? n_sources : GV_SOURCE_BUCKETS;
+    n_sources = n_sources > 0 ? n_sources : GV_TUNE_SOURCES;
     if (options->n_sinks > 0)
         memcpy(sinks, options->sinks, sizeof sinks);
     if (options->n_sources > 0)
@@ -112,6 +117,9 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, c
         int j = k == 0 ? middle : k <= middle ? k - 1 : k;
 
         for (int i = n_sinks - 1; i >= 0; i--) {
+            if (!fixed && sources[j] == FEW_SOURCES &&
+                (variant->features != 0 || !is_last_of_bucket(sinks, n_sinks, i)))
+                continue;
             /* more sources take longer to measure */
             made->q[n] = (gv_plan_question){sinks[i], sources[j], j == middle ? 1.2 : j < middle ? 0.6 : 1};
             if (!fixed) {

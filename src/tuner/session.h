@@ -7,7 +7,7 @@
 #include "tuner/tlog.h"
 #include "tuner/worker.h"
 
-enum { GV_TUNE_SIZES = 16, GV_TUNE_VARIANTS = 32, GV_TUNE_FINALISTS = 6 };
+enum { GV_TUNE_SIZES = 16, GV_TUNE_SOURCES = 4, GV_TUNE_VARIANTS = 32, GV_TUNE_FINALISTS = 6 };
 
 /* What the winner of a question is. */
 typedef struct gv_tune_result {
@@ -78,7 +78,7 @@ gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *spac
 /* What `options` tune; NULL: no such kernel. */
 const gv_subject *gv_tune_subject(const gv_tune_options *options);
 
-/* Default sizes: one per bucket at least.  Returns the number of sinks' sizes. */
-int gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_TUNE_SIZES], size_t sources[GV_SOURCE_BUCKETS]);
+/* Default sizes: one per bucket at least, and few sources.  Returns the number of sinks' sizes. */
+int gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_TUNE_SIZES], size_t sources[GV_TUNE_SOURCES]);
 
 #endif

@@ -93,15 +93,24 @@ typedef struct level {
     double at;                        /* log of its sources there */
 } level;
 
-/* Of one bucket of sources, the questions around a number of sinks; 0: there is none. */
-static int make_level(const gv_profile_entry *const *entry, int n, int bucket, double sinks, level *made)
+/* Questions whose sources lie in one level are taken for questions with the same sources: the buckets, and below them
+ * those that are over before a device is full. */
+enum { FEW_SOURCES = 2048, LEVELS = GV_SOURCE_BUCKETS + 1 };
+
+static int level_of(size_t sources)
+{
+    return sources < FEW_SOURCES ? 0 : gv_source_bucket(sources) + 1;
+}
+
+/* Of one level of sources, the questions around a number of sinks; 0: there is none. */
+static int make_level(const gv_profile_entry *const *entry, int n, int of, double sinks, level *made)
 {
     const gv_profile_entry *low = NULL, *high = NULL;
 
     for (int e = 0; e < n; e++) {
         const double at = log_size(entry[e]->sinks);
 
-        if (gv_source_bucket(entry[e]->sources) != bucket)
+        if (level_of(entry[e]->sources) != of)
             continue;
         if (at <= sinks && (!low || at > log_size(low->sinks)))
             low = entry[e];
@@ -134,11 +143,11 @@ int gv_choice_corners(const gv_profile_entry *const *entry, int n, size_t sinks,
                       gv_choice_corner corner[GV_CHOICE_CORNERS])
 {
     const double x = log_size(sinks), y = log_size(sources);
-    level made[GV_SOURCE_BUCKETS];
+    level made[LEVELS];
     int low = -1, high = -1, n_levels = 0, n_corners = 0;
 
-    for (int bucket = 0; bucket < GV_SOURCE_BUCKETS; bucket++)
-        n_levels += make_level(entry, n, bucket, x, &made[n_levels]);
+    for (int of = 0; of < LEVELS; of++)
+        n_levels += make_level(entry, n, of, x, &made[n_levels]);
     for (int k = 0; k < n_levels; k++) {
         if (made[k].at <= y && (low < 0 || made[k].at > made[low].at))
             low = k;
