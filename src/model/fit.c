@@ -204,6 +204,29 @@ static void fit_theta(gv_machine *m, const gv_points *p)
         m->theta = c;
 }
 
+/* What leapfrog steps of one rank take beside forces as they were fitted. */
+static void fit_leapfrog(gv_machine *m, const gv_points *p)
+{
+    double n[2] = {INFINITY, 0}, rest[2] = {0, 0};
+    for (size_t k = 0; k < p->n; k++) {
+        gv_question q = p->point[k].question;
+        gv_prediction forces;
+        if (q.scheme != GV_MODEL_TREE || q.ranks != 1 || q.forces_only)
+            continue;
+        q.forces_only = 1;
+        gv_model_predict(m, &q, &forces);
+        for (int e = 0; e < 2; e++)
+            if (e == 0 ? q.n < n[0] : q.n > n[1]) {
+                n[e] = q.n;
+                rest[e] = fmax(0, p->point[k].seconds - forces.total);
+            }
+    }
+    if (n[1] <= 0)
+        return;
+    m->tree_body_s = n[1] > n[0] ? fmax(0, (rest[1] - rest[0]) / (n[1] - n[0])) : 0;
+    m->tree_step_s = fmax(0, rest[0] - n[0] * m->tree_body_s);
+}
+
 static void fit_tree(gv_machine *m, const gv_points *p)
 {
     const gv_point *low = find_tree(p, 0.5, 0), *high = low;
@@ -223,6 +246,7 @@ void gv_machine_fit(gv_machine *m, const gv_points *p)
 {
     fit_direct(m, p);
     fit_tree(m, p);
+    fit_leapfrog(m, p);
     if (p->latency_s > 0 && p->bytes_per_s > 0)
         m->node = (gv_wire){p->latency_s, p->bytes_per_s};
 }

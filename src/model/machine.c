@@ -35,6 +35,7 @@ static const entry number[] = {
     AT("network", "latency_s", network.latency_s),
     AT("network", "bytes_per_s", network.bytes_per_s),
     AT("tree", "step_s", tree_step_s),
+    AT("tree", "body_s", tree_body_s),
     AT("tree", "sort_s", stage[0][0]),
     AT("tree", "sort_body_s", stage[0][1]),
     AT("tree", "build_s", stage[1][0]),
@@ -86,6 +87,7 @@ void gv_machine_example(gv_machine *m)
         .network = {3e-6, 5e10},
         .node_ranks = 8,
         .tree_step_s = 1e-4,
+        .tree_body_s = 1e-10,
         .stage = {{1.8e-4, 1.29e-10}, {4.5e-5, 2.8e-11}, {5.5e-5, 3.2e-11}, {4.5e-5, 7.2e-11}},
         .walk = {7,
                  {16384, 65536, 131072, 262144, 1048576, 4194304, 16777216},
@@ -93,8 +95,8 @@ void gv_machine_example(gv_machine *m)
         .theta = {3, {0.3, 0.5, 0.75}, {3.1, 1, 0.54}},
         .imbalance = 1.05,
         .moved = 0.01,
-        .surface = 18,
-        .deep = 2000,
+        .surface = 68,
+        .deep = 300,
         .tree_bytes_a_body = 130,
     };
     *m = h200;

@@ -46,7 +46,7 @@ typedef struct gv_machine {
     gv_wire transfer, node, network;  /* device and host; ranks of one machine; machines */
     int node_ranks;
     /* tree, sp, quadrupoles */
-    double tree_step_s;
+    double tree_step_s, tree_body_s;         /* of a leapfrog step beside forces: shortest; for each body of a rank */
     double stage[4][2];                      /* sort, build, moments, groups: seconds, and seconds a body */
     gv_curve walk;                           /* seconds of a walk of so many bodies, theta 0.5 */
     gv_curve theta;                          /* factor of the walk */

@@ -55,6 +55,28 @@ static gravel_status read_hermite(gv_points *p, const cJSON *root)
     return status;
 }
 
+/* gravel bench leapfrog: whole steps of the tree, also over ranks */
+static gravel_status read_leapfrog(gv_points *p, const cJSON *root)
+{
+    const double ranks = number_of(root, "ranks"), theta = number_of(root, "theta");
+    const cJSON *row;
+    gravel_status status = GRAVEL_OK;
+    if (!(theta > 0) || strcmp(text_of(root, "precision"), "sp") != 0)
+        return GRAVEL_OK;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(root, "results"))
+    {
+        const gv_point point = {.question = {.n = number_of(row, "n"),
+                                             .ranks = ranks >= 1 && ranks < 1e6 ? (int)ranks : 0,
+                                             .order = 4,
+                                             .scheme = GV_MODEL_TREE,
+                                             .theta = theta},
+                                .seconds = number_of(row, "step_s_median")};
+        if (!status)
+            status = add(p, &point);
+    }
+    return status;
+}
+
 /* gravel bench tree; sp and quadrupoles are what the model is about */
 static gravel_status read_tree(gv_points *p, const cJSON *list)
 {
@@ -104,15 +126,18 @@ gravel_status gv_points_read(gv_points *p, const char *text, const char *name)
         status = read_tree(p, root);
     else if (strcmp(text_of(root, "benchmark"), "hermite") == 0)
         status = read_hermite(p, root);
+    else if (strcmp(text_of(root, "benchmark"), "leapfrog") == 0)
+        status = read_leapfrog(p, root);
     else if (number_of(root, "latency_s") > 0)
         read_network(p, root);
     else
         known = 0;
     if (!status && (!known || (p->n == before && !(p->latency_s > 0))))
-        status = gv_fail(GRAVEL_ERR_FORMAT,
-                         "%s: no results of gravel bench hermite, gravel bench tree (sp, moments 2) or gravel cluster "
-                         "measure",
-                         name);
+        status =
+            gv_fail(GRAVEL_ERR_FORMAT,
+                    "%s: no results of gravel bench hermite, leapfrog or tree (sp, moments 2) or of gravel cluster "
+                    "measure",
+                    name);
     cJSON_Delete(root);
     return status;
 }

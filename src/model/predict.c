@@ -132,7 +132,7 @@ static void predict_tree(const gv_machine *m, const gv_question *q, gv_predictio
     p->moments = stage_time(m, 2, n);
     p->groups = stage_time(m, 3, n);
     p->walk = walk_time(m, n, q->theta) * (q->ranks > 1 ? m->imbalance : 1);
-    p->device = p->sort + p->build + p->moments + p->groups + p->walk;
+    p->device = p->sort + p->build + p->moments + p->groups + p->walk + (q->forces_only ? 0 : n * m->tree_body_s);
     const double transfer = 2 * (moved + sent) / m->transfer.bytes_per_s;
     const double message = gv_model_all_to_all(m, q->ranks, sent) + (q->ranks > 1 ? transfer : 0);
     p->transfer = q->ranks > 1 ? 2 * moved / m->transfer.bytes_per_s : 0;
