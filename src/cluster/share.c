@@ -70,14 +70,20 @@ static gravel_status compare_devices(const gravel_cluster *c)
 /* What an exchange takes, some 40 us, in pairs, and a part that is worth an exchange of its own; a compute unit of a
  * GPU does 4e9 pairs a second in ds, a core of a CPU about 1e9.  Not measured: the choice must be the same in every
  * run. */
-static void choose_limits(gravel_cluster_share *s)
+static gravel_status choose_limits(gravel_cluster_share *s)
 {
     const gravel_cluster_rank *me = &s->cluster->info[0];
     const gravel_device_info *device = gravel_context_get_device(s->context, 0);
     const double rate = me->compute_units * (device->type == GRAVEL_DEVICE_CPU ? 1e9 : 4e9);
     const char *given = getenv("GRAVEL_CLUSTER_LEAST_PAIRS");
-    s->least_pairs = given && *given ? strtod(given, NULL) : 4e-5 * rate;
-    s->part_pairs = given && *given ? 64 * s->least_pairs : 1.5e-3 * rate;
+    double limit[2] = {given && *given ? strtod(given, NULL) : 4e-5 * rate, 1.5e-3 * rate};
+    if (given && *given)
+        limit[1] = 64 * limit[0];
+    /* the environment of the first rank: it may not have reached other machines */
+    const int code = MPI_Bcast(limit, 2, MPI_DOUBLE, 0, s->cluster->comm);
+    s->least_pairs = limit[0];
+    s->part_pairs = limit[1];
+    return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "telling the limits of sharing");
 }
 
 gravel_status gravel_cluster_share_create(gravel_cluster_share **share, gravel_cluster *cluster,
@@ -97,11 +103,12 @@ gravel_status gravel_cluster_share_create(gravel_cluster_share **share, gravel_c
         s->compute = gravel_context_get_cl_queue(context, 0);
         s->copy =
             clCreateCommandQueue(gravel_context_get_cl(context), gravel_context_get_cl_device(context, 0), 0, &code);
-        choose_limits(s);
         if (code)
             status = fail_cl(code, "making a queue");
     }
     status = gravel_cluster_agree(cluster, status);
+    if (!status)
+        status = gravel_cluster_agree(cluster, choose_limits(s));
     if (status) {
         gravel_cluster_share_release(s);
         return status;
