@@ -113,11 +113,12 @@ fetch_debian_13() {
 in_debian_13() { # driver, command...
     driver=$1; shift
     tree=$folder/13/tree
-    cp "$gravel" "$tree/gravel/gravel"
+    cmp -s "$gravel" "$tree/gravel/gravel" || cp --remove-destination "$gravel" "$tree/gravel/gravel"
     # what Debian 13 has under other names comes from here
     mkdir -p "$tree/gravel/lib"
     ldd "$gravel" | sed -n 's/.* => \([^ ]*\) .*/\1/p' | while read -r library; do
-        [ -n "$(find "$tree/usr/lib" -name "${library##*/}" -print -quit)" ] || cp -L "$library" "$tree/gravel/lib/"
+        [ -n "$(find "$tree/usr/lib" "$tree/gravel/lib" -name "${library##*/}" -print -quit)" ] ||
+            cp -L "$library" "$tree/gravel/lib/"
     done
     export tree
     # shellcheck disable=SC2016

@@ -53,9 +53,9 @@ static inline gv_scalar gv_length(gv_scalar x, gv_scalar y, gv_scalar z)
 }
 
 /* The sum, the least and the greatest of the work-items' values, returned to all of them; `scratch`: GV_THREADS
- * places. */
+ * places.  Functions with barriers are inlined by force: some compilers would call them, and crash. */
 #define GV_JOIN(name, join)                                                                                            \
-    static inline gv_scalar4 name(gv_scalar4 value, local gv_scalar4 *scratch)                                         \
+    __attribute__((always_inline)) static inline gv_scalar4 name(gv_scalar4 value, local gv_scalar4 *scratch)          \
     {                                                                                                                  \
         uint me = get_local_id(0);                                                                                     \
         scratch[me] = value;                                                                                           \
@@ -112,9 +112,10 @@ static inline uint gv_look_at(global const gv_scalar4 *cell, gv_scalar4 at, gv_s
 }
 
 /* The estimate for a box: acceleration at its centre in xyz, bodies in it and close by in w. */
-static inline gv_scalar4 gv_look_around(global const gv_scalar4 *cell, gv_scalar4 at, gv_scalar4 half_side,
-                                        gv_scalar margin2, gv_scalar eps2, local uint *stack,
-                                        local uint *scan GV_SHORT_PARAMETERS)
+__attribute__((always_inline)) static inline gv_scalar4 gv_look_around(global const gv_scalar4 *cell, gv_scalar4 at,
+                                                                       gv_scalar4 half_side, gv_scalar margin2,
+                                                                       gv_scalar eps2, local uint *stack,
+                                                                       local uint *scan GV_SHORT_PARAMETERS)
 {
     uint me = get_local_id(0), top = 1;
     gv_scalar4 sum = (gv_scalar4)(0);
@@ -148,10 +149,10 @@ typedef struct gv_room {
     const gv_room room = {scratch, stack, scan};
 
 /* Makes the group of `count` sinks from `first` on; returns the bodies in its box and close by. */
-static inline gv_scalar gv_make_group(global const gv_scalar4 *points, uint first, uint count,
-                                      global const gv_scalar4 *cell, global const gv_scalar4 *others,
-                                      global const gv_scalar *last, gv_scalar eps2, gv_scalar tau, gv_scalar tau_local,
-                                      const gv_room *room, global gv_scalar4 *group GV_SHORT_PARAMETERS)
+__attribute__((always_inline)) static inline gv_scalar
+gv_make_group(global const gv_scalar4 *points, uint first, uint count, global const gv_scalar4 *cell,
+              global const gv_scalar4 *others, global const gv_scalar *last, gv_scalar eps2, gv_scalar tau,
+              gv_scalar tau_local, const gv_room *room, global gv_scalar4 *group GV_SHORT_PARAMETERS)
 {
     uint me = get_local_id(0);
     gv_scalar4 lo = points[first], hi = lo, furthest = (gv_scalar4)(0), least = (gv_scalar4)(GV_R(3e38));

@@ -142,6 +142,32 @@ static void widths_are_timed(void **state)
     assert_false(judged(t).runs_groups);
 }
 
+/* What becomes of the traits: options of all programs, and one lane where groups fill those of a CPU. */
+static void traits_become_options(void **state)
+{
+    static gv_device d;
+    (void)state;
+    memset(&d, 0, sizeof d);
+    d.info.type = GRAVEL_DEVICE_CPU;
+    d.info.has_fp64 = 1;
+    gv_traits traits = judged(healthy());
+    gv_traits_take(&d, &traits);
+    assert_int_equal(d.info.simd_width_float, 8);
+    assert_int_equal(d.info.simd_width_double, 4);
+    assert_contains(d.feature_options, "-DGV_FAST_FMA=1");
+    assert_contains(d.feature_options, "-DGV_RSQRT12=1");
+    assert_null(strstr(d.feature_options, "GV_ROUGH_NATIVE"));
+    traits.runs_groups = 1;
+    traits.native_error = 2e-4f;
+    gv_traits_take(&d, &traits);
+    assert_int_equal(d.info.simd_width_float, 1);
+    assert_contains(d.feature_options, "-DGV_ROUGH_NATIVE=1");
+    traits.fp64 = 0;
+    gv_traits_take(&d, &traits);
+    assert_null(strstr(d.feature_options, "GV_HAVE_FP64"));
+    assert_false(d.info.has_fp64);
+}
+
 static void short_loops_and_wrong_timers(void **state)
 {
     (void)state;
@@ -324,15 +350,11 @@ static void target_follows_the_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_found_counts),
-        cmocka_unit_test(fma_is_timed),
-        cmocka_unit_test(shapes_are_timed),
-        cmocka_unit_test(widths_are_timed),
-        cmocka_unit_test(short_loops_and_wrong_timers),
-        cmocka_unit_test(rough_roots_are_refused),
-        cmocka_unit_test(defaults_are_right),
-        cmocka_unit_test(wrong_vectors_are_refused),
-        cmocka_unit_test(target_follows_the_environment),
+        cmocka_unit_test(what_is_found_counts),      cmocka_unit_test(fma_is_timed),
+        cmocka_unit_test(shapes_are_timed),          cmocka_unit_test(widths_are_timed),
+        cmocka_unit_test(traits_become_options),     cmocka_unit_test(short_loops_and_wrong_timers),
+        cmocka_unit_test(rough_roots_are_refused),   cmocka_unit_test(defaults_are_right),
+        cmocka_unit_test(wrong_vectors_are_refused), cmocka_unit_test(target_follows_the_environment),
     };
 
     return cmocka_run_group_tests_name("features", tests, NULL, NULL);
