@@ -53,6 +53,7 @@ GRAVEL_API gravel_status gravel_essential_estimate(gravel_essential *essential, 
 typedef struct gravel_part {
     size_t cells, bodies;
     size_t bytes, offset; /* in the block of all parts */
+    int again;            /* 1: a deep part that is no more than the shallow one before it: nothing travels */
 } gravel_part;
 
 /* What the runs first[r] ... first[r + 1] - 1 need of this tree, for each part r; nothing for the own one.  deep 0: for

@@ -399,7 +399,7 @@ const gv_command gv_cmd_force = {
              "or HDF5: the sinks as a snapshot with Acceleration, Potential [, Jerks [, Snaps]];\n"
              "in the units of IN (kpc and km/s: acc in km^2/s^2/kpc, pot in km^2/s^2). A particle is not\n"
              "attracted by those with its own id. Order 4 needs velocities; for order 6, accelerations that IN does\n"
-             "not have are computed first. Started by mpirun, every rank does a part of the sinks (direct only; -d\n"
+             "not have are computed first. Started by mpirun, every rank does a part of the work (-d\n"
              "is a list as in 'gravel cluster devices --devices' then).",
     .opts = opts_table,
     .max_operands = 1,

@@ -9,12 +9,12 @@
 
 int gv_force_ranks_check(const gv_force_options *opts)
 {
-    const char *what = opts->method != GV_METHOD_DIRECT ? "--method direct only"
-                       : opts->is_periodic              ? "no --periodic"
-                       : opts->nearest                  ? "no --nearest"
-                       : opts->radius >= 0              ? "no --neighbours-within"
-                       : opts->devices != NULL          ? "-d with a list as in 'gravel cluster devices', not --devices"
-                                                        : NULL;
+    const char *what = opts->method == GV_METHOD_REFERENCE ? "--method direct or tree"
+                       : opts->is_periodic                 ? "no --periodic"
+                       : opts->nearest                     ? "no --nearest"
+                       : opts->radius >= 0                 ? "no --neighbours-within"
+                       : opts->devices != NULL ? "-d with a list as in 'gravel cluster devices', not --devices"
+                                               : NULL;
     if (gv_ranks_started() == 1 || what == NULL)
         return GV_EXIT_OK;
     gv_say(GV_FORCE, "over ranks: %s", what);
@@ -128,17 +128,11 @@ static gravel_status add_accelerations(gv_force_job *job, gravel_cluster_direct 
     return gv_ranks_agree(job->ranks, status);
 }
 
-gravel_status gv_force_ranks_compute(gv_force_job *job)
+static gravel_status direct_forces(gv_force_job *job)
 {
     gravel_cluster_direct *direct = NULL;
-    const gravel_cluster_rank *me = gravel_cluster_get_info(gv_ranks_cluster(job->ranks), 0);
     const double start = gv_now();
-    gravel_status status = gv_ranks_agree(job->ranks, GRAVEL_OK); /* the first rank can write */
-    snprintf(job->device.name, sizeof job->device.name, "%s", me->name);
-    snprintf(job->device.driver, sizeof job->device.driver, "%s", me->driver);
-    job->device.type = strncmp(me->devices, "cpu", 3) == 0 ? GRAVEL_DEVICE_CPU : GRAVEL_DEVICE_GPU;
-    if (!status)
-        status = open_direct(job, &direct);
+    gravel_status status = open_direct(job, &direct);
     if (!status)
         status = gv_ranks_agree(job->ranks, gv_force_set_create(&job->all, job->count, job->order, 0, 0));
     if (!status && job->order == 6 && job->particles.ax == NULL)
@@ -152,6 +146,57 @@ gravel_status gv_force_ranks_compute(gv_force_job *job)
     snprintf(job->devices, sizeof job->devices, "%s", gravel_scheme_name(gravel_cluster_direct_get_scheme(direct)));
     gravel_cluster_direct_release(direct);
     return status;
+}
+
+/* A tree over the ranks; the first one gets the results. */
+static gravel_status tree_forces(gv_force_job *job)
+{
+    const gravel_tree_options wanted = gv_force_tree_options(job);
+    gravel_cluster_tree_options options = GRAVEL_CLUSTER_TREE_OPTIONS_INIT;
+    gravel_cluster_tree *tree = NULL;
+    gv_particles part = job->particles;
+    size_t first, count = gv_ranks_is_first(job->ranks) ? job->count : 0;
+    const double start = gv_now();
+    gv_ranks_get_range(job->ranks, job->particles.count, &first, &part.count);
+    options.theta = wanted.theta;
+    options.mac = wanted.mac;
+    options.moments = wanted.moments;
+    options.softening = wanted.softening;
+    options.precision = wanted.precision;
+    options.stored = wanted.precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_DS;
+    options.configuration = wanted.configuration;
+    options.eps = job->opts->eps;
+    const gravel_sources mine = {.count = part.count,
+                                 .mass = part.m + first,
+                                 .pos = GRAVEL_VEC_SOA(part.x + first, part.y + first, part.z + first)};
+    gravel_status status = gravel_cluster_tree_create(&tree, gv_ranks_cluster(job->ranks), &options);
+    if (!status)
+        status = gv_ranks_agree(job->ranks, gv_force_set_create(&job->all, job->count, job->order, 0, 0));
+    if (!status)
+        status = gravel_cluster_tree_write(tree, first, &mine);
+    job->setup_s = gv_now() - start;
+    if (!status)
+        status = gravel_cluster_tree_compute(tree);
+    const gravel_array_out acc = GRAVEL_ARRAY_OUT_SOA(job->all.ax, job->all.ay, job->all.az);
+    const gravel_array_out pot = GRAVEL_ARRAY_OUT(job->all.pot);
+    if (!status)
+        status = gravel_cluster_tree_read(tree, GRAVEL_ACCELERATION, count > 0 ? job->first : 0, count, &acc);
+    if (!status)
+        status = gravel_cluster_tree_read(tree, GRAVEL_POTENTIAL, count > 0 ? job->first : 0, count, &pot);
+    job->call_s = gv_now() - start - job->setup_s;
+    snprintf(job->devices, sizeof job->devices, "domains");
+    gravel_cluster_tree_release(tree);
+    return status;
+}
+
+gravel_status gv_force_ranks_compute(gv_force_job *job)
+{
+    const gravel_cluster_rank *me = gravel_cluster_get_info(gv_ranks_cluster(job->ranks), 0);
+    const gravel_status status = gv_ranks_agree(job->ranks, GRAVEL_OK); /* the first rank can write */
+    snprintf(job->device.name, sizeof job->device.name, "%s", me->name);
+    snprintf(job->device.driver, sizeof job->device.driver, "%s", me->driver);
+    job->device.type = strncmp(me->devices, "cpu", 3) == 0 ? GRAVEL_DEVICE_CPU : GRAVEL_DEVICE_GPU;
+    return status ? status : job->opts->method == GV_METHOD_TREE ? tree_forces(job) : direct_forces(job);
 }
 
 #else

@@ -78,7 +78,7 @@ void gv_force_tree_report(const gv_force_job *job, cJSON *root)
     cJSON_AddStringToObject(root, "mac", gravel_tree_mac_name((gravel_tree_mac)job->opts->mac));
     cJSON_AddNumberToObject(root, "moments", job->opts->moments + 1);
     cJSON_AddStringToObject(root, "softening", job->opts->softening ? "spline" : "plummer");
-    if (job->opts->devices != NULL)
+    if (job->opts->devices != NULL || job->ranks != NULL)
         return; /* stages are timed on one device only */
     gv_json_number(root, "keys_s", t->keys);
     gv_json_number(root, "sort_s", t->sort);

@@ -183,6 +183,20 @@ static void corners(gravel_cluster *cluster)
         CHECK(error_of(&b, acc) <= 1e-5); /* pairs of floats, in a box of 10: positions to 6e-7 */
         gravel_cluster_tree_release(tree);
     }
+    make_galaxy(&b, 400); /* two systems far apart: what estimates need is enough, nothing more is sent */
+    for (size_t i = 0; i < b.n; i++)
+        b.x[0][i] = (i % 2 ? 1000 : 0) + b.x[0][i];
+    gravel_cluster_tree_options fine = options;
+    fine.precision = GRAVEL_DS; /* floats have a step of 6e-5 there, the companion a core of 1e-3 */
+    gravel_cluster_tree *apart = open_tree(cluster, &fine);
+    gravel_cluster_tree_info info;
+    write_bodies(cluster, apart, &b);
+    CHECK(gravel_cluster_tree_compute(apart) == GRAVEL_OK);
+    read_all(apart, GRAVEL_ACCELERATION, b.n, acc);
+    CHECK(error_of(&b, acc) <= 4e-4); /* as in forces */
+    gravel_cluster_tree_get_info(apart, &info);
+    CHECK(size != 2 || (info.messages == 0 && info.sent_cells > 0));
+    gravel_cluster_tree_release(apart);
     make_galaxy(&b, 200);
     for (size_t i = 0; i < b.n; i++)
         b.x[0][i] = b.x[1][i] = b.x[2][i] = 0.25;

@@ -135,8 +135,8 @@ CASES = [("forces-copies", 1), ("forces-copies", 3), ("forces-ring", 2), ("force
          ("updates-ring", 3), ("one-place", 2), ("failures", 1), ("failures", 3), ("no-device", 2), ("steps", 3), ("steps", 5),
          ("failure", 2)]
 SOME = [("forces-ring", 3), ("failures", 2)]
-TREES = [("forces", 2), ("forces", 4), ("corners", 3), ("steps", 4), ("failures", 3)]
-SOME_TREES = [("corners", 3), ("steps", 2)]
+TREES = [("forces", 2), ("forces", 4), ("corners", 2), ("corners", 5), ("steps", 4), ("failures", 3)]
+SOME_TREES = [("corners", 2), ("steps", 3)]
 
 if __name__ == "__main__":
     sys.exit(gatelib.main([case(*c) for c in (SOME if QUICK else CASES)] +

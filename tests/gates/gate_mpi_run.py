@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`gravel run` over ranks on this machine: the same bits, kills and resumes, other numbers of ranks, failures."""
+import json
 import os
 import shutil
 import signal
@@ -102,6 +103,21 @@ def forces_are_those_of_one_rank():
         raise Failed("forces of one and of three ranks differ")
 
 
+def tree_forces_are_near_those_of_one_rank():
+    """Errors of theta 0.3 are about 2e-5 each (doc/tree.md), 1e-3 at worst."""
+    what = ("force", particles(), "--method", "tree", "--theta", "0.3", "--eps", "0.1", "-d", "cpu:1")
+    with open(path("tree1.txt"), "w", encoding="utf-8") as one:
+        one.write(good(0, *what).stdout)
+    good(3, *what, "-o", path("tree3.txt"), "--report", path("tree3.json"))
+    one, three = [[list(map(float, line.split())) for line in read(name).splitlines() if not line.startswith(b"#")]
+                  for name in ("tree1.txt", "tree3.txt")]
+    if len(one) != 64 or len(three) != 64 or any(a[0] != b[0] or abs(x - y) > 2e-3 * max(map(abs, a[1:4]))
+                                                 for a, b in zip(one, three) for x, y in zip(a[1:4], b[1:4])):
+        raise Failed("tree forces of one and of three ranks differ")
+    if json.loads(read("tree3.json"))["ranks"] != 3:
+        raise Failed(read("tree3.json"))
+
+
 def process_of(rank, above):
     """The child of mpirun that is this rank."""
     for entry in os.listdir("/proc"):
@@ -176,7 +192,8 @@ SOME = [same_ranks_give_the_same_bits, failures_of_any_rank_end_the_job_with_a_m
 
 if __name__ == "__main__":
     try:
-        sys.exit(gatelib.main(SOME if QUICK else SOME + [forces_are_those_of_one_rank, any_number_of_ranks_agrees,
+        sys.exit(gatelib.main(SOME if QUICK else SOME + [forces_are_those_of_one_rank,
+                                                         tree_forces_are_near_those_of_one_rank, any_number_of_ranks_agrees,
                                                          killed_rank_ends_the_job_and_resume_goes_on]))
     finally:
         shutil.rmtree(WORK, ignore_errors=True)

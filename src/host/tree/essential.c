@@ -23,7 +23,8 @@ size_t gv_essential_lay_out(const gravel_essential *e, gravel_part *parts)
 {
     size_t sum = 0;
     for (int r = 0; r < e->parts; r++) {
-        parts[r].bytes = parts[r].cells * gv_essential_cell(e) + parts[r].bodies * gv_essential_body(e);
+        parts[r].bytes =
+            parts[r].again ? 0 : parts[r].cells * gv_essential_cell(e) + parts[r].bodies * gv_essential_body(e);
         parts[r].offset = sum;
         sum += parts[r].bytes;
     }
@@ -72,9 +73,11 @@ gravel_status gravel_essential_create(gravel_essential **essential, gravel_tree 
     e->mine = mine;
     e->out = calloc((size_t)parts, sizeof *e->out);
     e->in = calloc((size_t)parts, sizeof *e->in);
+    e->shallow_out = calloc((size_t)parts, sizeof *e->shallow_out);
+    e->shallow_in = calloc((size_t)parts, sizeof *e->shallow_in);
     e->sizes = calloc(2 * (size_t)parts, sizeof *e->sizes);
     e->around = calloc((size_t)parts, sizeof *e->around);
-    if (!e->out || !e->in || !e->sizes || !e->around) {
+    if (!e->out || !e->in || !e->sizes || !e->around || !e->shallow_out || !e->shallow_in) {
         gravel_essential_release(e);
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %d parts of a tree", parts);
     }
@@ -91,6 +94,8 @@ void gravel_essential_release(gravel_essential *e)
         e->sent->held = 0;
     if (e->room)
         e->room->held = 0;
+    if (e->kept)
+        e->kept->held = 0;
     gv_slots_release(&e->tree->worker, &e->slots);
     if (e->tree->walked == &e->set)
         e->tree->walked = NULL;
@@ -103,6 +108,8 @@ void gravel_essential_release(gravel_essential *e)
     free(e->around);
     free(e->out);
     free(e->in);
+    free(e->shallow_out);
+    free(e->shallow_in);
     free(e);
 }
 
@@ -176,6 +183,7 @@ gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call
     e->joined = 0;
     e->cells = e->runs = e->set.n = 0;
     e->set.others = NULL;
+    memset(e->shallow_out, 0, (size_t)e->parts * sizeof *e->shallow_out);
     if (!status)
         status = check_call(&e->call);
     if (status || !tree->view.bodies || gravel_view_get_count(&tree->view) == 0)

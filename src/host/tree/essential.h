@@ -39,12 +39,13 @@ struct gravel_essential {
     gv_buffer buffer[GV_EB_COUNT];
     gv_buffer result;
     gravel_part *out, *in;
-    cl_uint *sizes;  /* two a part */
-    cl_uint *around; /* a part: where the boxes around several of its runs begin */
+    gravel_part *shallow_out, *shallow_in; /* since the begin; cells 0: none */
+    cl_uint *sizes;                        /* two a part */
+    cl_uint *around;                       /* a part: where the boxes around several of its runs begin */
     void *numbers_host;
     size_t numbers_size;
     gv_slots slots;
-    gv_slot *sent, *room;
+    gv_slot *sent, *room, *kept; /* kept: the shallow parts that came, where some of them are used again */
     cl_double above[GV_ABOVE * (GV_CELL_VECTORS + 1) * 4]; /* on their way while the next join is far off */
     int joined;                                            /* there are cells of others in GV_EB_CELL */
 };

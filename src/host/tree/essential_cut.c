@@ -233,6 +233,12 @@ static gravel_status start_copy(gravel_essential *e, size_t bytes)
     return code ? gv_fail_cl(code, "bringing %zu bytes of a tree to the host", bytes) : GRAVEL_OK;
 }
 
+/* A walk opens whatever an estimate opens: as many cells, and no bodies, are the same cells. */
+static int is_enough(const gravel_part *shallow, const gravel_part *deep)
+{
+    return shallow->cells > 0 && shallow->cells == deep->cells && deep->bodies == 0;
+}
+
 gravel_status gravel_essential_cut(gravel_essential *e, int deep, const int *first, const gravel_run *runs,
                                    gravel_part *out)
 {
@@ -247,14 +253,18 @@ gravel_status gravel_essential_cut(gravel_essential *e, int deep, const int *fir
         status = count_parts(e, deep, first);
     if (status)
         return status;
+    for (int r = 0; r < e->parts && deep; r++)
+        e->out[r].again = is_enough(&e->shallow_out[r], &e->out[r]);
     const size_t bytes = gv_essential_lay_out(e, e->out);
     if (bytes > 0)
         status = gv_essential_take_slot(e, bytes, &e->sent);
     for (int r = 0; r < e->parts && !status; r++)
-        if (is_asked(e, first, r))
+        if (e->out[r].bytes > 0)
             status = pack_part(e, r, deep);
     if (!status && bytes > 0)
         status = start_copy(e, bytes);
+    if (!deep)
+        memcpy(e->shallow_out, e->out, (size_t)e->parts * sizeof *out);
     memcpy(out, e->out, (size_t)e->parts * sizeof *out);
     return status;
 }

@@ -10,11 +10,25 @@
 
 enum { FAN = GV_FAN, MOST_ROOTS = GV_FAN * GV_FAN };
 
+/* Where some of the parts that come are those that are here, these stay. */
+static void keep_shallow(gravel_essential *e, const gravel_part *in)
+{
+    int again = 0;
+    for (int r = 0; r < e->parts; r++)
+        again |= in[r].again;
+    if (e->kept)
+        e->kept->held = 0;
+    e->kept = again ? e->room : NULL;
+    e->room = again ? NULL : e->room;
+    memcpy(e->shallow_in, e->in, (size_t)e->parts * sizeof *e->in);
+}
+
 gravel_status gravel_essential_room(gravel_essential *e, gravel_part *in, void **to)
 {
     if (!e || !in || !to)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_room needs parts and a place for the result");
     const size_t bytes = gv_essential_lay_out(e, in);
+    keep_shallow(e, in);
     memcpy(e->in, in, (size_t)e->parts * sizeof *in);
     *to = NULL;
     if (bytes == 0)
@@ -95,13 +109,16 @@ static gravel_status place_parts(gravel_essential *e, size_t root, size_t cell)
     size_t body = 0;
     gravel_status status = GRAVEL_OK;
     for (int r = 0; r < e->parts && !status; r++) {
-        const gravel_part *p = &e->in[r];
-        const cl_ulong from = p->offset / vector;
+        const gravel_part *p = &e->in[r], *here = p->again ? &e->shallow_in[r] : p;
+        const gv_slot *slot = p->again ? e->kept : e->room;
+        const cl_ulong from = here->offset / vector;
         if (p->cells == 0)
             continue;
-        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_PLACE, gv_tree_items(tree, p->cells),
-                                GV_MEM(e->room->device), GV_ARG(from), GV_UINT(p->cells), GV_UINT(cell), GV_UINT(body),
-                                GV_UINT(root), GV_MEM(e->buffer[GV_EB_CELL]));
+        if (!slot || here->cells != p->cells)
+            return gv_fail(GRAVEL_ERR_INTERNAL, "part %d is not here: %zu of %zu cells", r, here->cells, p->cells);
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_PLACE, gv_tree_items(tree, p->cells), GV_MEM(slot->device),
+                                GV_ARG(from), GV_UINT(p->cells), GV_UINT(cell), GV_UINT(body), GV_UINT(root),
+                                GV_MEM(e->buffer[GV_EB_CELL]));
         if (!status)
             status = copy_bodies(e, p, body);
         root++;
@@ -137,7 +154,7 @@ gravel_status gravel_essential_join(gravel_essential *e)
             gv_tree_reserve(e->tree, &e->buffer[GV_EB_BODY + (int)word], (bodies + 1) * vector, "bodies of others");
     if (!status)
         status = write_above(e, roots, &above);
-    if (!status)
+    if (!status && bytes > 0)
         status = send_block(e, bytes);
     if (!status)
         status = place_parts(e, above, above + roots);
