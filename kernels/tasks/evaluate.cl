@@ -17,6 +17,7 @@
  *   GV_SOFTENED   0: eps is zero, and bodies at one place contribute nothing
  *   GV_POTENTIAL  0: accelerations only
  *   GV_SHIFTS     1: entries have shifts, of which number 0 is none
+ *   GV_CELLS      1: lists have cells too, with mass and quadrupole Q = sum m (3 x x - x^2), for the whole force
  *
  * Tunables            unit                typical
  *   GV_THREADS        work-items a group  32 ... 256 (GPU), 1 (CPU)
@@ -36,6 +37,9 @@
 
 #include "tasks/layout.h"
 
+#if GV_CELLS && GV_SHORT_RANGE
+#error "cells have the whole force only"
+#endif
 #if !defined(GV_SHORT_RANGE) || !defined(GV_SOFTENED) || !defined(GV_POTENTIAL) || !defined(GV_SHIFTS)
 #error "GV_SHORT_RANGE, GV_SOFTENED, GV_POTENTIAL and GV_SHIFTS must be 0 or 1"
 #endif
@@ -49,102 +53,12 @@
 #error "GV_SPLIT * GV_UNROLL must divide GV_TILE"
 #endif
 #define GV_LOW (GV_PRECISION == GV_DS)
+#ifndef GV_CELLS
+#define GV_CELLS 0
+#endif
 #define GV_COMPONENTS (3 + GV_POTENTIAL)
 
-/* 1/s^3 must stay finite */
-#if GV_PRECISION == GV_DP
-#define GV_TOO_CLOSE GV_R(1e-200)
-#else
-#define GV_TOO_CLOSE GV_R(1e-25)
-#endif
-
-/* What all pairs of a launch have in common. */
-typedef struct gv_law {
-    gv_scalar soft; /* eps^2, or h^2 of a spline */
-    gv_scalar rate; /* 1 / (2 r_s) */
-    gv_scalar cut2; /* no pair from this s^2 on */
-#if GV_FORM == GV_FORM_TABLE && GV_SHORT_RANGE
-    local const gv_node *nodes;
-#endif
-} gv_law;
-#if GV_FORM == GV_FORM_TABLE && GV_SHORT_RANGE
-#define GV_LAW_NODES(law) , (law).nodes
-#else
-#define GV_LAW_NODES(law)
-#endif
-
-typedef struct gv_sink {
-    gv_real x, y, z;
-#if GV_LOW
-    gv_real lx, ly, lz;
-#endif
-    gv_int address; /* -1: there is no such sink */
-} gv_sink;
-
-typedef struct gv_source {
-    gv_scalar4 pos; /* w: mass */
-#if GV_LOW
-    gv_scalar4 low;
-#endif
-} gv_source;
-
-/* g_0 and -g_1 */
-static inline void gv_attract(gv_real s2, const gv_law law, gv_real *g0, gv_real *minus_g1)
-{
-#if GV_SHORT_RANGE
-    gv_short_pair(s2, (gv_real)(law.soft), law.rate GV_LAW_NODES(law), g0, minus_g1);
-#elif GV_SHAPE == GV_SHAPE_SPLINE
-    /* most pairs are beyond the spline */
-    if (gv_any(s2 < (gv_real)(law.soft))) {
-        gv_shape_pair(s2, (gv_real)(law.soft), g0, minus_g1);
-    } else {
-        gv_real y = gv_rsqrt(s2);
-        *g0 = y;
-        *minus_g1 = y * (y * y);
-    }
-#else
-    gv_shape_pair(s2, (gv_real)(law.soft), g0, minus_g1);
-#endif
-}
-
-/* Source j on a sink; `masked`: its address is compared. */
-static inline void gv_pull(gv_real *sum, const gv_sink i, const gv_source j, int address, const int masked,
-                           const gv_law law)
-{
-    gv_real dx = j.pos.x - i.x, dy = j.pos.y - i.y, dz = j.pos.z - i.z, mass = (gv_real)(j.pos.w), g0, q;
-#if GV_LOW
-    /* high words subtract exactly for close pairs (Sterbenz) */
-    dx += j.low.x - i.lx;
-    dy += j.low.y - i.ly;
-    dz += j.low.z - i.lz;
-#endif
-#if GV_SOFTENED && GV_SHAPE == GV_SHAPE_PLUMMER
-    gv_real s2 = gv_fma(dx, dx, (gv_real)(law.soft));
-#else
-    gv_real s2 = dx * dx;
-#endif
-    s2 = gv_fma(dz, dz, gv_fma(dy, dy, s2));
-    if (masked)
-        mass = gv_select(gv_widen(i.address == (gv_int)(address)), (gv_real)(0), mass);
-#if GV_SHORT_RANGE && !GV_SOFTENED
-    mass = gv_select((s2 < (gv_real)(law.cut2)) & (s2 > (gv_real)GV_TOO_CLOSE), mass, (gv_real)(0));
-#elif GV_SHORT_RANGE
-    mass = gv_select(s2 < (gv_real)(law.cut2), mass, (gv_real)(0));
-#elif !GV_SOFTENED
-    mass = gv_select(s2 > (gv_real)GV_TOO_CLOSE, mass, (gv_real)(0));
-#endif
-#if !GV_SOFTENED
-    s2 = fmax(s2, (gv_real)GV_TOO_CLOSE);
-#endif
-    gv_attract(s2, law, &g0, &q);
-    q *= mass;
-    sum[0] = gv_fma(q, dx, sum[0]);
-    sum[1] = gv_fma(q, dy, sum[1]);
-    sum[2] = gv_fma(q, dz, sum[2]);
-#if GV_POTENTIAL
-    sum[3] = gv_fma(-mass, g0, sum[3]);
-#endif
-}
+#include "tasks/interact.h"
 
 typedef struct gv_item {
     gv_sink sink[GV_S];
@@ -250,7 +164,7 @@ __attribute__((always_inline)) static inline void gv_put(const gv_item *item, in
 #endif
 #endif
     if (k < u.y) {
-        global gv_scalar4 *to = result + vectors * (size_t)(u.x + k);
+        global gv_scalar4 *to = result + vectors * (size_t)(u.w + k);
 #if GV_LOW
         to[0] = high;
         to[1] = low;
@@ -269,7 +183,7 @@ __attribute__((always_inline)) static inline void gv_put(const gv_item *item, in
 #endif
     }
     for (uint lane = 0; lane < GV_LANES && k + lane < u.y; lane++) {
-        global gv_scalar *to = (global gv_scalar *)(result + vectors * (size_t)(u.x + k + lane));
+        global gv_scalar *to = (global gv_scalar *)(result + vectors * (size_t)(u.w + k + lane));
         for (int c = 0; c < GV_COMPONENTS; c++) {
 #if GV_LOW
             to[c] = column[c][lane];
@@ -353,8 +267,9 @@ __attribute__((always_inline)) static inline void gv_join_rows(gv_wide *total, l
 }
 #endif
 
-/* unit: {first sink, sinks, whose tasks}: those from begin[z] to begin[z + 1] - 1.  entry: {first source, sources}.
- * result: GV_TASKS_VECTORS vectors a body, by address. */
+/* unit: {first sink, sinks, whose list, place of the first result}.  List z has entries begin[z] to begin[z + 1] - 1:
+ * {first source, sources}, and cells cell_begin[z] to cell_begin[z + 1] - 1 of `which`, numbers of cells.
+ * result: GV_TASKS_VECTORS vectors a sink. */
 __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void
 gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restrict low,
                   global const uint4 *restrict unit, global const uint *restrict begin,
@@ -362,6 +277,10 @@ gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4
                   global const gv_scalar4 *restrict shift, gv_scalar soft, gv_scalar rate, gv_scalar cut2,
 #if GV_FORM == GV_FORM_TABLE && GV_SHORT_RANGE
                   global const gv_node *restrict table,
+#endif
+#if GV_CELLS
+                  global const uint *restrict cell_begin, global const uint *restrict which_cell,
+                  global const gv_scalar4 *restrict cell,
 #endif
                   global gv_scalar4 *restrict result)
 {
@@ -387,6 +306,19 @@ gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4
             else
                 gv_stretch(&item, pos, low, run.x, run.y, shift, which, 0, law);
         }
+#if GV_CELLS
+        for (uint first = cell_begin[u.z], end = cell_begin[u.z + 1]; first < end; first += GV_TASKS_FLUSH) {
+            gv_real sum[GV_S][GV_COMPONENTS];
+            gv_clear(sum);
+            for (uint k = first; k < min(first + GV_TASKS_FLUSH, end); k++) {
+                global const gv_scalar4 *c = cell + GV_TASKS_CELL * (size_t)which_cell[k];
+#pragma unroll
+                for (int s = 0; s < GV_S; s++)
+                    gv_pull_cell(sum[s], item.sink[s], c[0], c[1], c[2], c[3], law);
+            }
+            gv_flush(&item, sum);
+        }
+#endif
 #pragma unroll
         for (int s = 0; s < GV_S; s++)
             gv_put(&item, s, u, at + s * GV_LANES, result);
@@ -465,6 +397,26 @@ gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4
             gv_group_sync();
         }
     }
+#if GV_CELLS
+    /* as many cells as the tile has room for */
+    const uint most = GV_TILE / GV_TASKS_CELL;
+    for (uint first = cell_begin[u.z], end = cell_begin[u.z + 1]; first < end; first += most) {
+        const uint here = min(end - first, most);
+        gv_real sum[GV_S][GV_COMPONENTS];
+        for (uint k = me; k < here * GV_TASKS_CELL; k += GV_THREADS)
+            tile[k] = cell[GV_TASKS_CELL * (size_t)which_cell[first + k / GV_TASKS_CELL] + k % GV_TASKS_CELL];
+        gv_group_sync();
+        gv_clear(sum);
+        for (uint k = row; k < here; k += GV_SPLIT) {
+            local const gv_scalar4 *c = tile + GV_TASKS_CELL * k;
+#pragma unroll
+            for (int s = 0; s < GV_S; s++)
+                gv_pull_cell(sum[s], item.sink[s], c[0], c[1], c[2], c[3], law);
+        }
+        gv_flush(&item, sum);
+        gv_group_sync();
+    }
+#endif
 #pragma unroll
     for (int s = 0; s < GV_S; s++) {
 #if GV_SPLIT > 1

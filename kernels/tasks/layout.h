@@ -7,4 +7,7 @@
 /* Sources whose sums go into a wide sum together where they are read one by one */
 #define GV_TASKS_FLUSH 64
 
+/* A cell: {centre, mass}, {xx, xy, xz, yy}, {yz, zz, 0, 0} of its quadrupole, low words of the centre */
+#define GV_TASKS_CELL 4
+
 #endif

@@ -28,7 +28,8 @@ void gv_tasks_make_units(const gravel_leaf *leaf, size_t leaves, const uint8_t *
         const size_t count = leaf[k].count, parts = !is_sink || is_sink[k] ? (count + chunk - 1) / chunk : 0;
         for (size_t p = 0; p < parts; p++) {
             const size_t from = count * p / parts, to = count * (p + 1) / parts;
-            *unit++ = (gv_tasks_unit){leaf[k].first + (uint32_t)from, (uint32_t)(to - from), (uint32_t)k, 0};
+            const uint32_t first = leaf[k].first + (uint32_t)from;
+            *unit++ = (gv_tasks_unit){first, (uint32_t)(to - from), (uint32_t)k, first};
         }
     }
 }

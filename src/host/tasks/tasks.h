@@ -43,8 +43,8 @@ size_t gv_tasks_local_bytes(const gv_config *config, gravel_precision precision)
 /* What one work-group does: as kernels/tasks/evaluate.cl reads it. */
 typedef struct gv_tasks_unit {
     uint32_t first, count; /* sinks */
-    uint32_t list;         /* whose tasks: a leaf */
-    uint32_t unused;
+    uint32_t list;         /* whose entries */
+    uint32_t result;       /* place of the first result */
 } gv_tasks_unit;
 
 /* Sinks that a work-group of this configuration takes at most. */
