@@ -25,6 +25,7 @@
  *   GV_SINKS_PER_ITEM vectors             1 ... 4
  *   GV_TILE           sources a group     64 ... 512
  *   GV_UNROLL         sources             1 ... 8
+ *   GV_SKIP           pairs beyond the cut: 0 have no mass, 1 are left out before the factors, 2 before the sums
  *   GV_LANES, GV_RSQRT                    lib/real.h, lib/rsqrt.h
  *   GV_FORM, GV_LEVEL                     shape/short_form.h
  */
@@ -51,6 +52,9 @@
 #define GV_ROUND (GV_SPLIT * GV_UNROLL) /* sources of a tile are filled up to whole multiples of this */
 #if GV_THREADS > 1 && GV_TILE % GV_ROUND
 #error "GV_SPLIT * GV_UNROLL must divide GV_TILE"
+#endif
+#ifndef GV_SKIP
+#error "GV_SKIP must be 0, 1 or 2"
 #endif
 #define GV_LOW (GV_PRECISION == GV_DS)
 #ifndef GV_CELLS

@@ -77,18 +77,26 @@ static inline void gv_pull(gv_real *sum, const gv_sink i, const gv_source j, int
     s2 = gv_fma(dz, dz, gv_fma(dy, dy, s2));
     if (masked)
         mass = gv_select(gv_widen(i.address == (gv_int)(address)), (gv_real)(0), mass);
-#if GV_SHORT_RANGE && !GV_SOFTENED
-    mass = gv_select((s2 < (gv_real)(law.cut2)) & (s2 > (gv_real)GV_TOO_CLOSE), mass, (gv_real)(0));
-#elif GV_SHORT_RANGE
-    mass = gv_select(s2 < (gv_real)(law.cut2), mass, (gv_real)(0));
-#elif !GV_SOFTENED
-    mass = gv_select(s2 > (gv_real)GV_TOO_CLOSE, mass, (gv_real)(0));
-#endif
 #if !GV_SOFTENED
+    mass = gv_select(s2 > (gv_real)GV_TOO_CLOSE, mass, (gv_real)(0));
     s2 = fmax(s2, (gv_real)GV_TOO_CLOSE);
+#endif
+#if GV_SHORT_RANGE
+    const gv_mask inside = s2 < (gv_real)(law.cut2);
+#if GV_SKIP == 1
+    if (!gv_any(inside))
+        return;
+#endif
+#if GV_SKIP == 0 || GV_LANES > 1
+    mass = gv_select(inside, mass, (gv_real)(0));
+#endif
 #endif
     gv_attract(s2, law, &g0, &q);
     q *= mass;
+#if GV_SHORT_RANGE && GV_SKIP == 2 && GV_LANES == 1
+    if (!inside)
+        return;
+#endif
     sum[0] = gv_fma(q, dx, sum[0]);
     sum[1] = gv_fma(q, dy, sum[1]);
     sum[2] = gv_fma(q, dz, sum[2]);

@@ -124,7 +124,7 @@ extern const gv_command gv_cmd_bench_tree, gv_cmd_bench_step, gv_cmd_bench_trans
 extern const gv_command gv_cmd_bench_hermite;
 extern const gv_command gv_cmd_bench_leapfrog;
 extern const gv_command gv_cmd_bench_periodic;
-extern const gv_command gv_cmd_bench_tasks;
+extern const gv_command gv_cmd_bench_tasks, gv_cmd_bench_requests;
 extern const gv_command gv_cmd_info, gv_cmd_convert;
 extern const gv_command gv_cmd_run, gv_cmd_run_cosmology, gv_cmd_analyse, gv_cmd_model;
 

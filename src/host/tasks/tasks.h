@@ -31,6 +31,7 @@ typedef enum gv_tasks_tunable {
     GV_TA_RSQRT,
     GV_TA_FORM,
     GV_TA_LEVEL,
+    GV_TA_SKIP,
     GV_TA_COUNT
 } gv_tasks_tunable;
 
