@@ -2,8 +2,8 @@
  *
  * For codes whose tree and walk are on the host.  A request is a bucket of sinks with the list that a walk made for it:
  * cells and runs of bodies.  Any number of threads submit requests; they are collected into batches, which go to the
- * device while the threads go on with their walks, and a call-back tells when a request is done.  Batches too small to be
- * worth the way there are answered by the host, by what was measured.
+ * device while the threads go on with their walks, and a call-back tells when a request is done.  Batches too small to
+ * be worth the way there are answered by the host, by what was measured.
  *
  *   gravel_requests_create(&requests, context, &options);
  *   gravel_requests_set_sources(requests, &sources);      bodies and cells of this step

@@ -153,8 +153,8 @@ static void forget(fixture *f)
     }
 }
 
-/* Relative to the sum of what all pairs contribute: a dozen roundings of float in a pair, more in a quadrupole; the host
- * computes in double. */
+/* Relative to the sum of what all pairs contribute: a dozen roundings of float in a pair, more in a quadrupole; the
+ * host computes in double. */
 static void assert_right(fixture *f, double most)
 {
     for (size_t k = 0; k < REQUESTS; k++) {

@@ -422,9 +422,9 @@ static void factors(fixture *f, int form, int level, gravel_precision p, size_t 
     free(host[0]);
 }
 
-/* The largest relative errors: each form's envelope.  Figure 2 of Wang et al. 2021 counts from the node below; here it is
- * the nearest one, half as far: by level 0 to 4 two, four, ... 32 times nearer.  With GRAVEL_TEST_FACTORS the envelopes
- * go to that file, for the figure of doc/tasks.md. */
+/* The largest relative errors: each form's envelope.  Figure 2 of Wang et al. 2021 counts from the node below; here it
+ * is the nearest one, half as far: by level 0 to 4 two, four, ... 32 times nearer.  With GRAVEL_TEST_FACTORS they go
+ * to that file, for the figure of doc/tasks.md. */
 static void envelope(void **state)
 {
     NEED(f)
@@ -455,7 +455,7 @@ static void envelope(void **state)
         for (int k = 0; k < BINS && file; k++)
             fprintf(file, "%g %g%s", (k + 0.5) * 3 / BINS, bin[k], k == BINS - 1 ? "\n\n\n" : "\n");
         /* Rounding: that of u^2 comes out of exp times u^2 = 9, and a dozen operations.  Of a table the place between
-         * two nodes is off by the rounding of u, and T'/T is 20 at u = 3; the potential is T less a part of its size. */
+         * two nodes is off by the rounding of u, and T'/T is 20 at u = 3; the potential is T less a part of it. */
         const double rounding = 60 * unit_of(run[r].precision);
         print_message("%s form %d level %d: force %.2e, potential %.2e\n", gravel_precision_name(run[r].precision),
                       run[r].form, run[r].level, worst[0], worst[1]);

@@ -1,5 +1,5 @@
 /* The loops of request_host.c for one instruction set: TARGET (an attribute) and NAME(x) are set by the includer.  No
- * include guard: it is included once per instruction set.  A lane is a sink; a pair that does not count gets 1/s = 0. */
+ * include guard: it is included once per instruction set.  A lane is a sink; pairs that do not count get 1/s = 0. */
 
 TARGET static inline __attribute__((always_inline)) void NAME(inverse)(const lanes *s2, lanes *r1)
 {

@@ -58,7 +58,7 @@ struct gravel_requests {
     gv_config config;
     size_t chunk, scalar, words;
 
-    /* sources: for the host in columns x, y, z, mass; cells with traceless quadrupoles of numbers of `GV_REQUEST_CELL` */
+    /* sources: for the host in columns x, y, z, mass; cells of GV_REQUEST_CELL numbers */
     size_t count, cells;
     double *body[4], *cell;
     gravel_bodies *bodies;
