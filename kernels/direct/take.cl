@@ -32,7 +32,6 @@ typedef struct gv_body {
 
 #if GV_CHANGES
 #define GV_WORDS global
-#define GV_IF_CHANGES(...) , __VA_ARGS__
 typedef struct gv_numbers {
     gv_scalar number[GV_CHANGES];
 } gv_numbers;
@@ -61,7 +60,6 @@ static inline gv_scalar4 gv_join4(gv_scalar4 old, gv_scalar x, gv_scalar y, gv_s
 }
 #else
 #define GV_WORDS global const
-#define GV_IF_CHANGES(...)
 #define gv_changed(e, column, c, old) (old)
 #define gv_changed4(e, column, old) (old)
 #endif
@@ -223,8 +221,12 @@ kernel void gv_take(GV_WORDS gv_scalar4 *restrict position, GV_WORDS gv_scalar4 
                     global gv_other4 *restrict sources, global gv_other *restrict source_softening,
                     global int *restrict source_id, uint source_stride, uint n_sinks, uint sink_first, uint sink_from,
                     global const uint *restrict sink_list, uint16 few, uint16 more, global gv_other *restrict sinks,
-                    uint sink_stride, uint lists, uint soften, gv_scalar ratio, gv_scalar4 shift,
-                    gv_scalar4 shift_low GV_IF_CHANGES(uchar16 columns, uint changed, gv_numbers batch))
+                    uint sink_stride, uint lists, uint soften, gv_scalar ratio, gv_scalar4 shift, gv_scalar4 shift_low
+#if GV_CHANGES
+                    ,
+                    uchar16 columns, uint changed, gv_numbers batch
+#endif
+)
 {
     const uint k = get_global_id(0), s = k - n_sources;
     const int is_source = k < n_sources;

@@ -124,19 +124,20 @@ static inline void gv_eval_leaves(gv_sinks *sinks, const gv_sources *sources, co
         for (uint k = 0; k < lists->n_leaf; k++) {
             uint start = lists->leaf[k], end = start + lists->leaf_count[k];
             int meets = end > own.x && start < own.x + own.y;
-#define GV_EACH(add, ...)                                                                                              \
+/* rest: the last arguments of add */
+#define GV_EACH(add, rest)                                                                                             \
     for (uint j = start; j < end; j++) {                                                                               \
         gv_scalar4 b = sources->body[j], low = gv_low_of(sources->body_low, j);                                        \
         GV_BRING_NEAR(sources, &b, &low);                                                                              \
         gv_real dx = gv_apart(b.x, low.x, x, sinks->x_low[v]), dy = gv_apart(b.y, low.y, y, sinks->y_low[v]);          \
         gv_real dz = gv_apart(b.z, low.z, z, sinks->z_low[v]);                                                         \
         GV_IMAGE(dx, dy, dz);                                                                                          \
-        add(&f, dx, dy, dz, (gv_real)(b.w), gv_soften(sources->eps2, sinks->soft[v], sources->body_soft[j]),           \
-            __VA_ARGS__);                                                                                              \
+        add(&f, dx, dy, dz, (gv_real)(b.w), gv_soften(sources->eps2, sinks->soft[v], sources->body_soft[j]), rest);    \
         (void)low;                                                                                                     \
     }
+#define GV_IS_OTHER , gv_widen((gv_uint)(j) != sinks->self[v])
             if (meets)
-                GV_EACH(gv_pair_add_other, sources->eps2, gv_widen((gv_uint)(j) != sinks->self[v]) GV_SHORT_OF(sources))
+                GV_EACH(gv_pair_add_other, sources->eps2 GV_IS_OTHER GV_SHORT_OF(sources))
             else
                 GV_EACH(gv_pair_add, sources->eps2 GV_SHORT_OF(sources))
 #if GV_PRECISION == GV_DS

@@ -38,6 +38,12 @@ def kernels_name_no_vendor():
     refuse(gatelib.sources(".cl", ".h", under=("kernels",)), VENDOR, "names a vendor or its product")
 
 
+def kernels_are_plain_opencl_c():
+    """Some compilers refuse macros with any number of arguments, though others take them."""
+    refuse(gatelib.sources(".cl", ".h", under=("kernels",)), re.compile(r"#\s*define\s+\w+\([^)]*\.\.\.|__VA_ARGS__"),
+           "a macro with any number of arguments is not OpenCL C 1.2")
+
+
 def real_types_only_in_lib():
     inside = os.path.join("kernels", "lib") + os.sep
     files = [f for f in gatelib.sources(".cl", ".h", under=("kernels",)) if not f.startswith(inside)]
@@ -123,5 +129,6 @@ def nothing_left_to_do():
 
 
 if __name__ == "__main__":
-    sys.exit(gatelib.main([kernels_exist, kernels_name_no_vendor, real_types_only_in_lib, kernels_include_only_lib,
-                           host_rooms_depend_one_way, host_rooms_have_no_circles, lines_are_clean, nothing_left_to_do]))
+    sys.exit(gatelib.main([kernels_exist, kernels_name_no_vendor, kernels_are_plain_opencl_c, real_types_only_in_lib,
+                           kernels_include_only_lib, host_rooms_depend_one_way, host_rooms_have_no_circles, lines_are_clean,
+                           nothing_left_to_do]))
