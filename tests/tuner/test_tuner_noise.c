@@ -1,0 +1,100 @@
+/* A machine whose times scatter: what is chosen, what is said, what is not reported as gain. */
+#include "host_test.h"
+
+#include <math.h>
+
+#include "host/profile/store.h"
+#include "tuner/session.h"
+
+/* The first configuration asked for is the built-in default: it takes $DEFAULT us, all others 1000.  In the finals, which
+ * want five samples and in which four configurations take turns, times are 40 % longer in the second round and 20 % in
+ * the third. */
+static char script[] =
+    "echo ready >&3\nn=0\n"
+    "while read -r line; do\n"
+    "  text=${line#*configuration}; text=${text%%seed*}\n"
+    "  [ -n \"$first\" ] || first=$text\n"
+    "  if [ \"$text\" = \"$first\" ]; then t=$DEFAULT; else t=1000; fi\n"
+    "  case $line in *'\"least\":5'*) n=$((n + 1)); t=$((t + t * ((n - 1) / 4 * 2 % 3) / 5));; esac\n"
+    "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":${t}e-6}\" >&3\n"
+    "done\n";
+static char shell[] = "sh", dash_c[] = "-c";
+static char *const worker_argv[] = {shell, dash_c, script, NULL};
+
+typedef struct seen {
+    int warnings;
+    gv_tune_result result;
+} seen;
+
+static void warn(const char *text, void *user)
+{
+    seen *s = user;
+
+    s->warnings += strstr(text, "scatter by 40 %") != NULL;
+}
+
+static void finished(const gv_tune_result *result, void *user)
+{
+    ((seen *)user)->result = *result;
+}
+
+/* Returns the first configuration of the profile. */
+static void tune(const char *default_us, seen *s, char first[GV_PROFILE_TEXT])
+{
+    char *folder = make_folder(), *profiles = gv_path_join(folder, "profiles");
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gv_tune_summary summary;
+    gv_tune_options options = {.device = "cpu",
+                               .n_variants = 1,
+                               .n_sinks = 1,
+                               .sinks = {100},
+                               .n_sources = 1,
+                               .sources = {1000},
+                               .seed = 5,
+                               .budget = 12,
+                               .quick = 1,
+                               .limit_s = 20,
+                               .profile_dir = profiles,
+                               .worker_argv = worker_argv,
+                               .warn = warn,
+                               .finished = finished,
+                               .user = s};
+
+    memset(s, 0, sizeof *s);
+    setenv("DEFAULT", default_us, 1);
+    assert_true(gv_variant_parse("sp2", &options.variant[0]));
+    assert_ok(gv_tune(&options, &summary));
+    assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+    assert_true(set.n_blocks == 1 && set.block[0].n_entries == 1);
+    snprintf(first, GV_PROFILE_TEXT, "%s", set.block[0].entry[0].result[0].configuration);
+    assert_string_equal(first, s->result.configuration);
+    gv_profile_set_free(&set);
+    remove_folder(folder);
+    free(profiles);
+    free(folder);
+}
+
+static void test_noise_is_no_gain(void **state)
+{
+    char chosen[GV_PROFILE_TEXT], kept[GV_PROFILE_TEXT];
+    seen s;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    /* twice as fast is more than 40 %: chosen, but the machine is too noisy for a figure */
+    tune("2000", &s, chosen);
+    assert_int_equal(s.warnings, 1);
+    assert_true(s.result.gain == 0);
+    /* 30 % is less than the scatter: the default stays */
+    tune("1300", &s, kept);
+    assert_string_not_equal(chosen, kept);
+    assert_int_equal(s.warnings, 0);
+    assert_true(s.result.gain == 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_noise_is_no_gain)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
