@@ -51,6 +51,7 @@ typedef struct gv_run {
     int n_plain;
     gv_task plain_task[GV_TUNE_SIZES * GV_TUNE_SIZES];
     gv_config plain[GV_TUNE_SIZES * GV_TUNE_SIZES];
+    double plain_s[GV_TUNE_SIZES * GV_TUNE_SIZES];
     gv_profile_set known; /* profiles of this device before the run */
     int has_built_in;     /* the first start point is the built-in default */
     int sure;             /* start points measured however little time there is: the default, those of a profile */

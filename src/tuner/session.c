@@ -185,7 +185,8 @@ static void save(gv_run *run, const gv_profile_entry *entry)
     run->status = status;
 }
 
-/* The best rate (pairs per second) a winner of this variant reached: what a run of a larger question will take. */
+/* The best rate (pairs per second) a winner of this variant reached, with searches or without: what a run of a larger
+ * question will take. */
 static double expected_run_s(const gv_run *run, const winners *found)
 {
     const int square = gv_tune_subject(run->options)->square;
@@ -198,6 +199,8 @@ static double expected_run_s(const gv_run *run, const winners *found)
 
     for (int k = 0; k < found->n; k++)
         rate = fmax(rate, (double)found->w[k].task.sinks * (double)found->w[k].task.sources / found->w[k].time_s);
+    for (int k = 0; k < run->n_plain && run->task.variant.features != 0; k++)
+        rate = fmax(rate, (double)run->plain_task[k].sinks * (double)run->plain_task[k].sources / run->plain_s[k]);
     return rate > 0 ? (double)run->task.sinks * (double)run->task.sources / rate : 0;
 }
 
@@ -215,7 +218,7 @@ static void answer_one(gv_run *run, winners *found, double allotted)
     /* the finals take about a third */
     run->task_end = isfinite(allotted) ? run->spent_s + 0.65 * allotted : INFINITY;
     /* however little time is left, a variant's first question measures the default at least */
-    if (found->n == 0)
+    if (found->n == 0 && run->n_plain == 0)
         run->task_end = fmax(run->task_end, run->spent_s + 0.5);
     run->wall = gv_now();
     if (gv_question_answer(run, start, n, entry, &result, &best)) {
@@ -225,6 +228,7 @@ static void answer_one(gv_run *run, winners *found, double allotted)
         found->w[found->n++].point = best;
         if (run->task.variant.features == 0) {
             run->plain_task[run->n_plain] = run->task;
+            run->plain_s[run->n_plain] = result.time_s;
             gv_domain_config(&run->domain, &best, &run->plain[run->n_plain++]);
         }
         save(run, entry);
@@ -321,7 +325,8 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
         run->task.sinks = asked.q[k].sinks;
         run->task.sources = asked.q[k].sources;
         /* a candidate runs about five times; less than two of them is no search */
-        run->inherits = isfinite(share) && found->n > 0 && 10 * expected_run_s(run, found) > 1.5 * share;
+        run->inherits =
+            isfinite(share) && (found->n > 0 || run->n_plain > 0) && 10 * expected_run_s(run, found) > 1.5 * share;
         if (run->inherits &&
             (2 * expected_run_s(run, found) > 0.2 * allotted || run->spent_s > end + 0.15 * allotted)) {
             char text[160];
@@ -422,7 +427,7 @@ static gravel_status run_all(gv_run *run)
 {
     const gv_tune_options *options = run->options;
     int usable[GV_TUNE_VARIANTS];
-    double left = 0;
+    double left = 0, all;
     gravel_status status = GRAVEL_OK;
 
     for (int v = 0; v < options->n_variants; v++) {
@@ -435,9 +440,12 @@ static gravel_status run_all(gv_run *run)
         run->summary->n_tasks += asked.n;
         left += weight_of(options, v);
     }
+    all = left;
     for (int v = 0; v < options->n_variants && status == GRAVEL_OK && !run->interrupted; v++) {
         const double weight = weight_of(options, v);
-        double allotted = options->budget_s > 0 ? fmax(options->budget_s - run->spent_s, 0) * weight / left : INFINITY;
+        /* variants that took longer leave the later ones less, but not nothing */
+        const double rest = fmax(options->budget_s - run->spent_s, 0.3 * options->budget_s * left / all);
+        const double allotted = options->budget_s > 0 ? rest * weight / left : INFINITY;
 
         if (usable[v]) {
             status = run_variant(run, &options->variant[v], allotted);

@@ -6,9 +6,9 @@
 #include "host/profile/store.h"
 #include "tuner/session.h"
 
-/* The first configuration asked for is the built-in default: it takes $DEFAULT us, all others 1000.  In the finals, which
- * want five samples and in which four configurations take turns, times are 40 % longer in the second round and 20 % in
- * the third. */
+/* The first configuration asked for is the built-in default: it takes $DEFAULT us, all others 1000.  In the finals,
+ * which want five samples and in which four configurations take turns, times are 40 % longer in the second round and
+ * 20 % in the third. */
 static char script[] =
     "echo ready >&3\nn=0\n"
     "while read -r line; do\n"
