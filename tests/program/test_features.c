@@ -297,7 +297,7 @@ static void defaults_are_right(void **state)
         gpu.native_error = gpu.seed_error = 5e-5;
     }
     expect_built_in(&exact, "dp4", 0);
-    expect_built_in(&rough, "dp4", 2);
+    expect_built_in(&rough, "dp4", 0); /* where an estimate in float is too roundabout */
 }
 
 /* ------------------------------------------------------------------- target */

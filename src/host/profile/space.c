@@ -64,7 +64,8 @@ int gv_limits_root(const gv_limits *limits, gravel_precision precision, int lane
 {
     /* on a GPU native_rsqrt is an instruction; on a CPU it is an estimate or the same root and division as rsqrt */
     static const int gpu[] = {1, 2, 0, 3}, estimate[] = {4, 2, 1, 0, 3}, plain[] = {4, 0, 3};
-    const int is_estimate = limits->native_error > 4 * 0x1p-24;
+    /* in dp, to float and back and two steps take twice as long as the root itself (Intel's runtime, AVX-512) */
+    const int is_estimate = limits->native_error > 4 * 0x1p-24 && precision != GRAVEL_DP;
     const int *order = limits->info.type != GRAVEL_DEVICE_CPU ? gpu : is_estimate ? estimate : plain;
     while (*order != 3 && !gv_limits_root_is_right(limits, precision, *order, lanes))
         order++;
