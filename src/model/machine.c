@@ -83,7 +83,7 @@ void gv_machine_example(gv_machine *m)
         .memory_bytes = 1.4e11,
         .bytes_a_body = 300,
         .transfer = {1e-5, 2.5e10},
-        .node = {2e-6, 5e9},
+        .node = {5e-7, 6e9},
         .network = {3e-6, 5e10},
         .node_ranks = 8,
         .tree_step_s = 1e-4,
