@@ -12,6 +12,8 @@
  *   gravel_mesh_forces(mesh, &all, GRAVEL_INTO_PLANES, NULL);              long-range part, replaced
  *   ... gravel_tree_walk with options.split, GRAVEL_INTO_ADD: the short-range part (tree.h) ...
  *
+ * The same object sums over the bodies' own waves (`waves`), or over all pairs (`table`), without a mesh.
+ *
  * With a splitting length r_s the potential of a mass is -m erf(r / 2 r_s) / r, which is exp(-k^2 r_s^2) in waves: what
  * is missing, -m erfc(r / 2 r_s) / r, is the short range.  Without it (r_s = 0) the mesh gives the whole force, as well
  * as its cells resolve it.  doc/periodic.md has errors and how to choose.
@@ -66,10 +68,17 @@ typedef struct gravel_mesh_options {
      * but for the waves beyond, whose part is erfc(2 pi waves r_s / L).  Work: (sources + sinks) times 2 waves^3;
      * `split` is needed, and what else describes a mesh is not looked at. */
     int waves;
+    /* Above 0: no mesh.  The whole force by direct sums over all pairs: the nearest image of a source with softening,
+     * all others by Ewald's correction from a table of so many nodes along half a side (4 to 128; 32 is good to 1e-5 of
+     * a pair's force).  `split` is 0, and what else describes a mesh is not looked at. */
+    int table;
+    double eps; /* with a table: softening length of Plummer's shape, or of the spline with support 2.8 eps */
+    int spline;
 } gravel_mesh_options;
 #define GRAVEL_MESH_OPTIONS_INIT                                                                                       \
     {                                                                                                                  \
-        sizeof(gravel_mesh_options), 1, 64, GRAVEL_PCS, GRAVEL_SPECTRAL, 0, 0, GRAVEL_SP, 0, GRAVEL_FFT_AUTO, 0        \
+        sizeof(gravel_mesh_options), 1, 64, GRAVEL_PCS, GRAVEL_SPECTRAL, 0, 0, GRAVEL_SP, 0, GRAVEL_FFT_AUTO, 0, 0, 0, \
+            0                                                                                                          \
     }
 GRAVEL_API void gravel_mesh_options_init(gravel_mesh_options *options);
 

@@ -19,6 +19,10 @@
 #define EWALD_SP 3.4
 #define EWALD_DP 5.0
 
+/* nodes of the table of direct sums */
+#define TABLE_SP 32
+#define TABLE_DP 64
+
 /* Twice as many cells a side as bodies, as far as the FFT and memory allow. */
 static int usual_cells(size_t bodies)
 {
@@ -46,24 +50,20 @@ int gv_force_periodic_options(gv_force_options *opts)
         gv_say(GV_FORCE, "--periodic: the side of the box is %g; it must be above 0", opts->periodic);
         return GV_EXIT_USAGE;
     }
-    if (opts->method == GV_METHOD_DIRECT) {
-        gv_say(GV_FORCE,
-               "--periodic: there are no direct sums in a periodic box; --method tree (with a mesh) or reference "
-               "(Ewald's sums)");
-        return GV_EXIT_USAGE;
-    }
     if (opts->devices != NULL || opts->order != 0 || opts->nearest || opts->radius >= 0) {
         gv_say(GV_FORCE, "--periodic gives accelerations and potentials on one device%s",
                opts->devices != NULL ? ": --devices is not for it" : "");
         return GV_EXIT_USAGE;
     }
-    opts->method = is_tree ? GV_METHOD_TREE : GV_METHOD_REFERENCE;
+    opts->method = is_tree ? GV_METHOD_TREE : opts->method;
     if (opts->mesh == NULL || (is_ewald && is_tree))
         return GV_EXIT_OK;
     const long cells = strtol(opts->mesh, &end, 10);
     if (!is_tree || *end != '\0' || end == opts->mesh || cells < GV_FFT_LEAST || cells > GV_FFT_MOST) {
         gv_say(GV_FORCE, "--mesh %s: %s", opts->mesh,
-               is_tree ? "the cells of a side, 4 to 1024, or ewald" : "the reference has no mesh");
+               is_tree                            ? "the cells of a side, 4 to 1024, or ewald"
+               : opts->method == GV_METHOD_DIRECT ? "direct sums have no mesh"
+                                                  : "the reference has no mesh");
         return GV_EXIT_USAGE;
     }
     opts->cells = (int)cells;
@@ -121,7 +121,11 @@ gravel_status gv_force_periodic_open(gv_force_job *job)
     gravel_tree_options tree = gv_force_tree_options(job);
     mesh.side = tree.period = opts->periodic;
     mesh.precision = job->precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_SP;
-    if (opts->is_ewald) {
+    if (opts->method == GV_METHOD_DIRECT) {
+        job->cells = mesh.table = job->precision == GRAVEL_DP ? TABLE_DP : TABLE_SP;
+        mesh.eps = opts->eps;
+        mesh.spline = opts->softening == GRAVEL_SPLINE;
+    } else if (opts->is_ewald) {
         const int is_double = job->precision == GRAVEL_DP;
         tree.cut = EWALD_CUT * opts->periodic;
         mesh.split = tree.split = tree.cut / (is_double ? 2 * EWALD_DP : CUT);
@@ -139,6 +143,8 @@ gravel_status gv_force_periodic_open(gv_force_job *job)
         status = gravel_mesh_create(&job->mesh, job->context, &mesh);
     if (status == GRAVEL_OK)
         status = gravel_mesh_set_sources(job->mesh, &all);
+    if (opts->method == GV_METHOD_DIRECT)
+        return status == GRAVEL_OK && opts->report != NULL ? gravel_context_set_timing(job->context, 0, 1) : status;
     if (status == GRAVEL_OK)
         status = gravel_mesh_set_own(job->mesh, 1);
     if (status == GRAVEL_OK)
@@ -197,13 +203,14 @@ gravel_status gv_force_periodic_call(gv_force_job *job, const gv_force_set *set)
     const double start = gv_now();
     view.acc = GRAVEL_VEC_OUT_SOA(set->ax, set->ay, set->az);
     gravel_status status = gravel_mesh_forces(job->mesh, &sinks, GRAVEL_INTO_HOST, &view);
-    if (status == GRAVEL_OK)
+    if (status == GRAVEL_OK && job->tree != NULL)
         status = add_tree(job, &sinks, set);
     job->call_s += gv_now() - start;
     if (status != GRAVEL_OK || job->opts->report == NULL)
         return status;
-    status = gravel_tree_get_timings(job->tree, &job->tree_timings);
-    if (status == GRAVEL_OK)
+    if (job->tree != NULL)
+        status = gravel_tree_get_timings(job->tree, &job->tree_timings);
+    if (status == GRAVEL_OK && job->tree != NULL)
         status = gravel_tree_get_counts(job->tree, &job->tree_counts);
     if (status == GRAVEL_OK)
         status = gravel_mesh_get_timings(job->mesh, &job->mesh_timings);
@@ -240,6 +247,10 @@ void gv_force_periodic_report(const gv_force_job *job, const gv_force_set *truth
     const gravel_mesh_timings *t = &job->mesh_timings;
     cJSON_AddNumberToObject(root, "periodic", job->opts->periodic);
     add_errors(job, truth, root);
+    if (job->opts->method == GV_METHOD_DIRECT) {
+        cJSON_AddNumberToObject(root, "table", job->cells);
+        gv_json_number(root, "pairs_s", t->interpolate);
+    }
     if (job->opts->method != GV_METHOD_TREE)
         return;
     if (job->opts->is_ewald) {

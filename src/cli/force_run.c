@@ -327,15 +327,17 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
     if (status == GRAVEL_OK && job->several != NULL) {
         const gravel_sources sources = gv_sources_view(&job->particles);
         status = gravel_several_write_sources(job->several, 0, &sources);
-    } else if (status == GRAVEL_OK && opts->method == GV_METHOD_DIRECT) {
+    } else if (status == GRAVEL_OK && opts->method == GV_METHOD_DIRECT && !opts->is_periodic) {
         status = open_direct(job, job->order, job->precision, 1, &job->direct);
         if (status == GRAVEL_OK) {
             status = gravel_direct_get_configuration(job->direct, chunk_size(job), job->configuration,
                                                      sizeof job->configuration, &job->origin);
         }
     }
-    if (status == GRAVEL_OK && opts->method == GV_METHOD_TREE && opts->devices == NULL)
-        status = opts->is_periodic ? gv_force_periodic_open(job) : gv_force_tree_open(job);
+    if (status == GRAVEL_OK && opts->method != GV_METHOD_REFERENCE && opts->is_periodic)
+        status = gv_force_periodic_open(job);
+    else if (status == GRAVEL_OK && opts->method == GV_METHOD_TREE && opts->devices == NULL)
+        status = gv_force_tree_open(job);
     job->setup_s = gv_now() - start;
     if (status == GRAVEL_OK) {
         if (opts->verbose && opts->method != GV_METHOD_REFERENCE && opts->devices == NULL)

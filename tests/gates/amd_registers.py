@@ -87,6 +87,9 @@ def mesh_programs():
         found.append(("mesh-" + precision, 0, "mesh/green.cl", options))
         options = "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_WAVES=%d" % (number, 20 if number else 9)
         found.append(("mesh-" + precision, 0, "mesh/waves.cl", options))
+        for shape in (0, 1):
+            options = "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_RSQRT=0 -DGV_SHAPE=%d" % (number, shape)
+            found.append(("mesh-" + precision, 0, "mesh/pairs.cl", options))
         for stored in (0, 1, 2):
             options = "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_FROM=%d" % (number or 1, stored)
             found.append(("mesh-" + precision, 0, "mesh/place.cl", options))

@@ -49,6 +49,17 @@ def waves_and_tree_give_ewalds_forces():
     expect(errors["p50"] < 1e-5 and errors["p99"] < 2e-3, "errors %s" % errors)
 
 
+def direct_sums_with_a_table():
+    need_device()
+    good("force", "box.txt", "-o", "f.txt", "--periodic", "50", "--eps", "0.1", "--method", "direct", "--report", "r.json")
+    with open(path("r.json"), encoding="utf-8") as handle:
+        report = json.load(handle)
+    errors = report["errors_over_rms_acc"]
+    print(errors)
+    expect(report["table"] == 32 and report["method"] == "direct", "report: %s" % report)
+    expect(errors["p50"] < 2e-5 and errors["p99"] < 2e-3, "errors %s" % errors)
+
+
 def the_reference_by_itself():
     """One body feels its images only: no force, 2.8372974794806196 / L; parts of the sinks are those of the whole."""
     one = write("one.txt", "1 2 10 20 30\n")
@@ -74,14 +85,14 @@ def what_is_refused():
     refused(USAGE, "too coarse", *here, "--periodic", "50", "--mesh", "14")
     refused(USAGE, "as 128 and 135 are", *here, "--periodic", "50", "--mesh", "130")
     refused(USAGE, "4 to 1024", *here, "--periodic", "50", "--mesh", "many")
-    refused(USAGE, "no direct sums", *here, "--periodic", "50", "--method", "direct")
+    refused(USAGE, "direct sums have no mesh", *here, "--periodic", "50", "--method", "direct", "--mesh", "32")
     refused(USAGE, "the reference has no mesh", *here, "--periodic", "50", "--method", "reference", "--mesh", "ewald")
     refused(USAGE, "accelerations and potentials", *here, "--periodic", "50", "--order", "4")
 
 
 if __name__ == "__main__":
     try:
-        code = gatelib.main([mesh_and_tree_give_ewalds_forces, waves_and_tree_give_ewalds_forces, the_reference_by_itself,
+        code = gatelib.main([mesh_and_tree_give_ewalds_forces, waves_and_tree_give_ewalds_forces, direct_sums_with_a_table, the_reference_by_itself,
                              what_is_refused])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)

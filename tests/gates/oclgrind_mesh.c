@@ -63,8 +63,9 @@ int main(int argc, char **argv)
         status = gravel_bodies_write(bodies, GRAVEL_POSITION, 0, N, &GRAVEL_ARRAY_SOA(x[0], x[1], x[2]));
     if (!status)
         status = gravel_bodies_write(bodies, GRAVEL_MASS, 0, N, &GRAVEL_ARRAY(m));
-    for (int k = 0; k < 2 * GRAVEL_PCS + 1 && !status; k++) {
-        const int waves = k == 2 * GRAVEL_PCS ? 2 : 0, width = waves ? GRAVEL_CIC : k / 2 + 1, by_rows = k % 2;
+    for (int k = 0; k < 2 * GRAVEL_PCS + 2 && !status; k++) {
+        const int waves = k == 2 * GRAVEL_PCS ? 2 : 0, table = k > 2 * GRAVEL_PCS ? 5 : 0,
+                  width = k >= 2 * GRAVEL_PCS ? GRAVEL_CIC : k / 2 + 1, by_rows = k % 2;
         gravel_mesh_options options = GRAVEL_MESH_OPTIONS_INIT;
         double lost;
         options.cells = 6;
@@ -72,17 +73,15 @@ int main(int argc, char **argv)
         options.gradient = width % 2 ? GRAVEL_SPECTRAL : GRAVEL_FOUR_POINT;
         options.interlaced = width == GRAVEL_TSC;
         options.waves = waves;
-        options.split = 0.2;
+        options.table = table;
+        options.split = table ? 0 : 0.2;
         options.precision = is_double ? GRAVEL_DP : GRAVEL_SP;
         options.fft = GRAVEL_FFT_HOST;
         status = run(context, bodies, options, by_rows, &lost);
         /* assignment and interpolation are the same sums: what is left of the net force is rounding */
         failed += !(lost < 1e-4);
-        printf("%s%s: net force %.1e\n", gravel_assignment_name(options.assignment),
-               waves     ? " waves"
-               : by_rows ? " by rows"
-                         : "",
-               lost);
+        const char *how = waves ? " waves" : table ? " pairs" : by_rows ? " by rows" : "";
+        printf("%s%s: net force %.1e\n", gravel_assignment_name(options.assignment), how, lost);
     }
     if (status)
         printf("%s: %s\n", gravel_status_name(status), gravel_error_message());

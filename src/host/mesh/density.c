@@ -107,6 +107,8 @@ gravel_status gv_mesh_density(gravel_mesh *mesh, double displaced)
 {
     if (mesh->options.waves > 0)
         return gv_waves_density(mesh);
+    if (mesh->options.table > 0)
+        return gv_pairs_places(mesh);
     double begin = gv_mesh_begin(mesh);
     gravel_status status = sort_sources(mesh, displaced);
     gv_mesh_end(mesh, GV_MS_SORT, begin);

@@ -86,8 +86,8 @@ static gravel_status find_sinks(gravel_mesh *mesh, const gv_selection *sinks, do
     in->count = sinks->count;
     in->own = mesh->own ? unit / (sqrt(PI) * split) : 0;
     in->index = NULL;
-    if (mesh->options.waves == 0 && s->bodies == sinks->bodies && s->list == sinks->list && s->first == sinks->first &&
-        s->count == sinks->count) {
+    if (mesh->options.waves == 0 && mesh->options.table == 0 && s->bodies == sinks->bodies && s->list == sinks->list &&
+        s->first == sinks->first && s->count == sinks->count) {
         in->cell = mesh->sort.key[mesh->sort.sorted].mem;
         in->index = mesh->sort.index[mesh->sort.sorted].mem;
         in->place = mesh->buffer[GV_MB_SORTED].mem;
@@ -150,8 +150,10 @@ static gravel_status compute(gravel_mesh *mesh, const gv_selection *sinks, doubl
     gravel_status status = update(mesh, displaced);
     if (!status)
         status = find_sinks(mesh, sinks, displaced, &in);
-    if (mesh->options.waves > 0)
-        return status ? status : gv_waves_field(mesh, in.count, in.cell, in.place, in.own);
+    if (!status && mesh->options.waves > 0)
+        return gv_waves_field(mesh, in.count, in.cell, in.place, in.own);
+    if (!status && mesh->options.table > 0)
+        return gv_pairs_forces(mesh, sinks, in.cell, in.place);
     for (int field = first; field <= GV_MESH_POT && !status; field++) {
         status = find_field(mesh, field);
         if (!status)

@@ -7,6 +7,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/options.h"
+#include "kernels/shape/layout.h"
 
 static const char *const assignment_names[] = {"ngp", "cic", "tsc", "pcs"};
 static const char *const gradient_names[] = {"spectral", "two-point", "four-point"};
@@ -45,6 +46,7 @@ static void place_of(const gravel_mesh *mesh, int kernel, const char **file, con
         [GV_MK_WAVES_SUM] = {"mesh/waves.cl", "gv_waves_sum"},
         [GV_MK_WAVES_JOIN] = {"mesh/waves.cl", "gv_waves_join"},
         [GV_MK_WAVES_FIELD] = {"mesh/waves.cl", "gv_waves_field"},
+        [GV_MK_PAIRS] = {"mesh/pairs.cl", "gv_mesh_pairs"},
     };
     const gravel_mesh_options *o = &mesh->options;
     if (kernel >= GV_MK_PLACES) {
@@ -57,6 +59,11 @@ static void place_of(const gravel_mesh *mesh, int kernel, const char **file, con
     }
     *file = of[kernel].file;
     *name = of[kernel].name;
+    if (kernel == GV_MK_PAIRS) {
+        snprintf(options, size, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_RSQRT=0 -DGV_SHAPE=%d", (int)o->precision,
+                 o->spline && o->eps > 0 ? GV_SHAPE_SPLINE : GV_SHAPE_PLUMMER);
+        return;
+    }
     if (o->waves > 0) {
         snprintf(options, size, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_WAVES=%d", (int)o->precision, o->waves);
         return;
@@ -186,6 +193,8 @@ static gravel_status start(gravel_mesh *mesh)
     const size_t n = (size_t)mesh->options.cells, bytes = mesh->row * n * n * mesh->scalar;
     if (mesh->options.waves > 0)
         return GRAVEL_OK; /* room for waves is made when the bodies are known */
+    if (mesh->options.table > 0)
+        return gv_pairs_start(mesh);
     gravel_status status = check_memory(mesh);
     if (!status)
         status = gv_mesh_reserve(mesh, GV_MB_DENSITY, bytes, "mesh");
@@ -219,7 +228,8 @@ gravel_status gravel_mesh_create(gravel_mesh **out, gravel_context *context, con
     mesh->worker.context = context;
     mesh->worker.device = taken.device;
     mesh->options = taken;
-    if (taken.waves > 0) { /* cells only hold digits of places then, and even widths do not shift them */
+    if (taken.waves > 0 ||
+        taken.table > 0) { /* cells only hold digits of places then, and even widths do not shift them */
         mesh->options.cells = 64;
         mesh->options.assignment = GRAVEL_CIC;
         mesh->options.interlaced = 0;

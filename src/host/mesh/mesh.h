@@ -5,6 +5,7 @@
  *   density.c    sources to waves of their density
  *   forces.c     calls: waves to forces at sinks
  *   waves.c      the bodies' own waves, without a mesh
+ *   pairs.c      direct sums with a table of Ewald's correction, without a mesh
  *   fft.c        which FFT, and whether it is right;  fft_host.c, fft_device.c: the two of them
  */
 #ifndef GV_MESH_H
@@ -36,6 +37,7 @@ typedef enum gv_mesh_kernel {
     GV_MK_WAVES_SUM,
     GV_MK_WAVES_JOIN,
     GV_MK_WAVES_FIELD,
+    GV_MK_PAIRS,
     GV_MK_PLACES,                               /* + gravel_precision of the planes */
     GV_MK_STORE = GV_MK_PLACES + GRAVEL_DP + 1, /* the same */
     GV_MK_COUNT = GV_MK_STORE + GRAVEL_DP + 1
@@ -44,7 +46,7 @@ typedef enum gv_mesh_kernel {
 typedef enum gv_mesh_buffer {
     GV_MB_DENSITY, /* of the sources, then its waves */
     GV_MB_WORK,    /* waves of a field, then the field */
-    GV_MB_WAVES,   /* table of kernels/mesh/green.cl */
+    GV_MB_WAVES,   /* table of kernels/mesh/green.cl, or of pairs.cl */
     GV_MB_RAW,     /* places of sources as they come */
     GV_MB_SORTED,  /* sources by cell */
     GV_MB_START,   /* where those of each cell, or row of cells, begin */
@@ -99,6 +101,13 @@ void gv_mesh_waves(const gravel_mesh_options *options, double *table);
 /* waves.c: the same of the bodies' own waves; the field at sinks, into GV_MB_RESULT. */
 gravel_status gv_waves_density(gravel_mesh *mesh);
 gravel_status gv_waves_field(gravel_mesh *mesh, size_t count, cl_mem cell, cl_mem place, double own);
+
+/* pairs.c: the table; places of the sources; forces on sinks, into GV_MB_RESULT */
+gravel_status gv_pairs_start(gravel_mesh *mesh);
+gravel_status gv_pairs_places(gravel_mesh *mesh);
+gravel_status gv_pairs_forces(gravel_mesh *mesh, const gv_selection *sinks, cl_mem cell, cl_mem place);
+/* {acceleration, potential} that the images of a mass 1 at d add to the nearest one, in a unit box. */
+void gv_ewald_correction(const double d[3], double out[4]);
 
 /* density.c: waves of the density in GV_MB_DENSITY, of a mesh displaced by this part of a cell. */
 gravel_status gv_mesh_density(gravel_mesh *mesh, double displaced);

@@ -5,16 +5,32 @@
 
 #define PI 3.14159265358979323846
 
-gravel_status gv_mesh_check_options(const gravel_mesh_options *options)
+/* sums over waves and over pairs */
+static gravel_status check_without_mesh(const gravel_mesh_options *options)
 {
-    const int n = options->cells;
-    if (!(options->side > 0) || !isfinite(options->side))
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "the box has the side %g: it must be above 0", options->side);
     if (options->waves < 0 || options->waves > GV_MOST_WAVES)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "%d waves a side: 0 (a mesh) to %d are possible", options->waves,
                        GV_MOST_WAVES);
     if (options->waves > 0 && !(options->split > 0))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "a sum over waves needs a splitting length");
+    if (options->table != 0 && (options->table < 4 || options->table > 128))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "a table of %d nodes a side: 0 (none), or 4 to 128", options->table);
+    if (options->table > 0 && (options->waves > 0 || options->split != 0))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "direct sums with a table give the whole force: without waves and a "
+                                            "splitting length");
+    if (!(options->eps >= 0) || !isfinite(options->eps))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the softening length is %g: it must be 0 or more", options->eps);
+    return GRAVEL_OK;
+}
+
+gravel_status gv_mesh_check_options(const gravel_mesh_options *options)
+{
+    const int n = options->cells;
+    if (!(options->side > 0) || !isfinite(options->side))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the box has the side %g: it must be above 0", options->side);
+    const gravel_status without = check_without_mesh(options);
+    if (without)
+        return without;
     if (n < GV_FFT_LEAST || n > GV_FFT_MOST)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "a mesh of %d cells a side: %d to %d are possible", n, GV_FFT_LEAST,
                        GV_FFT_MOST);
