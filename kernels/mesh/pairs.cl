@@ -1,12 +1,14 @@
-/* Direct sums in a periodic box: of every source the image nearest to the sink pulls with its shape (shape/shape.h), and
- * all its other images with Ewald's correction, which is smooth and comes from a table.  Lengths are in cells of a grid
- * of n (a power of 2) a side, where gv_mesh_places finds {offsets in the cell, mass}: differences of places are exact.
+/* Direct sums in a periodic box: of every source the image nearest to the sink pulls with its shape (shape/shape.h),
+ * and all its other images with Ewald's correction, which is smooth and comes from a table.  Lengths are in cells of a
+ * grid of n (a power of 2) a side, where gv_mesh_places finds {offsets in the cell, mass}: differences of places are
+ * exact.
  *
- *   table[x + across (y + across z)]   {acceleration, potential} that the images of a mass 1 at (x, y, z) / (across - 1)
- *                                      half sides add, in units of the box; trilinear between nodes, odd in each axis.
- *                                      The potential is without -2 pi r^2 / 3 of the background: lines are bad at that
+ *   table[x + across (y + across z)]   {acceleration, potential} that the images of a mass 1 at
+ *                                      (x, y, z) / (across - 1) half sides add, in units of the box: lines between
+ *                                      nodes, odd in each axis.  The potential is without -2 pi r^2 / 3 of the
+ *                                      background, which lines are bad at.
  *
- * Sums of GV_TILE sources in float are added up as two-floats.
+ * Sums of GV_TILE sources are added up as wide ones.
  */
 #include "lib/real.h"
 #include "lib/rsqrt.h"
