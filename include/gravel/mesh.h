@@ -74,11 +74,15 @@ typedef struct gravel_mesh_options {
     int table;
     double eps; /* with a table: softening length of Plummer's shape, or of the spline with support 2.8 eps */
     int spline;
+    /* 1: the bodies have no images.  The mesh is doubled along each axis and what is beyond the box left empty (8 times
+     * the memory and time, and a third mesh); all bodies must be in [0, L)^3, `split` is needed, cells are 512 at most,
+     * and some 4 + 5 r_s of them are a margin. */
+    int isolated;
 } gravel_mesh_options;
 #define GRAVEL_MESH_OPTIONS_INIT                                                                                       \
     {                                                                                                                  \
         sizeof(gravel_mesh_options), 1, 64, GRAVEL_PCS, GRAVEL_SPECTRAL, 0, 0, GRAVEL_SP, 0, GRAVEL_FFT_AUTO, 0, 0, 0, \
-            0                                                                                                          \
+            0, 0                                                                                                       \
     }
 GRAVEL_API void gravel_mesh_options_init(gravel_mesh_options *options);
 

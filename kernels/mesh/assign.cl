@@ -1,14 +1,15 @@
-/* Masses to mesh points.  Bodies are sorted by cell, and each mesh point is summed by one work-item, always in the same
- * order: no atomics, and the same bits each time.
+/* Masses to mesh points.  Bodies are sorted by cell, and each mesh point is summed always in the same order: no
+ * atomics, and the same bits each time.
  *
  *   key (cells) --sort--> gv_mesh_arrange: bodies in that order
  *               ------->  gv_mesh_starts:  where those of each cell, or of each row of cells, begin
- *               ------->  gv_mesh_assign:  the density at each point, a work-item a point; needs starts of cells
+ *               ------->  gv_mesh_assign:  the density at each point, some work-items a point; needs starts of cells
  *                    or   gv_mesh_assign_rows: a work-item a row of points, into which bodies are spread; needs starts
  *                                              of rows, and its time goes with the bodies, not with the points
  *
  *   GV_WIDTH  points that a body reaches along an axis (weights.h)
  */
+#include "mesh/layout.h"
 #include "mesh/weights.h"
 
 kernel void gv_mesh_arrange(global const uint *index, global const gv_scalar4 *place, uint count,
@@ -56,27 +57,37 @@ static inline gv_scalar gv_collect(global const uint *key, global const gv_scala
     return sum;
 }
 
-/* mesh[x + row (y + n z)]: mass a cell; of a row the n first */
-kernel void gv_mesh_assign(global const uint *key, global const gv_scalar4 *sorted, global const uint *start, uint n,
-                           uint row, global gv_scalar *mesh)
+#define GV_RUNS (GV_WIDTH * GV_WIDTH)
+
+/* mesh[x + row (y + n z)]: mass a cell; of a row the n first.  A group sums GV_POINTS points of a row, each by GV_RUNS
+ * work-items, one for each row of cells that reaches it: a cell with very many bodies keeps its neighbours busy, not
+ * one work-item. */
+kernel __attribute__((reqd_work_group_size(GV_POINTS * GV_RUNS, 1, 1))) void
+gv_mesh_assign(global const uint *key, global const gv_scalar4 *sorted, global const uint *start, uint n, uint row,
+               global gv_scalar *mesh)
 {
-    uint x = get_global_id(0), line = get_global_id(1), y = line % n, z = line / n;
-    if (x >= n || line >= n * n)
-        return;
-    /* cells that reach x: from `first` on, GV_WIDTH of them; those beyond the end of a row are at its other end */
-    int first = (int)x + GV_BEFORE - (GV_WIDTH - 1);
-    uint from = gv_wrap(first, n), here = min((uint)GV_WIDTH, n - from);
+    local gv_scalar part[GV_POINTS * GV_RUNS];
+    uint me = get_local_id(0), run = me / GV_POINTS, x = get_group_id(0) * GV_POINTS + me % GV_POINTS;
+    uint line = get_group_id(1), y = line % n, z = line / n;
     gv_scalar sum = 0;
-    for (int tz = 0; tz < GV_WIDTH; tz++)
-        for (int ty = 0; ty < GV_WIDTH; ty++) {
-            uint cz = gv_wrap((int)z + GV_BEFORE - tz, n), cy = gv_wrap((int)y + GV_BEFORE - ty, n);
-            uint cells = n * (cy + n * cz), at = cells + from;
-            sum += gv_collect(key, sorted, start[at], start[at + here], at, GV_WIDTH - 1, ty, tz);
-            if (here < GV_WIDTH)
-                sum += gv_collect(key, sorted, start[cells], start[cells + GV_WIDTH - here], cells,
-                                  GV_WIDTH - 1 - (int)here, ty, tz);
-        }
-    mesh[x + row * (size_t)line] = sum;
+    if (x < n) {
+        int ty = (int)(run % GV_WIDTH), tz = (int)(run / GV_WIDTH);
+        /* cells that reach x: from `from` on, GV_WIDTH of them; those beyond the end of a row are at its other end */
+        uint from = gv_wrap((int)x + GV_BEFORE - (GV_WIDTH - 1), n), here = min((uint)GV_WIDTH, n - from);
+        uint cells = n * (gv_wrap((int)y + GV_BEFORE - ty, n) + n * gv_wrap((int)z + GV_BEFORE - tz, n));
+        uint at = cells + from;
+        sum = gv_collect(key, sorted, start[at], start[at + here], at, GV_WIDTH - 1, ty, tz);
+        if (here < GV_WIDTH)
+            sum += gv_collect(key, sorted, start[cells], start[cells + GV_WIDTH - here], cells,
+                              GV_WIDTH - 1 - (int)here, ty, tz);
+    }
+    part[me] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (run == 0 && x < n) {
+        for (uint k = 1; k < GV_RUNS; k++)
+            sum += part[k * GV_POINTS + me];
+        mesh[x + row * (size_t)line] = sum;
+    }
 }
 
 /* The weights of all points along x, zeros beyond the width. */

@@ -11,4 +11,7 @@
 /* numbers a wave of one axis has in the table of green.cl */
 #define GV_WAVE_VECTORS 2
 
+/* points of a row that a work-group of gv_mesh_assign sums */
+#define GV_POINTS 16
+
 #endif

@@ -237,7 +237,7 @@ static const gv_opt opts_table[] = {
      .help = "two meshes half a cell apart"},
     CHOICE(fft, "auto|device|host", "of the mesh", "auto"),
     REAL(split, "R", "splitting length r_s in cells", "1.25", 0.1, 100),
-    REAL(cut, "C", "end of the short range in r_s", "6", 1, 20),
+    REAL(cut, "C", "end of the short range in r_s", "5", 1, 20),
     REAL(theta, "T", "opening angle", "0.5", GRAVEL_TREE_THETA_MIN, GRAVEL_TREE_THETA_MAX),
     CHOICE(mac, "relative|last|geometric", "opening criterion", "relative"),
     REAL(eps, "E", "softening length, in spacings of the bodies", "0.04", 0, INFINITY),

@@ -11,7 +11,8 @@
 
 /* Where the force is split, in cells, and where the short range ends, in splitting lengths (doc/periodic.md). */
 #define SPLIT 1.25
-#define CUT 6.0
+#define CUT 5.0
+#define EWALD_SPLITS 6.0 /* the same with waves, which leave no error of their own to hide in */
 
 /* With Ewald's sum over waves: a short range that ends at two fifths of the box, which leaves groups room for their
  * images, and waves up to exp(-(k r_s)^2) = 1e-5, in dp 1e-11. */
@@ -128,7 +129,7 @@ gravel_status gv_force_periodic_open(gv_force_job *job)
     } else if (opts->is_ewald) {
         const int is_double = job->precision == GRAVEL_DP;
         tree.cut = EWALD_CUT * opts->periodic;
-        mesh.split = tree.split = tree.cut / (is_double ? 2 * EWALD_DP : CUT);
+        mesh.split = tree.split = tree.cut / (is_double ? 2 * EWALD_DP : EWALD_SPLITS);
         mesh.waves = (int)ceil((is_double ? EWALD_DP : EWALD_SP) * opts->periodic / (2 * PI * mesh.split));
         job->cells = mesh.waves;
     } else {

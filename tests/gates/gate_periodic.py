@@ -82,7 +82,7 @@ def what_is_refused():
     refused(USAGE, "must be above 0", *here, "--periodic", "0")
     refused(USAGE, "--periodic", *here, "--periodic", "-3")
     refused(USAGE, "give the side with --periodic", *here, "--mesh", "32")
-    refused(USAGE, "too coarse", *here, "--periodic", "50", "--mesh", "14")
+    refused(USAGE, "too coarse", *here, "--periodic", "50", "--mesh", "12")
     refused(USAGE, "as 128 and 135 are", *here, "--periodic", "50", "--mesh", "130")
     refused(USAGE, "4 to 1024", *here, "--periodic", "50", "--mesh", "many")
     refused(USAGE, "direct sums have no mesh", *here, "--periodic", "50", "--method", "direct", "--mesh", "32")

@@ -87,6 +87,7 @@ static gravel_status assign(gravel_mesh *mesh)
 {
     const size_t n = (size_t)mesh->options.cells, starts = mesh->by_rows ? n * n + 1 : n * n * n + 1;
     const gv_buffer *key = &mesh->sort.key[mesh->sort.sorted], *b = mesh->buffer;
+    const size_t width = (size_t)mesh->options.assignment;
     const gv_arg line = {(n + 4) * mesh->scalar, NULL};
     gravel_status status = gv_mesh_reserve(mesh, GV_MB_START, starts * 4, "cells of a mesh");
     if (!status)
@@ -98,8 +99,9 @@ static gravel_status assign(gravel_mesh *mesh)
     if (mesh->by_rows)
         return gv_mesh_launch(mesh, GV_MK_ASSIGN_ROWS, gv_groups(n * n, 1), GV_MEM(*key), GV_MEM(b[GV_MB_SORTED]),
                               GV_MEM(b[GV_MB_START]), GV_UINT(n), GV_UINT(mesh->row), GV_MEM(b[GV_MB_DENSITY]), line);
-    return gv_mesh_launch(mesh, GV_MK_ASSIGN, gv_groups_2d((n + mesh->group - 1) / mesh->group, n * n, mesh->group),
-                          GV_MEM(*key), GV_MEM(b[GV_MB_SORTED]), GV_MEM(b[GV_MB_START]), GV_UINT(n), GV_UINT(mesh->row),
+    return gv_mesh_launch(mesh, GV_MK_ASSIGN,
+                          gv_groups_2d((n + GV_POINTS - 1) / GV_POINTS, n * n, GV_POINTS * width * width), GV_MEM(*key),
+                          GV_MEM(b[GV_MB_SORTED]), GV_MEM(b[GV_MB_START]), GV_UINT(n), GV_UINT(mesh->row),
                           GV_MEM(b[GV_MB_DENSITY]));
 }
 

@@ -109,11 +109,11 @@ static gravel_status find_field(gravel_mesh *mesh, int field)
     const double all = (double)n * (double)n * (double)n, split = o->split * o->cells / o->side;
     const gv_range range = gv_groups_2d((waves + mesh->group - 1) / mesh->group, n * n, mesh->group);
     double begin = gv_mesh_begin(mesh);
-    gravel_status status =
-        gv_mesh_launch(mesh, GV_MK_GREEN, range, GV_MEM(mesh->buffer[GV_MB_DENSITY]), GV_MEM(mesh->buffer[GV_MB_WAVES]),
-                       GV_UINT(n), GV_INT(o->interlaced != 0), GV_INT(o->gradient != GRAVEL_SPECTRAL), GV_INT(field),
-                       GV_MESH_REAL(mesh, -4 * PI / all), GV_MESH_REAL(mesh, 4 * PI * split * split / all),
-                       GV_MEM(mesh->buffer[GV_MB_WORK]));
+    gravel_status status = gv_mesh_launch(
+        mesh, GV_MK_GREEN, range, GV_MEM(mesh->buffer[GV_MB_DENSITY]), GV_MEM(mesh->buffer[GV_MB_WAVES]), GV_UINT(n),
+        GV_INT(o->interlaced != 0), GV_INT(o->gradient != GRAVEL_SPECTRAL), GV_INT(field),
+        GV_MESH_REAL(mesh, (o->isolated ? -1 : -4 * PI) / all), GV_MESH_REAL(mesh, 4 * PI * split * split / all),
+        GV_MEM(mesh->buffer[GV_MB_ISOLATED]), GV_MEM(mesh->buffer[GV_MB_WORK]));
     gv_mesh_end(mesh, GV_MS_GREEN, begin);
     begin = gv_mesh_begin(mesh);
     if (!status)

@@ -41,6 +41,7 @@ static void place_of(const gravel_mesh *mesh, int kernel, const char **file, con
         [GV_MK_ASSIGN] = {"mesh/assign.cl", "gv_mesh_assign"},
         [GV_MK_ASSIGN_ROWS] = {"mesh/assign.cl", "gv_mesh_assign_rows"},
         [GV_MK_GREEN] = {"mesh/green.cl", "gv_mesh_green"},
+        [GV_MK_ISOLATED] = {"mesh/green.cl", "gv_mesh_isolated"},
         [GV_MK_TAKE] = {"mesh/interpolate.cl", "gv_mesh_take"},
         [GV_MK_GRADIENT] = {"mesh/interpolate.cl", "gv_mesh_gradient"},
         [GV_MK_WAVES_SUM] = {"mesh/waves.cl", "gv_waves_sum"},
@@ -155,7 +156,7 @@ static gravel_status check_memory(const gravel_mesh *mesh)
     const gravel_device_info *info = &gv_worker_device(&mesh->worker)->info;
     const double n = mesh->options.cells, one = (n + 2) * n * n * (double)mesh->scalar,
                  starts = mesh->by_rows ? 0 : n * n * n * 4;
-    const double need = 2 * one + starts, largest = one > starts ? one : starts;
+    const double need = (2 + (mesh->options.isolated != 0)) * one + starts, largest = one > starts ? one : starts;
     if (need <= (double)info->global_memory && largest <= (double)info->max_allocation)
         return GRAVEL_OK;
     const double part = fmin((double)info->global_memory / need, (double)info->max_allocation / largest);
@@ -188,6 +189,20 @@ static gravel_status write_waves(gravel_mesh *mesh)
     return status;
 }
 
+/* The potential of a mass without images, transformed. */
+static gravel_status start_isolated(gravel_mesh *mesh)
+{
+    const size_t n = (size_t)mesh->options.cells, bytes = mesh->row * n * n * mesh->scalar;
+    /* half of the Gaussian is left to the waves (gv_mesh_waves) */
+    const double rate = sqrt(0.5) * mesh->options.side / (mesh->options.split * mesh->options.cells);
+    const gv_range range = gv_groups_2d((n + mesh->group - 1) / mesh->group, n * n, mesh->group);
+    gravel_status status = gv_mesh_reserve(mesh, GV_MB_ISOLATED, bytes, "mesh");
+    if (!status)
+        status = gv_mesh_launch(mesh, GV_MK_ISOLATED, range, GV_UINT(n), GV_UINT(mesh->row), GV_MESH_REAL(mesh, rate),
+                                GV_MEM(mesh->buffer[GV_MB_ISOLATED]));
+    return status ? status : gv_fft_forward(mesh->fft, mesh->buffer[GV_MB_ISOLATED].mem);
+}
+
 static gravel_status start(gravel_mesh *mesh)
 {
     const size_t n = (size_t)mesh->options.cells, bytes = mesh->row * n * n * mesh->scalar;
@@ -204,9 +219,10 @@ static gravel_status start(gravel_mesh *mesh)
         status = write_waves(mesh);
     if (!status)
         status = gv_sort_make(&mesh->sort, &mesh->worker, 32, NULL);
-    return status ? status
-                  : gv_fft_plan(&mesh->fft, &mesh->worker, mesh->options.cells, mesh->options.precision,
-                                mesh->options.fft, mesh->buffer[GV_MB_WORK].mem);
+    if (!status)
+        status = gv_fft_plan(&mesh->fft, &mesh->worker, mesh->options.cells, mesh->options.precision, mesh->options.fft,
+                             mesh->buffer[GV_MB_WORK].mem);
+    return status || !mesh->options.isolated ? status : start_isolated(mesh);
 }
 
 gravel_status gravel_mesh_create(gravel_mesh **out, gravel_context *context, const gravel_mesh_options *options)
@@ -233,6 +249,10 @@ gravel_status gravel_mesh_create(gravel_mesh **out, gravel_context *context, con
         mesh->options.cells = 64;
         mesh->options.assignment = GRAVEL_CIC;
         mesh->options.interlaced = 0;
+    }
+    if (taken.isolated && taken.waves == 0 && taken.table == 0) {
+        mesh->options.cells = 2 * taken.cells;
+        mesh->options.side = 2 * taken.side * taken.cells / (taken.cells - gv_mesh_margin(&taken));
     }
     mesh->scalar = taken.precision == GRAVEL_DP ? 8 : 4;
     mesh->row = gv_fft_row(mesh->options.cells);

@@ -32,6 +32,7 @@ typedef enum gv_mesh_kernel {
     GV_MK_ASSIGN,
     GV_MK_ASSIGN_ROWS,
     GV_MK_GREEN,
+    GV_MK_ISOLATED,
     GV_MK_TAKE,
     GV_MK_GRADIENT,
     GV_MK_WAVES_SUM,
@@ -44,13 +45,14 @@ typedef enum gv_mesh_kernel {
 } gv_mesh_kernel;
 
 typedef enum gv_mesh_buffer {
-    GV_MB_DENSITY, /* of the sources, then its waves */
-    GV_MB_WORK,    /* waves of a field, then the field */
-    GV_MB_WAVES,   /* table of kernels/mesh/green.cl, or of pairs.cl */
-    GV_MB_RAW,     /* places of sources as they come */
-    GV_MB_SORTED,  /* sources by cell */
-    GV_MB_START,   /* where those of each cell, or row of cells, begin */
-    GV_MB_CELL,    /* cells and places of sinks that are not the sources */
+    GV_MB_DENSITY,  /* of the sources, then its waves */
+    GV_MB_WORK,     /* waves of a field, then the field */
+    GV_MB_WAVES,    /* table of kernels/mesh/green.cl, or of pairs.cl */
+    GV_MB_ISOLATED, /* transform of a potential without images */
+    GV_MB_RAW,      /* places of sources as they come */
+    GV_MB_SORTED,   /* sources by cell */
+    GV_MB_START,    /* where those of each cell, or row of cells, begin */
+    GV_MB_CELL,     /* cells and places of sinks that are not the sources */
     GV_MB_PLACE,
     GV_MB_RESULT,
     GV_MB_COUNT
@@ -96,6 +98,8 @@ gravel_status gv_mesh_places(gravel_mesh *mesh, const gv_selection *bodies, doub
 /* plan.c */
 gravel_status gv_mesh_check_options(const gravel_mesh_options *options);
 /* The table of kernels/mesh/green.cl: GV_WAVE_VECTORS * 4 numbers a wave, n / 2 + 1 waves. */
+/* Cells at the end of a mesh without images that stay empty. */
+int gv_mesh_margin(const gravel_mesh_options *options);
 void gv_mesh_waves(const gravel_mesh_options *options, double *table);
 
 /* waves.c: the same of the bodies' own waves; the field at sinks, into GV_MB_RESULT. */

@@ -23,6 +23,16 @@ static gravel_status check_without_mesh(const gravel_mesh_options *options)
     return GRAVEL_OK;
 }
 
+/* The potential of a mass without images is that of its nearest image in the doubled mesh, which has a kink half of it
+ * away.  Half of the Gaussian of the splitting length is left to the waves: it makes the kink smooth, and blurs what is
+ * within some 5 r_s of it.  Bodies are kept further apart than that, and a body's reach (4 cells) as well:
+ * margin = 4 + 5 r_s / cell, cell = L / (n - margin). */
+int gv_mesh_margin(const gravel_mesh_options *options)
+{
+    const double s = 5 * options->split / options->side;
+    return (int)ceil((4 + s * options->cells) / (1 + s));
+}
+
 gravel_status gv_mesh_check_options(const gravel_mesh_options *options)
 {
     const int n = options->cells;
@@ -49,6 +59,18 @@ gravel_status gv_mesh_check_options(const gravel_mesh_options *options)
     if (options->split > 0.25 * options->side)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the splitting length %g is more than a quarter of the box (%g)",
                        options->split, options->side);
+    if (options->isolated && options->waves == 0 && options->table == 0 && options->split == 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "a mesh without images needs a splitting length");
+    if (options->isolated && 2 * n > GV_FFT_MOST)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "a mesh without images is doubled: %d cells a side at most, not %d",
+                       GV_FFT_MOST / 2, n);
+    if (options->isolated && 2 * gv_mesh_margin(options) > n)
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "a mesh of %d cells a side without images would have a margin of %d: more "
+                       "cells, or a smaller splitting length",
+                       n, gv_mesh_margin(options));
+    if (options->isolated && (options->waves > 0 || options->table > 0))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "sums over waves and with a table are those of a periodic box");
     if (options->precision != GRAVEL_SP && options->precision != GRAVEL_DP)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "a mesh is in sp or dp; bodies may have any precision");
     return GRAVEL_OK;
@@ -75,7 +97,7 @@ static void alias_sums(int width, double x, double *sum, double *alternating)
 void gv_mesh_waves(const gravel_mesh_options *options, double *table)
 {
     const int n = options->cells, width = (int)options->assignment;
-    const double split = options->split * n / options->side;
+    const double split = options->split * n / options->side * (options->isolated ? sqrt(0.5) : 1);
     for (int j = 0; j <= n / 2; j++) {
         double *wave = table + j * 4 * GV_WAVE_VECTORS, sum, alternating;
         const double k = 2 * PI * j / n, x = k / 2, u = j ? pow(sin(x) / x, width) : 1;
