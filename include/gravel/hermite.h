@@ -70,11 +70,12 @@ typedef struct gravel_hermite_options {
      * with the solver's own forces.
      * Unless it is NEVER, gravel_hermite_send comes before the planes of the bodies are read or written. */
     gravel_host_answers host;
+    int tally; /* 1: steps are counted by their lengths (gravel_hermite_add_step_counts): one launch more a block */
 } gravel_hermite_options;
 #define GRAVEL_HERMITE_OPTIONS_INIT                                                                                    \
     {                                                                                                                  \
         sizeof(gravel_hermite_options), 4, GRAVEL_STEP_AARSETH, 0.01, 0.1, 0.01, 0.125, 0x1p-40, 0, 1, 0,              \
-            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL, GRAVEL_HOST_NEVER                                               \
+            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL, GRAVEL_HOST_NEVER, 0                                            \
     }
 GRAVEL_API void gravel_hermite_options_init(gravel_hermite_options *options);
 
@@ -134,6 +135,10 @@ typedef struct gravel_hermite_counts {
     uint64_t host_blocks;   /* of `blocks`, moved by the host */
 } gravel_hermite_counts;
 GRAVEL_API void gravel_hermite_get_counts(const gravel_hermite *hermite, gravel_hermite_counts *counts);
+
+/* Added to counts[p]: how many bodies moved over steps of 2^(p - 64) since start or resume, with the option `tally`. */
+#define GRAVEL_STEP_POWERS 128
+GRAVEL_API gravel_status gravel_hermite_add_step_counts(gravel_hermite *hermite, uint64_t counts[GRAVEL_STEP_POWERS]);
 
 #ifdef __cplusplus
 }

@@ -56,11 +56,12 @@ typedef struct gravel_leapfrog_options {
     const gravel_clock *clock; /* copied; NULL: time is time */
     gravel_mesh *mesh;         /* its forces are added to those of a tree that has the same period and split; the bodies
                                 * become its sources */
+    int tally;                 /* as in gravel_hermite_options */
 } gravel_leapfrog_options;
 #define GRAVEL_LEAPFROG_OPTIONS_INIT                                                                                   \
     {                                                                                                                  \
         sizeof(gravel_leapfrog_options), 0.025, 0.125, 0x1p-40, 0, 0, GRAVEL_SOFTEN_EPS, 0, 1, NULL, NULL, NULL, NULL, \
-            NULL, NULL                                                                                                 \
+            NULL, NULL, 0                                                                                              \
     }
 GRAVEL_API void gravel_leapfrog_options_init(gravel_leapfrog_options *options);
 
@@ -83,6 +84,9 @@ GRAVEL_API gravel_status gravel_leapfrog_get_next(gravel_leapfrog *leapfrog, dou
  * comes after does not depend on such looks. */
 GRAVEL_API gravel_status gravel_leapfrog_get_bodies_at(gravel_leapfrog *leapfrog, double time, gravel_bodies **at);
 GRAVEL_API void gravel_leapfrog_get_counts(const gravel_leapfrog *leapfrog, gravel_hermite_counts *counts);
+/* As gravel_hermite_add_step_counts. */
+GRAVEL_API gravel_status gravel_leapfrog_add_step_counts(gravel_leapfrog *leapfrog,
+                                                         uint64_t counts[GRAVEL_STEP_POWERS]);
 
 /* As gravel_hermite_get_state and gravel_hermite_resume.  The cells of a tree are not part of a state: while the next
  * block would keep them, this is ERR_STATE; step on. */

@@ -34,3 +34,7 @@
 #define GV_CARRY_NUMBERS 36
 /* addresses before the records begin: those of so many bodies and of a list, to a border of 16 bytes */
 #define GV_CARRY_ADDRESSES(bodies, listed) (((bodies) + (listed) + 3) / 4 * 4)
+
+/* Counts of moved bodies by time-step: powers of two from this one on (step/tally.cl). */
+#define GV_TALLY_LOWEST (-64)
+#define GV_TALLY_POWERS 128

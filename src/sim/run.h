@@ -107,6 +107,8 @@ gravel_status gv_run_find_potentials(gv_run *run, double *potential);
 const gv_particles *gv_run_get_particles(const gv_run *run);
 double gv_run_get_start(const gv_run *run);
 void gv_run_get_counts(const gv_run *run, gravel_hermite_counts *counts);
+/* Adds the time-steps of bodies since the run was started or restored. */
+gravel_status gv_run_add_steps(gv_run *run, gv_blocks *blocks);
 /* What was used, for records: the configurations of the solver or the tree. */
 gravel_status gv_run_get_configuration(gv_run *run, char *text, size_t size);
 double *gv_run_clocks(gv_run *run); /* [GV_CLOCKS] */

@@ -135,11 +135,14 @@ static gravel_status write_outputs(drive *d, double time)
     return status;
 }
 
-static gravel_status write_blocks(drive *d)
+/* With the time-steps, which the integrator counts. */
+static gravel_status write_blocks(drive *d, gv_blocks *blocks)
 {
     char *path = gv_run_path(d->folder->path, "blocks.txt");
-    const gravel_status status =
-        path ? gv_blocks_write(&d->folder->blocks, path, &gv_run_get_particles(d->run)->units) : no_memory();
+    *blocks = d->folder->blocks;
+    gravel_status status = path ? gv_run_add_steps(d->run, blocks) : no_memory();
+    if (!status)
+        status = gv_blocks_write(blocks, path, &gv_run_get_particles(d->run)->units);
     free(path);
     return status;
 }
@@ -174,12 +177,11 @@ static gravel_status write_checkpoint(drive *d)
     if (!status)
         status = gv_diagnostics_sync(&folder->table);
     if (!status)
-        status = write_blocks(d);
+        status = write_blocks(d, &c.blocks);
     folder->at.wall_s = wall(d);
     memcpy(folder->at.clock, gv_run_clocks(d->run), sizeof folder->at.clock);
     c.record = (char *)folder->record;
     c.at = folder->at;
-    c.blocks = folder->blocks;
     if (!status)
         status = gv_checkpoint_write(&c, path);
     free(c.bodies);
@@ -330,6 +332,7 @@ gravel_status gv_run_drive(gv_run *run, gv_run_output *folder, const gv_run_sett
                .last_error = NAN,
                .end = settings->until - gv_run_get_start(run)};
     const size_t n = gv_run_get_particles(run)->count;
+    gv_blocks blocks;
     d.potential = malloc((n + 1) * sizeof *d.potential);
     folder->checkpointed = d.begun;
     gravel_status status = !d.potential ? no_memory() : checkpoint ? resume(&d, checkpoint) : begin(&d);
@@ -343,7 +346,7 @@ gravel_status gv_run_drive(gv_run *run, gv_run_output *folder, const gv_run_sett
     if (!status && !finished_before)
         status = write_edge_checkpoint(&d);
     if (!status)
-        status = write_blocks(&d);
+        status = write_blocks(&d, &blocks);
     if (!status)
         status = write_table(&d);
     folder->at.wall_s = finished_before ? d.wall_s : wall(&d);

@@ -147,6 +147,7 @@ static gravel_status make_hermite(gv_run *r)
     o.forces = r->s.company ? r->s.company->forces : NULL;
     o.forces_user = r->s.company ? r->s.company->user : NULL;
     o.host = r->s.company ? GRAVEL_HOST_NEVER : r->s.host; /* steps stay alike on all processes */
+    o.tally = r->s.steps == GV_RUN_BLOCK;
     return gravel_hermite_create(&r->hermite, r->bodies, r->direct, &o);
 }
 
@@ -164,6 +165,7 @@ static gravel_status make_leapfrog(gv_run *r)
     o.external_user = r->s.external_user;
     o.forces = r->s.company ? r->s.company->forces : NULL;
     o.forces_user = r->s.company ? r->s.company->user : NULL;
+    o.tally = r->s.steps == GV_RUN_BLOCK;
     return gravel_leapfrog_create(&r->leapfrog, r->bodies, r->direct, r->tree, &o);
 }
 
@@ -376,6 +378,16 @@ void gv_run_get_counts(const gv_run *r, gravel_hermite_counts *counts)
         gravel_hermite_get_counts(r->hermite, counts);
     else
         gravel_leapfrog_get_counts(r->leapfrog, counts);
+}
+
+gravel_status gv_run_add_steps(gv_run *r, gv_blocks *blocks)
+{
+    uint64_t counts[GRAVEL_STEP_POWERS] = {0};
+    const gravel_status status = r->hermite ? gravel_hermite_add_step_counts(r->hermite, counts)
+                                            : gravel_leapfrog_add_step_counts(r->leapfrog, counts);
+    for (int p = 0; p < GRAVEL_STEP_POWERS && !status; p++)
+        gv_blocks_add_steps(blocks, ldexp(1, p - GRAVEL_STEP_POWERS / 2), counts[p]);
+    return status;
 }
 
 double *gv_run_clocks(gv_run *r)

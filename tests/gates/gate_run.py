@@ -85,6 +85,8 @@ def folder_holds_what_was_asked_for():
     summary = json.loads(read("reference/summary.json"))
     expect(summary["finished"] and summary["steps"] == lines[-1]["steps"] and summary["blocks"] > 10, "summary")
     expect(summary["energy_error_max"] == max(abs(line["energy_error"]) for line in lines), "largest error")
+    blocks = [list(map(float, line.split())) for line in read("reference/blocks.txt").splitlines() if line[0] != "#"]
+    expect(sum(row[2] for row in blocks) == sum(row[3] for row in blocks) == summary["steps"], "moved bodies and time-steps")
     split = summary["time_s"]
     expect(abs(sum(split.values()) - summary["wall_s"]) < 1e-6 and split["wait"] > 0, "split of the time")
     record = json.loads(read("reference/run.json"))

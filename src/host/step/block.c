@@ -132,7 +132,9 @@ gravel_status gv_hermite_move(gravel_hermite *h, size_t count, double time)
     gravel_status status = has_copy && !by_host ? gv_copy_send(h, count) : GRAVEL_OK;
     if (by_host)
         gv_host_move(h, count, time, 0);
-    else if (!status)
+    else if (!status && h->options.tally)
+        status = gv_selector_tally(&h->select, count);
+    if (!status && !by_host)
         status = evaluate(h, count, time, 0);
     if (!status && has_copy && !by_host)
         status = gv_copy_take(h, count);

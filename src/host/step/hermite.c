@@ -158,6 +158,7 @@ static gravel_status add_masses(gravel_hermite *h)
 static gravel_status reserve(gravel_hermite *h)
 {
     gravel_status status = gravel_bodies_resize(h->active, h->bodies->count);
+    memset(h->copy.tally, 0, sizeof h->copy.tally);
     if (!status)
         status = gravel_bodies_set_frame(h->active, &h->bodies->frame);
     if (!status)
@@ -315,6 +316,14 @@ gravel_status gravel_hermite_synchronise(gravel_hermite *h, double time)
         status = gv_hermite_move(h, n, time);
     h->ended = fmod(time, h->options.step_min) != 0;
     return status;
+}
+
+gravel_status gravel_hermite_add_step_counts(gravel_hermite *h, uint64_t counts[GRAVEL_STEP_POWERS])
+{
+    const gravel_status status = gv_hermite_check_started(h, "gravel_hermite_add_step_counts");
+    for (int p = 0; p < GV_TALLY_POWERS && !status; p++)
+        counts[p] += h->copy.tally[p];
+    return status ? status : gv_selector_add_tally(&h->select, counts);
 }
 
 void gravel_hermite_get_counts(const gravel_hermite *h, gravel_hermite_counts *counts)

@@ -216,6 +216,10 @@ void gv_host_move(gravel_hermite *h, size_t count, double time, int stay)
                 .too_close = dp ? 1e-200 : 1e-25, /* as on devices */
                 .stay = stay};
     m.per_mass = h->mass > 0 ? c->frame.length * c->frame.length * c->frame.length / h->mass : 0;
+    for (size_t k = 0; k < count && !stay; k++) {
+        const int power = ilogb(gv_own(c, GV_OWN_STEP)[c->due[k]]) - GV_TALLY_LOWEST;
+        c->tally[power < 0 ? 0 : power < GV_TALLY_POWERS ? power : GV_TALLY_POWERS - 1]++;
+    }
     predict(h, time);
     gv_parallel(count > grain ? gv_context_pool(h->worker.context) : NULL, count, grain, move_some, &m);
     for (size_t k = 0; k < count && !stay; k++)

@@ -35,7 +35,10 @@ void gv_copy_release(gv_host_copy *c)
     free(c->mark);
     free(c->records);
     gv_buffer_release(&c->carry);
+    const gv_host_copy kept = *c;
     memset(c, 0, sizeof *c);
+    memcpy(c->tally, kept.tally, sizeof c->tally);
+    c->too_short = kept.too_short;
 }
 
 static size_t number_size(const gravel_hermite *h)

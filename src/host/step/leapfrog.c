@@ -261,6 +261,8 @@ gravel_status gravel_leapfrog_step(gravel_leapfrog *f, gravel_hermite_step_info 
     if (info)
         *info = (gravel_hermite_step_info){time, count};
     status = gravel_bodies_advance(f->bodies, 0, gv_leap_drift(f, f->now, time));
+    if (!status && f->options.tally)
+        status = gv_selector_tally(&f->select, count);
     if (!status)
         status = gv_leap_forces(f, count, time);
     if (!status)
@@ -296,6 +298,12 @@ gravel_status gravel_leapfrog_get_bodies_at(gravel_leapfrog *f, double time, gra
     if (!status)
         *at = f->at;
     return status;
+}
+
+gravel_status gravel_leapfrog_add_step_counts(gravel_leapfrog *f, uint64_t counts[GRAVEL_STEP_POWERS])
+{
+    return f && f->started ? gv_selector_add_tally(&f->select, counts)
+                           : gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_add_step_counts: nothing was started");
 }
 
 void gravel_leapfrog_get_counts(const gravel_leapfrog *f, gravel_hermite_counts *counts)

@@ -41,14 +41,14 @@ gravel_status gv_selector_make(gv_selector *s, gravel_bodies *bodies)
     s->items = cpu ? 4096 : 4;
     snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%zu -DGV_ITEMS=%zu",
              (int)bodies->precision, s->group, s->items);
-    for (int k = 0; k < GV_SELECT_KERNELS && !status; k++)
+    for (int k = 0; k < GV_SELECT_TALLY && !status; k++)
         status = gv_kernel_make(&s->worker, want[k].file, options, want[k].name, &s->kernel[k]);
     return status;
 }
 
 void gv_selector_release(gv_selector *s)
 {
-    gv_buffer *const buffer[] = {&s->part, &s->count, &s->total, &s->list, &s->head};
+    gv_buffer *const buffer[] = {&s->part, &s->count, &s->total, &s->list, &s->head, &s->tally};
     for (size_t k = 0; k < sizeof buffer / sizeof buffer[0]; k++)
         gv_buffer_release(buffer[k]);
     for (int k = 0; k < GV_SELECT_KERNELS; k++)
@@ -64,6 +64,7 @@ gravel_status gv_selector_start(gv_selector *s)
     gravel_status status = gv_buffer_reserve(&s->worker, &s->list, n * sizeof(cl_uint), "addresses of a block");
     if (!status)
         status = gv_buffer_reserve(&s->worker, &s->head, sizeof none, "the head of a block");
+    gv_buffer_release(&s->tally);
     if (status)
         return status;
     const cl_int code =
@@ -75,6 +76,46 @@ gravel_status gv_selector_take_all(gv_selector *s)
 {
     const size_t n = s->bodies->count;
     return gv_launch(&s->worker, 0, s->kernel[GV_SELECT_ALL], gv_items(n, 64), GV_UINT(n), GV_MEM(s->list));
+}
+
+/* ------------------------------------------------------------------- steps */
+
+static gravel_status need_tally(gv_selector *s)
+{
+    const size_t bytes = 2 * GV_TALLY_POWERS * sizeof(cl_uint);
+    char options[120];
+    gravel_status status = GRAVEL_OK;
+    snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%zu", (int)s->bodies->precision,
+             s->group);
+    if (!s->kernel[GV_SELECT_TALLY])
+        status = gv_kernel_make(&s->worker, "step/tally.cl", options, "gv_step_tally", &s->kernel[GV_SELECT_TALLY]);
+    return status ? status : gv_buffer_grow(&s->worker, &s->tally, bytes, 0, "counts of time-steps");
+}
+
+gravel_status gv_selector_tally(gv_selector *s, size_t count)
+{
+    const size_t tile = s->group * s->items, tiles = (count + tile - 1) / tile;
+    cl_mem step;
+    gravel_status status = need_tally(s);
+    if (!status)
+        status = gv_bodies_need(s->bodies, GV_WORD_STEP, &step);
+    return status ? status
+                  : gv_launch(&s->worker, 0, s->kernel[GV_SELECT_TALLY], gv_groups(tiles < 64 ? tiles : 64, s->group),
+                              GV_MEM(s->list), GV_UINT(count), GV_ARG(step), GV_MEM(s->tally));
+}
+
+gravel_status gv_selector_add_tally(gv_selector *s, uint64_t counts[GV_TALLY_POWERS])
+{
+    cl_uint word[2 * GV_TALLY_POWERS];
+    if (!s->tally.mem)
+        return GRAVEL_OK;
+    const cl_int code =
+        clEnqueueReadBuffer(gv_worker_queue(&s->worker), s->tally.mem, CL_TRUE, 0, sizeof word, word, 0, NULL, NULL);
+    if (code)
+        return gv_fail_cl(code, "reading the counts of time-steps");
+    for (int p = 0; p < GV_TALLY_POWERS; p++)
+        counts[p] += word[2 * p] + ((uint64_t)word[2 * p + 1] << 32);
+    return GRAVEL_OK;
 }
 
 /* ------------------------------------------------------------------ blocks */

@@ -12,6 +12,7 @@ typedef enum gv_select_kernel {
     GV_SELECT_LIST,
     GV_SELECT_SHARE,
     GV_SELECT_ALL,
+    GV_SELECT_TALLY, /* NULL until it is needed */
     GV_SELECT_KERNELS
 } gv_select_kernel;
 
@@ -22,7 +23,7 @@ typedef struct gv_selector {
     size_t group, items; /* work-items of a group and bodies of each */
     /* list: addresses of a block; head: kernels/step/layout.h, its GV_HEAD_SHORT is written by kernels that choose
      * steps */
-    gv_buffer part, count, total, list, head;
+    gv_buffer part, count, total, list, head, tally;
 } gv_selector;
 
 gravel_status gv_selector_make(gv_selector *s, gravel_bodies *bodies);
@@ -31,6 +32,11 @@ void gv_selector_release(gv_selector *s);
 gravel_status gv_selector_start(gv_selector *s);
 /* The list names all bodies, in order. */
 gravel_status gv_selector_take_all(gv_selector *s);
+
+/* Adds the steps of the first `count` bodies of the list to counts by powers of two, as of GV_TALLY_LOWEST. */
+gravel_status gv_selector_tally(gv_selector *s, size_t count);
+/* Since gv_selector_start; added to what is there. */
+gravel_status gv_selector_add_tally(gv_selector *s, uint64_t counts[GV_TALLY_POWERS]);
 
 typedef struct gv_due {
     double time;

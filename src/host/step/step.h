@@ -47,7 +47,8 @@ typedef struct gv_host_copy {
     int is_current; /* with the changes it is what the planes are */
     gravel_frame frame;
     uint32_t too_short; /* as GV_HEAD_SHORT */
-    void *records;      /* on their way */
+    uint64_t tally[GV_TALLY_POWERS];
+    void *records; /* on their way */
     gv_buffer carry;
 } gv_host_copy;
 
