@@ -344,7 +344,7 @@ const gv_command gv_cmd_run_cosmology = {
     .opts = gv_cosmo_opts,
     .examples = "gravel ic cosmo -n 64 --box 100 --redshift 49 -o ic.hdf5\n"
                 "gravel run --cosmology -i ic.hdf5 -o box --redshifts 3,1\n"
-                "gravel run --cosmology --resume box\n",
+                "gravel run --resume box\n",
     .size = sizeof(gv_cosmo_options),
     .given = offsetof(gv_cosmo_options, given),
     .run = run};

@@ -2,18 +2,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/ranks.h"
 #include "cli/start.h"
+#include "host/base/files.h"
 
 static const char *const about = "gravel " GRAVEL_VERSION ": gravitational N-body forces on any OpenCL device\n\n";
 
-/* gravel run: two tables of options. */
+static int is_box(const char *folder)
+{
+    char *table = gv_path_join(folder, "cosmology.txt");
+    const int there = table && access(table, F_OK) == 0;
+    free(table);
+    return there;
+}
+
+/* gravel run: two tables of options; a folder says which it is of. */
 static gv_command run_command(int argc, char **argv)
 {
     for (int k = 2; k < argc; k++)
-        if (strcmp(argv[k], "--cosmology") == 0)
+        if (strcmp(argv[k], "--cosmology") == 0 ||
+            (strcmp(argv[k], "--resume") == 0 && k + 1 < argc && is_box(argv[k + 1])))
             return gv_cmd_run_cosmology;
     return gv_cmd_run;
 }

@@ -178,8 +178,8 @@ static gravel_status step(drive *d, int *stop)
 static gravel_status stop_here(drive *d)
 {
     const double a = d->start * exp(d->block_time);
-    return gv_fail(GRAVEL_ERR_CANCELLED, "stopped at redshift %.6g; gravel run --cosmology --resume %s goes on",
-                   1 / a - 1, d->folder->path);
+    return gv_fail(GRAVEL_ERR_CANCELLED, "stopped at redshift %.6g; gravel run --resume %s goes on", 1 / a - 1,
+                   d->folder->path);
 }
 
 static gravel_status go(drive *d)
