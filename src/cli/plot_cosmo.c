@@ -227,7 +227,7 @@ static void draw_mass_functions(FILE *out, const tables *t)
     begin_panels(out, t);
     put_mass_functions(out, t);
     fprintf(out,
-            "set key bottom left\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n"
+            "set key top right\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n"
             "set ylabel 'dn / d ln M [(h/Mpc)^3]'\nplot ",
             low / 1.5, high * 2, least / 5, most * 3);
     for (int i = 0; i < t->count; i++) {
