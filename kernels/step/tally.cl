@@ -1,6 +1,7 @@
 /* How many bodies moved over which time-steps.
  *
- *   gv_step_tally   adds the steps of bodies list[0 ... count-1] to counts by powers of two, each in two words: low, high
+ *   gv_step_tally   adds the steps of bodies list[0 ... count-1] to counts by powers of two, each in two words: low,
+ *                   high
  *
  *   GV_THREADS  work-items of a group; a group counts in local memory first
  */
