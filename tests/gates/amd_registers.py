@@ -96,6 +96,23 @@ def mesh_programs():
     return found
 
 
+def tasks_programs():
+    """(variant, bodies, file, options) of the kernels of tasks and requests, as src/host/tasks sets them on a GPU."""
+    found = [("tasks", 0, "tasks/arrange.cl", "")]
+    for precision, number, form in (("sp", 0, 1), ("ds", 1, 1), ("dp", 2, 2)):
+        for kind in ("-DGV_SHAPE=0 -DGV_SHORT_RANGE=1 -DGV_SOFTENED=1 -DGV_POTENTIAL=0 -DGV_SHIFTS=1 -DGV_FORM=%d" % form,
+                     "-DGV_SHAPE=1 -DGV_SHORT_RANGE=0 -DGV_SOFTENED=1 -DGV_POTENTIAL=1 -DGV_SHIFTS=0 -DGV_CELLS=1",
+                     "-DGV_SHAPE=0 -DGV_SHORT_RANGE=0 -DGV_SOFTENED=0 -DGV_POTENTIAL=1 -DGV_SHIFTS=0"):
+            found.append(("tasks-" + precision, 0, "tasks/evaluate.cl",
+                          "-DGV_PRECISION=%d -DGV_THREADS=128 -DGV_SPLIT=4 -DGV_SINKS_PER_ITEM=2 -DGV_TILE=%d "
+                          "-DGV_UNROLL=2 -DGV_LANES=1 -DGV_RSQRT=1 -DGV_SKIP=0 -DGV_LEVEL=4 -DGV_NODES=513 %s" %
+                          (number, 128 if number == 2 else 256, kind)))
+        for stored in (0, 1, 2):
+            options = "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_FROM=%d" % (number, stored)
+            found.append(("tasks-" + precision, 0, "tasks/place.cl", options))
+    return found
+
+
 def parse_assembly(text):
     """One dict per kernel, from the metadata at the end and the comment block of each function."""
     kernels = []
@@ -165,7 +182,7 @@ def jobs_of(target, build, quick):
                 jobs.append((name, int(sinks), file, text))
     if not quick:
         jobs += [job for job in bodies_programs() if job not in jobs]
-    jobs += mesh_programs()
+    jobs += mesh_programs() + tasks_programs()
     for name, bodies, file, text in tree_programs(target, build):
         if not quick or "walk" in file:
             jobs.append((name, int(bodies), file, text))

@@ -11,7 +11,7 @@ import gatelib
 from gatelib import BUILD, Failed, QUICK
 
 VARIANTS = ["%s%d" % (precision, order) for precision in ("sp", "ds", "dp") for order in (2, 4, 6)]
-VARIANTS += ["tree-sp", "tree-ds", "tree-dp", "mesh-sp", "mesh-dp"]
+VARIANTS += ["tree-sp", "tree-ds", "tree-dp", "mesh-sp", "mesh-dp", "tasks-sp", "tasks-ds", "tasks-dp"]
 
 
 class Target:

@@ -122,16 +122,18 @@ static const gv_constraint constraints[] = {
     {"level 2 has the error of float, level 4 is what dp needs", 0, level_is_exact_enough},
 };
 
-/* Rows as wide as short leaves, several sinks a work-item for long ones: the fastest of those tried on an H200. */
-static void built_in_gpu(gv_config *config, const gv_variant *variant, size_t sinks)
+/* Rows as wide as short leaves, several sinks a work-item for long ones: the fastest of those tried on an H200.  Other
+ * compilers keep more of an unrolled loop in registers than there are. */
+static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks)
 {
     const int dp = variant->precision == GRAVEL_DP;
-    const int row = sinks <= 16 ? 16 : 32, several = sinks <= 32 ? 1 : sinks <= 64 || dp ? 2 : 4;
+    const int row = sinks <= 16 ? 16 : 32, most = dp || !limits->has_ptx_asm ? 2 : 4;
+    const int several = sinks <= 32 ? 1 : sinks <= 64 ? 2 : most;
     VALUE(THREADS) = 128;
     VALUE(SPLIT) = 128 / row;
     VALUE(SINKS_PER_ITEM) = several;
     VALUE(TILE) = dp ? 128 : 256;
-    VALUE(UNROLL) = several == 4 || dp ? 4 : 8;
+    VALUE(UNROLL) = !limits->has_ptx_asm ? 2 : several == 4 || dp ? 4 : 8;
     VALUE(LANES) = 1;
     VALUE(FORM) = dp ? GV_FORM_TABLE : GV_FORM_RATIONAL;
 }
@@ -157,7 +159,7 @@ static void built_in(gv_config *config, const gv_variant *variant, const gv_limi
     if (by_lanes(limits))
         built_in_cpu(config, variant, limits);
     else
-        built_in_gpu(config, variant, sinks);
+        built_in_gpu(config, variant, limits, sinks);
     VALUE(LEVEL) = variant->precision == GRAVEL_DP ? 4 : 2;
     VALUE(SKIP) = by_lanes(limits) ? 1 : 0;
     VALUE(RSQRT) = by_lanes(limits) ? gv_limits_root(limits, variant->precision, VALUE(LANES)) : 1;
