@@ -57,6 +57,12 @@ typedef enum gravel_neighbour_rule {
  *   table       what gravel_direct_set_table was given */
 typedef enum gravel_shape { GRAVEL_SHAPE_PLUMMER, GRAVEL_SHAPE_TRUNCATED, GRAVEL_SHAPE_TABLE } gravel_shape;
 
+/* Beside tables, how the factors of the truncated shape are found */
+enum {
+    GRAVEL_LEVEL_RATIONAL = -2, /* exp, and erfc as exp times a rational function: as exact, but for rounding */
+    GRAVEL_LEVEL_EXACT = -1     /* erfc and exp as they are */
+};
+
 /* Where results go; may be added up */
 enum {
     GRAVEL_INTO_HOST = 1,   /* kept until the ticket is collected */
@@ -84,8 +90,8 @@ typedef struct gravel_direct_call {
     int leave_out;       /* 1: neighbours contribute nothing to the forces, also those that the capacity cuts off */
     gravel_shape shape;
     double r_s, r_cut; /* of GRAVEL_SHAPE_TRUNCATED */
-    int level;       /* of GRAVEL_SHAPE_TRUNCATED: -1: erfc and exp as they are; 0 ... 4: polynomials of this degree in
-                        * intervals of u that are 3/512 long (doc/theory.md has their errors) */
+    int level; /* of GRAVEL_SHAPE_TRUNCATED: GRAVEL_LEVEL_...; 0 ... 4: polynomials of this degree in intervals of u
+                        * that are 3/512 long (doc/theory.md has their errors) */
     int quadrupoles; /* 1: sources act with the quadrupoles of gravel_direct_write_quadrupoles; order 2, Plummer */
     /* Not NULL: bodies of the sources change first, as by gravel_bodies_update before the call, but few of them without
      * a launch of their own.  They have changed also where the rest of the call is refused. */

@@ -1,4 +1,4 @@
-/* The factors of the short range at u = s / (2 r_s), as pairs compute them: their errors (tests, figure of doc/tasks.md).
+/* The factors of the short range at u = s / (2 r_s), as pairs compute them, for their errors (tests, doc/tasks.md).
  *
  *   GV_FORM, GV_LEVEL, GV_NODES  shape/short_form.h
  */

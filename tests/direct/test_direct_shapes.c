@@ -2,8 +2,6 @@
 #include "gravel/direct.h"
 #include "problem.h"
 
-#include "host/direct/shape.h"
-
 enum { N = 150, SINKS = 37 };
 #define LANES_SHAPE "threads=1 split=1 sinks_per_item=1 tile=0 unroll=1 lanes=4 rsqrt=0 blocks_per_cu=2"
 #define WIDE_SHAPE "threads=1 split=1 sinks_per_item=1 tile=0 unroll=1 lanes=16 rsqrt=0 blocks_per_cu=2"
@@ -116,7 +114,7 @@ static void truncated(void **state)
                 call.r_s = 0.15;
                 call.r_cut = 0.9;
                 /* each form with and without softening, each in every precision */
-                call.level = (p + (int)e) % 2 ? GV_LEVEL_EXACT : GV_LEVEL_RATIONAL;
+                call.level = (p + (int)e) % 2 ? GRAVEL_LEVEL_EXACT : GRAVEL_LEVEL_RATIONAL;
                 assert_ok(gravel_direct_prepare(d, &call, SINKS, N));
                 results want = results_new(SINKS, 0);
                 const gv_ref_forces out = out_of(&want);

@@ -57,7 +57,7 @@ static gravel_status shape_truncated(gravel_direct *d, const gravel_direct_call 
     enum { MOST = 60 }; /* erfc of 30 is below the smallest double */
     if (!(call->r_s > 0) || !(call->r_cut > 0) || isinf(call->r_s) || isinf(call->r_cut))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "r_s is %g and r_cut %g; both must be positive", call->r_s, call->r_cut);
-    if (call->level < GV_LEVEL_RATIONAL || call->level > 4)
+    if (call->level < GRAVEL_LEVEL_RATIONAL || call->level > 4)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the level of the truncated shape is %d; it must be -2 to 4", call->level);
     const double most = fmin(call->r_cut / (2 * call->r_s), MOST);
     if (call->level >= 0) {
@@ -72,7 +72,7 @@ static gravel_status shape_truncated(gravel_direct *d, const gravel_direct_call 
     s->per_length = unit / (2 * call->r_s);
     s->most2 = most * most;
     snprintf(s->macros, sizeof s->macros, " -DGV_SHAPE=%d -DGV_FORM=%d", GV_SHAPE_TRUNCATED,
-             call->level == GV_LEVEL_RATIONAL ? GV_FORM_RATIONAL : GV_FORM_EXACT);
+             call->level == GRAVEL_LEVEL_RATIONAL ? GV_FORM_RATIONAL : GV_FORM_EXACT);
     return GRAVEL_OK;
 }
 

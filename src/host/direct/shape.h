@@ -4,10 +4,6 @@
 
 #include "host/direct/object.h"
 
-/* Levels of the truncated shape that are no table: exp and a rational function (kernels/shape/short_form.h), or erfc
- * and exp as they are */
-enum { GV_LEVEL_RATIONAL = -2, GV_LEVEL_EXACT = -1 };
-
 /* The last arguments of the force kernel, and its further macros. */
 enum { GV_DIRECT_SHAPE_ARGS = 5 };
 typedef struct gv_direct_shaping {
