@@ -60,6 +60,16 @@ def direct_sums_with_a_table():
     expect(errors["p50"] < 2e-5 and errors["p99"] < 2e-3, "errors %s" % errors)
 
 
+def steps_are_timed_and_compared():
+    """Few bodies on a mesh that is fine for them: errors of r_s = 1.25 cells (doc/periodic.md), with room."""
+    need_device()
+    rows = json.loads(good("bench", "periodic", "-n", "8", "--mesh", "32", "--model", "clumps", "--repeats", "1", "--sample",
+                           "100", "--json").stdout)
+    expect(len(rows) == 1 and rows[0]["n"] == 512 and rows[0]["err_sinks"] == 100, "rows %s" % rows)
+    expect(rows[0]["errors_over_rms_acc"]["p99"] < 2e-3, "errors %s" % rows[0]["errors_over_rms_acc"])
+    expect(all(rows[0][name] >= 0 for name in ("step_s_min", "assign_s", "fft_s", "walk_s")), "times %s" % rows[0])
+
+
 def the_reference_by_itself():
     """One body feels its images only: no force, 2.8372974794806196 / L; parts of the sinks are those of the whole."""
     one = write("one.txt", "1 2 10 20 30\n")
@@ -92,7 +102,8 @@ def what_is_refused():
 
 if __name__ == "__main__":
     try:
-        code = gatelib.main([mesh_and_tree_give_ewalds_forces, waves_and_tree_give_ewalds_forces, direct_sums_with_a_table, the_reference_by_itself,
+        code = gatelib.main([mesh_and_tree_give_ewalds_forces, waves_and_tree_give_ewalds_forces, direct_sums_with_a_table,
+                             steps_are_timed_and_compared, the_reference_by_itself,
                              what_is_refused])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
