@@ -46,7 +46,7 @@ say() { printf 'other_opencl: %s\n' "$*" >&2; }
 # wheels NAME PACKAGE...: wheels of PyPI with what they need, libraries together in one folder
 wheels() {
     name=$1; shift
-    [ -d "$folder/$name" ] && return 0
+    [ -f "$folder/$name/done" ] && return 0
     python3 -m pip download -q -d "$folder/wheels/$name" "$@" > "$folder/out/$name.pip" 2>&1 || return 1
     mkdir -p "$folder/$name/lib" "$folder/$name/vendors"
     for wheel in "$folder/wheels/$name"/*.whl; do
@@ -55,6 +55,7 @@ wheels() {
     find "$folder/$name/tree" -path '*/data/lib/*' ! -name 'libOpenCL*' -type f \
         -exec mv -f {} "$folder/$name/lib/" \;
     rm -rf "$folder/wheels/$name"
+    touch "$folder/$name/done"
 }
 
 fetch_intel() {
@@ -69,6 +70,7 @@ fetch_pocl_pypi() {
 }
 
 fetch_rusticl() {
+    [ -f "$folder/rusticl/done" ] && return 0
     mkdir -p "$folder/rusticl/vendors"
     (cd "$folder/debs" && apt-get download -q mesa-opencl-icd libllvmspirvlib15) \
         > "$folder/out/rusticl.apt" 2>&1 || return 1
@@ -76,7 +78,7 @@ fetch_rusticl() {
         dpkg-deb -x "$deb" "$folder/rusticl/tree" || return 1
     done
     find "$folder/rusticl/tree" -name 'libRusticlOpenCL.so.1' > "$folder/rusticl/vendors/rusticl.icd"
-    [ -s "$folder/rusticl/vendors/rusticl.icd" ]
+    [ -s "$folder/rusticl/vendors/rusticl.icd" ] && touch "$folder/rusticl/done"
 }
 
 # A tree of Debian 13 with both drivers, by an apt that knows of nothing else.
