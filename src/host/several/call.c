@@ -217,6 +217,7 @@ static gravel_status start_member(gravel_several *s, const gv_team *t, int membe
     const gv_asked *a = &s->asked;
     gv_member *m = gv_team_member(s, t, member);
     gravel_bodies *bodies = t->bodies[member];
+    gv_few *few = t->few[member];
     const size_t count = gv_team_count(t, member, a->sources);
     const int as_bodies = GV_SOFTEN_OF_SINKS((int)a->call.soften);
     gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
@@ -244,7 +245,12 @@ static gravel_status start_member(gravel_several *s, const gv_team *t, int membe
     call.rule = a->call.rule;
     call.ahead = a->call.ahead;
     call.leave_out = a->call.leave_out;
-    return gravel_direct_start(m->direct, &call, &m->ticket);
+    if (few && few->changes.count > 0)
+        call.changes = &few->changes;
+    status = gravel_direct_start(m->direct, &call, &m->ticket);
+    if (few)
+        few->changes.count = 0;
+    return status;
 }
 
 gravel_status gv_team_prepare(gravel_several *s, gv_team *t, const gravel_several_call *asked, size_t sinks,
@@ -252,6 +258,7 @@ gravel_status gv_team_prepare(gravel_several *s, gv_team *t, const gravel_severa
 {
     const double none = 0;
     const gravel_sinks points = {.count = 1, .pos = {&none, &none, &none, 1}};
+    const gravel_changes some = {.count = 0};
     gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
     gravel_status status = GRAVEL_OK;
     call.points = &points;
@@ -264,6 +271,7 @@ gravel_status gv_team_prepare(gravel_several *s, gv_team *t, const gravel_severa
     call.rule = asked->rule;
     call.ahead = asked->ahead ? &none : NULL;
     call.leave_out = asked->leave_out;
+    call.changes = &some;
     /* kinds of softening per body compile when they are used first: their sinks are bodies, which points are not */
     for (int m = 0; m < t->members && !status; m++) {
         const size_t count = gv_team_count(t, m, sources);
@@ -330,6 +338,8 @@ gravel_status gv_call_start(gravel_several *s)
     gravel_status status = a->by_host ? gv_mirror_answer(s) : together ? start_together(s) : GRAVEL_OK;
     for (int m = 0; t && !together && m < t->members && !status; m++)
         status = start_member(s, t, m);
+    if (status && t)
+        s->asked.team->is_stale = 1; /* changes of members that were not started are lost */
     if (status)
         gv_call_drop(s);
     else

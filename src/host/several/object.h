@@ -26,12 +26,23 @@ typedef struct gv_member {
 
 /* The sources dealt out to the fastest `members` devices: address a is the place[a % 64]-th of the sources that
  * owner[a % 64] gets of every 64. */
+/* A few sources of a member that changed: kept until its call, which begins with them. */
+enum { GV_FEW_CHANGES = 16, GV_CHANGED_PLANES = 10 };
+typedef struct gv_few {
+    gravel_changes changes; /* count 0: none */
+    gravel_plane plane[GV_CHANGED_PLANES];
+    gravel_array from[GV_CHANGED_PLANES];
+    uint32_t address[GV_FEW_CHANGES];
+    double number[(GV_COLUMNS + 1) * GV_FEW_CHANGES];
+} gv_few;
+
 typedef struct gv_team {
     int members, index[GV_MOST_MEMBERS]; /* in the order in which results are added up */
     uint8_t owner[GV_DEAL_PERIOD], place[GV_DEAL_PERIOD];
     size_t width[GV_MOST_MEMBERS];
     uint8_t back[GV_MOST_MEMBERS][GV_DEAL_PERIOD]; /* the a % 64 of a member's places */
     gravel_bodies *bodies[GV_MOST_MEMBERS];
+    gv_few *few[GV_MOST_MEMBERS];
     int is_stale;  /* nothing was sent yet, or sending failed */
     uint64_t seen; /* writes that were sent */
     size_t count;  /* sources when they were */
@@ -61,7 +72,7 @@ typedef struct gv_asked {
     size_t sources;
     int predict;
     double time;
-    const gv_team *team; /* NULL: no device was asked */
+    gv_team *team; /* NULL: no device was asked */
     int by_host;
 } gv_asked;
 

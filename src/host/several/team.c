@@ -68,14 +68,16 @@ gravel_status gv_team_create(gv_team **team, int members, const int *index, cons
 
 void gv_team_release(gv_team *t)
 {
-    for (int m = 0; t && m < t->members; m++)
+    for (int m = 0; t && m < t->members; m++) {
         gravel_bodies_release(t->bodies[m]);
+        free(t->few[m]);
+    }
     free(t);
 }
 
 /* ------------------------------------------------------------------------- sending */
 
-enum { GRAIN = 4096, MOST_PLANES = 10 };
+enum { GRAIN = 4096 };
 
 /* Some sources of a member: rows of the store. */
 typedef struct parcel {
@@ -129,22 +131,39 @@ static int list_planes(const parcel *p, gravel_plane *plane, gravel_array *array
     return n;
 }
 
-/* `place`: where the sources go, NULL: first ... of the member. */
+static void put_into(parcel *p, double *scratch, gv_pool *pool)
+{
+    for (int c = 0; c < GV_COLUMNS; c++)
+        p->column[c] = p->store->column[c] ? scratch + (size_t)c * p->count : NULL;
+    p->id = (int32_t *)(void *)(scratch + GV_COLUMNS * p->count);
+    gv_parallel(pool, p->count, GRAIN, put_together, p);
+}
+
+/* Bodies of the member, NULL: first ... of it. */
 static gravel_status send(gravel_several *s, parcel *p, const uint32_t *place)
 {
-    gravel_plane plane[MOST_PLANES];
-    gravel_array array[MOST_PLANES];
+    gravel_plane plane[GV_CHANGED_PLANES];
+    gravel_array array[GV_CHANGED_PLANES];
     double *scratch;
     gravel_status status = gv_several_scratch(s, p->count * (GV_COLUMNS + 1), &scratch);
     if (status)
         return status;
-    for (int c = 0; c < GV_COLUMNS; c++)
-        p->column[c] = p->store->column[c] ? scratch + (size_t)c * p->count : NULL;
-    p->id = (int32_t *)(void *)(scratch + GV_COLUMNS * p->count);
-    gv_parallel(p->count > GRAIN ? gv_context_pool(gv_team_member(s, p->team, p->member)->context) : NULL, p->count,
-                GRAIN, put_together, p);
+    put_into(p, scratch, p->count > GRAIN ? gv_context_pool(gv_team_member(s, p->team, p->member)->context) : NULL);
     const int n = list_planes(p, plane, array);
     return gravel_bodies_update(p->team->bodies[p->member], place, p->first, p->count, n, plane, array);
+}
+
+/* The same for so few that the member's call can begin with them. */
+static gravel_status keep(gv_team *t, parcel *p, const uint32_t *place)
+{
+    gv_few *few = t->few[p->member];
+    if (!few && !(few = t->few[p->member] = calloc(1, sizeof *few)))
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the sources that changed");
+    put_into(p, few->number, NULL);
+    memcpy(few->address, place, p->count * sizeof *place);
+    const int n = list_planes(p, few->plane, few->from);
+    few->changes = (gravel_changes){few->address, 0, p->count, n, few->plane, few->from};
+    return GRAVEL_OK;
 }
 
 static gravel_status send_all(gravel_several *s, const gv_team *t, int member)
@@ -164,7 +183,7 @@ static gravel_status send_all(gravel_several *s, const gv_team *t, int member)
 }
 
 /* Of the listed sources those of the member; `room` has entries for all of them, twice. */
-static gravel_status send_listed(gravel_several *s, const gv_team *t, int member, const uint32_t *list, size_t listed,
+static gravel_status send_listed(gravel_several *s, gv_team *t, int member, const uint32_t *list, size_t listed,
                                  uint32_t *room)
 {
     uint32_t *address = room, *place = room + listed;
@@ -177,7 +196,7 @@ static gravel_status send_listed(gravel_several *s, const gv_team *t, int member
         place[n++] = list[k] / GV_DEAL_PERIOD * (uint32_t)t->width[member] + t->place[of];
     }
     parcel p = {.store = &s->store, .team = t, .member = member, .address = address, .count = n};
-    return n > 0 ? send(s, &p, place) : GRAVEL_OK;
+    return n == 0 ? GRAVEL_OK : n <= GV_FEW_CHANGES ? keep(t, &p, place) : send(s, &p, place);
 }
 
 /* Columns always exist in all three components of a vector, or not at all. */
@@ -226,6 +245,9 @@ static gravel_status send_what_changed(gravel_several *s, gv_team *t)
         return status;
     const int some = !t->is_stale && gv_store_list(&s->store, t->seen, s->store.count, s->list, most, &listed);
     t->is_stale = 1;
+    for (int m = 0; m < t->members; m++)
+        if (t->few[m])
+            t->few[m]->changes.count = 0;
     for (int m = 0; m < t->members && !status; m++) {
         const size_t count = gv_team_count(t, m, s->store.count);
         if (count > 0)
