@@ -123,6 +123,28 @@ static void fit_steps(gv_machine *m, const gv_points *p)
     m->step_s = fmax(0, rest[0] - n[0] * m->body_s);
 }
 
+/* Steps of more bodies than any forces that were measured. */
+static void add_steps_to_efficiency(gv_machine *m, const gv_points *p, double rate)
+{
+    gv_curve *c = &m->efficiency;
+    for (int more = 1; more && c->n > 0 && c->n < GV_CURVE_POINTS;) {
+        const gv_point *next = NULL;
+        for (size_t k = 0; k < p->n; k++) {
+            const gv_point *d = direct_point(p, k);
+            if (d && !d->question.forces_only && d->question.active == d->question.n &&
+                d->question.n > c->x[c->n - 1] && (!next || d->question.n < next->question.n))
+                next = d;
+        }
+        more = next != NULL;
+        if (next) {
+            const double n = next->question.n;
+            c->x[c->n] = n;
+            c->y[c->n++] =
+                fmin(1, n * n / rate / (next->seconds - m->step_s - n * m->body_s - m->call_s - n * m->source_s));
+        }
+    }
+}
+
 static void fit_direct(gv_machine *m, const gv_points *p)
 {
     double rate = 0;
@@ -149,6 +171,7 @@ static void fit_direct(gv_machine *m, const gv_points *p)
     m->pairs_per_s[any->question.precision][any->question.order == 6] = rate;
     fit_efficiency(m, p, rate);
     fit_steps(m, p);
+    add_steps_to_efficiency(m, p, rate);
     if (p->compute_units > 0)
         m->compute_units = p->compute_units;
 }

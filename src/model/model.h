@@ -9,8 +9,8 @@
  *             while the device works on the next: host + parts of device(m / P, N) and exchanges, the longer of both
  *   ring      a rank has N / P bodies, which go round: host + P max(device(m / P, N / P), block)
  * Tree, N bodies, n = N / P on a rank:
- *   host + sort + build + moments + groups of n, bodies that change ranks, and the walk of n times the imbalance, or
- *   the messages (essential trees) where they take longer than the walk of the rank's own tree */
+ *   host + sort + build + moments + groups of n, bodies that change ranks, boundary trees, and the walk of n times the
+ *   imbalance, or the messages (essential trees) where they take longer than the walk of the rank's own tree */
 #ifndef GV_MODEL_H
 #define GV_MODEL_H
 
@@ -50,6 +50,8 @@ typedef struct gv_machine {
     double stage[4][2];                      /* sort, build, moments, groups: seconds, and seconds a body */
     gv_curve walk;                           /* seconds of a walk of so many bodies, theta 0.5 */
     gv_curve theta;                          /* factor of the walk */
+    double boundary[2];                      /* of several ranks, before the walk: seconds, and seconds an n^(2/3) */
+    double tree_rate;                        /* bytes a second between ranks of a machine, of the tree's messages */
     double imbalance;                        /* largest over mean */
     double moved;                            /* share of the bodies that change ranks in a step */
     double surface, deep, tree_bytes_a_body; /* cells sent: surface n^(2/3) + deep log2(P), at theta 0.5 */
@@ -67,7 +69,7 @@ double gv_model_agree(const gv_machine *machine, int ranks);
 double gv_model_gather(const gv_machine *machine, int ranks, double bytes);
 /* the next rank gets `bytes`, on all ranks at once */
 double gv_model_pass(const gv_machine *machine, int ranks, double bytes);
-/* each rank sends so many bytes, spread over the others */
+/* each rank sends so many bytes, spread over the others, without waiting */
 double gv_model_all_to_all(const gv_machine *machine, int ranks, double bytes);
 
 typedef enum gv_model_scheme {

@@ -45,5 +45,5 @@ double gv_model_all_to_all(const gv_machine *m, int ranks, double bytes)
         return 0;
     const double outside = (all - in) / (all - 1), inside = (in - 1) / (all - 1);
     return ceil((all - 1) / 16) * (all > in ? m->network.latency_s : m->node.latency_s) +
-           outside * bytes / m->network.bytes_per_s + inside * bytes / m->node.bytes_per_s;
+           outside * bytes / m->network.bytes_per_s + inside * bytes / m->tree_rate;
 }

@@ -134,10 +134,11 @@ static void predict_tree(const gv_machine *m, const gv_question *q, gv_predictio
     p->walk = walk_time(m, n, q->theta) * (q->ranks > 1 ? m->imbalance : 1);
     p->device = p->sort + p->build + p->moments + p->groups + p->walk + (q->forces_only ? 0 : n * m->tree_body_s);
     const double transfer = 2 * (moved + sent) / m->transfer.bytes_per_s;
-    const double message = gv_model_all_to_all(m, q->ranks, sent) + (q->ranks > 1 ? transfer : 0);
+    const double message = q->ranks > 1 ? fmax(gv_model_all_to_all(m, q->ranks, sent), transfer) : 0;
+    const double boundary = q->ranks > 1 ? m->boundary[0] + m->boundary[1] * pow(n, 2.0 / 3) : 0;
     p->transfer = q->ranks > 1 ? 2 * moved / m->transfer.bytes_per_s : 0;
-    p->network =
-        4 * gv_model_agree(m, q->ranks) + gv_model_all_to_all(m, q->ranks, moved) + fmax(0, message - own * p->walk);
+    p->network = boundary + 4 * gv_model_agree(m, q->ranks) + gv_model_all_to_all(m, q->ranks, moved) +
+                 fmax(0, message - own * p->walk);
     p->sent_bytes = moved + sent;
     p->memory_bytes = n * m->tree_bytes_a_body + 2 * sent;
 }
