@@ -153,7 +153,7 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
     for (int s = 0; s < GV_S; s++)
         if (gv_any(hit[s]))
             gv_look(&item->found[s], item->sink[s], item->id[s], view, first, count, address, item->list[s],
-                    item->list_stride, item->capacity);
+                    item->list_stride, item->capacity, eps2);
 #endif
 }
 
@@ -192,7 +192,7 @@ typedef struct gv_ids {
  * begin. */
 __attribute__((always_inline)) static inline gv_ids gv_load_item(gv_item *item, global const gv_scalar *sinks,
                                                                  uint first_sink, uint stride, global uint *list,
-                                                                 uint capacity)
+                                                                 uint capacity, gv_scalar eps2)
 {
     gv_int low = (gv_int)(INT_MAX), high = (gv_int)(INT_MIN);
 #pragma unroll
@@ -216,7 +216,7 @@ __attribute__((always_inline)) static inline gv_ids gv_load_item(gv_item *item, 
         for (int c = 0; c < GV_COMPONENTS; c++)
             item->total[s][c] = gv_wide_zero();
 #if GV_SEARCH
-        gv_found_begin(&item->found[s], radius2);
+        gv_found_begin(&item->found[s], radius2, eps2);
         item->list[s] = list + (size_t)i * capacity;
 #endif
     }
@@ -360,7 +360,7 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
     item.cutoff = (gv_cutoff){per_length, most2, per_interval, last, records};
 #endif
     const gv_ids mine =
-        gv_load_item(&item, sinks, first_sink, stride, lists + (size_t)part * stride * capacity, capacity);
+        gv_load_item(&item, sinks, first_sink, stride, lists + (size_t)part * stride * capacity, capacity, eps2);
 
 #if GV_TILE > 0
     const gv_ids ids = gv_join_ids(mine, id_range, flagged, row);

@@ -10,7 +10,8 @@
  *   order 4: order 2 and subtract 3, d.v 3, alpha 2, w 3, jerk 3                     = 28, dp 32
  *   order 6: order 4 and subtract 3, v.v + d.a 6, alpha 1, beta 2, factor 1, snap 6 + 3 = 50, dp 54
  *   ds: d = (high words) + (low words), 6 more
- * The nearest neighbour and the neighbour list add two (unsoftened distance, one comparison) where nothing is found.
+ * The nearest neighbour and the neighbour list add one comparison where nothing is found, and the sum of unsoftened
+ * distance and eps^2 where they do not compare softened ones (rule.h).
  *
  * GV_ORDER     2, 4 or 6
  * GV_SOFTEN    whose softening counts (direct/layout.h): eps^2 is one number, of the sink, of the source, or of both
@@ -130,7 +131,7 @@ typedef struct gv_source {
 
 typedef struct gv_separation {
     gv_real x, y, z;
-    gv_real r2; /* unsoftened where neighbours are looked for, else with eps^2 */
+    gv_real r2; /* unsoftened where neighbours are looked for by it, else with eps^2 */
 } gv_separation;
 
 static inline gv_separation gv_separate(const gv_sink i, const gv_source j, gv_scalar eps2)
@@ -145,7 +146,7 @@ static inline gv_separation gv_separate(const gv_sink i, const gv_source j, gv_s
     d.y += j.lo.y - i.ly;
     d.z += j.lo.z - i.lz;
 #endif
-#if GV_SOFTENED && !GV_SEARCH
+#if GV_SOFTENED && (!GV_SEARCH || GV_SOFT_LOOK)
     d.r2 = gv_fma(d.x, d.x, GV_EPS2(i, j, eps2));
 #else
     d.r2 = d.x * d.x;
@@ -200,7 +201,7 @@ static inline void gv_interact_quadrupole(gv_real *sum, const gv_source j, gv_re
 static inline void gv_interact(gv_real *sum, const gv_sink i, const gv_source j, gv_real mass, const gv_separation d,
                                gv_scalar eps2 GV_CUTOFF_PARAMETER)
 {
-#if GV_SOFTENED && GV_SEARCH
+#if GV_SOFTENED && GV_SEARCH && !GV_SOFT_LOOK
     gv_real s2 = d.r2 + GV_EPS2(i, j, eps2);
 #else
     gv_real s2 = d.r2;

@@ -22,6 +22,10 @@
 #define GV_LOOK (GV_NEAREST || (GV_LISTS && !GV_BY_RULE))
 #define GV_LIST_PLANES (GV_LISTS + GV_AHEAD) /* of a sink: layout.h */
 
+/* Where all pairs have one softening, a first look compares softened distances, which the force needs anyway.  Not in
+ * ds, where finding a distance a second time, in the second pass, takes more than is saved. */
+#define GV_SOFT_LOOK (GV_LOOK && !GV_BY_RULE && GV_SOFTENED && GV_SOFTEN == GV_SOFTEN_EPS && GV_PRECISION != GV_DS)
+
 #if GV_BY_RULE && !GV_LISTS
 #error "GV_RULE, GV_AHEAD and GV_LEAVE_OUT are for neighbour lists: GV_LISTS must be 1"
 #endif

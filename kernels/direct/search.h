@@ -74,9 +74,25 @@ static void gv_note(gv_found *found, gv_int inside, uint count, uint address, gl
 #endif
 
 #if GV_LOOK
+/* What the first look compares with, so that it never misses a pair whose unsoftened distance is at most r2: of the
+ * two sums of squares each has three roundings, and this has two: 8 half places, rounded up to 32. */
+#if GV_PRECISION == GV_DP
+#define GV_SLACK GV_R(1.000000000000004)
+#else
+#define GV_SLACK GV_R(1.000002)
+#endif
+static inline gv_real gv_threshold(gv_real r2, gv_scalar eps2)
+{
+#if GV_SOFT_LOOK
+    return (r2 + eps2) * GV_SLACK;
+#else
+    return r2;
+#endif
+}
+
 /* The second pass over sources first ... first + count - 1 of the view, which have addresses from `address` on. */
 static void gv_look(gv_found *found, const gv_sink i, gv_int sink_id, const gv_view view, uint first, uint count,
-                    uint address, global uint *list, uint list_stride, uint capacity)
+                    uint address, global uint *list, uint list_stride, uint capacity, gv_scalar eps2)
 {
     for (uint k = first; k < first + count; k++) {
         gv_separation d = gv_separate(i, gv_fetch(view, k), 0);
@@ -120,15 +136,15 @@ static void gv_look(gv_found *found, const gv_sink i, gv_int sink_id, const gv_v
 #endif
     }
 #if GV_NEAREST && GV_LISTS && !GV_BY_RULE
-    found->threshold = fmax(found->radius2, found->r2);
+    found->threshold = gv_threshold(fmax(found->radius2, found->r2), eps2);
 #elif GV_NEAREST
-    found->threshold = found->r2;
+    found->threshold = gv_threshold(found->r2, eps2);
 #endif
 }
 #endif
 
 /* What a vector of sinks starts with; radius2 is read with lists only. */
-static inline void gv_found_begin(gv_found *found, gv_real radius2)
+static inline void gv_found_begin(gv_found *found, gv_real radius2, gv_scalar eps2)
 {
     found->threshold = (gv_real)(GV_HUGE);
 #if GV_NEAREST
@@ -138,8 +154,8 @@ static inline void gv_found_begin(gv_found *found, gv_real radius2)
 #if GV_LISTS
     found->radius2 = radius2;
     found->count = (gv_uint)(0);
-#if !GV_NEAREST
-    found->threshold = radius2;
+#if GV_LOOK && !GV_NEAREST
+    found->threshold = gv_threshold(radius2, eps2);
 #endif
 #endif
 }
