@@ -1,8 +1,8 @@
 #!/bin/sh
 # The figures of doc/cosmology.md: linear growth, a pancake, a box to redshift 0.  usage: bench/cosmology_figures.sh FOLDER [GRAVEL]
-# GRID (64) bodies along a side of the growth's box, BOX_GRID (32) of the box that runs to redshift 0.  Needs gnuplot.
+# GRID (64) bodies along a side of the growth's box, BOX_GRID (64) of the box of 100 Mpc/h that runs to redshift 0.  Needs gnuplot.
 set -eu
-out=$1 gravel=${2:-build/bin/gravel} grid=${GRID:-64} box=${BOX_GRID:-32}
+out=$1 gravel=${2:-build/bin/gravel} grid=${GRID:-64} box=${BOX_GRID:-64}
 mkdir -p "$out"
 
 # D(a) of the default universe, by Heath's integral
@@ -59,9 +59,9 @@ END
 
 # a box to redshift 0
 if [ ! -d "$out/box" ]; then
-    "$gravel" ic cosmo -n "$box" --box 50 --redshift 49 -o "$out/box.hdf5"
+    "$gravel" ic cosmo -n "$box" --box 100 --redshift 49 -o "$out/box.hdf5"
     "$gravel" run --cosmology -i "$out/box.hdf5" -o "$out/box" --redshifts 9,3,1 --timing
 fi
 "$gravel" plot spectrum "$out/box" -o "$out/cosmo_spectrum.png"
 "$gravel" plot massfunction "$out/box" -o "$out/cosmo_massfunction.png"
-"$gravel" plot slice "$out/box" -o "$out/cosmo_slice.png" --thickness 0.25
+"$gravel" plot slice "$out/box" -o "$out/cosmo_slice.png"
