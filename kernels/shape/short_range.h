@@ -18,7 +18,7 @@ static inline void gv_short_pair(gv_real s2, gv_real soft, gv_scalar rate GV_SHO
     /* of the potential the long range is taken out, which at r = 0 is finite: nearer than this it is as there */
     gv_real least = (gv_real)(GV_R(1e-3) / rate), near2 = fmax(s2, least * least), y = gv_rsqrt(near2);
     gv_short_newton(near2, rate GV_SHORT_NODES_PASS, &rest0, &rest1);
-    *g0 = gv_select(s2 < soft, whole0 - (y - rest0), rest0);
+    *g0 = gv_select(s2 < fmax(soft, near2), whole0 - (y - rest0), rest0);
     *minus_g1 = whole1 * (rest1 * near2 * (near2 * y));
 #else
     (void)soft;
