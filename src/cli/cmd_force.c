@@ -356,7 +356,8 @@ static const gv_opt opts_table[] = {
      .offset = offsetof(gv_force_options, periodic),
      .value = "L",
      .help = "bodies in [0, L) repeat in all directions, on a background\nof mean density 0 (doc/periodic.md): mesh "
-             "and tree, or direct sums; exact with --method reference",
+             "and tree,\n"
+             "or direct sums; exact with --method reference",
      .fallback = "-1",
      .low = 0,
      .high = INFINITY},
