@@ -547,6 +547,44 @@ static void changes_first(void **state)
     bodies_free(&noise);
 }
 
+/* The first call gives bodies without ids numbers of their own; the changes that it begins with are kept meanwhile. */
+static void changes_without_ids(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    enum { FEW = 20 };
+    bodies b = bodies_new(FEW, 56), noise = bodies_new(FEW, 57);
+    const uint32_t address[3] = {7, 0, 19};
+    const gravel_plane plane[2] = {GRAVEL_POSITION, GRAVEL_MASS};
+    const gravel_array from[2] = {GRAVEL_ARRAY_SOA(b.d[0][0], b.d[0][1], b.d[0][2]), GRAVEL_ARRAY(b.m)};
+    gravel_array new[10];
+    const gravel_changes changes = changes_of(&noise, address, 3, 2, b.m, new);
+    gravel_direct *d = direct_new(context, (direct_want){.order = 2, .precision = GRAVEL_DS});
+    results r[2];
+    for (int first = 0; first < 2; first++) {
+        gravel_bodies_options o = GRAVEL_BODIES_OPTIONS_INIT;
+        gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+        gravel_bodies *there;
+        o.precision = GRAVEL_DS;
+        assert_ok(gravel_bodies_create(&there, context, &o));
+        assert_ok(gravel_bodies_update(there, NULL, 0, FEW, 2, plane, from));
+        call.sources = call.sinks = gravel_view_all(there);
+        call.eps = EPS;
+        call.predict = 1;
+        if (first)
+            call.changes = &changes;
+        else
+            assert_ok(gravel_bodies_update(there, address, 0, 3, 2, plane, new));
+        r[first] = collected(d, &call, FEW, 0);
+        gravel_bodies_release(there);
+    }
+    assert_same_bits(&r[0], &r[1], 2);
+    results_free(&r[0]);
+    results_free(&r[1]);
+    gravel_direct_release(d);
+    bodies_free(&b);
+    bodies_free(&noise);
+}
+
 /* Changes stay where the call is refused, and where it needs no kernel; changes that are refused refuse the call. */
 static void changes_without_forces(void **state)
 {
@@ -828,6 +866,7 @@ int main(void)
         cmocka_unit_test(into_planes),
         cmocka_unit_test(same_bits),
         cmocka_unit_test(changes_first),
+        cmocka_unit_test(changes_without_ids),
         cmocka_unit_test(changes_without_forces),
         cmocka_unit_test(short_lists),
         cmocka_unit_test(nobody),

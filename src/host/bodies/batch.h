@@ -30,6 +30,12 @@ typedef struct gv_batch {
     size_t number;    /* bytes of one */
 } gv_batch;
 
+/* A batch that waits for a kernel; numbers of its own, since other writes may come between. */
+struct gv_holding {
+    gv_batch batch;
+    char numbers[GV_MOST_INLINE];
+};
+
 /* Some bodies of the call in one slot. */
 typedef struct gv_block {
     size_t from, n; /* entries of the call */

@@ -239,42 +239,40 @@ static void widen_addresses(char *numbers, size_t n)
     }
 }
 
-static gv_block inline_block(const gv_batch *b)
+static gv_block inline_block(const gv_batch *b, char *host)
 {
-    return (gv_block){.n = b->count, .head = b->address ? b->count : 0, .host = b->bodies->transfer->inline_batch};
+    return (gv_block){.n = b->count, .head = b->address ? b->count : 0, .host = host};
 }
 
 /* Numbers and addresses of a few bodies into the batch that is an argument. */
-static gravel_status fill_inline(gv_batch *b)
+static gravel_status fill_inline(gv_batch *b, const gv_block *block)
 {
-    const gv_block block = inline_block(b);
-    gravel_status status = take_in(b, &block, 0, block.n) ? GRAVEL_OK : fail_block(b, &block);
+    gravel_status status = take_in(b, block, 0, block->n) ? GRAVEL_OK : fail_block(b, block);
     if (!status)
-        status = take_addresses(b, &block);
+        status = take_addresses(b, block);
     if (!status && b->address && b->number == 8)
-        widen_addresses(block.host, block.n);
+        widen_addresses(block->host, block->n);
     return status;
 }
 
-static gravel_status launch_inline(gv_batch *b)
+static gravel_status launch_inline(gv_batch *b, const gv_block *block)
 {
     struct gv_bodies_transfer *t = b->bodies->transfer;
     const int which = kernel_for(b);
-    const gv_block block = inline_block(b);
     gravel_status status =
         gv_need_kernel(b->bodies, "gv_bodies_put_inline", gv_put_fields[which], &t->put_inline[which]);
     return status ? status
-                  : gv_batch_launch(b, &block, t->put_inline[which], gv_put_fields[which],
-                                    (gv_arg){t->inline_size, t->inline_batch}, NULL, NULL);
+                  : gv_batch_launch(b, block, t->put_inline[which], gv_put_fields[which],
+                                    (gv_arg){t->inline_size, block->host}, NULL, NULL);
 }
 
 /* A few bodies are passed as an argument of the kernel: one command, and no staging. */
 static gravel_status put_inline(gv_batch *b)
 {
-    const gv_block block = inline_block(b);
-    gravel_status status = fill_inline(b);
+    const gv_block block = inline_block(b, b->bodies->transfer->inline_batch);
+    gravel_status status = fill_inline(b, &block);
     if (!status)
-        status = launch_inline(b);
+        status = launch_inline(b, &block);
     if (!status)
         note_block(b, &block);
     return status;
@@ -296,11 +294,11 @@ static int can_hold(const gv_batch *b, const gv_held *held)
 static gravel_status hold(gv_batch *b, gv_held *held)
 {
     struct gv_bodies_transfer *t = b->bodies->transfer;
-    const gv_block block = inline_block(b);
     size_t at = 0;
-    if (!t->held && !(t->held = malloc(sizeof *t->held)))
+    if (!t->held && !(t->held = calloc(1, sizeof *t->held)))
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a transfer");
-    gravel_status status = fill_inline(b);
+    const gv_block block = inline_block(b, t->held->numbers);
+    gravel_status status = fill_inline(b, &block);
     if (status)
         return status;
     memset(held->column, GV_NO_COLUMN, sizeof held->column);
@@ -313,9 +311,9 @@ static gravel_status hold(gv_batch *b, gv_held *held)
             held->column[place->word + 1] = (unsigned char)at;
         at += pair ? (size_t)place->components : 0;
     }
-    *t->held = *b;
+    t->held->batch = *b;
     held->count = b->count;
-    held->batch = t->inline_batch;
+    held->batch = t->held->numbers;
     held->size = gv_held_size(&b->bodies->worker);
     note_block(b, &block);
     return GRAVEL_OK;
@@ -323,7 +321,12 @@ static gravel_status hold(gv_batch *b, gv_held *held)
 
 gravel_status gv_bodies_put_held(gravel_bodies *bodies, gv_held *held)
 {
-    const gravel_status status = held->count > 0 ? launch_inline(bodies->transfer->held) : GRAVEL_OK;
+    gravel_status status = GRAVEL_OK;
+    if (held->count > 0) {
+        struct gv_holding *holding = bodies->transfer->held;
+        const gv_block block = inline_block(&holding->batch, holding->numbers);
+        status = launch_inline(&holding->batch, &block);
+    }
     held->count = 0;
     return status;
 }

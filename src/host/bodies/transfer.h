@@ -18,9 +18,9 @@ struct gv_bodies_transfer {
     gv_slots slots;
     cl_kernel put[GV_PUT_KERNELS], put_inline[GV_PUT_KERNELS], get, fill;
     char *inline_batch;
-    size_t inline_size;    /* bytes of a batch that is an argument of put_inline */
-    struct gv_batch *held; /* what gv_bodies_hold keeps in inline_batch */
-    uint32_t *stamp;       /* per address: the block of a scatter that last had it */
+    size_t inline_size;      /* bytes of a batch that is an argument of put_inline */
+    struct gv_holding *held; /* what gv_bodies_hold keeps: put.c */
+    uint32_t *stamp;         /* per address: the block of a scatter that last had it */
     size_t stamps;
     uint32_t turn;
 };
