@@ -12,8 +12,8 @@
  * block), and a velocity is half a step ahead of its body's plane TIME.  Second order; with one step for all and for
  * ever it is symmetric in time.
  *
- * A tree is built anew when more than `rebuild` times all bodies have got forces since it was built, else its moments
- * are found anew for the moved bodies (gravel_tree_moved).
+ * A tree is built anew when `rebuild` times all bodies have got forces since it was built, else its moments are found
+ * anew for the moved bodies (gravel_tree_moved).
  */
 #ifndef GRAVEL_LEAPFROG_H
 #define GRAVEL_LEAPFROG_H

@@ -123,7 +123,7 @@ static gravel_status add_external(gravel_leapfrog *f, size_t count, double time)
 
 int gv_leap_rebuilds(const gravel_leapfrog *f)
 {
-    return !f->tree || f->since_build == 0 || (double)f->since_build > f->options.rebuild * (double)f->n;
+    return !f->tree || f->since_build == 0 || (double)f->since_build >= f->options.rebuild * (double)f->n;
 }
 
 gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
