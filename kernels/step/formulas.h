@@ -59,7 +59,7 @@ GV_FORMULA void gv_fit(int order, gv_scalar4 *d, gv_scalar4 *e)
 /* Rounding of an acceleration over its size, about: the largest that forces in ds and dp have.  The third derivative
  * times T^3 is gv_third_noise such errors wrong, which for short steps is all there is; were it believed, the next step
  * would be shorter still, and so on without end.  The size is that of what was summed, which may cancel: pot^2 / M of a
- * body that feels the potential pot of the mass M, where that is more than |a|. */
+ * body in the potential pot of the mass M, where that is more than |a|. */
 #define GV_FORCE_NOISE_DS GV_R(1e-6)
 #define GV_FORCE_NOISE_DP GV_R(4e-15)
 #define gv_third_noise(order) ((order) == 4 ? GV_R(12.0) : GV_R(60.0))

@@ -40,7 +40,7 @@ typedef struct several_bench {
 
 /* -------------------------------------------------------------------- runs */
 
-/* A block step as codes with individual steps make it: some sources change, all are predicted, some feel. */
+/* A block step as codes with individual steps make it: some sources change, all are predicted, some get forces. */
 static gravel_status one_round(several_bench *b, const several_result *r)
 {
     const gv_particles *p = &b->p;
@@ -327,7 +327,7 @@ static const gv_opt opts_table[] = {
      .kind = GV_OPT_SIZES,
      .offset = offsetof(several_options, sinks),
      .value = "LIST",
-     .help = "how many of them feel (default 1,16,256,4096)",
+     .help = "how many of them get forces (default 1,16,256,4096)",
      .low = 1,
      .high = INFINITY},
     {.name = "updates",
@@ -379,10 +379,9 @@ const gv_command gv_cmd_bench_several = {
     .name = "several",
     .summary = "block steps on several devices, and whom the library chooses",
     .synopsis = "[--devices LIST] [-n LIST] [--sinks LIST] [options]",
-    .about =
-        "Whole rounds by the host's clock: a few sources change, all are predicted, some feel.  Each is answered\n"
-        "by the host, by the fastest 1, 2, 4 ... devices of the list and by all; the table says which of them the\n"
-        "library would choose, and how much slower that is than the best.",
+    .about = "Whole rounds by the host's clock: a few sources change, all are predicted, some get forces.  Each is\n"
+             "answered by the host, by the fastest 1, 2, 4 ... devices of the list and by all; the table says which\n"
+             "of them the library would choose, and how much slower that is than the best.",
     .opts = opts_table,
     .examples = "gravel bench several --devices all\n"
                 "gravel bench several --devices cpu:1,cpu:1 -n 1k,16k --sinks 1,64,1024 --json\n",

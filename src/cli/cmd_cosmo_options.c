@@ -1,4 +1,4 @@
-/* Options of gravel run --cosmology, and how they travel. */
+/* Options of gravel run --cosmology, their checks, and how they are kept in run.json. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
