@@ -378,7 +378,7 @@ const gv_command gv_cmd_plot[] = {
         "gravel plot image run --movie -o run.gif\n"),
     {.name = "model",
      .summary = "steps on clusters by gravel model, beside what was measured",
-     .synopsis = "[MACHINE.json [RESULT.json ...]] -o FILE [--figure bodies|ranks|speedup|parts] [options]",
+     .synopsis = "[MACHINE.json [RESULT.json ...]] -o FILE [--figure NAME] [options]",
      .about =
          "The figures of Schive et al. (2008) for GraCCA: 12 and 19 (bodies), 14 (ranks), 15 (speedup), 20 (parts).\n"
          "Lines are the model, points what the results hold. Without MACHINE that of 'gravel model --example'.",
