@@ -268,19 +268,18 @@ static void lists_not_asked_for(void **state)
 }
 
 /* With eps > 0 distances stay unsoftened, with and without it the lists are the same. */
-static void softening_has_no_say(void **state)
+static void check_softening(gravel_context *context, int order, gravel_precision precision)
 {
-    CONTEXT_OR_SKIP(context)
+    /* of the last, eps^2 rounds all distances of the grid away in float */
+    static const double eps[] = {3.0, 0.0371, 1000.3, 20000.7};
     bodies b = grid(200, 7);
     double radius[200];
     for (size_t i = 0; i < 200; i++)
         radius[i] = 2;
     gravel_direct *d =
-        direct_new(context, (direct_want){.order = 2, .precision = GRAVEL_SP, .nearest = 1, .capacity = 30});
+        direct_new(context, (direct_want){.order = order, .precision = precision, .nearest = 1, .capacity = 30});
     direct_write(d, &b, 0, 200);
     const gravel_sinks in = sinks_of(&b, 0, 200, radius);
-    /* of the last, eps^2 rounds all distances of the grid away in float */
-    static const double eps[] = {3.0, 0.0371, 1000.3, 20000.7};
     results a = direct_run(d, &in, 0, 30);
     for (int k = 0; k < 4; k++) {
         results c = direct_run(d, &in, eps[k], 30);
@@ -293,6 +292,14 @@ static void softening_has_no_say(void **state)
     results_free(&a);
     gravel_direct_release(d);
     bodies_free(&b);
+}
+
+/* sp compares softened distances first, ds never. */
+static void softening_has_no_say(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    check_softening(context, 2, GRAVEL_SP);
+    check_softening(context, 4, GRAVEL_DS);
 }
 
 int main(void)

@@ -72,7 +72,7 @@ cl_uint gv_field_bits(const gv_place *place, int first, int components, const gr
 size_t gv_block_bytes(const gv_batch *b, const gv_block *block);
 /* Number k of a column of the block. */
 char *gv_block_column(const gv_batch *b, const gv_block *block, size_t column, size_t k);
-/* Starts put or get of the block with `numbers` as its batch; words beyond those of the call repeat the first. */
+/* Starts put or get of the block with `numbers` as its batch; words beyond those of the call are NULL. */
 gravel_status gv_batch_launch(gv_batch *b, const gv_block *block, cl_kernel kernel, int fields, gv_arg numbers,
                               cl_event after, cl_event *done);
 

@@ -91,9 +91,9 @@ typedef struct gv_held {
     size_t size;
     unsigned char column[GV_WORDS + 1];
 } gv_held;
-/* As gravel_bodies_update, but few bodies are held.  Before anything else is done with the bodies, a kernel has to be
- * started with them or gv_bodies_put_held called. */
 size_t gv_held_size(const gv_worker *worker); /* of a batch on this device */
+/* As gravel_bodies_update, but few bodies are held.  Before their planes are read or written again, a kernel has to be
+ * started with them or gv_bodies_put_held called. */
 gravel_status gv_bodies_hold(gravel_bodies *bodies, const gravel_changes *changes, gv_held *held);
 gravel_status gv_bodies_put_held(gravel_bodies *bodies, gv_held *held);
 
