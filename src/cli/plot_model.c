@@ -114,7 +114,7 @@ static void put_parts(const picture *p, double low, double high)
 
 /* -------------------------------------------------------------------- script */
 
-static void plot_lines(const picture *p, const gv_size_list *list, const char *word)
+static void plot_lines(const picture *p, const gv_size_list *list, const char *one, const char *word)
 {
     fputs("plot ", p->script);
     for (int l = 0; l < list->n; l++)
@@ -122,7 +122,8 @@ static void plot_lines(const picture *p, const gv_size_list *list, const char *w
             p->script,
             "%s$m%d using 1:2 with lines lw 2 lc rgb '%s' title '%zu %s', $p%d using 1:2 with points pt 7 ps 0.9 lc "
             "rgb '%s' notitle",
-            l > 0 ? ", " : "", l, gv_plot_colour(l), list->value[l], word, l, gv_plot_colour(l));
+            l > 0 ? ", " : "", l, gv_plot_colour(l), list->value[l], list->value[l] == 1 ? one : word, l,
+            gv_plot_colour(l));
 }
 
 static void script_parts(const picture *p)
@@ -161,18 +162,20 @@ static void draw(const picture *p)
         script_parts(p);
     } else if (p->o->figure == TIME_N) {
         put_against_n(p, low, high);
-        fputs("set logscale y\nset format y '10^{%L}'\nset key top left\nset xlabel 'bodies'\nset ylabel 'time of a "
+        /* the last number of the axis is turned, and ends beside it */
+        fputs("set rmargin 7\nset logscale y\nset format y '10^{%L}'\nset key top left\nset xlabel 'bodies'\nset "
+              "ylabel 'time of a "
               "step / "
               "s'\n",
               p->script);
-        plot_lines(p, &p->ranks, "ranks");
+        plot_lines(p, &p->ranks, "rank", "ranks");
     } else {
         put_against_ranks(p, most, p->o->figure == SPEEDUP);
         fprintf(p->script, "set logscale y%s\nset key %s\nset xlabel 'ranks'\nset ylabel '%s'\nset xrange [1:%d]\n",
                 p->o->figure == SPEEDUP ? " 2" : "\nset format y '10^{%L}'",
                 p->o->figure == SPEEDUP ? "top left" : "outside right",
                 p->o->figure == SPEEDUP ? "times faster than one rank" : "time of a step / s", most);
-        plot_lines(p, &p->n, "bodies");
+        plot_lines(p, &p->n, "body", "bodies");
         if (p->o->figure == SPEEDUP)
             fputs(", x with lines dt 2 lc rgb 'black' title 'as many as ranks'", p->script);
     }
