@@ -272,7 +272,10 @@ static void features_are_found_and_kept(void **state)
     assert_int_equal(strstr(d->feature_options, "GV_PTX_ASM=1") != NULL, d->has_ptx_asm);
     assert_int_equal(strstr(d->feature_options, "GV_RSQRT14=1") != NULL, d->has_rsqrt14);
     assert_int_equal(strstr(d->feature_options, "GV_RSQRT12=1") != NULL, d->has_rsqrt12);
-    assert_false(d->has_rsqrt14 && d->info.simd_width_float < 16);
+    /* as the driver reports it: the width that is used is measured, and busy cores may make another one faster */
+    cl_uint native = 0;
+    clGetDeviceInfo(d->id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof native, &native, NULL);
+    assert_false(d->has_rsqrt14 && native < 16);
     /* from the file, and from a damaged file */
     assert_ok(gravel_context_create(&second, &options));
     assert_string_equal(second->device[0].feature_options, d->feature_options);
