@@ -4,8 +4,6 @@
 
 #include "problem.h"
 
-#include <malloc.h>
-
 typedef struct said {
     int before;
     FILE *file;
@@ -42,21 +40,5 @@ static inline void said_end(said *s)
         if ((s)->lines != 1 || !strstr((s)->text, part))                                                               \
             fail_msg("not one line with '%s': %s", part, (s)->text);                                                   \
     } while (0)
-
-/* What is allocated after many rounds is what was allocated after `warm`, in which the journal of writes has grown to
- * its bound, 4096 entries and a round's.  Tables that double up to a bound take some 40 kB more; one lost block of
- * malloc's smallest size, 32 bytes, in every round is 96 kB. */
-static inline void assert_no_growth(int warm, void (*one_round)(void *user, int number), void *user)
-{
-    enum { ROUNDS = 3000, MOST = 24 };
-    for (int k = 0; k < warm; k++)
-        one_round(user, k);
-    const size_t before = mallinfo2().uordblks;
-    for (int k = 0; k < ROUNDS; k++)
-        one_round(user, warm + k);
-    const size_t after = mallinfo2().uordblks;
-    if (after > before + (size_t)MOST * ROUNDS)
-        fail_msg("%zu bytes after %d rounds, %zu after %d", before, warm, after, warm + ROUNDS);
-}
 
 #endif

@@ -4,6 +4,7 @@
 #define GV_ORDER6_TEST_H
 
 #include "captured.h"
+#include "growth.h"
 
 #include <limits.h>
 

@@ -355,7 +355,7 @@ static void many_rounds(void **state)
         if (k % 5 != 0)
             assert_ok(gravel_several_collect(s, &f, NULL));
     }
-    assert_int_equal(mallinfo2().uordblks, used);
+    assert_true(mallinfo2().uordblks <= used);
     results_free(&r);
     gravel_several_release(s);
     bodies_free(&b);
