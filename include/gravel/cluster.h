@@ -146,6 +146,30 @@ typedef struct gravel_cluster_times {
     double bytes;         /* that this rank received */
 } gravel_cluster_times;
 GRAVEL_API void gravel_cluster_share_get_times(const gravel_cluster_share *share, gravel_cluster_times *times);
+
+/* Bodies dealt out: a rank has some of them (at least one), and an integrator for these; the bodies of all ranks go
+ * round, so that no device has room for more than three shares.  Every step sends all bodies to all ranks, also where
+ * few of them move: this is for more bodies than the devices have room for, or for shared steps.  Devices may differ.
+ * Ids must be written, and differ on all ranks.
+ *
+ *   gravel_cluster_ring_create(&ring, cluster, context);
+ *   hermite_options.forces = gravel_cluster_ring_forces;  hermite_options.agree = gravel_cluster_ring_agree;
+ *   hermite_options.forces_user = ring;
+ *   ... gravel_hermite_start, gravel_hermite_get_next, gravel_hermite_step (hermite.h): all ranks together ...
+ */
+typedef struct gravel_cluster_ring gravel_cluster_ring;
+GRAVEL_API gravel_status gravel_cluster_ring_create(gravel_cluster_ring **ring, gravel_cluster *cluster,
+                                                    gravel_context *context); /* all ranks */
+GRAVEL_API void gravel_cluster_ring_release(gravel_cluster_ring *ring);
+/* A gravel_forces_fn and a gravel_agree_fn, `ring` is the ring.  All ranks, with calls that differ in their sinks
+ * only; what fails on one rank fails on all. */
+GRAVEL_API gravel_status gravel_cluster_ring_forces(gravel_direct *direct, const gravel_direct_call *call, void *ring);
+GRAVEL_API gravel_status gravel_cluster_ring_agree(gravel_status status, double *least, double *sum, void *ring);
+/* All ranks: potentials of this rank's bodies, from those of all. */
+GRAVEL_API gravel_status gravel_cluster_ring_potentials(gravel_cluster_ring *ring, gravel_direct *direct,
+                                                        gravel_bodies *bodies, double eps, double *potential);
+GRAVEL_API void gravel_cluster_ring_get_times(const gravel_cluster_ring *ring, gravel_cluster_times *times);
+
 /* A rank's range of `count` things, in the order of the ranks. */
 GRAVEL_API void gravel_cluster_get_range(const gravel_cluster *cluster, size_t count, size_t *first, size_t *mine);
 

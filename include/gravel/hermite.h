@@ -50,6 +50,11 @@ typedef gravel_status (*gravel_external_fn)(gravel_bodies *bodies, size_t first,
  * processes find together (cluster.h). */
 typedef gravel_status (*gravel_forces_fn)(gravel_direct *direct, const gravel_direct_call *call, void *user);
 
+/* Bodies that are dealt out to several processes, each of which has some of them and an integrator for these
+ * (cluster.h).  All processes call it in the same order: the first failure of all; else *least becomes the least of
+ * all, and *sum the sum over those that have it, the same bits everywhere. */
+typedef gravel_status (*gravel_agree_fn)(gravel_status status, double *least, double *sum, void *user);
+
 typedef struct gravel_hermite_options {
     uint32_t size;
     int order; /* 4 or 6 */
@@ -71,11 +76,15 @@ typedef struct gravel_hermite_options {
      * Unless it is NEVER, gravel_hermite_send comes before the planes of the bodies are read or written. */
     gravel_host_answers host;
     int tally; /* 1: steps are counted by their lengths (gravel_hermite_add_step_counts): one launch more a block */
+    /* NULL: all bodies are here.  Else `forces` finds those from the bodies of all processes, which all call the
+     * functions below together, get_next too; it is called without sinks where others have some.  Blocks and counts are
+     * those of all processes; step counts by length are of the own bodies, and there are no energies. */
+    gravel_agree_fn agree; /* with forces_user */
 } gravel_hermite_options;
 #define GRAVEL_HERMITE_OPTIONS_INIT                                                                                    \
     {                                                                                                                  \
         sizeof(gravel_hermite_options), 4, GRAVEL_STEP_AARSETH, 0.01, 0.1, 0.01, 0.125, 0x1p-40, 0, 1, 0,              \
-            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL, GRAVEL_HOST_NEVER, 0                                            \
+            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL, GRAVEL_HOST_NEVER, 0, NULL                                      \
     }
 GRAVEL_API void gravel_hermite_options_init(gravel_hermite_options *options);
 

@@ -20,7 +20,7 @@ enum { MOST_RESULTS = GV_MAX_LIST * (GV_MAX_LIST + 1), WARM_UP = 2, MOST_SAMPLES
 
 typedef struct hermite_options {
     const char *device, *out;
-    int json, no_fp64, verbose, order, precision, samples;
+    int json, no_fp64, verbose, order, precision, samples, scheme;
     double eps;
     gv_size_list n, active;
     uint64_t seed;
@@ -28,7 +28,7 @@ typedef struct hermite_options {
 
 typedef struct hermite_result {
     size_t n, active;
-    int whole, shared; /* a whole step; whether its forces were shared by the ranks */
+    int whole, shared, ring; /* a whole step; whether its forces were shared by the ranks, or went round */
     gv_series time;
     double device_s, exchange_s, bytes; /* of one step, means of this rank */
 } hermite_result;
@@ -37,7 +37,9 @@ typedef struct hermite_bench {
     const hermite_options *opts;
     gv_ranks *ranks;
     gravel_context *context;
-    void *share; /* gravel_cluster_share */
+    void *share;  /* gravel_cluster_share */
+    void *ring;   /* gravel_cluster_ring */
+    int is_dealt; /* the present bodies go round */
     gravel_bodies *bodies, *active;
     gravel_direct *direct;
     gravel_hermite *hermite;
@@ -58,27 +60,40 @@ typedef struct counts {
 static gravel_status open_share(hermite_bench *b)
 {
     gravel_cluster_share *share = NULL;
+    gravel_cluster_ring *ring = NULL;
     gravel_status status = GRAVEL_OK;
-    if (b->ranks)
+    if (b->ranks && b->opts->scheme != GV_SCHEME_RING)
         status = gravel_cluster_share_create(&share, gv_ranks_cluster(b->ranks), b->context);
+    if (b->ranks && b->opts->scheme != GV_SCHEME_COPIES && !status)
+        status = gravel_cluster_ring_create(&ring, gv_ranks_cluster(b->ranks), b->context);
     b->share = share;
+    b->ring = ring;
     return status;
 }
 
 static void close_share(hermite_bench *b)
 {
     gravel_cluster_share_release(b->share);
+    gravel_cluster_ring_release(b->ring);
 }
 
 static gravel_forces_fn share_forces(const hermite_bench *b)
 {
-    return b->share ? gravel_cluster_share_forces : NULL;
+    return b->is_dealt ? gravel_cluster_ring_forces : b->share ? gravel_cluster_share_forces : NULL;
+}
+
+static gravel_agree_fn share_agree(const hermite_bench *b)
+{
+    return b->is_dealt ? gravel_cluster_ring_agree : NULL;
 }
 
 static counts get_counts(const hermite_bench *b)
 {
     gravel_cluster_times t;
-    gravel_cluster_share_get_times(b->share, &t);
+    if (b->is_dealt)
+        gravel_cluster_ring_get_times(b->ring, &t);
+    else
+        gravel_cluster_share_get_times(b->share, &t);
     return (counts){t.shared, t.device_s, t.exchange_s, t.bytes};
 }
 
@@ -101,6 +116,12 @@ static gravel_forces_fn share_forces(const hermite_bench *b)
     return NULL;
 }
 
+static gravel_agree_fn share_agree(const hermite_bench *b)
+{
+    (void)b;
+    return NULL;
+}
+
 static counts get_counts(const hermite_bench *b)
 {
     (void)b;
@@ -111,10 +132,15 @@ static counts get_counts(const hermite_bench *b)
 
 /* ------------------------------------------------------------------ bodies */
 
+/* Where bodies are dealt out, this rank's range of them. */
 static gravel_status make_set(hermite_bench *b, gravel_bodies **set, const gv_particles *p, size_t n)
 {
+    size_t f = 0;
+    if (b->is_dealt)
+        gv_ranks_get_range(b->ranks, n, &f, &n);
     gravel_bodies_options o = GRAVEL_BODIES_OPTIONS_INIT;
-    const gravel_array x = GRAVEL_ARRAY_SOA(p->x, p->y, p->z), v = GRAVEL_ARRAY_SOA(p->vx, p->vy, p->vz);
+    const gravel_array x = GRAVEL_ARRAY_SOA(p->x + f, p->y + f, p->z + f);
+    const gravel_array v = GRAVEL_ARRAY_SOA(p->vx + f, p->vy + f, p->vz + f);
     o.precision = b->opts->precision == 1 ? GRAVEL_DP : GRAVEL_DS;
     gravel_status status = gravel_bodies_create(set, b->context, &o);
     if (!status)
@@ -122,9 +148,9 @@ static gravel_status make_set(hermite_bench *b, gravel_bodies **set, const gv_pa
     if (!status)
         status = gravel_bodies_write(*set, GRAVEL_VELOCITY, 0, n, &v);
     if (!status)
-        status = gravel_bodies_write(*set, GRAVEL_MASS, 0, n, &GRAVEL_ARRAY(p->m));
+        status = gravel_bodies_write(*set, GRAVEL_MASS, 0, n, &GRAVEL_ARRAY(p->m + f));
     if (!status)
-        status = gravel_bodies_write(*set, GRAVEL_ID, 0, n, &(gravel_array){p->id, NULL, NULL, 1, GRAVEL_I32});
+        status = gravel_bodies_write(*set, GRAVEL_ID, 0, n, &(gravel_array){p->id + f, NULL, NULL, 1, GRAVEL_I32});
     return status;
 }
 
@@ -133,7 +159,11 @@ static gravel_status open_size(hermite_bench *b, size_t n)
     gravel_direct_options direct = GRAVEL_DIRECT_OPTIONS_INIT;
     gravel_hermite_options o = GRAVEL_HERMITE_OPTIONS_INIT;
     gv_particles p = GV_PARTICLES_INIT;
+    const gv_scheme_question question = {(double)n, (double)n, b->opts->order == 1 ? 6 : 4, b->opts->precision == 1,
+                                         b->context};
     gravel_status status = gv_ic_plummer(n, b->opts->seed, NULL, &p);
+    if (!status)
+        status = gv_ranks_choose(b->ranks, (gv_scheme)b->opts->scheme, &question, &b->is_dealt);
     if (!status)
         status = make_set(b, &b->bodies, &p, n);
     if (!status)
@@ -146,7 +176,8 @@ static gravel_status open_size(hermite_bench *b, size_t n)
     o.shared = 1;
     o.eps = b->opts->eps;
     o.forces = share_forces(b);
-    o.forces_user = b->share;
+    o.agree = share_agree(b);
+    o.forces_user = b->is_dealt ? b->ring : b->share;
     o.host = GRAVEL_HOST_NEVER; /* of small blocks: it is the devices that are timed */
     if (!status)
         status = gravel_direct_create(&b->direct, b->context, &direct);
@@ -181,6 +212,9 @@ static gravel_status whole_step(hermite_bench *b)
 /* Forces on some bodies at a new time, all predicted, until one of them is on the host. */
 static gravel_status some_forces(hermite_bench *b, size_t active, int turn)
 {
+    size_t first = 0;
+    if (b->is_dealt)
+        gv_ranks_get_range(b->ranks, active, &first, &active);
     gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
     const gravel_forces_fn forces = share_forces(b);
     double a[3];
@@ -192,8 +226,8 @@ static gravel_status some_forces(hermite_bench *b, size_t active, int turn)
     call.time = ldexp(turn, -20);
     call.nearest = call.neighbour_capacity = 0;
     call.into = GRAVEL_INTO_PLANES;
-    const gravel_status status =
-        forces ? forces(b->direct, &call, b->share) : gravel_direct_start(b->direct, &call, NULL);
+    const gravel_status status = forces ? forces(b->direct, &call, b->is_dealt ? b->ring : b->share)
+                                        : gravel_direct_start(b->direct, &call, NULL);
     return status ? status
                   : gravel_bodies_read(b->active, GRAVEL_ACCELERATION, 0, 1, &GRAVEL_ARRAY_OUT_SOA(a, a + 1, a + 2));
 }
@@ -220,7 +254,8 @@ static gravel_status time_one(hermite_bench *b, size_t n, size_t active, int who
         return status;
     const counts after = get_counts(b);
     hermite_result *r = &b->result[b->results++];
-    *r = (hermite_result){.n = n, .active = active, .whole = whole, .shared = after.shared > before.shared};
+    *r = (hermite_result){
+        .n = n, .active = active, .whole = whole, .shared = after.shared > before.shared, .ring = b->is_dealt};
     r->device_s = (after.device_s - before.device_s) / samples;
     r->exchange_s = (after.exchange_s - before.exchange_s) / samples;
     r->bytes = (after.bytes - before.bytes) / samples;
@@ -269,6 +304,8 @@ static cJSON *all_json(const hermite_bench *b)
         cJSON_AddNumberToObject(item, "n", (double)r->n);
         cJSON_AddNumberToObject(item, "active", (double)r->active);
         cJSON_AddBoolToObject(item, "shared", r->shared);
+        if (r->ring)
+            cJSON_AddStringToObject(item, "scheme", "ring");
         gv_json_number(item, "step_s_median", r->time.median);
         gv_json_number(item, "step_s_min", r->time.least);
         gv_json_number(item, "pairs_per_s", (double)r->n * (double)r->active / r->time.median);
@@ -386,6 +423,12 @@ static const gv_opt opts_table[] = {
      .value = "ds|dp",
      .help = "of bodies and forces",
      .fallback = "ds"},
+    {.name = "scheme",
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(hermite_options, scheme),
+     .value = "auto|copies|ring",
+     .help = "over ranks: all bodies on every rank, or dealt out and\ngoing round; auto: by the model",
+     .fallback = "auto"},
     {.name = "samples",
      .kind = GV_OPT_INT,
      .offset = offsetof(hermite_options, samples),
@@ -416,7 +459,8 @@ const gv_command gv_cmd_bench_hermite = {
     .opts = opts_table,
     .examples = "gravel bench hermite -n 128Ki\n"
                 "mpirun -n 4 gravel bench hermite -n 128Ki,1Mi -o four.json\n"
-                "mpirun -n 2 gravel bench hermite -n 16k --active 16,256,4096 --json\n",
+                "mpirun -n 2 gravel bench hermite -n 16k --active 16,256,4096 --json\n"
+                "mpirun -n 4 gravel bench hermite -n 256Ki --scheme ring\n",
     .size = sizeof(hermite_options),
     .run = run,
     .over_ranks = 1,

@@ -353,7 +353,8 @@ static char *read_record_text(job *j, const char *dir)
 
 static int check_typed(const gv_run_options *typed)
 {
-    static const char *const may[] = {"resume", "allow", "until", "checkpoint-every", "device", "timing", "verbose"};
+    static const char *const may[] = {"resume", "allow",  "until",  "checkpoint-every",
+                                      "device", "scheme", "timing", "verbose"};
     for (int k = 0; gv_run_opts[k].name; k++) {
         int fine = !typed->given[k];
         for (size_t m = 0; m < sizeof may / sizeof may[0]; m++)

@@ -15,7 +15,7 @@ typedef struct gv_run_options {
     const char *in, *out, *device, *configuration;
     int units, renumber, no_fp64;
     double until;
-    int solver, order, precision, steps, criterion, iterations, host;
+    int solver, order, precision, steps, criterion, iterations, host, scheme;
     double eta, eta4, eta6, eta_start, step_max, step_min, eps;
     double theta, rebuild;
     int mac, moments, softening;

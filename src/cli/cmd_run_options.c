@@ -61,6 +61,8 @@ const gv_opt gv_run_opts[] = {
     CHOICE("host", host, "auto|always|never",
            "Hermite: small blocks are moved by the host where that was\nmeasured to be faster, all are, none is",
            "auto"),
+    CHOICE("scheme", scheme, "auto|copies|ring",
+           "Hermite over ranks: all bodies on every rank, or dealt out\nand going round; auto: by the model", "auto"),
     {.name = "eps",
      .letter = 'e',
      .kind = GV_OPT_REAL,

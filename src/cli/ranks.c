@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "host/base/digest.h"
+#include "model/model.h"
 
 /* Open MPI; MPICH and Intel; MVAPICH. */
 int gv_ranks_started(void)
@@ -108,9 +109,14 @@ int gv_ranks_count(const gv_ranks *r)
     return r ? r->size : 1;
 }
 
+int gv_ranks_rank(const gv_ranks *r)
+{
+    return r ? r->rank : 0;
+}
+
 int gv_ranks_is_first(const gv_ranks *r)
 {
-    return !r || r->rank == 0;
+    return gv_ranks_rank(r) == 0;
 }
 
 gravel_cluster *gv_ranks_cluster(gv_ranks *r)
@@ -219,6 +225,50 @@ gravel_status gv_ranks_gather(gv_ranks *r, size_t count, double *numbers, gravel
     return status ? status : check(code, "gathering results");
 }
 
+/* The first rank gets one after another: a message's length is an int. */
+static gravel_status take_all(gv_ranks *r, const char *mine, size_t size, char *all, const uint64_t *sizes)
+{
+    int code = MPI_SUCCESS;
+    for (int from = 0; from < r->size && code == MPI_SUCCESS; all += r->rank == 0 ? sizes[from] : 0, from++)
+        if (r->rank == 0 && from == 0)
+            memcpy(all, mine, size);
+        else
+            for (size_t at = 0; at < sizes[from] && code == MPI_SUCCESS; at += PIECE) {
+                const int count = (int)(sizes[from] - at < PIECE ? sizes[from] - at : PIECE);
+                if (r->rank == 0)
+                    code = MPI_Recv(all + at, count, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                else if (r->rank == from)
+                    code = MPI_Send(mine + at, count, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+            }
+    return check(code, "collecting");
+}
+
+gravel_status gv_ranks_collect(gv_ranks *r, const void *mine, size_t size, char **all, size_t *whole,
+                               gravel_status status)
+{
+    const uint64_t bytes = size;
+    uint64_t *sizes = calloc((size_t)r->size, sizeof *sizes);
+    *all = NULL;
+    *whole = 0;
+    if (!status && !sizes)
+        status = gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+    status = gravel_cluster_agree(r->cluster, status);
+    if (!status)
+        status = check(MPI_Allgather(&bytes, 8, MPI_BYTE, sizes, 8, MPI_BYTE, MPI_COMM_WORLD), "collecting");
+    for (int k = 0; k < r->size && !status; k++)
+        *whole += sizes[k];
+    if (!status && r->rank == 0) {
+        *all = malloc(*whole + 1);
+        if (!*all)
+            status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu bytes of all ranks", *whole);
+    }
+    status = gravel_cluster_agree(r->cluster, status);
+    if (!status)
+        status = take_all(r, mine, size, *all, sizes);
+    free(sizes);
+    return status;
+}
+
 gravel_status gv_ranks_compare(gv_ranks *r, const void *bytes, size_t size, gravel_status status)
 {
     gv_hasher hasher;
@@ -249,6 +299,33 @@ double gv_ranks_largest(gv_ranks *r, double number)
     return largest;
 }
 
+/* The first rank's choice: others may have another memory. */
+gravel_status gv_ranks_choose(gv_ranks *r, gv_scheme asked, const gv_scheme_question *question, int *is_dealt)
+{
+    gravel_status status = GRAVEL_OK;
+    *is_dealt = 0;
+    if (!r)
+        return GRAVEL_OK;
+    *is_dealt = asked == GV_SCHEME_RING;
+    if (*is_dealt && question->n < r->size)
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "%.0f bodies cannot be dealt out to %d ranks: --scheme copies",
+                         question->n, r->size);
+    if (asked == GV_SCHEME_AUTO && question->n >= r->size) {
+        gv_machine machine;
+        gv_machine_example(&machine);
+        machine.memory_bytes = (double)gravel_context_get_device(question->context, 0)->global_memory;
+        const gv_question q = {.n = question->n,
+                               .active = question->active,
+                               .ranks = r->size,
+                               .order = question->order,
+                               .precision = question->is_dp ? GV_MODEL_DP : GV_MODEL_DS,
+                               .theta = 0.5};
+        *is_dealt = gv_model_deals(&machine, &q);
+    }
+    status = gv_ranks_agree(r, status);
+    return status ? status : gv_ranks_spread(r, is_dealt, sizeof *is_dealt);
+}
+
 #else
 
 int gv_ranks_open(gv_ranks **ranks, const char *command, const char *devices, int verbose)
@@ -276,6 +353,12 @@ int gv_ranks_count(const gv_ranks *r)
 {
     (void)r;
     return 1;
+}
+
+int gv_ranks_rank(const gv_ranks *r)
+{
+    (void)r;
+    return 0;
 }
 
 int gv_ranks_is_first(const gv_ranks *r)
@@ -339,6 +422,17 @@ gravel_status gv_ranks_gather(gv_ranks *r, size_t count, double *numbers, gravel
     return status;
 }
 
+gravel_status gv_ranks_collect(gv_ranks *r, const void *mine, size_t size, char **all, size_t *whole,
+                               gravel_status status)
+{
+    (void)r;
+    (void)mine;
+    (void)size;
+    *all = NULL;
+    *whole = 0;
+    return status;
+}
+
 gravel_status gv_ranks_compare(gv_ranks *r, const void *bytes, size_t size, gravel_status status)
 {
     (void)r;
@@ -351,6 +445,15 @@ double gv_ranks_largest(gv_ranks *r, double number)
 {
     (void)r;
     return number;
+}
+
+gravel_status gv_ranks_choose(gv_ranks *r, gv_scheme asked, const gv_scheme_question *question, int *is_dealt)
+{
+    (void)r;
+    (void)asked;
+    (void)question;
+    *is_dealt = 0;
+    return GRAVEL_OK;
 }
 
 #endif

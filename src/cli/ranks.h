@@ -23,6 +23,7 @@ int gv_ranks_open(gv_ranks **ranks, const char *command, const char *devices, in
 /* Returns the code. */
 int gv_ranks_close(gv_ranks *ranks, int code);
 int gv_ranks_count(const gv_ranks *ranks);
+int gv_ranks_rank(const gv_ranks *ranks);
 int gv_ranks_is_first(const gv_ranks *ranks);
 struct gravel_cluster *gv_ranks_cluster(gv_ranks *ranks);
 /* This rank's device. */
@@ -41,9 +42,22 @@ gravel_status gv_ranks_spread_particles(gv_ranks *ranks, gv_particles *particles
 /* This rank's range of `count`, and numbers of all ranges on all ranks. */
 void gv_ranks_get_range(gv_ranks *ranks, size_t count, size_t *first, size_t *mine);
 gravel_status gv_ranks_gather(gv_ranks *ranks, size_t count, double *numbers, gravel_status status);
+/* Bytes of all ranks one after another, malloc'd, on the first one; NULL on the others. */
+gravel_status gv_ranks_collect(gv_ranks *ranks, const void *mine, size_t size, char **all, size_t *whole,
+                               gravel_status status);
 /* Whether all ranks have the same bytes. */
 gravel_status gv_ranks_compare(gv_ranks *ranks, const void *bytes, size_t size, gravel_status status);
 /* The largest of all ranks' numbers. */
 double gv_ranks_largest(gv_ranks *ranks, double number);
+
+/* Hermite steps over ranks: all bodies on every rank, or dealt out (gravel_scheme of gravel/cluster.h). */
+typedef enum gv_scheme { GV_SCHEME_AUTO, GV_SCHEME_COPIES, GV_SCHEME_RING } gv_scheme;
+typedef struct gv_scheme_question {
+    double n, active; /* active: of a usual block */
+    int order, is_dp;
+    const gravel_context *context;
+} gv_scheme_question;
+/* All ranks: whether bodies are dealt out.  AUTO: by the model, for a device with this one's memory. */
+gravel_status gv_ranks_choose(gv_ranks *ranks, gv_scheme asked, const gv_scheme_question *question, int *is_dealt);
 
 #endif

@@ -1,5 +1,6 @@
 #include "cli/run_ranks.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,26 @@ static gravel_status say_word(gv_run_ranks *r, int what, double time, int code)
 static gravel_status find_forces(gravel_direct *direct, const gravel_direct_call *call, void *user)
 {
     gv_run_ranks *r = user;
-    return gravel_cluster_share_forces(direct, call, r->share);
+    return r->ring ? gravel_cluster_ring_forces(direct, call, r->ring)
+                   : gravel_cluster_share_forces(direct, call, r->share);
+}
+
+static gravel_status agree(gravel_status status, double *least, double *sum, void *user)
+{
+    gv_run_ranks *r = user;
+    return gravel_cluster_ring_agree(status, least, sum, r->ring);
+}
+
+static gravel_status potentials(void *user, gravel_direct *direct, gravel_bodies *bodies, double eps, double *potential)
+{
+    gv_run_ranks *r = user;
+    return gravel_cluster_ring_potentials(r->ring, direct, bodies, eps, potential);
+}
+
+static gravel_status collect(void *user, const void *mine, size_t size, char **all, size_t *whole, gravel_status status)
+{
+    gv_run_ranks *r = user;
+    return gv_ranks_collect(r->ranks, mine, size, all, whole, status);
 }
 
 static gravel_status tell(void *user, gv_run_order order, double time)
@@ -73,8 +93,17 @@ int gv_run_ranks_open(gv_run_ranks *r, const gv_run_options *typed)
 {
     memset(r, 0, sizeof *r);
     const int code = gv_ranks_open(&r->ranks, GV_RUN, typed->device, typed->verbose);
-    r->company =
-        (gv_run_company){find_forces, gv_ranks_is_first(r->ranks) ? tell : NULL, done, get_range, gather, compare, r};
+    r->company = (gv_run_company){.forces = find_forces,
+                                  .tell = gv_ranks_is_first(r->ranks) ? tell : NULL,
+                                  .done = done,
+                                  .get_range = get_range,
+                                  .gather = gather,
+                                  .compare = compare,
+                                  .potentials = potentials,
+                                  .collect = collect,
+                                  .rank = gv_ranks_rank(r->ranks),
+                                  .size = gv_ranks_count(r->ranks),
+                                  .user = r};
     return code;
 }
 
@@ -85,6 +114,7 @@ int gv_run_ranks_close(gv_run_ranks *r, int code)
     if (gv_ranks_is_first(r->ranks))
         say_word(r, GO_AWAY, 0, code);
     gravel_cluster_share_release(r->share);
+    gravel_cluster_ring_release(r->ring);
     return gv_ranks_close(r->ranks, code);
 }
 
@@ -138,31 +168,54 @@ static gravel_status spread_all(gv_run_ranks *r, gv_run_settings *s, char **conf
     return status || !*resumes ? status : spread_checkpoint(r, checkpoint);
 }
 
-static gravel_status open_share(gv_run_ranks *r, gravel_context *context)
+/* Bodies that are dealt out may be on unlike devices. */
+static gravel_status open_share(gv_run_ranks *r, gravel_context *context, int is_dealt)
 {
     gravel_cluster_share *share = NULL;
-    gravel_status status = compare_identity(r, context);
-    if (!status)
+    gravel_cluster_ring *ring = NULL;
+    gravel_status status = is_dealt ? GRAVEL_OK : compare_identity(r, context);
+    if (!status && is_dealt)
+        status = gravel_cluster_ring_create(&ring, gv_ranks_cluster(r->ranks), context);
+    if (!status && !is_dealt)
         status = gravel_cluster_share_create(&share, gv_ranks_cluster(r->ranks), context);
     r->share = share;
+    r->ring = ring;
+    r->company.agree = is_dealt ? agree : NULL;
     return status;
+}
+
+/* All ranks; blocks of block steps have a hundredth of the bodies, about. */
+static gravel_status choose_scheme(gv_run_ranks *r, gravel_context *context, const gv_run_settings *s, size_t n,
+                                   int asked, int *is_dealt)
+{
+    const gv_scheme_question question = {.n = (double)n,
+                                         .active = s->steps == GV_RUN_BLOCK ? ceil(0.01 * (double)n) : (double)n,
+                                         .order = s->order,
+                                         .is_dp = s->precision == GRAVEL_DP,
+                                         .context = context};
+    *is_dealt = 0;
+    return s->order == 2 ? GRAVEL_OK : gv_ranks_choose(r->ranks, (gv_scheme)asked, &question, is_dealt);
 }
 
 gravel_status gv_run_ranks_invite(gv_run_ranks *r, gravel_context *context, gv_run_settings *s, gv_particles *p,
                                   gv_checkpoint *checkpoint, const gv_run_options *opts)
 {
     char *configuration = (char *)s->configuration;
-    int resumes = checkpoint != NULL, no_fp64 = opts->no_fp64;
+    int resumes = checkpoint != NULL, no_fp64 = opts->no_fp64, is_dealt;
     if (!r->ranks)
         return GRAVEL_OK;
     if (s->solver == GV_RUN_TREE)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "runs over ranks have direct forces only: --solver direct");
-    gravel_status status = say_word(r, OPEN, 0, no_fp64);
+    if (s->order == 2 && opts->scheme == GV_SCHEME_RING)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "--scheme ring: bodies of the leapfrog are not dealt out, --order 4 or 6");
+    gravel_status status = say_word(r, OPEN, opts->scheme, no_fp64);
     if (!status)
         status = spread_all(r, s, &configuration, p, checkpoint, &resumes);
     status = gv_ranks_agree(r->ranks, status); /* the others have contexts */
     if (!status)
-        status = open_share(r, context);
+        status = choose_scheme(r, context, s, p->count, opts->scheme, &is_dealt);
+    if (!status)
+        status = open_share(r, context, is_dealt);
     s->company = &r->company;
     return status;
 }
@@ -183,15 +236,17 @@ typedef struct follower {
     gv_run *run;
 } follower;
 
-static gravel_status open_run(gv_run_ranks *r, follower *f, int no_fp64, int verbose)
+static gravel_status open_run(gv_run_ranks *r, follower *f, int scheme, int no_fp64, int verbose)
 {
-    int resumes = 0;
+    int resumes = 0, is_dealt = 0;
     gravel_status status = spread_all(r, &f->settings, &f->configuration, &f->particles, &f->checkpoint, &resumes);
     if (!status)
         status = gv_ranks_context(r->ranks, &f->context, no_fp64, verbose);
     status = gv_ranks_agree(r->ranks, status);
     if (!status)
-        status = open_share(r, f->context);
+        status = choose_scheme(r, f->context, &f->settings, f->particles.count, scheme, &is_dealt);
+    if (!status)
+        status = open_share(r, f->context, is_dealt);
     if (status)
         return status;
     f->settings.configuration = f->configuration;
@@ -210,7 +265,7 @@ int gv_run_ranks_follow(gv_run_ranks *r, const gv_run_options *typed)
     /* failures are the first rank's, too: it says them, and sends all away */
     while (gv_ranks_spread(r->ranks, &w, sizeof w) == GRAVEL_OK && w.what != GO_AWAY)
         if (w.what == OPEN)
-            open_run(r, &f, w.code, typed->verbose);
+            open_run(r, &f, (int)w.time, w.code, typed->verbose);
         else
             gv_run_follow(f.run, (gv_run_order)w.what, w.time, &f.checkpoint);
     gv_run_release(f.run);

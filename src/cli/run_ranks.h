@@ -1,5 +1,5 @@
-/* `gravel run` over ranks: the first one does all that a run alone does; the others have the same bodies, follow its
- * orders, and find their share of the forces. */
+/* `gravel run` over ranks: the first one does all that a run alone does; the others have the same bodies, or each its
+ * range of them, follow its orders, and find their share of the forces. */
 #ifndef GV_RUN_RANKS_H
 #define GV_RUN_RANKS_H
 
@@ -9,6 +9,7 @@
 typedef struct gv_run_ranks {
     gv_ranks *ranks; /* NULL: alone, and nothing below does anything */
     void *share;     /* gravel_cluster_share */
+    void *ring;      /* gravel_cluster_ring: bodies are dealt out; else NULL */
     uint64_t failures;
     gv_run_company company;
 } gv_run_ranks;

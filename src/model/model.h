@@ -7,7 +7,7 @@
  *   alone     every rank finds all m forces: host + device(m, N), no message
  *   copies    every rank has all bodies and finds m / P forces, in parts; a part is read, gathered by all and written
  *             while the device works on the next: host + parts of device(m / P, N) and exchanges, the longer of both
- *   ring      a rank has N / P bodies, which go round: host + P max(device(m / P, N / P), block)
+ *   ring      a rank has N / P bodies, which go round: host + P max(device(m / P, N / P) + write, block)
  * Tree, N bodies, n = N / P on a rank:
  *   host + sort + build + moments + groups of n, bodies that change ranks, boundary trees, and the walk of n times the
  *   imbalance, or the messages (essential trees) where they take longer than the walk of the rank's own tree */
@@ -74,7 +74,7 @@ double gv_model_all_to_all(const gv_machine *machine, int ranks, double bytes);
 
 typedef enum gv_model_scheme {
     GV_MODEL_BEST,
-    GV_MODEL_PROGRAM, /* alone or copies, as the program chooses */
+    GV_MODEL_PROGRAM, /* alone, copies or ring, as the program chooses */
     GV_MODEL_ALONE,
     GV_MODEL_COPIES,
     GV_MODEL_RING,
@@ -103,6 +103,8 @@ typedef struct gv_prediction {
     double efficiency;                         /* time on one rank / (P time) */
 } gv_prediction;
 void gv_model_predict(const gv_machine *machine, const gv_question *question, gv_prediction *prediction);
+/* Whether the program deals bodies out: all of them do not fit on a device, or the ring is faster by a tenth. */
+int gv_model_deals(const gv_machine *machine, const gv_question *question);
 /* Ranks (1, 2, 4, ... `most`) beyond which twice as many are slower; `most` if there is no such number. */
 int gv_model_limit(const gv_machine *machine, const gv_question *question, int most);
 

@@ -45,8 +45,9 @@ static gravel_status read_hermite(gv_points *p, const cJSON *root)
                          .ranks = ranks >= 1 && ranks < 1e6 ? (int)ranks : 0,
                          .order = order == 6 ? 6 : 4,
                          .precision = strcmp(text_of(root, "precision"), "dp") == 0 ? GV_MODEL_DP : GV_MODEL_DS,
-                         .scheme = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "shared")) ? GV_MODEL_COPIES
-                                                                                                 : GV_MODEL_ALONE,
+                         .scheme = strcmp(text_of(row, "scheme"), "ring") == 0                     ? GV_MODEL_RING
+                                   : cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "shared")) ? GV_MODEL_COPIES
+                                                                                                   : GV_MODEL_ALONE,
                          .forces_only = strcmp(text_of(row, "mode"), "forces") == 0},
             .seconds = number_of(row, "step_s_median")};
         if (!status)

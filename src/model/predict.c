@@ -85,7 +85,7 @@ static void predict_copies(const gv_machine *m, const gv_question *q, gv_predict
 static void predict_ring(const gv_machine *m, const gv_question *q, gv_prediction *p)
 {
     const double sinks = ceil(q->active / q->ranks), sources = q->n / q->ranks;
-    const double bytes = sources * (q->order == 6 ? 22 : 16) * 8.0; /* a block of src/cluster, doubles */
+    const double bytes = sources * (q->order == 6 ? 21 : 18) * 8.0; /* doubles of a body (ring.c of src/cluster) */
     const double device = device_time(m, q, sinks, sources);
     const double write = m->transfer.latency_s + bytes / m->transfer.bytes_per_s;
     const double pass = gv_model_pass(m, q->ranks, bytes), block = device + write;
@@ -145,6 +145,19 @@ static void predict_tree(const gv_machine *m, const gv_question *q, gv_predictio
 
 /* ---------------------------------------------------------------------- face */
 
+int gv_model_deals(const gv_machine *m, const gv_question *q)
+{
+    const double gain = 0.9; /* blocks of few bodies, which come too, take the ring longer */
+    gv_prediction all = {.total = 0}, ring = {.total = 0};
+    if (q->ranks < 2 || q->n < q->ranks)
+        return 0;
+    predict_copies(m, q, &all);
+    predict_ring(m, q, &ring);
+    const double copies = all.host + all.transfer + all.network + all.device;
+    const double dealt = ring.host + ring.transfer + ring.network + ring.device;
+    return all.memory_bytes > m->memory_bytes || (is_shared(m, q) && dealt < gain * copies);
+}
+
 static void predict_one(const gv_machine *m, const gv_question *q, gv_prediction *p)
 {
     memset(p, 0, sizeof *p);
@@ -153,6 +166,8 @@ static void predict_one(const gv_machine *m, const gv_question *q, gv_prediction
     else if (q->scheme == GV_MODEL_COPIES && q->ranks > 1)
         predict_copies(m, q, p);
     else if (q->scheme == GV_MODEL_RING && q->ranks > 1)
+        predict_ring(m, q, p);
+    else if (q->scheme == GV_MODEL_PROGRAM && gv_model_deals(m, q))
         predict_ring(m, q, p);
     else if (q->scheme == GV_MODEL_PROGRAM && is_shared(m, q))
         predict_copies(m, q, p);

@@ -20,14 +20,17 @@
 typedef enum gv_run_solver { GV_RUN_DIRECT, GV_RUN_TREE } gv_run_solver;
 typedef enum gv_run_steps { GV_RUN_BLOCK, GV_RUN_SHARED, GV_RUN_FIXED } gv_run_steps;
 
-/* Processes that make a run together: each has all bodies and the same settings, and forces are found by all.  One of
- * them leads: before what needs the others it tells them, and they do it with gv_run_follow. */
+/* Processes that make a run together, with the same settings: each has all bodies, or its range of them on its device,
+ * and forces are found by all.  One of them leads: before what needs the others it tells them, and they do it with
+ * gv_run_follow. */
 typedef enum gv_run_order {
     GV_RUN_START,
     GV_RUN_RESTORE,
+    GV_RUN_NEXT,
     GV_RUN_STEP,
     GV_RUN_LOOK,
     GV_RUN_POTENTIALS,
+    GV_RUN_ADD_STEPS,
     GV_RUN_SAVE
 } gv_run_order;
 typedef struct gv_run_company {
@@ -39,6 +42,15 @@ typedef struct gv_run_company {
     gravel_status (*gather)(void *user, size_t count, double *numbers, gravel_status status);
     /* whether all have the same bytes */
     gravel_status (*compare)(void *user, const void *bytes, size_t size, gravel_status status);
+    /* bodies that are dealt out, Hermite only; NULL: all have all */
+    gravel_agree_fn agree;
+    /* of the own bodies from those of all */
+    gravel_status (*potentials)(void *user, gravel_direct *direct, gravel_bodies *bodies, double eps,
+                                double *potential);
+    /* everyone's bytes one after another, malloc'd, on the process that leads; NULL on others */
+    gravel_status (*collect)(void *user, const void *mine, size_t size, char **all, size_t *whole,
+                             gravel_status status);
+    int rank, size;
     void *user;
 } gv_run_company;
 

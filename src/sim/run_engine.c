@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "host/base/clock.h"
-#include "sim/checkpoint.h"
+#include "sim/run_dealt.h"
 
 const char *const gv_run_clock_name[GV_CLOCKS] = {"submit",    "host",     "wait",     "transfer",
                                                   "potential", "diagnose", "snapshot", "checkpoint"};
@@ -21,88 +21,17 @@ struct gv_run {
     gravel_tree *tree;
     gravel_hermite *hermite;
     gravel_leapfrog *leapfrog;
-    int by_host; /* the last block was moved by the host */
+    int by_host;        /* the last block was moved by the host */
+    size_t first, mine; /* the particles that are bodies here; all of them, unless they are dealt out */
     double clock[GV_CLOCKS];
 };
 
-/* ------------------------------------------------------------------ checks */
-
-static int is_power_of_two(double x)
-{
-    int exponent;
-    return x > 0 && isfinite(x) && frexp(x, &exponent) == 0.5;
-}
-
-/* The option that is wrong by its name on the command line, which is also that in a run file. */
-static gravel_status check_step(const char *name, double step)
-{
-    if (is_power_of_two(step))
-        return GRAVEL_OK;
-    if (!(step > 0) || !isfinite(step))
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "%s is %g; it must be above 0", name, step);
-    const double below = exp2(floor(log2(step)));
-    return gv_fail(GRAVEL_ERR_ARGUMENT, "%s is %g; steps are powers of two: %.10g or %.10g", name, step, below,
-                   2 * below);
-}
-
-static gravel_status check_method(const gv_run_settings *s)
-{
-    if (s->order != 2 && s->order != 4 && s->order != 6)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "the order is %d; it must be 2, 4 or 6", s->order);
-    if (s->solver == GV_RUN_TREE && s->order != 2)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "a tree gives no jerks: --solver tree needs --order 2");
-    if (s->order > 2 && s->precision == GRAVEL_SP)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "order %d needs --precision ds or dp", s->order);
-    if (s->order < 6 && s->criterion != GRAVEL_STEP_AARSETH)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "the %s criterion needs --order 6",
-                       gravel_step_criterion_name(s->criterion));
-    if (s->order == 2 && s->steps != GV_RUN_FIXED && !(s->eps > 0))
-        return gv_fail(GRAVEL_ERR_ARGUMENT,
-                       "without softening the leapfrog's steps sqrt(eta eps / |a|) are 0: give --eps, or --steps fixed "
-                       "and --step-max");
-    return GRAVEL_OK;
-}
-
-static gravel_status check_times(const gv_run_settings *s, double now)
-{
-    const struct {
-        const char *name;
-        double value;
-    } every[] = {{"--snapshot-every", s->snapshot_every},
-                 {"--diagnose-every", s->diagnose_every},
-                 {"--checkpoint-every", s->checkpoint_every}};
-    if (!isfinite(s->until) || !(s->until > now))
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "--until %.9g: the particles are at time %.9g already", s->until, now);
-    for (size_t k = 0; k < sizeof every / sizeof every[0]; k++)
-        if (!(every[k].value >= 0) || !isfinite(every[k].value))
-            return gv_fail(GRAVEL_ERR_ARGUMENT, "%s is %g; it must be 0 or more", every[k].name, every[k].value);
-    for (size_t k = 0; k < 2; k++)
-        if (every[k].value > 0 && (s->until - now) / every[k].value > 1e7)
-            return gv_fail(GRAVEL_ERR_ARGUMENT, "%s %g gives more than 1e7 outputs until %g", every[k].name,
-                           every[k].value, s->until);
-    return GRAVEL_OK;
-}
-
-gravel_status gv_run_check(const gv_run_settings *s, const gv_particles *p)
-{
-    gravel_status status = check_method(s);
-    if (!status)
-        status = check_step("--step-max", s->step_max);
-    if (!status)
-        status = check_step("--step-min", s->step_min);
-    if (!status && s->step_min > s->step_max)
-        status = gv_fail(GRAVEL_ERR_ARGUMENT, "--step-min %g is above --step-max %g", s->step_min, s->step_max);
-    if (!status && p->count == 0)
-        status = gv_fail(GRAVEL_ERR_INPUT, "there are no particles");
-    if (!status && s->snapshot_files > 1 && (s->text || (size_t)s->snapshot_files > p->count))
-        status = gv_fail(GRAVEL_ERR_ARGUMENT, "--snapshot-files %d: HDF5 only, and at most as many as particles (%zu)",
-                         s->snapshot_files, p->count);
-    if (!status && !p->vx)
-        status = gv_fail(GRAVEL_ERR_INPUT, "the particles have no velocities: columns id m x y z vx vy vz");
-    return status ? status : check_times(s, p->time);
-}
-
 /* -------------------------------------------------------------------- life */
+
+static int is_dealt(const gv_run *r)
+{
+    return r->s.company && r->s.company->agree;
+}
 
 static gravel_status make_direct(gv_run *r)
 {
@@ -146,6 +75,7 @@ static gravel_status make_hermite(gv_run *r)
     o.external_user = r->s.external_user;
     o.forces = r->s.company ? r->s.company->forces : NULL;
     o.forces_user = r->s.company ? r->s.company->user : NULL;
+    o.agree = r->s.company ? r->s.company->agree : NULL;
     o.host = r->s.company ? GRAVEL_HOST_NEVER : r->s.host; /* steps stay alike on all processes */
     o.tally = r->s.steps == GV_RUN_BLOCK;
     return gravel_hermite_create(&r->hermite, r->bodies, r->direct, &o);
@@ -185,6 +115,9 @@ gravel_status gv_run_create(gv_run **run, gravel_context *context, const gv_run_
     *particles = (gv_particles)GV_PARTICLES_INIT;
     r->start = r->p.time;
     r->gravity = gv_units_gravity(&r->p.units);
+    r->mine = r->p.count;
+    if (is_dealt(r))
+        settings->company->get_range(settings->company->user, r->p.count, &r->first, &r->mine);
     bodies.precision = settings->precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_DS;
     gravel_status status = gravel_bodies_create(&r->bodies, context, &bodies);
     if (!status)
@@ -239,13 +172,12 @@ static gravel_status done(gv_run *r, gravel_status status)
 /* Masses times G: then forces without G are in the particles' own units. */
 static gravel_status write_masses(gv_run *r)
 {
-    gv_particles *p = &r->p;
-    double *m = malloc(p->count * sizeof *m);
+    double *m = malloc((r->mine + 1) * sizeof *m);
     if (!m)
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu masses", p->count);
-    for (size_t k = 0; k < p->count; k++)
-        m[k] = r->gravity * p->m[k];
-    const gravel_status status = gravel_bodies_write(r->bodies, GRAVEL_MASS, 0, p->count, &GRAVEL_ARRAY(m));
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu masses", r->mine);
+    for (size_t k = 0; k < r->mine; k++)
+        m[k] = r->gravity * r->p.m[r->first + k];
+    const gravel_status status = gravel_bodies_write(r->bodies, GRAVEL_MASS, 0, r->mine, &GRAVEL_ARRAY(m));
     free(m);
     return status;
 }
@@ -253,17 +185,21 @@ static gravel_status write_masses(gv_run *r)
 gravel_status gv_run_start(gv_run *r)
 {
     const gv_particles *p = &r->p;
-    const size_t n = p->count;
+    const size_t f = r->first, n = r->mine;
+    const gravel_array x = GRAVEL_ARRAY_SOA(p->x + f, p->y + f, p->z + f);
+    const gravel_array v = GRAVEL_ARRAY_SOA(p->vx + f, p->vy + f, p->vz + f);
     double since = gv_now();
     gravel_status status = tell(r, GV_RUN_START, 0);
     if (!status)
         status = gravel_bodies_resize(r->bodies, n);
+    if (!status && is_dealt(r))
+        status = gv_dealt_frame(r->bodies, p, r->gravity);
     if (!status)
-        status = gravel_bodies_write(r->bodies, GRAVEL_POSITION, 0, n, &GRAVEL_ARRAY_SOA(p->x, p->y, p->z));
+        status = gravel_bodies_write(r->bodies, GRAVEL_POSITION, 0, n, &x);
     if (!status)
-        status = gravel_bodies_write(r->bodies, GRAVEL_VELOCITY, 0, n, &GRAVEL_ARRAY_SOA(p->vx, p->vy, p->vz));
+        status = gravel_bodies_write(r->bodies, GRAVEL_VELOCITY, 0, n, &v);
     if (!status)
-        status = gravel_bodies_write(r->bodies, GRAVEL_ID, 0, n, &(gravel_array){p->id, NULL, NULL, 1, GRAVEL_I32});
+        status = gravel_bodies_write(r->bodies, GRAVEL_ID, 0, n, &(gravel_array){p->id + f, NULL, NULL, 1, GRAVEL_I32});
     if (!status)
         status = write_masses(r);
     charge(r, GV_CLOCK_TRANSFER, &since);
@@ -277,8 +213,11 @@ gravel_status gv_run_start(gv_run *r)
 gravel_status gv_run_get_next(gv_run *r, double *time)
 {
     double since = gv_now();
-    const gravel_status status =
-        r->hermite ? gravel_hermite_get_next(r->hermite, time) : gravel_leapfrog_get_next(r->leapfrog, time);
+    gravel_status status = is_dealt(r) ? tell(r, GV_RUN_NEXT, 0) : GRAVEL_OK;
+    if (!status)
+        status = r->hermite ? gravel_hermite_get_next(r->hermite, time) : gravel_leapfrog_get_next(r->leapfrog, time);
+    if (is_dealt(r))
+        status = done(r, status);
     charge(r, r->by_host ? GV_CLOCK_HOST : GV_CLOCK_WAIT, &since);
     return status;
 }
@@ -301,15 +240,20 @@ gravel_status gv_run_step(gv_run *r, gravel_hermite_step_info *info)
 gravel_status gv_run_look(gv_run *r, double time)
 {
     gv_particles *p = &r->p;
+    const size_t f = r->first;
+    const gravel_array_out x = GRAVEL_ARRAY_OUT_SOA(p->x + f, p->y + f, p->z + f);
+    const gravel_array_out v = GRAVEL_ARRAY_OUT_SOA(p->vx + f, p->vy + f, p->vz + f);
     double since = gv_now();
     gravel_status status = tell(r, GV_RUN_LOOK, time);
     if (!status)
         status = r->hermite ? gravel_hermite_get_bodies_at(r->hermite, time, &r->seen)
                             : gravel_leapfrog_get_bodies_at(r->leapfrog, time, &r->seen);
     if (!status)
-        status = gravel_bodies_read(r->seen, GRAVEL_POSITION, 0, p->count, &GRAVEL_ARRAY_OUT_SOA(p->x, p->y, p->z));
+        status = gravel_bodies_read(r->seen, GRAVEL_POSITION, 0, r->mine, &x);
     if (!status)
-        status = gravel_bodies_read(r->seen, GRAVEL_VELOCITY, 0, p->count, &GRAVEL_ARRAY_OUT_SOA(p->vx, p->vy, p->vz));
+        status = gravel_bodies_read(r->seen, GRAVEL_VELOCITY, 0, r->mine, &v);
+    if (is_dealt(r))
+        status = gv_dealt_gather(r->s.company, p, status);
     p->time = r->start + time;
     status = done(r, status);
     charge(r, GV_CLOCK_TRANSFER, &since);
@@ -330,6 +274,12 @@ static gravel_status sum_potentials(gv_run *r, double *potential)
         gravel_direct_options o = GRAVEL_DIRECT_OPTIONS_INIT;
         o.precision = gravel_context_get_device(r->context, 0)->has_fp64 ? GRAVEL_DP : GRAVEL_DS;
         status = gravel_direct_create(&r->exact, r->context, &o);
+    }
+    if (is_dealt(r)) {
+        status = done(r, status); /* all have one */
+        if (!status)
+            status = c->potentials(c->user, r->exact, r->seen, r->s.eps, potential + first);
+        return c->gather(c->user, r->p.count, potential, status);
     }
     call.sources = gravel_view_all(r->seen);
     call.sinks = gravel_view_range(r->seen, first, mine);
@@ -383,8 +333,12 @@ void gv_run_get_counts(const gv_run *r, gravel_hermite_counts *counts)
 gravel_status gv_run_add_steps(gv_run *r, gv_blocks *blocks)
 {
     uint64_t counts[GRAVEL_STEP_POWERS] = {0};
-    const gravel_status status = r->hermite ? gravel_hermite_add_step_counts(r->hermite, counts)
-                                            : gravel_leapfrog_add_step_counts(r->leapfrog, counts);
+    gravel_status status = is_dealt(r) ? tell(r, GV_RUN_ADD_STEPS, 0) : GRAVEL_OK;
+    if (!status)
+        status = r->hermite ? gravel_hermite_add_step_counts(r->hermite, counts)
+                            : gravel_leapfrog_add_step_counts(r->leapfrog, counts);
+    if (is_dealt(r))
+        status = done(r, gv_dealt_add_counts(r->s.company, counts, status));
     for (int p = 0; p < GRAVEL_STEP_POWERS && !status; p++)
         gv_blocks_add_steps(blocks, ldexp(1, p - GRAVEL_STEP_POWERS / 2), counts[p]);
     return status;
@@ -417,7 +371,7 @@ gravel_status gv_run_save(gv_run *r, gv_checkpoint *c)
     const size_t choices = r->direct ? gravel_direct_get_choices(r->direct, NULL, 0) : 1;
     c->bodies_size = gravel_bodies_get_state_size(r->bodies);
     c->bodies = malloc(c->bodies_size);
-    c->choices = calloc(1, choices);
+    c->choices = calloc(1, choices + 1);
     if (!c->bodies || !c->choices) {
         free(c->bodies);
         free(c->choices);
@@ -429,9 +383,38 @@ gravel_status gv_run_save(gv_run *r, gv_checkpoint *c)
     c->particles = r->p; /* borrowed: the caller frees what was allocated here only */
     c->particles.time = r->start;
     status = gravel_bodies_save(r->bodies, c->bodies);
-    if (r->s.company)
+    if (is_dealt(r))
+        status = gv_dealt_join(r->s.company, r->bodies, c, status);
+    else if (r->s.company)
         status = r->s.company->compare(r->s.company->user, c->bodies, c->bodies_size, status);
     return done(r, status);
+}
+
+static gravel_status restore_bodies(gv_run *r, const gv_checkpoint *c)
+{
+    void *part = NULL;
+    size_t size = 0;
+    gravel_status status = GRAVEL_OK;
+    if (is_dealt(r))
+        status = gv_dealt_cut(r->bodies, c, r->first, r->mine, &part, &size);
+    if (!status)
+        status = gravel_bodies_restore(r->bodies, part ? part : c->bodies, part ? size : c->bodies_size);
+    free(part);
+    if (!status && gravel_bodies_get_count(r->bodies) != r->mine)
+        status = gv_fail(GRAVEL_ERR_FORMAT, "the checkpoint is damaged: %zu bodies, %zu ids",
+                         gravel_bodies_get_count(r->bodies), r->mine);
+    return status;
+}
+
+/* Those of other processes, or of another number of them, are chosen anew. */
+static gravel_status restore_choices(gv_run *r, const gv_checkpoint *c)
+{
+    char *choices;
+    gravel_status status = gv_dealt_choices(r->s.company, c, &choices);
+    if (!status && choices)
+        status = gravel_direct_set_choices(r->direct, choices);
+    free(choices);
+    return status;
 }
 
 gravel_status gv_run_restore(gv_run *r, const gv_checkpoint *c)
@@ -439,12 +422,9 @@ gravel_status gv_run_restore(gv_run *r, const gv_checkpoint *c)
     double since = gv_now();
     gravel_status status = tell(r, GV_RUN_RESTORE, 0);
     if (!status)
-        status = gravel_bodies_restore(r->bodies, c->bodies, c->bodies_size);
-    if (!status && gravel_bodies_get_count(r->bodies) != r->p.count)
-        status = gv_fail(GRAVEL_ERR_FORMAT, "the checkpoint is damaged: %zu bodies, %zu ids",
-                         gravel_bodies_get_count(r->bodies), r->p.count);
+        status = restore_bodies(r, c);
     if (!status && r->direct)
-        status = gravel_direct_set_choices(r->direct, c->choices);
+        status = restore_choices(r, c);
     if (!status)
         status =
             r->hermite ? gravel_hermite_resume(r->hermite, &c->state) : gravel_leapfrog_resume(r->leapfrog, &c->state);
@@ -475,6 +455,13 @@ static gravel_status follow_potentials(gv_run *r)
     return status;
 }
 
+static gravel_status follow_add_steps(gv_run *r)
+{
+    gv_blocks none;
+    memset(&none, 0, sizeof none);
+    return gv_run_add_steps(r, &none);
+}
+
 gravel_status gv_run_follow(gv_run *r, gv_run_order order, double time, const gv_checkpoint *checkpoint)
 {
     switch (order) {
@@ -482,12 +469,16 @@ gravel_status gv_run_follow(gv_run *r, gv_run_order order, double time, const gv
         return gv_run_start(r);
     case GV_RUN_RESTORE:
         return gv_run_restore(r, checkpoint);
+    case GV_RUN_NEXT:
+        return gv_run_get_next(r, &time);
     case GV_RUN_STEP:
         return gv_run_step(r, NULL);
     case GV_RUN_LOOK:
         return gv_run_look(r, time);
     case GV_RUN_POTENTIALS:
         return follow_potentials(r);
+    case GV_RUN_ADD_STEPS:
+        return follow_add_steps(r);
     case GV_RUN_SAVE:
         return follow_save(r);
     }

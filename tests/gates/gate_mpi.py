@@ -30,7 +30,7 @@ def mpirun(ranks, *command, limit=120):
                           errors="replace", check=False, timeout=limit, env=dict(os.environ, **MPI))
 
 
-STEPS = ("steps", "failure")  # cases of tests/cluster/steps.c
+STEPS = ("steps", "failure", "dealt")  # cases of tests/cluster/steps.c
 
 
 def run_case(program, ranks, *arguments):
@@ -133,7 +133,7 @@ def program_times_leapfrog_steps():
 
 CASES = [("forces-copies", 1), ("forces-copies", 3), ("forces-ring", 2), ("forces-ring", 5), ("updates-copies", 4),
          ("updates-ring", 3), ("one-place", 2), ("failures", 1), ("failures", 3), ("no-device", 2), ("steps", 3), ("steps", 5),
-         ("failure", 2)]
+         ("failure", 2), ("dealt", 1), ("dealt", 4)]
 SOME = [("forces-ring", 3), ("failures", 2)]
 TREES = [("forces", 2), ("forces", 4), ("corners", 2), ("corners", 5), ("steps", 4), ("failures", 3)]
 SOME_TREES = [("corners", 2), ("steps", 3)]

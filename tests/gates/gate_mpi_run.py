@@ -178,11 +178,34 @@ def killed_rank_ends_the_job_and_resume_goes_on():
         close(folder, "whole")
 
 
+def bodies_dealt_out_make_the_same_run():
+    """--scheme ring beside one rank; its checkpoint goes on with the same bits on as many ranks, and anywhere else."""
+    simulate(0, "alone")
+    simulate(2, "ring", "--scheme", "ring")
+    close("alone", "ring")
+    # a rounding may choose another step now and then: 1 % of 1 + 70 + 233 ... moved bodies
+    one, ring = [[list(map(int, l.split())) for l in read(f, "blocks.txt").splitlines() if not l.startswith(b"#")]
+                 for f in ("alone", "ring")]
+    for column in (2, 3):
+        a, b = [sum(row[column] for row in table) for table in (one, ring)]
+        if a < 1000 or abs(a - b) > 0.01 * a:
+            raise Failed("%d and %d steps of bodies" % (a, b))
+    half = path("ring-half")
+    good(2, "run", "-i", particles(), "-o", half, *SMALL, "--scheme", "ring", "--until", "0.125")
+    for copy in ("ring-three", "ring-one"):
+        shutil.copytree(half, path(copy))
+    for ranks, folder in ((2, "ring-half"), (3, "ring-three"), (0, "ring-one")):
+        good(ranks, "run", "--resume", path(folder), "--until", str(UNTIL), "-d", "cpu:1")
+        close("alone", folder)
+    same("ring", "ring-half")
+
+
 def failures_of_any_rank_end_the_job_with_a_message():
     refused(2, "already and not empty", "run", "-i", particles(), "-o", WORK, *SMALL)
     refused(2, "rank 1 on", "run", "-i", particles(), "-o", path("none"), *SMALL[:-1], "cpu:1;nonsense")
     refused(3, "--solver direct", "run", "-i", particles(), "-o", path("none"), *SMALL, "--solver", "tree")
     refused(2, "is missing", "run", "-i", particles())
+    refused(2, "--order 4 or 6", "run", "-i", particles(), "-o", path("none"), *SMALL, "--order", "2", "--scheme", "ring")
     refused(2, "cannot write", "force", particles(), "-o", os.path.join(WORK, "no", "folder"), "-d", "cpu:1")
     if os.path.exists(path("none")):
         raise Failed("a run that was refused left a folder")
@@ -194,6 +217,7 @@ if __name__ == "__main__":
     try:
         sys.exit(gatelib.main(SOME if QUICK else SOME + [forces_are_those_of_one_rank,
                                                          tree_forces_are_near_those_of_one_rank, any_number_of_ranks_agrees,
+                                                         bodies_dealt_out_make_the_same_run,
                                                          killed_rank_ends_the_job_and_resume_goes_on]))
     finally:
         shutil.rmtree(WORK, ignore_errors=True)

@@ -52,7 +52,7 @@ static void ideal_machines_are_as_fast_as_their_ranks(void **state)
     const gv_machine m = ideal();
     const double n = 1 << 20, one = n * n / m.pairs_per_s[0][0];
     (void)state;
-    for (int s = GV_MODEL_BEST; s <= GV_MODEL_RING; s++)
+    for (int s = GV_MODEL_BEST; s <= GV_MODEL_RING; s++) /* also PROGRAM: all fit, and no scheme is faster */
         for (int ranks = 1; ranks <= 1024; ranks *= 4) {
             const gv_prediction p = predict(&m, n, 0, ranks, (gv_model_scheme)s);
             const double share = s == GV_MODEL_ALONE ? 1 : ranks;
@@ -72,6 +72,9 @@ static void few_active_bodies_are_not_shared(void **state)
     assert_int_equal(predict(&m, 131072, 131072, 4, GV_MODEL_PROGRAM).scheme, GV_MODEL_COPIES);
     m.memory_bytes = 1e6; /* all bodies do not fit, a sixteenth does */
     assert_int_equal(predict(&m, 16384, 16384, 16, GV_MODEL_BEST).scheme, GV_MODEL_RING);
+    assert_int_equal(predict(&m, 16384, 16384, 16, GV_MODEL_PROGRAM).scheme, GV_MODEL_RING);
+    assert_int_equal(predict(&m, 16384, 16, 16, GV_MODEL_PROGRAM).scheme, GV_MODEL_RING);
+    assert_int_equal(predict(&m, 8, 8, 16, GV_MODEL_PROGRAM).scheme, GV_MODEL_ALONE); /* no body for some */
 }
 
 static void messages_grow_as_they_should(void **state)

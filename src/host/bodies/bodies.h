@@ -66,6 +66,12 @@ gravel_status gv_bodies_need(gravel_bodies *bodies, gv_word word, cl_mem *mem);
 gravel_status gv_bodies_need_ids(gravel_bodies *bodies);
 /* Bytes of one entry. */
 size_t gv_word_size(const gravel_bodies *bodies, gv_word word);
+/* States of bodies that several processes have, one after another in `parts`, as one state of all (malloc'd), in this
+ * order; and some bodies of a state as a state of their own.  `bodies` has their precision.  Ids are the caller's. */
+gravel_status gv_bodies_join_states(const gravel_bodies *bodies, const void *parts, size_t size, void **state,
+                                    size_t *state_size);
+gravel_status gv_bodies_cut_state(const gravel_bodies *bodies, const void *state, size_t size, size_t first,
+                                  size_t count, void **part, size_t *part_size);
 /* After a solver wrote a plane on the device. */
 void gv_bodies_changed(gravel_bodies *bodies, gravel_plane plane);
 

@@ -1,4 +1,5 @@
 /* Bodies as bytes: every word of every plane, and what decides how numbers are stored. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/bodies/bodies.h"
@@ -55,6 +56,16 @@ gravel_status gravel_bodies_save(gravel_bodies *bodies, void *state)
     return GRAVEL_OK;
 }
 
+static size_t state_bytes(const gravel_bodies *bodies, const head *h, uint64_t count)
+{
+    size_t bytes = sizeof *h;
+    for (int w = 0; w < GV_WORDS; w++)
+        if (h->word_bits >> w & 1)
+            bytes += count * gv_word_size(bodies, (gv_word)w);
+    return bytes;
+}
+
+/* `size` bytes, of which the state may be the first. */
 static gravel_status check_state(const gravel_bodies *bodies, const head *h, size_t size)
 {
     if (size < sizeof *h || memcmp(h->magic, magic, sizeof magic) != 0)
@@ -66,11 +77,8 @@ static gravel_status check_state(const gravel_bodies *bodies, const head *h, siz
                        gravel_precision_name(bodies->precision));
     if (h->count > GV_MOST_BODIES || h->word_bits >> GV_WORDS != 0 || h->plane_bits >> GRAVEL_PLANES != 0)
         return gv_fail(GRAVEL_ERR_FORMAT, "the state of bodies is damaged");
-    size_t bytes = sizeof *h;
-    for (int w = 0; w < GV_WORDS; w++)
-        if (h->word_bits >> w & 1)
-            bytes += h->count * gv_word_size(bodies, (gv_word)w);
-    if (bytes != size)
+    const size_t bytes = state_bytes(bodies, h, h->count);
+    if (bytes > size)
         return gv_fail(GRAVEL_ERR_FORMAT, "the state of %zu bodies has %zu bytes; it should have %zu", (size_t)h->count,
                        size, bytes);
     return GRAVEL_OK;
@@ -83,6 +91,9 @@ gravel_status gravel_bodies_restore(gravel_bodies *bodies, const void *state, si
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_bodies_restore: no bodies or no state");
     memcpy(&h, state, size < sizeof h ? size : sizeof h);
     gravel_status status = check_state(bodies, &h, size);
+    if (!status && state_bytes(bodies, &h, h.count) != size)
+        status = gv_fail(GRAVEL_ERR_FORMAT, "the state of %zu bodies has %zu bytes; it should have %zu",
+                         (size_t)h.count, size, state_bytes(bodies, &h, h.count));
     /* away with what was there: words that the state lacks must not keep old numbers */
     for (int w = 0; w < GV_WORDS && !status; w++)
         gv_buffer_release(&bodies->word[w]);
@@ -117,4 +128,78 @@ gravel_status gravel_bodies_restore(gravel_bodies *bodies, const void *state, si
         bodies->version[p] = there || bodies->version[p] > 0 ? bodies->version[p] + 1 : 0;
     }
     return GRAVEL_OK;
+}
+
+/* ------------------------------------------------------- several states, parts */
+
+/* Entries first ... first + count - 1 of each word of a state at `from`, to where they belong among all at `to`. */
+static void copy_words(const gravel_bodies *bodies, const head *h, const char *from, size_t from_count, size_t first,
+                       char *to, size_t to_count, size_t at, size_t count)
+{
+    from += sizeof *h;
+    to += sizeof *h;
+    for (int w = 0; w < GV_WORDS; w++) {
+        const size_t each = gv_word_size(bodies, (gv_word)w);
+        if (!(h->word_bits >> w & 1))
+            continue;
+        memcpy(to + at * each, from + first * each, count * each);
+        from += from_count * each;
+        to += to_count * each;
+    }
+}
+
+static gravel_status make_state(const gravel_bodies *bodies, const head *h, void **state, size_t *size)
+{
+    *size = state_bytes(bodies, h, h->count);
+    *state = malloc(*size);
+    if (!*state)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the state of %zu bodies", (size_t)h->count);
+    memcpy(*state, h, sizeof *h);
+    return GRAVEL_OK;
+}
+
+gravel_status gv_bodies_join_states(const gravel_bodies *bodies, const void *parts, size_t size, void **state,
+                                    size_t *state_size)
+{
+    const char *from = parts;
+    head all = {.count = 0}, h;
+    gravel_status status = GRAVEL_OK;
+    *state = NULL;
+    for (size_t at = 0; at < size && !status; at += state_bytes(bodies, &h, h.count)) {
+        memcpy(&h, from + at, size - at < sizeof h ? size - at : sizeof h);
+        status = check_state(bodies, &h, size - at);
+        const uint64_t before = all.count;
+        if (!status && at > 0 &&
+            (memcmp(&h.frame, &all.frame, sizeof h.frame) != 0 || h.word_bits != all.word_bits || h.own_ids))
+            status = gv_fail(GRAVEL_ERR_STATE, "bodies of several processes differ in frame or planes");
+        if (at == 0)
+            all = h;
+        else
+            all.count = before + h.count;
+    }
+    if (!status)
+        status = make_state(bodies, &all, state, state_size);
+    for (size_t at = 0, k = 0; at < size && !status; at += state_bytes(bodies, &h, h.count), k += h.count) {
+        memcpy(&h, from + at, sizeof h);
+        copy_words(bodies, &h, from + at, h.count, 0, *state, all.count, k, h.count);
+    }
+    return status;
+}
+
+gravel_status gv_bodies_cut_state(const gravel_bodies *bodies, const void *state, size_t size, size_t first,
+                                  size_t count, void **part, size_t *part_size)
+{
+    head h = {.count = 0};
+    *part = NULL;
+    memcpy(&h, state, size < sizeof h ? size : sizeof h);
+    gravel_status status = check_state(bodies, &h, size);
+    if (!status && (first > h.count || count > h.count - first))
+        status = gv_fail(GRAVEL_ERR_FORMAT, "the state has %zu bodies, not %zu", (size_t)h.count, first + count);
+    const size_t all = h.count;
+    h.count = count;
+    if (!status)
+        status = make_state(bodies, &h, part, part_size);
+    if (!status)
+        copy_words(bodies, &h, state, all, first, *part, count, 0, count);
+    return status;
 }

@@ -16,7 +16,7 @@ gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks,
     call.into = GRAVEL_INTO_PLANES;
     gravel_status status = h->options.forces ? h->options.forces(h->direct, &call, h->options.forces_user)
                                              : gravel_direct_start(h->direct, &call, NULL);
-    if (!status && h->options.external)
+    if (!status && h->options.external && gravel_view_get_count(&sinks) > 0)
         status = h->options.external(sinks.bodies, sinks.first, gravel_view_get_count(&sinks), time,
                                      h->options.external_user);
     return status;
@@ -112,10 +112,10 @@ static gravel_status correct(gravel_hermite *h, size_t count, gv_time_words t, i
 static gravel_status evaluate(gravel_hermite *h, size_t count, double time, int stay)
 {
     const gv_time_words t = gv_time_split(h->bodies->precision, time);
-    gravel_status status = predict(h, count, t);
+    gravel_status status = count > 0 ? predict(h, count, t) : GRAVEL_OK; /* 0: others have bodies that are due */
     for (int k = 1; k <= h->options.iterations && !status; k++) {
         status = gv_hermite_forces(h, h->options.order, gravel_view_range(h->active, 0, count), 1, time);
-        if (!status)
+        if (!status && count > 0)
             status = correct(h, count, t, !stay && k == h->options.iterations);
     }
     return status;
@@ -128,11 +128,11 @@ gravel_status gv_hermite_try(gravel_hermite *h, size_t count, double time)
 
 gravel_status gv_hermite_move(gravel_hermite *h, size_t count, double time)
 {
-    const int has_copy = h->host_up_to > 0, by_host = count <= h->host_up_to;
+    const int has_copy = h->host_up_to > 0, by_host = has_copy && count <= h->host_up_to;
     gravel_status status = has_copy && !by_host ? gv_copy_send(h, count) : GRAVEL_OK;
     if (by_host)
         gv_host_move(h, count, time, 0);
-    else if (!status && h->options.tally)
+    else if (!status && h->options.tally && count > 0)
         status = gv_selector_tally(&h->select, count);
     if (!status && !by_host)
         status = evaluate(h, count, time, 0);
@@ -141,9 +141,9 @@ gravel_status gv_hermite_move(gravel_hermite *h, size_t count, double time)
     h->counts.host_blocks += by_host;
     h->next_known = 0;
     h->now = time;
-    h->whole = count == h->n;
+    h->whole = h->all_due == h->all;
     h->counts.blocks++;
-    h->counts.steps += count;
+    h->counts.steps += h->all_due;
     return status;
 }
 

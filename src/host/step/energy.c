@@ -37,6 +37,8 @@ gravel_status gravel_hermite_get_energies(gravel_hermite *h, gravel_energies *en
     gravel_status status = gv_hermite_check_started(h, "gravel_hermite_get_energies");
     if (!status && !energies)
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_hermite_get_energies: no place for the result");
+    if (!status && h->options.agree)
+        status = gv_fail(GRAVEL_ERR_UNSUPPORTED, "gravel_hermite_get_energies: other processes have bodies, too");
     if (status)
         return status;
     const size_t n = h->bodies->count;

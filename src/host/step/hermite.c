@@ -58,6 +58,9 @@ static gravel_status check_options(const gravel_bodies *bodies, const gravel_dir
     if (o->host == GRAVEL_HOST_ALWAYS && (o->external || o->forces || o->soften != GRAVEL_SOFTEN_EPS))
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "the host moves bodies with the solver's forces alone and with softening by eps only");
+    if (o->agree && (!o->forces || o->host != GRAVEL_HOST_NEVER))
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "bodies that are dealt out need forces from all of them, and no blocks that the host moves");
     return GRAVEL_OK;
 }
 
@@ -155,14 +158,25 @@ static gravel_status add_masses(gravel_hermite *h)
     return status;
 }
 
+/* All processes, where there are several: the first failure, the least of *least, the sum over those that have it. */
+static gravel_status agree(gravel_hermite *h, gravel_status status, double *least, double *sum)
+{
+    return h->options.agree ? h->options.agree(status, least, sum, h->options.forces_user) : status;
+}
+
 static gravel_status reserve(gravel_hermite *h)
 {
+    double nothing = 0, bodies = (double)h->bodies->count;
     gravel_status status = gravel_bodies_resize(h->active, h->bodies->count);
     memset(h->copy.tally, 0, sizeof h->copy.tally);
     if (!status)
         status = gravel_bodies_set_frame(h->active, &h->bodies->frame);
     if (!status)
         status = add_masses(h);
+    status = agree(h, status, &nothing, &h->mass);
+    if (!status)
+        status = agree(h, status, &nothing, &bodies);
+    h->all = (size_t)bodies;
     return status ? status : gv_selector_start(&h->select);
 }
 
@@ -226,21 +240,37 @@ gravel_status gv_hermite_check_started(const gravel_hermite *h, const char *call
     return GRAVEL_OK;
 }
 
+/* The next block of all processes: where others are due before, none of the bodies here moves, or with a shared step
+ * all of them over the others' shorter one. */
+static gravel_status find_next_of_all(gravel_hermite *h, gravel_status status)
+{
+    double time = h->next, count = (double)h->due;
+    status = agree(h, status, &time, &count);
+    h->all_due = h->options.shared ? h->all : (size_t)count;
+    if (status || time == h->next)
+        return status;
+    h->next = time;
+    if (h->options.shared)
+        return gravel_bodies_fill(h->bodies, GRAVEL_STEP, time - h->now);
+    h->due = 0;
+    return GRAVEL_OK;
+}
+
 static gravel_status find_next(gravel_hermite *h)
 {
-    gv_due due;
+    gv_due due = {0, 0, UINT32_MAX};
     if (h->next_known)
         return GRAVEL_OK;
     gravel_status status =
         h->host_up_to > 0 ? gv_host_find(h, &due) : gv_selector_find(&h->select, h->options.shared, &due);
-    if (status)
-        return status;
     h->next = due.time;
-    h->due = due.count;
-    if (due.too_short != UINT32_MAX)
-        return gv_hermite_fail_short(h, due.too_short);
-    h->next_known = 1;
-    return GRAVEL_OK;
+    h->due = h->all_due = due.count;
+    if (!status && due.too_short != UINT32_MAX)
+        status = gv_hermite_fail_short(h, due.too_short);
+    if (h->options.agree)
+        status = find_next_of_all(h, status);
+    h->next_known = !status;
+    return status;
 }
 
 /* The next block is known after this; between calls the bodies may have got another frame or order. */
@@ -276,7 +306,7 @@ gravel_status gravel_hermite_step(gravel_hermite *h, gravel_hermite_step_info *i
     if (status)
         return status;
     if (info)
-        *info = (gravel_hermite_step_info){h->next, h->due};
+        *info = (gravel_hermite_step_info){h->next, h->all_due};
     return gv_hermite_move(h, h->due, h->next);
 }
 
@@ -312,6 +342,7 @@ gravel_status gravel_hermite_synchronise(gravel_hermite *h, double time)
         gv_host_take_all(h);
     else
         status = gv_selector_take_all(&h->select);
+    h->all_due = h->all;
     if (!status)
         status = gv_hermite_move(h, n, time);
     h->ended = fmod(time, h->options.step_min) != 0;

@@ -70,6 +70,7 @@ struct gravel_hermite {
     double now;             /* time of the last block */
     double next;            /* time of the next block, if known */
     size_t due;             /* its bodies */
+    size_t all, all_due;    /* n and due, of all processes */
     gravel_hermite_counts counts;
     size_t host_up_to; /* bodies of the largest block that the host moves; 0: the device moves all */
     gv_host_copy copy; /* empty where host_up_to is 0 */
@@ -80,7 +81,7 @@ struct gravel_hermite {
 gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks, int predict, double time);
 /* Words of a set of bodies in the order that kernels take them; those that do not exist repeat the first. */
 gravel_status gv_hermite_words(gravel_bodies *bodies, size_t n, const gv_word *word, cl_mem *mem);
-/* The bodies of the list, of which there are `count`, to `time`. */
+/* The bodies of the list, of which there are `count` (all_due over all processes), to `time`. */
 gravel_status gv_hermite_move(gravel_hermite *h, size_t count, double time);
 /* All bodies at `time` in the active set; the others stay as they are. */
 gravel_status gv_hermite_look(gravel_hermite *h, double time);
