@@ -73,7 +73,7 @@ module gravel
         integer(c_int) :: leave_out, shape
         real(c_double) :: r_s, r_cut
         integer(c_int) :: level, quadrupoles
-        type(c_ptr) :: changes
+        type(c_ptr) :: changes, points_eps
     end type
     type, bind(C) :: gravel_tree_call
         integer(c_int32_t) :: size

@@ -30,6 +30,9 @@ module gravel_g6
         integer(c_int) function g6_npipes() bind(C, name='g6_npipes_')
             import :: c_int
         end function
+        integer(c_int) function g6_get_number_of_pipelines() bind(C, name='g6_get_number_of_pipelines_')
+            import :: c_int
+        end function
         integer(c_int) function g6_get_nj_max() bind(C, name='g6_get_nj_max_')
             import :: c_int
         end function
@@ -260,5 +263,95 @@ module gravel_g6
             integer(c_int), intent(in) :: nj
             real(c_double), intent(inout) :: x(3, *), v(3, *)
         end subroutine
+        subroutine g6calc_firsthalf0(clusterid, nj, ni, index, xi, vi, aold, j6old, phiold, eps2, h2, mode) bind(C, &
+            name='g6calc_firsthalf0_')
+            import :: c_double, c_int
+            integer(c_int), intent(in) :: clusterid, nj, ni, index(*), mode
+            real(c_double), intent(in) :: xi(3, *), vi(3, *), aold(3, *), j6old(3, *), phiold(*), eps2(*), h2(*)
+        end subroutine
+        subroutine g6calc_firsthalf0_all(nj, ni, index, xi, vi, aold, j6old, phiold, eps2, h2, mode) bind(C, &
+            name='g6calc_firsthalf0_all_')
+            import :: c_double, c_int
+            integer(c_int), intent(in) :: nj, ni, index(*), mode
+            real(c_double), intent(in) :: xi(3, *), vi(3, *), aold(3, *), j6old(3, *), phiold(*), eps2(*), h2(*)
+        end subroutine
+        integer(c_int) function g6calc_lasthalf0(clusterid, nj, ni, index, xi, vi, eps2, h2, acc, jerk, pot, &
+            mode) bind(C, name='g6calc_lasthalf0_')
+            import :: c_double, c_int
+            integer(c_int), intent(in) :: clusterid, nj, ni, index(*), mode
+            real(c_double), intent(in) :: xi(3, *), vi(3, *), eps2(*), h2(*)
+            real(c_double), intent(inout) :: acc(3, *), jerk(3, *), pot(*)
+        end function
+        integer(c_int) function g6calc_lasthalf0_all(nj, ni, index, xi, vi, eps2, h2, acc, jerk, pot, mode) bind(C, &
+            name='g6calc_lasthalf0_all_')
+            import :: c_double, c_int
+            integer(c_int), intent(in) :: nj, ni, index(*), mode
+            real(c_double), intent(in) :: xi(3, *), vi(3, *), eps2(*), h2(*)
+            real(c_double), intent(inout) :: acc(3, *), jerk(3, *), pot(*)
+        end function
+        integer(c_int) function g6_set_nip(clusterid, nip) bind(C, name='g6_set_nip_')
+            import :: c_int
+            integer(c_int), intent(in) :: clusterid, nip
+        end function
+        integer(c_int) function g6_set_nip_all(nip) bind(C, name='g6_set_nip_all_')
+            import :: c_int
+            integer(c_int), intent(in) :: nip
+        end function
+        integer(c_int) function g6_set_i_particle_scales_from_real_value(clusterid, address, acc, jerk, phi, &
+            jfactor, ffactor) bind(C, name='g6_set_i_particle_scales_from_real_value_')
+            import :: c_double, c_int
+            integer(c_int), intent(in) :: clusterid, address
+            real(c_double), intent(in) :: acc(3), jerk(3), phi, jfactor, ffactor
+        end function
+        integer(c_int) function g6_set_i_particle_scales_from_real_value_all(address, acc, jerk, phi, jfactor, &
+            ffactor) bind(C, name='g6_set_i_particle_scales_from_real_value_all_')
+            import :: c_double, c_int
+            integer(c_int), intent(in) :: address
+            real(c_double), intent(in) :: acc(3), jerk(3), phi, jfactor, ffactor
+        end function
+        integer(c_int) function g6_set_i_particle(clusterid, address, index, x, v, eps2, h2) bind(C, &
+            name='g6_set_i_particle_')
+            import :: c_double, c_int
+            integer(c_int), intent(in) :: clusterid, address, index
+            real(c_double), intent(in) :: x(3), v(3), eps2, h2
+        end function
+        integer(c_int) function g6_set_i_particle_all(address, index, x, v, eps2, h2) bind(C, &
+            name='g6_set_i_particle_all_')
+            import :: c_double, c_int
+            integer(c_int), intent(in) :: address, index
+            real(c_double), intent(in) :: x(3), v(3), eps2, h2
+        end function
+        integer(c_int) function g6_set_njp(clusterid, njp) bind(C, name='g6_set_njp_')
+            import :: c_int
+            integer(c_int), intent(in) :: clusterid, njp
+        end function
+        integer(c_int) function g6_set_njp_all(njp) bind(C, name='g6_set_njp_all_')
+            import :: c_int
+            integer(c_int), intent(in) :: njp
+        end function
+        integer(c_int) function g6_get_force(clusterid, acc, jerk, phi, flag) bind(C, name='g6_get_force_')
+            import :: c_double, c_int
+            integer(c_int), intent(in) :: clusterid
+            real(c_double), intent(inout) :: acc(3, *), jerk(3, *), phi(*)
+            integer(c_int), intent(inout) :: flag(*)
+        end function
+        integer(c_int) function g6_get_force_all(acc, jerk, phi, flag) bind(C, name='g6_get_force_all_')
+            import :: c_double, c_int
+            real(c_double), intent(inout) :: acc(3, *), jerk(3, *), phi(*)
+            integer(c_int), intent(inout) :: flag(*)
+        end function
+        integer(c_int) function g6_get_force_etc(clusterid, acc, jerk, phi, nnbindex, flag) bind(C, &
+            name='g6_get_force_etc_')
+            import :: c_double, c_int
+            integer(c_int), intent(in) :: clusterid
+            real(c_double), intent(inout) :: acc(3, *), jerk(3, *), phi(*)
+            integer(c_int), intent(inout) :: nnbindex(*), flag(*)
+        end function
+        integer(c_int) function g6_get_force_etc_all(acc, jerk, phi, nnbindex, flag) bind(C, &
+            name='g6_get_force_etc_all_')
+            import :: c_double, c_int
+            real(c_double), intent(inout) :: acc(3, *), jerk(3, *), phi(*)
+            integer(c_int), intent(inout) :: nnbindex(*), flag(*)
+        end function
     end interface
 end module gravel_g6

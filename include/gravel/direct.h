@@ -77,7 +77,8 @@ typedef struct gravel_direct_call {
     const gravel_sinks *points; /* sinks that are not bodies; copied */
     int order;                  /* 2, 4 or 6; 0: the order in the options of the object */
     double eps;                 /* of GRAVEL_SOFTEN_EPS; the others do not look at it */
-    gravel_soften soften;       /* anything but EPS needs the planes GRAVEL_SOFTENING; 0 in them is legal */
+    gravel_soften soften;       /* anything but EPS needs the planes GRAVEL_SOFTENING; 0 in them is legal; `points` need
+                                 * points_eps */
     int predict; /* 1: sources, and sinks that are bodies, are predicted to `time` from their own times by all the
                   * derivatives they have, up to the crackle */
     double time;
@@ -96,12 +97,13 @@ typedef struct gravel_direct_call {
     /* Not NULL: bodies of the sources change first, as by gravel_bodies_update before the call, but few of them without
      * a launch of their own.  They have changed also where the rest of the call is refused. */
     const gravel_changes *changes;
+    const double *points_eps; /* softening lengths of `points`, for the kinds of softening that look at the sinks' */
 } gravel_direct_call;
 #define GRAVEL_DIRECT_CALL_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(gravel_direct_call), {NULL, GRAVEL_VIEW_ALL, 0, 0, NULL}, {NULL, GRAVEL_VIEW_ALL, 0, 0, NULL}, NULL, 0, \
             0, GRAVEL_SOFTEN_EPS, 0, 0, -1, -1, 0, GRAVEL_NEIGHBOURS_OTHERS, NULL, 0, GRAVEL_SHAPE_PLUMMER, 0, 0, -1,  \
-            0, NULL                                                                                                    \
+            0, NULL, NULL                                                                                              \
     }
 GRAVEL_API void gravel_direct_call_init(gravel_direct_call *call);
 
@@ -154,7 +156,8 @@ GRAVEL_API gravel_status gravel_direct_set_table(gravel_direct *direct, const gr
 
 /* ----------------------------------------------------------- quadrupoles */
 
-/* Quadrupoles of the sources that gravel_direct_write_sources was given, for sources that stand for cells of a tree:
+/* Quadrupoles of sources that stand for cells of a tree: number k is that of the source at address k of
+ * gravel_direct_write_sources, or of body k where a call has a view of bodies, of all or of a range from the first on.
  * q = xx, xy, xz, yy, yz, zz of Q = sum m (3 x x - |x|^2) over the bodies of the cell, x from its centre of mass.
  *   acc += (5/2 (d Q d) d / s^2 - Q d) / s^5            pot -= d Q d / (2 s^5)
  * Sources that get none have zeros; massless sources do not act at all. */

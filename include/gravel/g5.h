@@ -37,6 +37,9 @@ extern "C" {
 /* ------------------------------------------------------------ open and close */
 
 GRAVEL_API int g5_open(void);
+/* On these devices, numbered as in Sapporo2: ndev > 0: those of the list; 0: all; < 0: the first -ndev.  Devices in
+ * the settings come before the list. */
+GRAVEL_API int g5_open_special(int ndev, int *list);
 GRAVEL_API int g5_close(void);
 GRAVEL_API int g5_openMC(int devid);
 GRAVEL_API int g5_closeMC(int devid);
@@ -110,7 +113,7 @@ GRAVEL_API int g5_calculate_force_on_xMC0(int devid, double xi[][3], double a[][
  *   a = fcor sum m d / s^3 ffunc(u)  for u < fcut     p = pcor sum m / s pfunc(u)  for u < pcut
  * pfunc NULL: p is the integral of a.  ffunc NULL: Newton's force again.  The functions are called when an id first
  * needs them, by one thread at a time, so they must live as long; from Fortran they are functions of one real*8
- * argument.  With a table forces use one device, and all sinks of a call have one softening. */
+ * argument. */
 GRAVEL_API int g5_set_cutoff_table(double (*ffunc)(double), double fcut, double fcor, double (*pfunc)(double),
                                    double pcut, double pcor);
 GRAVEL_API int g5_set_cutoff_tableMC(int devid, double (*ffunc)(double), double fcut, double fcor,
@@ -143,6 +146,7 @@ GRAVEL_API int g5c_calculate_force_on_xMC0(int devid, double xi[][3], double a[]
 /* -------------------------------------------------------------------- Fortran */
 
 GRAVEL_API int g5_open_(void);
+GRAVEL_API int g5_open_special_(int *ndev, int *list);
 GRAVEL_API int g5_close_(void);
 GRAVEL_API int g5_openMC_(int *devid);
 GRAVEL_API int g5_closeMC_(int *devid);

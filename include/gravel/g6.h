@@ -35,7 +35,8 @@ GRAVEL_API int g6_close(int clusterid);
 /* On these devices, numbered as in Sapporo2: ndev > 0: those of the list; 0: all; < 0: the first -ndev.  Devices in
  * the settings come before the list. */
 GRAVEL_API int g6_open_special(int ndev, int *list);
-GRAVEL_API int g6_npipes(void);     /* how many sinks a call takes; also before g6_open */
+GRAVEL_API int g6_npipes(void); /* how many sinks a call takes; also before g6_open */
+GRAVEL_API int g6_get_number_of_pipelines(void);
 GRAVEL_API int g6_get_nj_max(void); /* how many sources the devices take */
 GRAVEL_API int g6_getnjmax(int clusterid);
 /* No sinks are under way after these; sources stay. */
@@ -142,12 +143,45 @@ GRAVEL_API int g6_read_neighbour_list_all(void);
 GRAVEL_API int g6_get_neighbour_list_all(int ipipe, int maxlength, int *n, int list[]);
 GRAVEL_API void g6_get_predicted_j_particles_all(int nj, double x[][3], double v[][3]);
 
+/* -------------------------------------------------- in single steps: GRAPE-6A */
+
+/* First half and last half in parts: how many sinks there are, each of them (a sink stays what it is until it is set
+ * again), the start with the sources at 0 ... njp-1, results.  flag: 0 for each sink.  Every sink has an eps2 of its
+ * own; where they differ, calls cost a little more.  The scales are not looked at.  In the functions that end in 0,
+ * mode 0: eps2[0] is that of all sinks; else one for each. */
+GRAVEL_API void g6calc_firsthalf0(int clusterid, int nj, int ni, int index[], double xi[][3], double vi[][3],
+                                  double aold[][3], double j6old[][3], double phiold[], double *eps2, double h2[],
+                                  int mode);
+GRAVEL_API void g6calc_firsthalf0_all(int nj, int ni, int index[], double xi[][3], double vi[][3], double aold[][3],
+                                      double j6old[][3], double phiold[], double *eps2, double h2[], int mode);
+GRAVEL_API int g6calc_lasthalf0(int clusterid, int nj, int ni, int index[], double xi[][3], double vi[][3],
+                                double *eps2, double h2[], double acc[][3], double jerk[][3], double pot[], int mode);
+GRAVEL_API int g6calc_lasthalf0_all(int nj, int ni, int index[], double xi[][3], double vi[][3], double *eps2,
+                                    double h2[], double acc[][3], double jerk[][3], double pot[], int mode);
+GRAVEL_API int g6_set_nip(int clusterid, int nip);
+GRAVEL_API int g6_set_nip_all(int nip);
+GRAVEL_API int g6_set_i_particle_scales_from_real_value(int clusterid, int address, double acc[3], double jerk[3],
+                                                        double phi, double jfactor, double ffactor);
+GRAVEL_API int g6_set_i_particle_scales_from_real_value_all(int address, double acc[3], double jerk[3], double phi,
+                                                            double jfactor, double ffactor);
+GRAVEL_API int g6_set_i_particle(int clusterid, int address, int index, double x[3], double v[3], double eps2,
+                                 double h2);
+GRAVEL_API int g6_set_i_particle_all(int address, int index, double x[3], double v[3], double eps2, double h2);
+GRAVEL_API int g6_set_njp(int clusterid, int njp);
+GRAVEL_API int g6_set_njp_all(int njp);
+GRAVEL_API int g6_get_force(int clusterid, double acc[][3], double jerk[][3], double phi[], int flag[]);
+GRAVEL_API int g6_get_force_all(double acc[][3], double jerk[][3], double phi[], int flag[]);
+GRAVEL_API int g6_get_force_etc(int clusterid, double acc[][3], double jerk[][3], double phi[], int nnbindex[],
+                                int flag[]);
+GRAVEL_API int g6_get_force_etc_all(double acc[][3], double jerk[][3], double phi[], int nnbindex[], int flag[]);
+
 /* ----------------------------------------------------------------- Fortran */
 
 GRAVEL_API int g6_open_(int *clusterid);
 GRAVEL_API int g6_close_(int *clusterid);
 GRAVEL_API int g6_open_special_(int *ndev, int *list);
 GRAVEL_API int g6_npipes_(void);
+GRAVEL_API int g6_get_number_of_pipelines_(void);
 GRAVEL_API int g6_get_nj_max_(void);
 GRAVEL_API int g6_getnjmax_(int *clusterid);
 GRAVEL_API int g6_reset_(int *clusterid);
@@ -211,6 +245,31 @@ GRAVEL_API int g6calc_lasthalf2_all_(int *nj, int *ni, int index[], double xi[][
 GRAVEL_API int g6_read_neighbour_list_all_(void);
 GRAVEL_API int g6_get_neighbour_list_all_(int *ipipe, int *maxlength, int *n, int list[]);
 GRAVEL_API void g6_get_predicted_j_particles_all_(int *nj, double x[][3], double v[][3]);
+GRAVEL_API void g6calc_firsthalf0_(int *clusterid, int *nj, int *ni, int index[], double xi[][3], double vi[][3],
+                                   double aold[][3], double j6old[][3], double phiold[], double *eps2, double h2[],
+                                   int *mode);
+GRAVEL_API void g6calc_firsthalf0_all_(int *nj, int *ni, int index[], double xi[][3], double vi[][3], double aold[][3],
+                                       double j6old[][3], double phiold[], double *eps2, double h2[], int *mode);
+GRAVEL_API int g6calc_lasthalf0_(int *clusterid, int *nj, int *ni, int index[], double xi[][3], double vi[][3],
+                                 double *eps2, double h2[], double acc[][3], double jerk[][3], double pot[], int *mode);
+GRAVEL_API int g6calc_lasthalf0_all_(int *nj, int *ni, int index[], double xi[][3], double vi[][3], double *eps2,
+                                     double h2[], double acc[][3], double jerk[][3], double pot[], int *mode);
+GRAVEL_API int g6_set_nip_(int *clusterid, int *nip);
+GRAVEL_API int g6_set_nip_all_(int *nip);
+GRAVEL_API int g6_set_i_particle_scales_from_real_value_(int *clusterid, int *address, double acc[3], double jerk[3],
+                                                         double *phi, double *jfactor, double *ffactor);
+GRAVEL_API int g6_set_i_particle_scales_from_real_value_all_(int *address, double acc[3], double jerk[3], double *phi,
+                                                             double *jfactor, double *ffactor);
+GRAVEL_API int g6_set_i_particle_(int *clusterid, int *address, int *index, double x[3], double v[3], double *eps2,
+                                  double *h2);
+GRAVEL_API int g6_set_i_particle_all_(int *address, int *index, double x[3], double v[3], double *eps2, double *h2);
+GRAVEL_API int g6_set_njp_(int *clusterid, int *njp);
+GRAVEL_API int g6_set_njp_all_(int *njp);
+GRAVEL_API int g6_get_force_(int *clusterid, double acc[][3], double jerk[][3], double phi[], int flag[]);
+GRAVEL_API int g6_get_force_all_(double acc[][3], double jerk[][3], double phi[], int flag[]);
+GRAVEL_API int g6_get_force_etc_(int *clusterid, double acc[][3], double jerk[][3], double phi[], int nnbindex[],
+                                 int flag[]);
+GRAVEL_API int g6_get_force_etc_all_(double acc[][3], double jerk[][3], double phi[], int nnbindex[], int flag[]);
 
 #ifdef __cplusplus
 }

@@ -67,6 +67,11 @@ GRAVEL_API gravel_status gravel_several_scatter_sources(gravel_several *several,
 /* A softening length per source, for the kinds of softening that need it; addresses never given have 0. */
 GRAVEL_API gravel_status gravel_several_write_softening(gravel_several *several, size_t first, size_t count,
                                                         const double *eps);
+/* Quadrupoles (direct.h) per source, for calls with quadrupoles; addresses never given have 0. */
+GRAVEL_API gravel_status gravel_several_write_quadrupoles(gravel_several *several, size_t first, size_t count,
+                                                          const double (*q)[6]);
+/* Calls of GRAVEL_SHAPE_TABLE from now on use this table, on all devices. */
+GRAVEL_API gravel_status gravel_several_set_table(gravel_several *several, const gravel_table *table);
 /* Forces come from addresses 0 ... count-1; without this call from all that were ever written.  0 is legal. */
 GRAVEL_API gravel_status gravel_several_set_source_count(gravel_several *several, size_t count);
 /* Sources are predicted to this time, also those written later, until gravel_several_set_no_time. */
@@ -88,10 +93,16 @@ typedef struct gravel_several_call {
     gravel_neighbour_rule rule;
     const double *ahead;
     int leave_out;
+    /* Forces that are not Plummer's, sources with quadrupoles (direct.h); the host answers no such call either. */
+    gravel_shape shape;
+    double r_s, r_cut;
+    int level;
+    int quadrupoles;
 } gravel_several_call;
 #define GRAVEL_SEVERAL_CALL_INIT                                                                                       \
     {                                                                                                                  \
-        sizeof(gravel_several_call), NULL, 4, 0, GRAVEL_SOFTEN_EPS, NULL, 0, 0, GRAVEL_NEIGHBOURS_OTHERS, NULL, 0      \
+        sizeof(gravel_several_call), NULL, 4, 0, GRAVEL_SOFTEN_EPS, NULL, 0, 0, GRAVEL_NEIGHBOURS_OTHERS, NULL, 0,     \
+            GRAVEL_SHAPE_PLUMMER, 0, 0, -1, 0                                                                          \
     }
 GRAVEL_API void gravel_several_call_init(gravel_several_call *call);
 

@@ -82,7 +82,7 @@ class DirectCall(Structure):
                 ("eps", c_double), ("soften", c_int), ("predict", c_int), ("time", c_double), ("nearest", c_int),
                 ("neighbour_capacity", c_int), ("into", c_uint), ("rule", c_int), ("ahead", c_void_p),
                 ("leave_out", c_int), ("shape", c_int), ("r_s", c_double), ("r_cut", c_double), ("level", c_int),
-                ("quadrupoles", c_int), ("changes", c_void_p)]
+                ("quadrupoles", c_int), ("changes", c_void_p), ("points_eps", c_void_p)]
 
 
 class TreeCall(Structure):

@@ -110,6 +110,34 @@ def drop_ins_export_their_headers():
                 name, " ".join(sorted(there - declared)) or "nothing", " ".join(sorted(declared - there)) or "nothing"))
 
 
+def wanted_names():
+    """From tests/compat/names.txt: the names that each library has to export."""
+    wanted = {}
+    with open(os.path.join(gatelib.TOP, "tests", "compat", "names.txt"), encoding="utf-8") as handle:
+        for line in handle:
+            words = line.split("#")[0].split()
+            for name in words[2:]:
+                also = {"MC": [name, name + "MC"], "all": [name, name + "_all"]}.get(words[1], [name])
+                plain = [] if words[1] == "_" else also
+                fortran = [] if words[1] in ("C", "C++") else [n + "_" for n in also]
+                lower = [n.lower() for n in fortran]  # as compilers write names with capitals in them
+                wanted.setdefault(words[0], set()).update(plain + fortran + lower)
+    return wanted
+
+
+def drop_ins_have_all_names():
+    wanted = wanted_names()
+    if sorted(wanted) != drop_ins():
+        raise Failed("names.txt is about %s, the libraries are %s" % (" ".join(sorted(wanted)), " ".join(drop_ins())))
+    for name in drop_ins():
+        table = gatelib.call(["nm", "-D", "-C", "--defined-only",
+                              gatelib.need_file(BUILD, "lib", "libgravel_%s.so" % name)])
+        there = set(re.sub(r"^\S+ \S ", "", line).split("(")[0] for line in table.splitlines())
+        print("libgravel_%s: %d of %d names" % (name, len(wanted[name] & there), len(wanted[name])))
+        if wanted[name] - there:
+            raise Failed("libgravel_%s does not export %s" % (name, " ".join(sorted(wanted[name] - there))))
+
+
 def drop_ins_call_no_public_name():
     """Programs define some of these names themselves, on top of others of them."""
     for name in drop_ins():
@@ -152,5 +180,5 @@ if __name__ == "__main__":
         gatelib.need_tool(tool)
     sys.exit(gatelib.main([exports_only_gravel, exports_all_of_the_headers, soname_has_the_version,
                            static_names_have_prefixes, library_keeps_quiet, library_keeps_no_state,
-                           drop_ins_export_their_headers, drop_ins_call_no_public_name, drop_ins_end_nothing,
-                           mpi_library_exports_its_header]))
+                           drop_ins_export_their_headers, drop_ins_have_all_names, drop_ins_call_no_public_name,
+                           drop_ins_end_nothing, mpi_library_exports_its_header]))

@@ -2,18 +2,12 @@
 #include "compat/g5/g5.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static gravel_vec rows(double (*x)[3], int first)
 {
     return (gravel_vec){x[first], x[first] + 1, x[first] + 2, 3};
-}
-
-static void forget(gv_g5_range *range)
-{
-    *range = (gv_g5_range){0, 0};
 }
 
 static size_t pulling(const gv_g5_memory *memory)
@@ -28,26 +22,28 @@ static gravel_sources changed(const gv_g5_memory *memory, const gv_g5_range *ran
                             .pos = rows(memory->x, range->first)};
 }
 
-/* ----------------------------------------------------- bodies, without a table */
-
-static gravel_status send_to_several(gv_g5_unit *unit, gv_g5_kind kind)
+static gravel_status send(gv_g5_unit *unit, gv_g5_kind kind)
 {
     gv_g5_memory *memory = &unit->memory[kind];
-    gv_g5_range *range = &memory->for_several;
+    gv_g5_range *range = &memory->unsent;
     gravel_status status = GRAVEL_OK;
     if (!memory->several) {
         status = gv_compat_create(&memory->several, &unit->settings);
         *range = (gv_g5_range){0, memory->used};
+        memory->table = 0;
     }
+    const size_t first = (size_t)range->first;
     if (!status && range->end > range->first) {
         const gravel_sources sources = changed(memory, range);
-        status = gravel_several_write_sources(memory->several, (size_t)range->first, &sources);
+        status = gravel_several_write_sources(memory->several, first, &sources);
         if (!status && kind == GV_G5_SYMMETRIC)
-            status = gravel_several_write_softening(memory->several, (size_t)range->first, sources.count,
-                                                    memory->eps + range->first);
+            status = gravel_several_write_softening(memory->several, first, sources.count, memory->eps + first);
+        if (!status && kind == GV_G5_CELLS)
+            status = gravel_several_write_quadrupoles(memory->several, first, sources.count,
+                                                      (const double(*)[6])memory->q + first);
     }
     if (!status) {
-        forget(range);
+        *range = (gv_g5_range){0, 0};
         status = gravel_several_set_source_count(memory->several, pulling(memory));
     }
     return status;
@@ -61,124 +57,48 @@ static void fill_softening(gv_g5_unit *unit)
     unit->has_eps = 1;
 }
 
-static int submit_bodies(const char *function, gv_g5_unit *unit, gv_g5_kind kind)
+/* Whose softening counts.  A table of forces has its own. */
+static void soften(gv_g5_unit *unit, gv_g5_kind kind, const gv_g5_table *table, gravel_several_call *call)
 {
-    const gravel_sinks sinks = {.count = (size_t)unit->ni, .pos = rows(unit->xi, 0)};
-    gravel_several_call call = GRAVEL_SEVERAL_CALL_INIT;
-    call.sinks = &sinks;
-    call.order = 2;
-    call.eps = unit->eps;
+    if (unit->with_table && table->kind == GRAVEL_TABLE_FORCES)
+        return;
     if (kind == GV_G5_SYMMETRIC)
         fill_softening(unit);
+    call->eps = unit->eps;
     if (unit->has_eps) {
-        call.soften = kind == GV_G5_SYMMETRIC ? GRAVEL_SOFTEN_SUM : GRAVEL_SOFTEN_SINKS;
-        call.sink_eps = unit->epsi;
+        call->soften = kind == GV_G5_SYMMETRIC ? GRAVEL_SOFTEN_SUM : GRAVEL_SOFTEN_SINKS;
+        call->sink_eps = unit->epsi;
     }
-    gravel_status status = send_to_several(unit, kind);
-    if (!status)
-        status = gravel_several_submit(unit->memory[kind].several, &call);
-    return gv_compat_failed(function, status);
-}
-
-/* -------------------------------------------------------- tables and cells */
-
-/* On the first of the devices. */
-static gravel_status need_context(gv_g5_unit *unit)
-{
-    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
-    char name[16];
-    gravel_several *several;
-    if (unit->context)
-        return GRAVEL_OK;
-    gravel_status status = gv_compat_create(&several, &unit->settings);
-    if (status)
-        return status;
-    snprintf(name, sizeof name, "%d", gravel_several_get_device(several, 0)->index);
-    if (gravel_several_get_device_count(several) > 1)
-        gv_compat_log(GV_COMPAT_INFO, "tables and quadrupoles use one device: %s",
-                      gravel_several_get_device(several, 0)->name);
-    gravel_several_release(several);
-    options.device = name;
-    return gravel_context_create(&unit->context, &options);
-}
-
-static gravel_status send_to_direct(gv_g5_unit *unit, gv_g5_kind kind)
-{
-    gv_g5_memory *memory = &unit->memory[kind];
-    gv_g5_range *range = &memory->for_direct;
-    gravel_status status = GRAVEL_OK;
-    if (!memory->direct) {
-        gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
-        options.precision = unit->settings.precision;
-        status = need_context(unit);
-        if (!status)
-            status = gravel_direct_create(&memory->direct, unit->context, &options);
-        *range = (gv_g5_range){0, memory->used};
-        memory->table = 0;
-    }
-    if (!status && range->end > range->first) {
-        const gravel_sources sources = changed(memory, range);
-        status = gravel_direct_write_sources(memory->direct, (size_t)range->first, &sources);
-        if (!status && kind == GV_G5_CELLS)
-            status = gravel_direct_write_quadrupoles(memory->direct, (size_t)range->first, sources.count,
-                                                     (const double(*)[6])memory->q + range->first);
-    }
-    if (!status) {
-        forget(range);
-        status = gravel_direct_set_source_count(memory->direct, pulling(memory));
-    }
-    return status;
-}
-
-/* Softening per sink is that of all here: the public call takes it from bodies on the device only. */
-static int submit_direct(const char *function, gv_g5_unit *unit, gv_g5_kind kind, const gv_g5_table *table)
-{
-    const gravel_sinks sinks = {.count = (size_t)unit->ni, .pos = rows(unit->xi, 0)};
-    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
-    gv_g5_memory *memory = &unit->memory[kind];
-    if (unit->has_eps)
-        for (int i = 1; i < unit->ni; i++)
-            if (unit->epsi[i] != unit->epsi[0])
-                return gv_compat_fail(function, "with a table or quadrupoles all sinks of a call have one softening");
-    if (unit->has_eps && unit->ni > 0)
-        unit->eps = unit->epsi[0];
-    if (gv_compat_failed(function, send_to_direct(unit, kind)) != 0)
-        return -1;
-    call.points = &sinks;
-    call.order = 2;
-    call.eps = unit->eps;
-    call.quadrupoles = kind == GV_G5_CELLS;
-    if (unit->with_table) {
-        if (gv_g5_need_table(function, table, memory))
-            return -1;
-        call.shape = GRAVEL_SHAPE_TABLE;
-        call.eps = table->kind == GRAVEL_TABLE_FORCES ? 0 : unit->eps;
-    }
-    return gv_compat_failed(function, gravel_direct_start(memory->direct, &call, &unit->ticket));
 }
 
 /* -------------------------------------------------------------------- calls */
 
-static void drop_ticket(gv_g5_unit *unit)
+static int submit(const char *function, gv_g5_unit *unit, gv_g5_kind kind, const gv_g5_table *table)
 {
-    gravel_ticket_release(unit->ticket);
-    unit->ticket = NULL;
+    const gravel_sinks sinks = {.count = (size_t)unit->ni, .pos = rows(unit->xi, 0)};
+    gravel_several_call call = GRAVEL_SEVERAL_CALL_INIT;
+    gv_g5_memory *memory = &unit->memory[kind];
+    if (gv_compat_failed(function, send(unit, kind)) != 0)
+        return -1;
+    if (unit->with_table && gv_g5_need_table(function, table, memory))
+        return -1;
+    call.sinks = &sinks;
+    call.order = 2;
+    call.shape = unit->with_table ? GRAVEL_SHAPE_TABLE : GRAVEL_SHAPE_PLUMMER;
+    call.quadrupoles = kind == GV_G5_CELLS;
+    soften(unit, kind, table, &call);
+    return gv_compat_failed(function, gravel_several_submit(memory->several, &call));
 }
 
 int gv_g5_submit(const char *function, gv_g5_unit *unit, gv_g5_kind kind)
 {
     gv_g5_table table;
     gv_g5_get_table(&table);
-    drop_ticket(unit);
     unit->asked = kind;
     unit->eps = gv_g5_get_eps();
     unit->with_table = table.version > 0 && kind != GV_G5_CELLS;
     unit->is_nothing = unit->ni == 0 || pulling(&unit->memory[kind]) == 0;
-    if (unit->is_nothing)
-        return 0; /* zeros */
-    if (unit->with_table || kind == GV_G5_CELLS)
-        return submit_direct(function, unit, kind, &table);
-    return submit_bodies(function, unit, kind);
+    return unit->is_nothing ? 0 : submit(function, unit, kind, &table); /* nothing: zeros */
 }
 
 /* ---------------------------------------------------- the term of the body itself */
@@ -248,10 +168,7 @@ int gv_g5_collect(const char *function, gv_g5_unit *unit)
         memset(unit->pot, 0, (size_t)unit->ni * sizeof *unit->pot);
         return 0;
     }
-    const gravel_status status = unit->ticket ? gravel_ticket_collect(unit->ticket, &forces, NULL)
-                                              : gravel_several_collect(memory->several, &forces, NULL);
-    drop_ticket(unit);
-    if (gv_compat_failed(function, status) != 0)
+    if (gv_compat_failed(function, gravel_several_collect(memory->several, &forces, NULL)) != 0)
         return -1;
     if (unit->settings.self == GV_COMPAT_NO && unit->asked != GV_G5_CELLS && without_self(function, unit))
         return -1;
@@ -264,19 +181,15 @@ int gv_g5_collect(const char *function, gv_g5_unit *unit)
 
 void gv_g5_release(gv_g5_unit *unit)
 {
-    drop_ticket(unit);
     for (int kind = 0; kind < GV_G5_KINDS; kind++) {
         gv_g5_memory *memory = &unit->memory[kind];
         gravel_several_release(memory->several);
-        gravel_direct_release(memory->direct);
         free(memory->x);
         free(memory->m);
         free(memory->eps);
         free(memory->q);
         *memory = (gv_g5_memory){.used = 0};
     }
-    gravel_context_release(unit->context);
-    unit->context = NULL;
     free(unit->xi);
     free(unit->epsi);
     free(unit->acc);

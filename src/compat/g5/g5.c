@@ -177,6 +177,24 @@ int gv_g5_open(const char *function, int devid)
     return 0;
 }
 
+/* On these devices, unless the settings name some. */
+int gv_g5_open_special(const char *function, int ndev, const int *list)
+{
+    int failed = 0;
+    pthread_mutex_lock(&all.lock);
+    read_settings();
+    char *const devices = all.settings.devices;
+    if (!devices[0])
+        failed = ndev > 0 && !list ? gv_compat_fail(function, "no list of devices")
+                                   : gv_compat_name_devices(function, ndev, list, devices, sizeof all.settings.devices);
+    pthread_mutex_unlock(&all.lock);
+    gv_g5_unit *unit = failed ? NULL : gv_g5_enter(function, GV_G5_PLAIN);
+    if (!unit)
+        return -1;
+    gv_g5_leave(unit);
+    return 0;
+}
+
 static void close_unit(gv_g5_unit *unit)
 {
     pthread_mutex_lock(&unit->lock);
@@ -228,8 +246,7 @@ static int grow(const char *function, gv_g5_memory *memory, gv_g5_kind kind, int
         memset(memory->eps + used, 0, (n - used) * sizeof *memory->eps);
     if (memory->q)
         memset(memory->q + used, 0, (n - used) * sizeof *memory->q);
-    add_to(&memory->for_several, memory->used, end);
-    add_to(&memory->for_direct, memory->used, end);
+    add_to(&memory->unsent, memory->used, end);
     memory->used = end;
     return 0;
 }
@@ -247,8 +264,7 @@ static void copy_rows(gv_g5_memory *memory, int adr, int nj, gv_g5_sources from)
         if (from.q)
             memcpy(memory->q[j], from.q[j], sizeof *memory->q);
     }
-    add_to(&memory->for_several, adr, adr + nj);
-    add_to(&memory->for_direct, adr, adr + nj);
+    add_to(&memory->unsent, adr, adr + nj);
 }
 
 int gv_g5_set_sources(const char *function, int devid, gv_g5_kind kind, int adr, int nj, gv_g5_sources from)

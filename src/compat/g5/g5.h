@@ -12,7 +12,6 @@ enum { GV_G5_PLAIN = -1, GV_G5_UNITS = 1024 };
 /* Three memories of sources. */
 typedef enum gv_g5_kind { GV_G5_BODIES, GV_G5_SYMMETRIC, GV_G5_CELLS, GV_G5_KINDS } gv_g5_kind;
 
-/* Addresses that a back-end has not got yet. */
 typedef struct gv_g5_range {
     int first, end;
 } gv_g5_range;
@@ -25,9 +24,8 @@ typedef struct gv_g5_memory {
     int n;          /* that pull */
     int is_counted; /* n was set */
     gravel_several *several;
-    gravel_direct *direct; /* with tables, and of cells */
-    gv_g5_range for_several, for_direct;
-    int table; /* the version of the table that `direct` has; 0: none */
+    gv_g5_range unsent; /* addresses that `several` has not got yet */
+    int table;          /* the version of the table that it has; 0: none */
 } gv_g5_memory;
 
 typedef enum gv_g5_stage { GV_G5_IDLE, GV_G5_SET, GV_G5_FAILED, GV_G5_RUN, GV_G5_COLLECTED } gv_g5_stage;
@@ -39,7 +37,6 @@ typedef struct gv_g5_unit {
     char devices[512];
     gv_compat_settings settings; /* as they were when it was opened */
     int is_open;
-    gravel_context *context; /* of `direct` */
     gv_g5_memory memory[GV_G5_KINDS];
     /* sinks and results */
     gv_g5_stage stage;
@@ -50,7 +47,6 @@ typedef struct gv_g5_unit {
     double eps; /* of the run */
     double (*xi)[3], *epsi, (*acc)[3], *pot;
     size_t room[4];
-    gravel_ticket *ticket; /* of `direct` */
 } gv_g5_unit;
 
 /* A force that is not Plummer's; its functions are called whenever a device id first needs them. */
@@ -70,6 +66,7 @@ void gv_g5_leave(gv_g5_unit *unit);
 int gv_g5_need(const char *function, void *array, size_t *room, size_t count, size_t element);
 
 int gv_g5_open(const char *function, int devid);
+int gv_g5_open_special(const char *function, int ndev, const int *list);
 int gv_g5_close(const char *function, int devid); /* GV_G5_PLAIN: all */
 int gv_g5_pipes(void);
 int gv_g5_jmem(void);
@@ -100,7 +97,7 @@ int gv_g5_forces(const char *function, const gv_g5_table *functions);
 int gv_g5_set_length(const char *function, double eta);
 int gv_g5_no_table(void); /* 0 */
 void gv_g5_get_table(gv_g5_table *table);
-/* The table of `direct`, if it has another. */
+/* The table of the memory's devices, if they have another. */
 int gv_g5_need_table(const char *function, const gv_g5_table *table, gv_g5_memory *memory);
 /* Potential of a mass 1 at the softened distance s; 0 where it is known as an integral only. */
 double gv_g5_table_potential(const gv_g5_table *table, double s);

@@ -7,6 +7,11 @@ int g5_open(void)
     return gv_g5_open("g5_open", GV_G5_PLAIN);
 }
 
+int g5_open_special(int ndev, int *list)
+{
+    return gv_g5_open_special("g5_open_special", ndev, list);
+}
+
 int g5_close(void)
 {
     return gv_g5_close("g5_close", GV_G5_PLAIN);

@@ -129,7 +129,7 @@ int gv_g5_need_table(const char *function, const gv_g5_table *table, gv_g5_memor
             return gv_compat_fail(function, "a cut-off table without g5_set_eta");
     }
     pthread_mutex_lock(&now.calling);
-    const gravel_status status = gravel_direct_set_table(memory->direct, &made);
+    const gravel_status status = gravel_several_set_table(memory->several, &made);
     pthread_mutex_unlock(&now.calling);
     if (gv_compat_failed(function, status) != 0)
         return -1;

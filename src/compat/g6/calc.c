@@ -28,27 +28,30 @@ static void take_radii(const double *h2, int ni)
 }
 
 /* 0: the arguments can be computed with */
-static int check(const char *function, int nj, int ni, double (*xi)[3], double eps2)
+static int check(const char *function, int nj, const gv_g6_sinks *s)
 {
-    if (ni < 0 || nj < 0)
-        return gv_compat_fail(function, "nj is %d, ni is %d", nj, ni);
-    if (ni > g->settings.pipes)
-        return gv_compat_fail(function, "%d sinks, but %d pipes (the setting `pipes`)", ni, g->settings.pipes);
-    if (ni > 0 && !xi)
-        return gv_compat_fail(function, "no positions");
-    if (!(eps2 >= 0) || isinf(eps2))
-        return gv_compat_fail(function, "eps2 is %g", eps2);
+    if (s->count < 0 || nj < 0)
+        return gv_compat_fail(function, "nj is %d, ni is %d", nj, s->count);
+    if (s->count > g->settings.pipes)
+        return gv_compat_fail(function, "%d sinks, but %d pipes (the setting `pipes`)", s->count, g->settings.pipes);
+    if (s->count > 0 && (!s->x || !s->eps2))
+        return gv_compat_fail(function, "no %s", s->x ? "softening" : "positions");
+    for (int i = 0; i < (s->eps2_each ? s->count : s->count > 0); i++)
+        if (!(s->eps2[i] >= 0) || isinf(s->eps2[i]))
+            return gv_compat_fail(function, "eps2 is %g", s->eps2[i]);
     return 0;
 }
 
-static int submit(const char *function, int nj, const gravel_sinks *sinks, double eps2)
+static int submit(const char *function, int nj, const gravel_sinks *sinks, const double *eps2, int each)
 {
     gravel_several_call call = GRAVEL_SEVERAL_CALL_INIT;
     const size_t sources = (size_t)(nj < g->sources ? nj : g->sources);
 
     call.sinks = sinks;
     call.order = 4;
-    call.eps = sqrt(eps2);
+    call.eps = sqrt(eps2[0]);
+    call.soften = each ? GRAVEL_SOFTEN_SINKS : GRAVEL_SOFTEN_EPS;
+    call.sink_eps = each ? g->eps : NULL;
     call.nearest = g->has_nearest = g->want_nearest;
     call.neighbour_capacity = g->want_lists ? g->settings.neighbours : 0;
     g->has_lists = g->want_lists;
@@ -60,25 +63,42 @@ static int submit(const char *function, int nj, const gravel_sinks *sinks, doubl
     return gv_compat_failed(function, status);
 }
 
-void gv_g6_firsthalf(const char *function, int nj, int ni, const int *index, double (*xi)[3], double (*vi)[3],
-                     double eps2, const double *h2)
+/* Softening lengths, where they are not all one. */
+static int take_softening(const gv_g6_sinks *s)
+{
+    int differ = 0;
+    for (int i = 0; i < s->count && s->eps2_each; i++) {
+        g->eps[i] = sqrt(s->eps2[i]);
+        differ |= s->eps2[i] != s->eps2[0];
+    }
+    return differ;
+}
+
+void gv_g6_ask(const char *function, int nj, const gv_g6_sinks *s)
+{
+    const size_t n = s->count > 0 ? (size_t)s->count : 0;
+    g->lists_are_read = 0;
+    g->is_fresh = 1;
+    g->sinks = s->count;
+    g->stage = check(function, nj, s) ? GV_G6_FAILED : n == 0 ? GV_G6_NOTHING : GV_G6_ASKED;
+    if (g->stage != GV_G6_ASKED)
+        return;
+    g->stage = GV_G6_FAILED;
+    if (gv_g6_need(function, &g->radius, &g->radius_room, n, sizeof *g->radius) ||
+        gv_g6_need(function, &g->eps, &g->eps_room, s->eps2_each ? n : 0, sizeof *g->eps))
+        return;
+    take_radii(s->h2, s->count);
+    const gravel_sinks sinks = {
+        .count = n, .id = s->index, .pos = vectors(s->x), .vel = vectors(s->v), .radius = g->radius};
+    if (submit(function, nj, &sinks, s->eps2, take_softening(s)) == 0)
+        g->stage = GV_G6_ASKED;
+}
+
+void gv_g6_firsthalf(const char *function, int nj, const gv_g6_sinks *sinks)
 {
     if (gv_g6_enter(function))
         return;
-    g->lists_are_read = 0;
-    g->is_fresh = 1;
-    g->sinks = ni;
-    g->stage = check(function, nj, ni, xi, eps2) ? GV_G6_FAILED : ni == 0 ? GV_G6_NOTHING : GV_G6_ASKED;
-    if (g->stage == GV_G6_ASKED &&
-        gv_g6_need(function, &g->radius, &g->radius_room, (size_t)ni, sizeof *g->radius) != 0)
-        g->stage = GV_G6_FAILED;
-    if (g->stage == GV_G6_ASKED) {
-        take_radii(h2, ni);
-        const gravel_sinks sinks = {
-            .count = (size_t)ni, .id = index, .pos = vectors(xi), .vel = vectors(vi), .radius = g->radius};
-        if (submit(function, nj, &sinks, eps2) != 0)
-            g->stage = GV_G6_FAILED;
-    }
+    gv_g6_ask(function, nj, sinks);
     gv_g6_leave();
 }
 
@@ -137,7 +157,7 @@ static int read_lists(const char *function);
 static int last_half(const char *function, int ni, const gv_g6_results *to)
 {
     if (g->stage == GV_G6_IDLE)
-        return gv_compat_fail(function, "there was no g6calc_firsthalf");
+        return gv_compat_fail(function, "there was no g6calc_firsthalf (or g6_set_njp)");
     if (g->stage == GV_G6_FAILED)
         return -1;
     if (ni != g->sinks)
@@ -204,7 +224,7 @@ int gv_g6_read_lists(const char *function)
     if (gv_g6_enter(function))
         return -1;
     if (g->stage == GV_G6_IDLE)
-        result = gv_compat_fail(function, "there was no g6calc_firsthalf");
+        result = gv_compat_fail(function, "there was no g6calc_firsthalf (or g6_set_njp)");
     else if (g->stage == GV_G6_FAILED)
         result = -1;
     else if (g->stage == GV_G6_ASKED)

@@ -26,6 +26,11 @@ int g6_npipes_(void)
     return gv_g6_pipes();
 }
 
+int g6_get_number_of_pipelines_(void)
+{
+    return gv_g6_pipes();
+}
+
 int g6_get_nj_max_(void)
 {
     return gv_g6_nj_max("g6_get_nj_max");
@@ -97,7 +102,7 @@ void g6calc_firsthalf_(int *clusterid, int *nj, int *ni, int index[], double xi[
                        double j6old[][3], double phiold[], double *eps2, double h2[])
 {
     (void)clusterid, (void)aold, (void)j6old, (void)phiold;
-    gv_g6_firsthalf("g6calc_firsthalf", *nj, *ni, index, xi, vi, *eps2, h2);
+    gv_g6_firsthalf("g6calc_firsthalf", *nj, &(gv_g6_sinks){*ni, index, xi, vi, eps2, h2, 0});
 }
 
 int g6calc_lasthalf_(int *clusterid, int *nj, int *ni, int index[], double xi[][3], double vi[][3], double *eps2,
@@ -274,7 +279,7 @@ void g6calc_firsthalf_all_(int *nj, int *ni, int index[], double xi[][3], double
                            double j6old[][3], double phiold[], double *eps2, double h2[])
 {
     (void)aold, (void)j6old, (void)phiold;
-    gv_g6_firsthalf("g6calc_firsthalf_all", *nj, *ni, index, xi, vi, *eps2, h2);
+    gv_g6_firsthalf("g6calc_firsthalf_all", *nj, &(gv_g6_sinks){*ni, index, xi, vi, eps2, h2, 0});
 }
 
 int g6calc_lasthalf_all_(int *nj, int *ni, int index[], double xi[][3], double vi[][3], double *eps2, double h2[],
@@ -304,4 +309,103 @@ int g6_get_neighbour_list_all_(int *ipipe, int *maxlength, int *n, int list[])
 void g6_get_predicted_j_particles_all_(int *nj, double x[][3], double v[][3])
 {
     gv_g6_get_predicted("g6_get_predicted_j_particles_all", *nj, x, v);
+}
+
+/* ------------------------------------------------------------ in single steps */
+
+void g6calc_firsthalf0_(int *clusterid, int *nj, int *ni, int index[], double xi[][3], double vi[][3], double aold[][3],
+                        double j6old[][3], double phiold[], double *eps2, double h2[], int *mode)
+{
+    (void)clusterid, (void)aold, (void)j6old, (void)phiold;
+    gv_g6_firsthalf("g6calc_firsthalf0", *nj, &(gv_g6_sinks){*ni, index, xi, vi, eps2, h2, *mode != 0});
+}
+
+void g6calc_firsthalf0_all_(int *nj, int *ni, int index[], double xi[][3], double vi[][3], double aold[][3],
+                            double j6old[][3], double phiold[], double *eps2, double h2[], int *mode)
+{
+    (void)aold, (void)j6old, (void)phiold;
+    gv_g6_firsthalf("g6calc_firsthalf0_all", *nj, &(gv_g6_sinks){*ni, index, xi, vi, eps2, h2, *mode != 0});
+}
+
+int g6calc_lasthalf0_(int *clusterid, int *nj, int *ni, int index[], double xi[][3], double vi[][3], double *eps2,
+                      double h2[], double acc[][3], double jerk[][3], double pot[], int *mode)
+{
+    (void)clusterid, (void)nj, (void)index, (void)xi, (void)vi, (void)eps2, (void)h2, (void)mode;
+    return gv_g6_lasthalf("g6calc_lasthalf0", *ni, &(gv_g6_results){acc, jerk, pot, NULL, NULL, 0});
+}
+
+int g6calc_lasthalf0_all_(int *nj, int *ni, int index[], double xi[][3], double vi[][3], double *eps2, double h2[],
+                          double acc[][3], double jerk[][3], double pot[], int *mode)
+{
+    (void)nj, (void)index, (void)xi, (void)vi, (void)eps2, (void)h2, (void)mode;
+    return gv_g6_lasthalf("g6calc_lasthalf0_all", *ni, &(gv_g6_results){acc, jerk, pot, NULL, NULL, 0});
+}
+
+int g6_set_nip_(int *clusterid, int *nip)
+{
+    (void)clusterid;
+    return gv_g6_set_sink_count("g6_set_nip", *nip);
+}
+
+int g6_set_nip_all_(int *nip)
+{
+    return gv_g6_set_sink_count("g6_set_nip_all", *nip);
+}
+
+int g6_set_i_particle_scales_from_real_value_(int *clusterid, int *address, double acc[3], double jerk[3], double *phi,
+                                              double *jfactor, double *ffactor)
+{
+    (void)clusterid, (void)address, (void)acc, (void)jerk, (void)phi, (void)jfactor, (void)ffactor;
+    return 0;
+}
+
+int g6_set_i_particle_scales_from_real_value_all_(int *address, double acc[3], double jerk[3], double *phi,
+                                                  double *jfactor, double *ffactor)
+{
+    (void)address, (void)acc, (void)jerk, (void)phi, (void)jfactor, (void)ffactor;
+    return 0;
+}
+
+int g6_set_i_particle_(int *clusterid, int *address, int *index, double x[3], double v[3], double *eps2, double *h2)
+{
+    (void)clusterid;
+    return gv_g6_set_sink("g6_set_i_particle", *address, *index, x, v, *eps2, *h2);
+}
+
+int g6_set_i_particle_all_(int *address, int *index, double x[3], double v[3], double *eps2, double *h2)
+{
+    return gv_g6_set_sink("g6_set_i_particle_all", *address, *index, x, v, *eps2, *h2);
+}
+
+int g6_set_njp_(int *clusterid, int *njp)
+{
+    (void)clusterid;
+    return gv_g6_start("g6_set_njp", *njp);
+}
+
+int g6_set_njp_all_(int *njp)
+{
+    return gv_g6_start("g6_set_njp_all", *njp);
+}
+
+int g6_get_force_(int *clusterid, double acc[][3], double jerk[][3], double phi[], int flag[])
+{
+    (void)clusterid;
+    return gv_g6_get_forces("g6_get_force", &(gv_g6_results){acc, jerk, phi, NULL, NULL, 0}, flag);
+}
+
+int g6_get_force_all_(double acc[][3], double jerk[][3], double phi[], int flag[])
+{
+    return gv_g6_get_forces("g6_get_force_all", &(gv_g6_results){acc, jerk, phi, NULL, NULL, 0}, flag);
+}
+
+int g6_get_force_etc_(int *clusterid, double acc[][3], double jerk[][3], double phi[], int nnbindex[], int flag[])
+{
+    (void)clusterid;
+    return gv_g6_get_forces("g6_get_force_etc", &(gv_g6_results){acc, jerk, phi, nnbindex, NULL, 0}, flag);
+}
+
+int g6_get_force_etc_all_(double acc[][3], double jerk[][3], double phi[], int nnbindex[], int flag[])
+{
+    return gv_g6_get_forces("g6_get_force_etc_all", &(gv_g6_results){acc, jerk, phi, nnbindex, NULL, 0}, flag);
 }

@@ -98,10 +98,12 @@ int gv_g6_close(void)
     free(g->nearest_address);
     free(g->count);
     free(g->list);
-    g->radius = g->nearest = NULL;
+    free(g->eps);
+    gv_g6_forget_sinks();
+    g->radius = g->nearest = g->eps = NULL;
     g->nearest_address = g->count = NULL;
     g->list = NULL;
-    g->radius_room = g->nearest_room = g->address_room = g->count_room = g->list_room = 0;
+    g->radius_room = g->nearest_room = g->address_room = g->count_room = g->list_room = g->eps_room = 0;
     pthread_mutex_unlock(&g->lock);
     return 0;
 }

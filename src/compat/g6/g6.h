@@ -36,7 +36,10 @@ typedef struct gv_g6 {
     uint32_t *count; /* of the lists */
     int32_t *list;
     size_t radius_room, nearest_room, address_room, count_room, list_room;
-    int sorted; /* lists ascend by index */
+    int sorted;  /* lists ascend by index */
+    double *eps; /* softening lengths of sinks that have one each */
+    size_t eps_room;
+    struct gv_g6_steps *steps; /* sinks that are set one by one: steps.c */
 } gv_g6;
 extern gv_g6 gv_g6_one;
 
@@ -65,8 +68,16 @@ int gv_g6_get_source(int address, double *pos, double *vel, double *acc, double 
                      double *mass, double *eps2, int *id);
 int gv_g6_get_predicted(const char *function, int nj, double (*x)[3], double (*v)[3]);
 
-void gv_g6_firsthalf(const char *function, int nj, int ni, const int *index, double (*xi)[3], double (*vi)[3],
-                     double eps2, const double *h2);
+/* Sinks of a call; eps2 is that of all, or with eps2_each one for each. */
+typedef struct gv_g6_sinks {
+    int count;
+    const int *index;
+    double (*x)[3], (*v)[3];
+    const double *eps2, *h2;
+    int eps2_each;
+} gv_g6_sinks;
+void gv_g6_firsthalf(const char *function, int nj, const gv_g6_sinks *sinks);
+void gv_g6_ask(const char *function, int nj, const gv_g6_sinks *sinks); /* the same under the lock */
 /* What lasthalf writes; NULL: not asked for. */
 typedef struct gv_g6_results {
     double (*acc)[3], (*jerk)[3], *pot;
@@ -75,6 +86,15 @@ typedef struct gv_g6_results {
     int lists;
 } gv_g6_results;
 int gv_g6_lasthalf(const char *function, int ni, const gv_g6_results *to);
+
+/* steps.c: the same in steps.  `flag`: 0 for each sink. */
+int gv_g6_set_sink_count(const char *function, int count);
+int gv_g6_set_sink(const char *function, int address, int index, const double *x, const double *v, double eps2,
+                   double h2);
+int gv_g6_start(const char *function, int nj);
+int gv_g6_get_forces(const char *function, const gv_g6_results *to, int *flag);
+void gv_g6_forget_sinks(void); /* under the lock */
+
 int gv_g6_read_lists(const char *function);
 int gv_g6_get_list(const char *function, int sink, int most, int *n, int *list);
 void gv_g6_set_sorted(int sorted);

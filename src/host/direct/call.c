@@ -1,6 +1,8 @@
 /* Calls of direct summation: planned, started, prepared for. */
 #include "host/direct/call.h"
 
+#include <string.h>
+
 #include "host/base/options.h"
 #include "host/direct/direct.h"
 #include "host/direct/points.h"
@@ -86,6 +88,13 @@ static gravel_status reserve_lists(gravel_direct *d, gv_direct_ticket *t)
 
 /* -------------------------------------------------------------------- starting */
 
+static int is_packed(const gravel_direct *d, const gv_direct_job *c, size_t bytes)
+{
+    const gv_direct_packed *p = c->packed;
+    return p && p->host && p->bytes == bytes && p->stride == c->plan.stride && p->precision == d->options.precision &&
+           memcmp(&p->frame, &c->sources.bodies->frame, sizeof p->frame) == 0;
+}
+
 static gravel_status send_points(gravel_direct *d, gv_direct_job *c)
 {
     const gv_direct_points points = {.sinks = c->asked.points,
@@ -94,17 +103,22 @@ static gravel_status send_points(gravel_direct *d, gv_direct_job *c)
                                      .lists = c->asked.neighbour_capacity > 0,
                                      .by_mass = c->asked.rule == GRAVEL_NEIGHBOURS_SPHERE_MASS,
                                      .ahead = c->asked.ahead,
+                                     .eps = GV_SOFTEN_OF_SINKS((int)c->asked.soften) ? c->asked.points_eps : NULL,
                                      .stride = c->plan.stride};
     const size_t bytes = (size_t)c->layout.sink_planes * c->plan.stride * (size_t)c->layout.scalar_size;
+    const int packed = is_packed(d, c, bytes);
     gv_slot *slot;
     gravel_status status = gv_slots_take(&d->worker, &c->ticket->in, bytes, &slot);
-    if (!status)
+    if (!status && !packed)
         status = gv_direct_pack_points(d, &points, slot->host);
     if (status)
         return status;
+    if (c->packed && !c->packed->host)
+        *c->packed =
+            (gv_direct_packed){slot->host, bytes, c->plan.stride, d->options.precision, c->sources.bodies->frame};
     c->points = slot->device.mem;
-    const cl_int code =
-        clEnqueueWriteBuffer(gv_worker_queue(&d->worker), c->points, CL_FALSE, 0, bytes, slot->host, 0, NULL, NULL);
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&d->worker), c->points, CL_FALSE, 0, bytes,
+                                             packed ? c->packed->host : slot->host, 0, NULL, NULL);
     return code ? gv_fail_cl(code, "sending %zu sinks to %s", c->count, d->limits.info.name) : GRAVEL_OK;
 }
 
@@ -262,9 +276,10 @@ static gravel_status start(gravel_direct *d, const gravel_direct_call *asked, in
     return status ? status : run(d, c, is_waited_for);
 }
 
-gravel_status gravel_direct_start(gravel_direct *d, const gravel_direct_call *asked, gravel_ticket **ticket)
+gravel_status gv_direct_start_packed(gravel_direct *d, const gravel_direct_call *asked, gv_direct_packed *packed,
+                                     gravel_ticket **ticket)
 {
-    gv_direct_job c = {.count = 0};
+    gv_direct_job c = {.packed = packed};
     if (ticket)
         *ticket = NULL;
     if (!d || !asked)
@@ -286,6 +301,11 @@ gravel_status gravel_direct_start(gravel_direct *d, const gravel_direct_call *as
     else
         gv_direct_drop_ticket(c.ticket);
     return GRAVEL_OK;
+}
+
+gravel_status gravel_direct_start(gravel_direct *d, const gravel_direct_call *asked, gravel_ticket **ticket)
+{
+    return gv_direct_start_packed(d, asked, NULL, ticket);
 }
 
 /* ------------------------------------------------------------------- preparing */

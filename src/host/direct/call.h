@@ -22,7 +22,8 @@ typedef struct gv_direct_job {
     int is_single; /* one block of sources, results to the host only: the force kernel's results are final */
     gv_direct_plan plan;
     gv_direct_sources from;
-    cl_mem points; /* planes of the sinks */
+    cl_mem points;                   /* planes of the sinks */
+    struct gv_direct_packed *packed; /* by another device, or for others; or NULL */
     gv_direct_ticket *ticket;
 } gv_direct_job;
 

@@ -84,7 +84,10 @@ static gravel_status check_softening(const gravel_direct *d, gv_direct_job *c)
     const gravel_direct_call *a = &c->asked;
     const gravel_precision p = d->options.precision;
     const double most = gv_direct_square_limit(p), unit = c->sources.bodies ? c->sources.bodies->frame.length : 1;
-    if (GV_SOFTEN_OF_SINKS((int)a->soften) && !gravel_bodies_has_plane(c->sinks.bodies, GRAVEL_SOFTENING))
+    if (GV_SOFTEN_OF_SINKS((int)a->soften) && !c->sinks.bodies && !a->points_eps && c->count > 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the sinks have no softening lengths: points need points_eps");
+    if (GV_SOFTEN_OF_SINKS((int)a->soften) && c->sinks.bodies &&
+        !gravel_bodies_has_plane(c->sinks.bodies, GRAVEL_SOFTENING))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the sinks have no softening lengths: write the plane GRAVEL_SOFTENING");
     if (GV_SOFTEN_OF_SOURCES((int)a->soften) && !gravel_bodies_has_plane(c->sources.bodies, GRAVEL_SOFTENING))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the sources have no softening lengths: write the plane GRAVEL_SOFTENING");
@@ -129,7 +132,7 @@ static gravel_status check_rule(gv_direct_job *c)
 
 gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked, gv_direct_job *c)
 {
-    *c = (gv_direct_job){.held = c->held};
+    *c = (gv_direct_job){.held = c->held, .packed = c->packed};
     gravel_direct_call_init(&c->asked);
     gravel_status status = gv_options_take(&c->asked, sizeof c->asked, asked, "gravel_direct_call");
     if (!status)
@@ -141,7 +144,7 @@ gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked,
     if (!status)
         status = check_softening(d, c);
     if (!status)
-        status = gv_direct_shape(d, &c->asked, c->sources.bodies, &c->shape);
+        status = gv_direct_shape(d, &c->asked, &c->sources, &c->shape);
     if (!status && c->count > UINT32_MAX / 4) /* kernels count planes x sinks in 32 bits */
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "%zu sinks in one call; at most %u", c->count, UINT32_MAX / 4);
     c->variant = gv_direct_variant(c->asked.order, c->asked.nearest, c->asked.neighbour_capacity > 0);

@@ -27,7 +27,7 @@ typedef struct packing {
     size_t scalar;
     column column[MOST_COLUMNS];
     int columns;
-    char *radius, *ahead;
+    char *radius, *ahead, *softening;
     int32_t *id;
     int bad;
 } packing;
@@ -55,6 +55,8 @@ static void set_columns(packing *p, char *out)
     out += p->radius ? plane : 0;
     p->ahead = p->points->ahead ? out : NULL;
     out += p->ahead ? plane : 0;
+    p->softening = p->points->eps ? out : NULL;
+    out += p->softening ? plane : 0;
     p->id = (int32_t *)(void *)out;
 }
 
@@ -93,6 +95,19 @@ static int pack_ahead(const packing *p, size_t first, size_t count)
     return good;
 }
 
+/* eps^2 */
+static int pack_softening(const packing *p, size_t first, size_t count)
+{
+    const double unit = p->points->frame->length, most = gv_direct_square_limit(p->precision);
+    int good = 1;
+    for (size_t k = first; k < first + count; k++) {
+        const double eps = p->points->eps[k] / unit;
+        good &= eps >= 0 && eps <= most;
+        put(p, p->softening, k, eps * eps);
+    }
+    return good;
+}
+
 static void pack(void *user, size_t first, size_t count)
 {
     packing *p = user;
@@ -111,6 +126,8 @@ static void pack(void *user, size_t first, size_t count)
         good &= pack_radius(p, first, count);
     if (p->ahead)
         good &= pack_ahead(p, first, count);
+    if (p->softening)
+        good &= pack_softening(p, first, count);
     for (size_t k = first; k < first + count; k++)
         p->id[k] = id ? id[k * stride] : -1;
     if (!good)
@@ -135,6 +152,8 @@ static void fill_up(const packing *p)
         repeat(p->radius, n, stride, p->scalar);
     if (p->ahead)
         repeat(p->ahead, n, stride, p->scalar);
+    if (p->softening)
+        repeat(p->softening, n, stride, p->scalar);
     for (size_t k = n; k < stride; k++)
         p->id[k] = -1;
 }
@@ -166,6 +185,9 @@ static gravel_status find_bad(const packing *p)
             return gv_fail(GRAVEL_ERR_INPUT, "sink %zu: radius is not a number", i);
         if (p->ahead && !(fabs(p->points->ahead[i]) <= (p->precision == GRAVEL_DP ? DBL_MAX : FLT_MAX)))
             return gv_fail(GRAVEL_ERR_INPUT, "sink %zu: the time ahead is %g", i, p->points->ahead[i]);
+        if (p->softening && !(p->points->eps[i] >= 0 &&
+                              p->points->eps[i] / p->points->frame->length <= gv_direct_square_limit(p->precision)))
+            return gv_fail(GRAVEL_ERR_INPUT, "sink %zu: softening length is %g", i, p->points->eps[i]);
     }
     return gv_fail(GRAVEL_ERR_INPUT, "the sinks changed while they were read");
 }

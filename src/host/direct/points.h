@@ -10,8 +10,22 @@ typedef struct gv_direct_points {
     int order, lists;
     int by_mass;         /* radius^2 times a mass is compared */
     const double *ahead; /* the plane of times; NULL: there is none */
+    const double *eps;   /* of the plane of softening lengths; NULL: there is none */
     size_t stride;       /* entries of a plane; those behind the last sink repeat it, with id -1 */
 } gv_direct_points;
+
+/* Planes that the call of another gravel_direct has packed: calls on one set of sinks pack them once for all devices
+ * whose groups are as large.  They last as long as the ticket of that call. */
+typedef struct gv_direct_packed {
+    const void *host; /* NULL: none yet */
+    size_t bytes, stride;
+    gravel_precision precision;
+    gravel_frame frame;
+} gv_direct_packed;
+
+/* gravel_direct_start, with `packed` (may be NULL) used or filled in. */
+gravel_status gv_direct_start_packed(gravel_direct *d, const gravel_direct_call *call, gv_direct_packed *packed,
+                                     gravel_ticket **ticket);
 
 /* `out`: all planes.  ERR_INPUT names the first sink that is not usable. */
 gravel_status gv_direct_pack_points(const gravel_direct *d, const gv_direct_points *points, char *out);

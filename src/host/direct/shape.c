@@ -132,14 +132,14 @@ static gravel_status send_half(gravel_direct *d, int half, size_t n, double unit
     return code ? gv_fail_cl(code, "sending quadrupoles to %s", d->limits.info.name) : status;
 }
 
-static gravel_status shape_quadrupoles(gravel_direct *d, const gravel_direct_call *call, gv_direct_shaping *s)
+static gravel_status shape_quadrupoles(gravel_direct *d, const gv_selection *sources, gv_direct_shaping *s)
 {
     gv_direct_quadrupoles *own = &d->quadrupoles;
-    if (call->sources.bodies)
-        return gv_fail(GRAVEL_ERR_ARGUMENT,
-                       "quadrupoles are those of sources written with gravel_direct_write_sources");
-    const gravel_frame *frame = d->own ? &d->own->frame : NULL;
-    const size_t n = d->own ? d->own->count : 0;
+    if (sources->list || sources->first > 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "sources with quadrupoles are a view of all bodies, or of a range from the "
+                                            "first on");
+    const gravel_frame *frame = sources->bodies ? &sources->bodies->frame : NULL;
+    const size_t n = sources->bodies ? sources->bodies->count : 0;
     if (n == 0)
         return GRAVEL_OK;
     const double unit = frame->mass * frame->length * frame->length;
@@ -161,10 +161,10 @@ static gravel_status shape_quadrupoles(gravel_direct *d, const gravel_direct_cal
 
 /* ------------------------------------------------------------------ calls */
 
-gravel_status gv_direct_shape(gravel_direct *d, const gravel_direct_call *call, const gravel_bodies *sources,
+gravel_status gv_direct_shape(gravel_direct *d, const gravel_direct_call *call, const gv_selection *sources,
                               gv_direct_shaping *s)
 {
-    const double unit = sources ? sources->frame.length : 1;
+    const double unit = sources->bodies ? sources->bodies->frame.length : 1;
     *s = (gv_direct_shaping){.precision = d->options.precision};
     if (call->shape == GRAVEL_SHAPE_PLUMMER && !call->quadrupoles)
         return GRAVEL_OK;
@@ -177,7 +177,7 @@ gravel_status gv_direct_shape(gravel_direct *d, const gravel_direct_call *call, 
         return gv_fail(GRAVEL_ERR_ARGUMENT, "quadrupoles go with GRAVEL_SHAPE_PLUMMER only");
     gravel_status status = GRAVEL_OK;
     if (call->quadrupoles)
-        return shape_quadrupoles(d, call, s);
+        return shape_quadrupoles(d, sources, s);
     if (call->shape == GRAVEL_SHAPE_TRUNCATED)
         status = shape_truncated(d, call, unit, s);
     else if (d->table.count > 0)

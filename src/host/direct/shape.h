@@ -19,8 +19,8 @@ typedef struct gv_direct_shaping {
     cl_uint last_record;
 } gv_direct_shaping;
 
-/* Checks the call; makes or sends what it needs.  `sources`: bodies that pull (NULL: none). */
-gravel_status gv_direct_shape(gravel_direct *d, const gravel_direct_call *call, const gravel_bodies *sources,
+/* Checks the call; makes or sends what it needs.  `sources`: those that pull (bodies NULL: none). */
+gravel_status gv_direct_shape(gravel_direct *d, const gravel_direct_call *call, const gv_selection *sources,
                               gv_direct_shaping *shaping);
 /* Puts arguments behind those of every call; returns how many.  They point into `shaping`. */
 size_t gv_direct_shape_args(const gv_direct_shaping *shaping, gv_arg *arg);

@@ -9,6 +9,7 @@
 #include "host/base/threads.h"
 #include "host/bodies/transfer.h"
 #include "host/direct/plan.h"
+#include "host/direct/points.h"
 #include "host/several/object.h"
 
 enum { SINK_COLUMNS = 10, GRAIN = 8192 };
@@ -88,6 +89,8 @@ static gravel_status check_call(const gravel_several_call *c)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "sinks need positions");
     if (s->count > 0 && GV_SOFTEN_OF_SINKS((int)c->soften) && !c->sink_eps)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "this kind of softening needs sink_eps");
+    if ((c->shape != GRAVEL_SHAPE_PLUMMER || c->quadrupoles) && c->order != 2)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "shapes and quadrupoles are for order 2, not %d", c->order);
     if (s->count > UINT32_MAX / 4)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "%zu sinks in one call; at most %u", s->count, UINT32_MAX / 4);
     return GRAVEL_OK;
@@ -138,6 +141,9 @@ gravel_status gv_asked_take(gravel_several *s, const gravel_several_call *call)
     gravel_status status = gv_options_take(&a->call, sizeof a->call, call, "gravel_several_call");
     if (!status)
         status = check_call(&a->call);
+    if (!status && a->call.shape == GRAVEL_SHAPE_TABLE && !s->has_table)
+        status = gv_fail(GRAVEL_ERR_STATE, "there is no table: gravel_several_set_table comes before "
+                                           "GRAVEL_SHAPE_TABLE");
     const size_t n = status ? 0 : a->call.sinks->count;
     if (!status)
         status = need_room(a, n);
@@ -166,88 +172,48 @@ gravel_status gv_asked_check(const gv_asked *a)
 
 /* ------------------------------------------------------------------------- starting */
 
-/* Sinks with softening lengths are bodies: points have none. */
-static gravel_status send_sinks(gravel_several *s, gv_member *m)
+static void set_call(const gravel_several_call *from, gravel_direct_call *to)
 {
-    enum { MOST = 7 };
-    const gv_asked *a = &s->asked;
-    const size_t n = a->sinks.count;
-    const gravel_vec vec[3] = {a->sinks.pos, a->sinks.vel, a->sinks.acc};
-    static const gravel_plane vector[3] = {GRAVEL_POSITION, GRAVEL_VELOCITY, GRAVEL_ACCELERATION};
-    gravel_plane plane[MOST] = {GRAVEL_SOFTENING, GRAVEL_ID, GRAVEL_RADIUS, GRAVEL_TIME};
-    double *scratch;
-    gravel_status status = gv_several_scratch(s, 3 * n, &scratch);
-    if (status)
-        return status;
-    double *const radius = scratch, *const time = scratch + n, *const zero = scratch + 2 * n;
-    int32_t *id = a->ids;
-    for (size_t k = 0; k < n; k++) {
-        const double most = 1e18 * s->frame.length;
-        radius[k] = a->sinks.radius ? fmin(fmax(a->sinks.radius[k], -most), most) : -1;
-        time[k] = a->time; /* they are predicted already */
-        zero[k] = 0;
-        if (!a->sinks.id)
-            id[k] = -1;
-    }
-    gravel_array array[MOST] = {{a->sink_eps, NULL, NULL, 1, GRAVEL_F64},
-                                {id, NULL, NULL, 1, GRAVEL_I32},
-                                {radius, NULL, NULL, 1, GRAVEL_F64},
-                                {time, NULL, NULL, 1, GRAVEL_F64}};
-    int planes = 4;
-    for (int v = 0; v < a->call.order / 2; v++) {
-        plane[planes] = vector[v];
-        array[planes++] = (gravel_array){vec[v].x ? vec[v].x : zero, vec[v].y ? vec[v].y : zero,
-                                         vec[v].z ? vec[v].z : zero, 1, GRAVEL_F64};
-    }
-    if (!m->sinks) {
-        gravel_bodies_options o = GRAVEL_BODIES_OPTIONS_INIT;
-        o.precision = s->options.precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_DS;
-        o.device = m->device;
-        status = gravel_bodies_create(&m->sinks, m->context, &o);
-        if (!status)
-            status = gravel_bodies_set_frame(m->sinks, &s->frame);
-    }
-    if (!status)
-        status = gravel_bodies_resize(m->sinks, n);
-    return status ? status : gravel_bodies_update(m->sinks, NULL, 0, n, planes, plane, array);
+    to->order = from->order;
+    to->eps = from->eps;
+    to->soften = from->soften;
+    to->nearest = !!from->nearest;
+    to->neighbour_capacity = from->neighbour_capacity;
+    to->rule = from->rule;
+    to->ahead = from->ahead;
+    to->leave_out = from->leave_out;
+    to->shape = from->shape;
+    to->r_s = from->r_s;
+    to->r_cut = from->r_cut;
+    to->level = from->level;
+    to->quadrupoles = from->quadrupoles;
+    to->points_eps = from->sink_eps;
 }
 
-static gravel_status start_member(gravel_several *s, const gv_team *t, int member)
+/* `packed`: the sinks, by the member that is started first. */
+static gravel_status start_member(gravel_several *s, const gv_team *t, int member, gv_direct_packed *packed)
 {
     const gv_asked *a = &s->asked;
     gv_member *m = gv_team_member(s, t, member);
     gravel_bodies *bodies = t->bodies[member];
     gv_few *few = t->few[member];
     const size_t count = gv_team_count(t, member, a->sources);
-    const int as_bodies = GV_SOFTEN_OF_SINKS((int)a->call.soften);
     gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
     gravel_status status = GRAVEL_OK;
     if (count == 0)
         return GRAVEL_OK;
     if (GV_SOFTEN_OF_SOURCES((int)a->call.soften) && !gravel_bodies_has_plane(bodies, GRAVEL_SOFTENING))
         status = gravel_bodies_fill(bodies, GRAVEL_SOFTENING, 0);
-    if (!status && as_bodies)
-        status = send_sinks(s, m);
     if (status)
         return status;
+    set_call(&a->call, &call);
     call.sources = gravel_view_range(bodies, 0, count);
-    if (as_bodies)
-        call.sinks = gravel_view_all(m->sinks);
-    else
-        call.points = &a->sinks;
-    call.order = a->call.order;
-    call.eps = a->call.eps;
-    call.soften = a->call.soften;
+    call.points = &a->sinks;
     call.predict = a->predict;
     call.time = a->time;
-    call.nearest = !!a->call.nearest;
-    call.neighbour_capacity = a->call.neighbour_capacity;
-    call.rule = a->call.rule;
-    call.ahead = a->call.ahead;
-    call.leave_out = a->call.leave_out;
     if (few && few->changes.count > 0)
         call.changes = &few->changes;
-    status = gravel_direct_start(m->direct, &call, &m->ticket);
+    status = gv_direct_start_packed(m->direct, &call, packed, &m->ticket);
     if (few)
         few->changes.count = 0;
     return status;
@@ -261,18 +227,16 @@ gravel_status gv_team_prepare(gravel_several *s, gv_team *t, const gravel_severa
     const gravel_changes some = {.count = 0};
     gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
     gravel_status status = GRAVEL_OK;
+    set_call(asked, &call);
     call.points = &points;
-    call.order = asked->order;
-    call.eps = asked->eps;
     call.predict = s->time_is_set;
     call.time = s->time;
-    call.nearest = !!asked->nearest;
-    call.neighbour_capacity = asked->neighbour_capacity;
-    call.rule = asked->rule;
     call.ahead = asked->ahead ? &none : NULL;
-    call.leave_out = asked->leave_out;
+    call.points_eps = &none;
+    call.quadrupoles = 0; /* there are none yet: their kernel compiles when it is used first */
     call.changes = &some;
-    /* kinds of softening per body compile when they are used first: their sinks are bodies, which points are not */
+    if (GV_SOFTEN_OF_SOURCES((int)asked->soften)) /* likewise */
+        call.soften = GRAVEL_SOFTEN_EPS;
     for (int m = 0; m < t->members && !status; m++) {
         const size_t count = gv_team_count(t, m, sources);
         if (count == 0)
@@ -291,6 +255,7 @@ gravel_status gv_team_prepare(gravel_several *s, gv_team *t, const gravel_severa
 typedef struct starting {
     gravel_several *s;
     int member;
+    gv_direct_packed *packed;
     pthread_t thread;
     int is_thread;
     gravel_status status;
@@ -300,29 +265,30 @@ typedef struct starting {
 static void *start_thread(void *user)
 {
     starting *x = user;
-    x->status = start_member(x->s, x->s->asked.team, x->member);
+    gv_direct_packed packed = *x->packed; /* another thread may have to pack anew */
+    x->status = start_member(x->s, x->s->asked.team, x->member, &packed);
     if (x->status) /* messages belong to threads */
         snprintf(x->message, sizeof x->message, "%s", gravel_error_message());
     return NULL;
 }
 
-/* Many sinks take a while to be packed for each device: all at once. */
+/* Many sinks take a while on their way to each device: all at once, after the first has packed them. */
 static gravel_status start_together(gravel_several *s)
 {
     const int n = s->asked.team->members;
+    gv_direct_packed packed = {.host = NULL};
     starting x[GV_MOST_MEMBERS] = {{.s = s}};
-    gravel_status status = GRAVEL_OK;
-    for (int m = 0; m < n; m++) {
-        x[m] = (starting){.s = s, .member = m};
-        x[m].is_thread = m > 0 && pthread_create(&x[m].thread, NULL, start_thread, &x[m]) == 0;
-    }
-    for (int m = 0; m < n; m++)
+    gravel_status status = start_member(s, s->asked.team, 0, &packed);
+    for (int m = 1; m < n && !status; m++) {
+        x[m] = (starting){.s = s, .member = m, .packed = &packed};
+        x[m].is_thread = pthread_create(&x[m].thread, NULL, start_thread, &x[m]) == 0;
         if (!x[m].is_thread)
             start_thread(&x[m]);
-    for (int m = 0; m < n; m++)
+    }
+    for (int m = 1; m < n; m++)
         if (x[m].is_thread)
             pthread_join(x[m].thread, NULL);
-    for (int m = 0; m < n && !status; m++)
+    for (int m = 1; m < n && !status; m++)
         if (x[m].status)
             status = gv_fail(x[m].status, "%s", x[m].message);
     return status;
@@ -333,11 +299,11 @@ gravel_status gv_call_start(gravel_several *s)
     enum { MANY = 16384 };
     const gv_asked *a = &s->asked;
     const gv_team *t = a->team;
-    /* sinks that are bodies pass through memory that members share */
-    const int together = t && t->members > 1 && a->sinks.count >= MANY && !GV_SOFTEN_OF_SINKS((int)a->call.soften);
+    const int together = t && t->members > 1 && a->sinks.count >= MANY;
+    gv_direct_packed packed = {.host = NULL};
     gravel_status status = a->by_host ? gv_mirror_answer(s) : together ? start_together(s) : GRAVEL_OK;
     for (int m = 0; t && !together && m < t->members && !status; m++)
-        status = start_member(s, t, m);
+        status = start_member(s, t, m, &packed);
     if (status && t)
         s->asked.team->is_stale = 1; /* changes of members that were not started are lost */
     if (status)

@@ -317,7 +317,8 @@ static int fits(const gravel_several *s, int team)
 gravel_host_answers gv_model_host(const gravel_several *s, const gravel_several_call *call)
 {
     const int has_rule = call->rule != GRAVEL_NEIGHBOURS_OTHERS || call->ahead || call->leave_out;
-    return has_rule ? GRAVEL_HOST_NEVER : s->options.host;
+    const int has_shape = call->shape != GRAVEL_SHAPE_PLUMMER || call->quadrupoles;
+    return has_rule || has_shape ? GRAVEL_HOST_NEVER : s->options.host;
 }
 
 gravel_status gv_model_decide(gravel_several *s, const gravel_several_call *call, size_t sinks, size_t sources,

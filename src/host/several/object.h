@@ -1,6 +1,7 @@
-/* The inside of gravel_several.  Files, each of which uses only those before it: store (sources on the host), members
- * (devices), team (shares of the sources on some of the devices), host with sum (the host answers), call, merge
- * (results), model with measure (which of them answers), several, read; tree (tree code, on the devices only). */
+/* The inside of gravel_several.  Each file uses only those before it: store (sources on the host), members (devices),
+ * team (shares of the sources on some of the devices), host with sum (the host answers), call, merge (results), model
+ * with measure (which of them answers), shape (tables, quadrupoles), several, read; tree (tree code, on the devices
+ * only). */
 #ifndef GV_SEVERAL_OBJECT_H
 #define GV_SEVERAL_OBJECT_H
 
@@ -20,12 +21,20 @@ typedef struct gv_member {
     gravel_context *context;
     int device; /* of the context */
     gravel_direct *direct;
-    gravel_bodies *sinks; /* of calls whose sinks have softening lengths */
     gravel_ticket *ticket;
+    /* the quadrupoles that `direct` has: of this team's share of so many sources */
+    const struct gv_team *quadrupoles_of;
+    uint64_t quadrupoles_seen;
+    size_t quadrupoles;
 } gv_member;
 
-/* The sources dealt out to the fastest `members` devices: address a is the place[a % 64]-th of the sources that
- * owner[a % 64] gets of every 64. */
+/* Quadrupoles of the sources. */
+typedef struct gv_quadrupoles {
+    double (*q)[6];
+    size_t count, room;
+    uint64_t writes;
+} gv_quadrupoles;
+
 /* A few sources of a member that changed: kept until its call, which begins with them. */
 enum { GV_FEW_CHANGES = 16, GV_CHANGED_PLANES = 10 };
 typedef struct gv_few {
@@ -36,6 +45,8 @@ typedef struct gv_few {
     double number[(GV_COLUMNS + 1) * GV_FEW_CHANGES];
 } gv_few;
 
+/* The sources dealt out to the fastest `members` devices: address a is the place[a % 64]-th of the sources that
+ * owner[a % 64] gets of every 64. */
 typedef struct gv_team {
     int members, index[GV_MOST_MEMBERS]; /* in the order in which results are added up */
     uint8_t owner[GV_DEAL_PERIOD], place[GV_DEAL_PERIOD];
@@ -110,6 +121,8 @@ struct gravel_several {
     char configuration[17];        /* digest of options.configuration */
     int forced;                    /* answers all calls, unless it is GV_ANSWER_CHOSEN */
     gv_store store;
+    gv_quadrupoles quadrupoles;
+    int has_table;
     gv_mirror mirror;
     gravel_frame frame;
     int frame_is_set;
@@ -151,6 +164,9 @@ gravel_status gv_mirror_answer(gravel_several *s);
 void gv_mirror_collect(const gravel_several *s, const gravel_forces *forces, size_t *overflow);
 void gv_mirror_release(gv_mirror *mirror);
 
+/* shape.c: the devices have the quadrupoles of their sources. */
+gravel_status gv_team_send_quadrupoles(gravel_several *s, gv_team *team, size_t sources);
+
 /* call.c */
 gravel_status gv_asked_take(gravel_several *s, const gravel_several_call *call);
 gravel_status gv_asked_check(const gv_asked *asked);
@@ -171,7 +187,7 @@ gravel_status gv_model_need_team(gravel_several *s, int team);
 gravel_status gv_model_need_costs(gravel_several *s, int order);
 gravel_status gv_model_decide(gravel_several *s, const gravel_several_call *call, size_t sinks, size_t sources,
                               gv_decision *decision);
-/* Whether the host may answer this call: it knows no rules of neighbours. */
+/* Whether the host may answer this call: it knows no rules of neighbours, and Plummer's forces only. */
 gravel_host_answers gv_model_host(const gravel_several *s, const gravel_several_call *call);
 
 /* several.c */

@@ -92,10 +92,9 @@ void gv_several_drop(gravel_several *s)
     gv_call_drop(s);
     for (int k = 0; k < s->teams; k++)
         gv_team_release(s->team[k]);
-    for (int m = 0; m < s->members; m++)
-        gravel_bodies_release(s->member[m].sinks);
     gv_mirror_release(&s->mirror);
     gv_store_release(&s->store);
+    free(s->quadrupoles.q);
     free(s->asked.block);
     free(s->asked.ids);
     free(s->scratch);
@@ -276,6 +275,8 @@ static gravel_status send(gravel_several *s)
     status = gv_model_need_team(s, d.team);
     if (!status)
         status = gv_team_send(s, s->team[d.team]);
+    if (!status && a->call.quadrupoles)
+        status = gv_team_send_quadrupoles(s, s->team[d.team], a->sources);
     a->team = s->team[d.team];
     return status;
 }
