@@ -70,9 +70,10 @@ typedef struct gravel_hermite_options {
     void *external_user;
     gravel_forces_fn forces; /* NULL: gravel_direct_start */
     void *forces_user;
-    /* Who moves blocks.  WHERE_FASTER: the host those of up to a number of bodies that is measured once for this device
-     * (some 50 ms) and kept in the cache folder.  It does so with softening by eps only, without external forces and
-     * with the solver's own forces.
+    /* Who moves blocks.  WHERE_FASTER: the host those of up to a number of bodies.  What blocks and the way of bodies
+     * between host and device take is measured once for this device (some 50 ms) and kept in the cache folder; the steps
+     * of the bodies, at the start and at certain blocks, then give the number.  The host does so with softening by eps
+     * only, without external forces and with the solver's own forces.
      * Unless it is NEVER, gravel_hermite_send comes before the planes of the bodies are read or written. */
     gravel_host_answers host;
     int tally; /* 1: steps are counted by their lengths (gravel_hermite_add_step_counts): one launch more a block */
@@ -126,7 +127,8 @@ typedef struct gravel_hermite_state {
     double time;
     uint64_t blocks, steps, host_blocks;
     uint32_t whole, ended;
-    uint64_t host_up_to; /* blocks of so many bodies are the host's */
+    uint64_t host_up_to;  /* blocks of so many bodies are the host's */
+    double host_costs[6]; /* what that rests on, seconds; 0: it stays as it is */
 } gravel_hermite_state;
 GRAVEL_API gravel_status gravel_hermite_get_state(gravel_hermite *hermite, gravel_hermite_state *state);
 /* Instead of gravel_hermite_start. */

@@ -215,6 +215,54 @@ static void who_moves_is_measured(void **state)
     free_run(&r);
 }
 
+/* The host's blocks cost nothing, or all: so the look at the steps after 16 blocks changes who moves them. */
+static void give_costs(run *r, double host)
+{
+    gravel_hermite_state state;
+    assert_ok(gravel_hermite_get_state(r->hermite, &state));
+    memcpy(state.host_costs, (double[6]){host, 0, 1e-3, 0, 0, 0}, sizeof state.host_costs);
+    assert_ok(gravel_hermite_resume(r->hermite, &state));
+}
+
+/* Who moves changes on the way, and in the same way in a run that was stopped before. */
+static void reviews_survive_a_stop(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    const gravel_hermite_options o = options_of(4, GRAVEL_HOST_WHERE_FASTER, 1);
+    for (int to_host = 0; to_host <= 1; to_host++) {
+        gravel_hermite_state at, after;
+        size_t size, end_size, other_size;
+        char choices[4096];
+        run whole = make_run(context, GRAVEL_DS, &o), rest = make_run(context, GRAVEL_DS, &o);
+        fill_run(&whole, 1);
+        give_costs(&whole, to_host ? 1e-6 : 1);
+        set_host(&whole, to_host ? 0 : N);
+        steps(&whole, 9, 0);
+        assert_ok(gravel_hermite_get_state(whole.hermite, &at));
+        void *middle = state_of(&whole, &size);
+        assert_true(gravel_direct_get_choices(whole.direct, choices, sizeof choices) <= sizeof choices);
+        steps(&whole, 21, 0);
+        assert_ok(gravel_hermite_get_state(whole.hermite, &after));
+        assert_int_equal(at.host_up_to, to_host ? 0 : N);
+        assert_int_equal(after.host_up_to, to_host ? N : 0);
+        assert_int_equal(after.host_blocks, to_host ? 14 : 16);
+        void *end = state_of(&whole, &end_size);
+        free_run(&whole);
+
+        assert_ok(gravel_bodies_restore(rest.bodies, middle, size));
+        assert_ok(gravel_direct_set_choices(rest.direct, choices));
+        assert_ok(gravel_hermite_resume(rest.hermite, &at));
+        steps(&rest, 21, 1);
+        void *other = state_of(&rest, &other_size);
+        free_run(&rest);
+        assert_int_equal(end_size, other_size);
+        assert_memory_equal(end, other, end_size);
+        free(middle);
+        free(end);
+        free(other);
+    }
+}
+
 static gravel_status no_force(gravel_bodies *active, size_t first, size_t count, double time, void *user)
 {
     (void)active, (void)first, (void)count, (void)time, (void)user;
@@ -263,9 +311,8 @@ static void what_the_host_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_and_device_agree),
-        cmocka_unit_test(resumed_runs_have_the_same_bits),
-        cmocka_unit_test(who_moves_is_measured),
+        cmocka_unit_test(host_and_device_agree), cmocka_unit_test(resumed_runs_have_the_same_bits),
+        cmocka_unit_test(who_moves_is_measured), cmocka_unit_test(reviews_survive_a_stop),
         cmocka_unit_test(what_the_host_refuses),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);

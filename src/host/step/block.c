@@ -144,7 +144,7 @@ gravel_status gv_hermite_move(gravel_hermite *h, size_t count, double time)
     h->whole = h->all_due == h->all;
     h->counts.blocks++;
     h->counts.steps += h->all_due;
-    return status;
+    return status ? status : gv_host_review(h);
 }
 
 gravel_status gv_hermite_look(gravel_hermite *h, double time)

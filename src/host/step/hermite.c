@@ -401,6 +401,8 @@ gravel_status gravel_hermite_get_state(gravel_hermite *h, gravel_hermite_state *
                                         .whole = (uint32_t)h->whole,
                                         .ended = (uint32_t)h->ended,
                                         .host_up_to = h->host_up_to};
+    if (!status)
+        memcpy(state->host_costs, &h->costs, sizeof state->host_costs);
     return status;
 }
 
@@ -424,5 +426,7 @@ gravel_status gravel_hermite_resume(gravel_hermite *h, const gravel_hermite_stat
     h->copy.too_short = UINT32_MAX;
     const size_t up_to = state->host_up_to < h->n ? (size_t)state->host_up_to : h->n;
     h->host_up_to = h->options.host == GRAVEL_HOST_NEVER ? 0 : up_to;
+    memcpy(&h->costs, state->host_costs, sizeof h->costs);
+    h->may_review = h->options.host == GRAVEL_HOST_WHERE_FASTER && h->costs.host.one > 0;
     return status;
 }

@@ -1,5 +1,6 @@
-/* Up to how many bodies the host moves a block faster than the device.  Measured once and kept, so that decisions, and
- * with them the bits of a run, are the same from run to run. */
+/* Up to how many bodies the host moves blocks.  What blocks take is measured once and kept, and is part of a state; the
+ * steps of the bodies say which blocks will come (host_plan.h), and are looked at anew at certain blocks.  So decisions,
+ * and with them the bits of a run, are the same from run to run and after it was resumed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,52 +14,82 @@
 
 /* The host predicts all bodies for each block: beyond these a device is faster even for one. */
 enum { MOST_BODIES = 65536 };
-enum { TRIES = 5, MOST_POINTS = 4 };
+enum { TRIES = 5, MANY = 256 };
+/* Blocks between two looks at the steps, which begin near the shortest ones and find their lengths within some blocks. */
+enum { REVIEWED = 1024 };
+
+typedef enum mover { HOST, DEVICE, CARRIED } mover;
+
+/* A block of the device amid blocks of the host: what `count` bodies need to come and go is done with the block's own. */
+static gravel_status try_carried(gravel_hermite *h, size_t count, double time)
+{
+    gv_host_copy *c = &h->copy;
+    gv_due due;
+    for (size_t k = 0; k < count; k++) {
+        c->mark[k] = 1;
+        c->changed[k] = (uint32_t)k;
+    }
+    c->changes = count;
+    gravel_status status = gv_copy_send(h, count);
+    if (!status)
+        status = gv_hermite_try(h, count, time);
+    if (!status)
+        status = gv_copy_take(h, count);
+    return status ? status : gv_host_find(h, &due);
+}
+
+static gravel_status try_once(gravel_hermite *h, mover by, size_t count, double time)
+{
+    gv_due due;
+    gravel_status status = by == DEVICE ? gv_hermite_try(h, count, time) : gv_host_find(h, &due);
+    if (status)
+        return status;
+    if (by == DEVICE)
+        return gv_selector_find(&h->select, h->options.shared, &due); /* waits; only the list is another */
+    gv_host_take_all(h);
+    if (by == CARRIED)
+        return try_carried(h, count, time);
+    gv_host_move(h, count, time, 1);
+    return GRAVEL_OK;
+}
 
 /* The fastest of some tries counts: others on the machine can only slow one down. */
-static gravel_status time_block(gravel_hermite *h, int by_host, size_t count, double *seconds)
+static gravel_status time_block(gravel_hermite *h, mover by, size_t count, double *seconds)
 {
     const double time = h->now + h->options.step_min;
     gravel_status status = GRAVEL_OK;
-    gv_due due;
     *seconds = INFINITY;
     for (int k = 0; k <= TRIES && !status; k++) {
         const double begin = gv_now();
-        if (by_host) {
-            status = gv_host_find(h, &due);
-            gv_host_take_all(h);
-            gv_host_move(h, count, time, 1);
-        } else {
-            status = gv_hermite_try(h, count, time);
-            if (!status)
-                status = gv_selector_find(&h->select, h->options.shared, &due); /* waits; only the list is another */
-        }
+        status = try_once(h, by, count, time);
         if (k > 0) /* the first one compiles */
             *seconds = fmin(*seconds, gv_now() - begin);
     }
     return status;
 }
 
-/* Blocks that take the host as long as the device takes one of them.  The host's time grows in proportion to the
- * bodies, so few points are needed, and few kernels compiled that a run may not use. */
-static gravel_status find_crossing(gravel_hermite *h, size_t *up_to)
+/* Through blocks of one body and of many: few points, since each may compile kernels that a run does not use. */
+static gravel_status find_line(gravel_hermite *h, mover by, gv_line *line)
 {
-    const size_t n = h->n, many = n < 256 ? n : 256;
-    double one = 0, more = 0, device = 0;
-    size_t at = 1;
-    gravel_status status = time_block(h, 1, 1, &one);
+    const size_t many = h->n < MANY ? h->n : MANY;
+    double more = 0;
+    gravel_status status = time_block(h, by, 1, &line->one);
     if (!status)
-        status = time_block(h, 1, many, &more);
-    const double each = fmax((more - one) / (double)(many > 1 ? many - 1 : 1), 1e-9);
-    *up_to = 0;
-    for (int k = 0; k < MOST_POINTS && !status; k++) {
-        status = time_block(h, 0, at, &device);
-        const double fit = status || device < one ? 0 : 1 + (device - one) / each;
-        const size_t next = fit >= (double)n ? n : (size_t)fit;
-        if (status || next <= *up_to)
-            break;
-        at = *up_to = next;
-    }
+        status = time_block(h, by, many, &more);
+    line->each = many > 1 ? fmax(more - line->one, 0) / (double)(many - 1) : 0;
+    return status;
+}
+
+static gravel_status find_costs(gravel_hermite *h, gv_host_costs *costs)
+{
+    gv_line carried = {0, 0};
+    gravel_status status = find_line(h, HOST, &costs->host);
+    if (!status)
+        status = find_line(h, DEVICE, &costs->device);
+    if (!status)
+        status = find_line(h, CARRIED, &carried);
+    /* in a try each body comes and goes: two of those that costs->carry counts */
+    costs->carry = (gv_line){fmax(carried.one - costs->device.one, 0), fmax(carried.each - costs->device.each, 0) / 2};
     return status;
 }
 
@@ -80,39 +111,75 @@ static int find_key(const gravel_hermite *h, gv_digest *key)
 }
 
 /* With another solver: the configurations that this one chose must not depend on trials. */
-static gravel_status measure(gravel_hermite *h, size_t *up_to)
+static gravel_status measure(gravel_hermite *h, gv_host_costs *costs)
 {
     gravel_direct *const own = h->direct, *trial = NULL;
     gravel_status status = gravel_direct_create(&trial, h->worker.context, &own->options);
     h->direct = trial;
     if (!status)
-        status = find_crossing(h, up_to);
+        status = find_costs(h, costs);
     h->direct = own;
     gravel_direct_release(trial);
     return status;
 }
 
 /* What was kept, or is measured now. */
-static gravel_status need_measured(gravel_hermite *h)
+static gravel_status need_costs(gravel_hermite *h)
 {
     gv_digest key;
     unsigned char *kept = NULL;
     size_t size = 0;
-    uint64_t up_to = 0;
+    gravel_status status = GRAVEL_OK;
     const int has_key = find_key(h, &key);
-    if (has_key && gv_cache_load(h->worker.context, "hermite", &key, &kept, &size) && size == sizeof up_to) {
-        memcpy(&up_to, kept, sizeof up_to);
-        h->host_up_to = up_to < h->n ? (size_t)up_to : h->n;
+    if (has_key && gv_cache_load(h->worker.context, "hermite", &key, &kept, &size) && size == sizeof h->costs) {
+        memcpy(&h->costs, kept, sizeof h->costs);
     } else {
-        const gravel_status status = measure(h, &h->host_up_to);
-        if (status)
-            return status;
-        up_to = h->host_up_to < h->n ? h->host_up_to : UINT64_MAX; /* of other numbers of bodies, too */
-        if (has_key)
-            gv_cache_store(h->worker.context, "hermite", &key, &up_to, sizeof up_to);
+        status = measure(h, &h->costs);
+        if (!status && has_key)
+            gv_cache_store(h->worker.context, "hermite", &key, &h->costs, sizeof h->costs);
     }
     free(kept);
-    return GRAVEL_OK;
+    return status;
+}
+
+/* ------------------------------------------------------------------ decisions */
+
+/* How many bodies have steps of 2^-k times the longest one there may be. */
+static gravel_status count_steps(gravel_hermite *h, size_t steps[GRAVEL_STEP_POWERS])
+{
+    const size_t n = h->n;
+    const int longest = ilogb(h->options.step_max);
+    gravel_status status = GRAVEL_OK;
+    double *read = NULL;
+    memset(steps, 0, GRAVEL_STEP_POWERS * sizeof *steps);
+    if (!h->copy.is_current) {
+        read = malloc(n * sizeof *read);
+        status = read ? gravel_bodies_read(h->bodies, GRAVEL_STEP, 0, n, &GRAVEL_ARRAY_OUT(read))
+                      : gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu steps", n);
+    }
+    const double *const step = h->copy.is_current ? gv_own(&h->copy, GV_OWN_STEP) : read;
+    for (size_t k = 0; k < n && !status; k++) {
+        const int level = longest - ilogb(step[k]);
+        steps[level < 0 ? 0 : level < GRAVEL_STEP_POWERS ? level : GRAVEL_STEP_POWERS - 1]++;
+    }
+    free(read);
+    return status;
+}
+
+static gravel_status plan(gravel_hermite *h)
+{
+    size_t steps[GRAVEL_STEP_POWERS];
+    gravel_status status = count_steps(h, steps);
+    if (status)
+        return status;
+    const size_t up_to = gv_host_plan(&h->costs, steps, GRAVEL_STEP_POWERS, h->host_up_to, h->options.shared);
+    if ((up_to > 0) != (h->host_up_to > 0)) {
+        status = gv_copy_send(h, 0);
+        h->copy.is_current = 0;
+        h->next_known = 0;
+    }
+    h->host_up_to = up_to;
+    return status;
 }
 
 gravel_status gv_host_decide(gravel_hermite *h)
@@ -122,8 +189,18 @@ gravel_status gv_host_decide(gravel_hermite *h)
     h->copy.is_current = 0;
     h->copy.too_short = UINT32_MAX;
     h->host_up_to = o->host == GRAVEL_HOST_ALWAYS ? h->n : 0;
-    const gravel_status status = o->host == GRAVEL_HOST_WHERE_FASTER && may ? need_measured(h) : GRAVEL_OK;
-    if (o->shared && h->host_up_to < h->n)
-        h->host_up_to = 0; /* its blocks are all bodies */
-    return status;
+    h->may_review = o->host == GRAVEL_HOST_WHERE_FASTER && may;
+    if (!h->may_review)
+        return GRAVEL_OK;
+    const gravel_status status = need_costs(h);
+    return status ? status : plan(h);
+}
+
+gravel_status gv_host_review(gravel_hermite *h)
+{
+    const uint64_t blocks = h->counts.blocks;
+    const int early = blocks >= 16 && blocks < REVIEWED && (blocks & (blocks - 1)) == 0;
+    if (!h->may_review || h->options.shared || h->copy.too_short != UINT32_MAX || !(early || blocks % REVIEWED == 0))
+        return GRAVEL_OK;
+    return plan(h);
 }

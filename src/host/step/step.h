@@ -4,6 +4,7 @@
 
 #include "gravel/hermite.h"
 #include "host/direct/sum.h"
+#include "host/step/host_plan.h"
 #include "host/step/select.h"
 
 /* kernels of an integrator */
@@ -72,8 +73,10 @@ struct gravel_hermite {
     size_t due;             /* its bodies */
     size_t all, all_due;    /* n and due, of all processes */
     gravel_hermite_counts counts;
-    size_t host_up_to; /* bodies of the largest block that the host moves; 0: the device moves all */
-    gv_host_copy copy; /* empty where host_up_to is 0 */
+    size_t host_up_to;   /* bodies of the largest block that the host moves; 0: the device moves all */
+    int may_review;      /* that number may change */
+    gv_host_costs costs; /* where it may */
+    gv_host_copy copy;   /* empty where host_up_to is 0 */
 };
 
 /* block.c: forces of all bodies, at `time` if `predict`, on some of a set, into its planes; then the caller's external
@@ -104,8 +107,9 @@ gravel_status gv_host_find(gravel_hermite *h, gv_due *block);
 void gv_host_take_all(gravel_hermite *h);
 /* Bodies due[0 ... count-1] to `time`.  `stay`: only for its time. */
 void gv_host_move(gravel_hermite *h, size_t count, double time, int stay);
-/* host_time.c: sets host_up_to by the options. */
+/* host_time.c: sets host_up_to by the options; changes it after a block, if it is time to. */
 gravel_status gv_host_decide(gravel_hermite *h);
+gravel_status gv_host_review(gravel_hermite *h);
 
 gravel_status gv_hermite_check_started(const gravel_hermite *h, const char *call);
 /* energy.c: names the body and the one that is nearest to it: such a pair needs a smaller step_min, softening, or a
