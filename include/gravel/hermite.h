@@ -70,10 +70,10 @@ typedef struct gravel_hermite_options {
     void *external_user;
     gravel_forces_fn forces; /* NULL: gravel_direct_start */
     void *forces_user;
-    /* Who moves blocks.  WHERE_FASTER: the host those of up to a number of bodies.  What blocks and the way of bodies
-     * between host and device take is measured once for this device (some 50 ms) and kept in the cache folder; the steps
-     * of the bodies, at the start and at certain blocks, then give the number.  The host does so with softening by eps
-     * only, without external forces and with the solver's own forces.
+    /* Who moves blocks.  WHERE_FASTER: the host those of up to a number of bodies.  What blocks and the way of
+     * bodies between host and device take is measured once for this device (some 50 ms) and kept in the cache folder;
+     * the steps of the bodies, at the start and at certain blocks, then give the number.  The host does so with
+     * softening by eps only, without external forces and with the solver's own forces.
      * Unless it is NEVER, gravel_hermite_send comes before the planes of the bodies are read or written. */
     gravel_host_answers host;
     int tally; /* 1: steps are counted by their lengths (gravel_hermite_add_step_counts): one launch more a block */

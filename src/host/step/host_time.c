@@ -1,6 +1,6 @@
 /* Up to how many bodies the host moves blocks.  What blocks take is measured once and kept, and is part of a state; the
- * steps of the bodies say which blocks will come (host_plan.h), and are looked at anew at certain blocks.  So decisions,
- * and with them the bits of a run, are the same from run to run and after it was resumed. */
+ * steps of the bodies say which blocks will come (host_plan.h), and are looked at anew at certain blocks.  So
+ * decisions, and with them the bits of a run, are the same from run to run and after it was resumed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +15,12 @@
 /* The host predicts all bodies for each block: beyond these a device is faster even for one. */
 enum { MOST_BODIES = 65536 };
 enum { TRIES = 5, MANY = 256 };
-/* Blocks between two looks at the steps, which begin near the shortest ones and find their lengths within some blocks. */
+/* Blocks between two looks at the steps, which are short at first and find their lengths within some blocks. */
 enum { REVIEWED = 1024 };
 
 typedef enum mover { HOST, DEVICE, CARRIED } mover;
 
-/* A block of the device amid blocks of the host: what `count` bodies need to come and go is done with the block's own. */
+/* A block of the device amid blocks of the host: `count` bodies go to the device, and those of the block come back. */
 static gravel_status try_carried(gravel_hermite *h, size_t count, double time)
 {
     gv_host_copy *c = &h->copy;
