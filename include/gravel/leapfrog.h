@@ -12,6 +12,11 @@
  * block), and a velocity is half a step ahead of its body's plane TIME.  Second order; with one step for all and for
  * ever it is symmetric in time.
  *
+ * The forces of a mesh may have steps of their own (`mesh_step`), the same for all bodies and no shorter than step_max.
+ * At their borders, where every body is due, they are found for all bodies, which they kick over half of the step that
+ * ends and of the one that begins; blocks between have kicks of the tree's part only.  Criteria look at both parts, the
+ * mesh's as it was found last.
+ *
  * A tree is built anew when `rebuild` times all bodies have got forces since it was built, else its moments are found
  * anew for the moved bodies (gravel_tree_moved).
  */
@@ -30,7 +35,7 @@ typedef struct gravel_leapfrog gravel_leapfrog;
 
 /* A time in which blocks and steps are counted, but which is not that of the equations of motion, as ln a of an
  * expanding universe: velocities += kick x accelerations, positions += drift x velocities over an interval of it.
- * Start at a multiple of step_max. */
+ * Start at a multiple of step_max, and of mesh_step. */
 typedef struct gravel_clock {
     double (*kick)(void *user, double from, double to);
     double (*drift)(void *user, double from, double to);
@@ -57,11 +62,12 @@ typedef struct gravel_leapfrog_options {
     gravel_mesh *mesh;         /* its forces are added to those of a tree that has the same period and split; the bodies
                                 * become its sources */
     int tally;                 /* as in gravel_hermite_options */
+    double mesh_step;          /* a power of two, step_max or longer; 0: the mesh's forces are found at each block */
 } gravel_leapfrog_options;
 #define GRAVEL_LEAPFROG_OPTIONS_INIT                                                                                   \
     {                                                                                                                  \
         sizeof(gravel_leapfrog_options), 0.025, 0.125, 0x1p-40, 0, 0, GRAVEL_SOFTEN_EPS, 0, 1, NULL, NULL, NULL, NULL, \
-            NULL, NULL, 0                                                                                              \
+            NULL, NULL, 0, 0                                                                                           \
     }
 GRAVEL_API void gravel_leapfrog_options_init(gravel_leapfrog_options *options);
 

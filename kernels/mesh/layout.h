@@ -8,6 +8,11 @@
 #define GV_MESH_Z 2
 #define GV_MESH_POT 3
 
+/* results in planes: replaced, added, or kept apart from those of others, as one word of acceleration and potential */
+#define GV_MESH_REPLACE 0
+#define GV_MESH_ADD 1
+#define GV_MESH_APART 2
+
 /* numbers a wave of one axis has in the table of green.cl */
 #define GV_WAVE_VECTORS 2
 

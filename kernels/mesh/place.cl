@@ -55,8 +55,8 @@ kernel void gv_mesh_places(global const gv_plane4 *at, global const gv_plane4 *a
         index[k] = k;
 }
 
-/* Results (accelerations, potential) into planes: replaced, or added to what is there. */
-kernel void gv_mesh_store(global const gv_scalar4 *result, global const uint *list, uint first, uint count, int add,
+/* Results (accelerations, potential) into planes; into: GV_MESH_REPLACE ... (GV_MESH_APART: `pot` is not looked at). */
+kernel void gv_mesh_store(global const gv_scalar4 *result, global const uint *list, uint first, uint count, int into,
                           gv_exact acc_factor, gv_exact pot_factor, global gv_plane4 *acc, global gv_plane *pot)
 {
     uint k = get_global_id(0);
@@ -66,7 +66,11 @@ kernel void gv_mesh_store(global const gv_scalar4 *result, global const uint *li
     gv_exact4 f = gv_to_exact4(result[k]);
     gv_plane4 a = gv_to_plane4(f * acc_factor);
     gv_plane p = gv_to_plane(f.w * pot_factor);
-    if (add) {
+    if (into == GV_MESH_APART) {
+        acc[b] = (gv_plane4)(a.xyz, p);
+        return;
+    }
+    if (into == GV_MESH_ADD) {
         a += acc[b];
         p += pot[b];
     }

@@ -6,6 +6,10 @@
  *   gv_leap_trim   a copy of all bodies, as if their steps ended at `now`: what the first half kick gave too much
  *                  (with S the step, T the part of it until now: d = (T - S) / 2, v += d a) and its way, x += T d a
  *   gv_leap_close  v += T / 2 a of the copy, with accelerations at `now`
+ * GV_FAR: the far part of the forces, that of a mesh, is word `far` (w: potential) and is of longer steps, the same for
+ * all bodies: their ends are kicks of far_kick, 0 at other blocks.  `acc` and `pot` hold the near part when a kernel
+ * begins and both when it ends; gv_leap_trim finds both.
+ *
  *   gv_leap_pick   what an external force needs of the bodies of a block, in the order of the list
  *   gv_leap_put    accelerations and potentials of the block back to its bodies
  */
@@ -40,6 +44,19 @@ static inline void gv_kick_by(gv_scalar4 *v, gv_scalar4 *v_low, gv_scalar4 a, gv
 #endif
 }
 
+/* What the plane holds of the near part alone, and the other way round. */
+#if GV_FAR
+#define gv_near(acc, far) ((acc) - (gv_scalar4)((far).xyz, 0))
+#define gv_both(acc, far) ((acc) + (gv_scalar4)((far).xyz, 0))
+#define gv_far_of(far, b) ((far)[b])
+#define gv_put_both(acc, pot, b, a, f) (acc)[b] = gv_both(a, f), (pot)[b] += (f).w
+#else
+#define gv_near(acc, far) (acc)
+#define gv_both(acc, far) (acc)
+#define gv_far_of(far, b) ((gv_scalar4)(0))
+#define gv_put_both(acc, pot, b, a, f) (void)0
+#endif
+
 /* The next step of a body; reach: eta eps in the units of the planes; 0: no limit but step_most. */
 static inline gv_scalar gv_leap_step(gv_scalar4 acc, gv_scalar old, gv_scalar next, gv_scalar next_low, gv_scalar reach,
                                      gv_scalar step_most, gv_scalar step_least, uint b, global uint *head)
@@ -54,21 +71,26 @@ static inline gv_scalar gv_leap_step(gv_scalar4 acc, gv_scalar old, gv_scalar ne
 
 /* first: there is no step that ends. */
 kernel void gv_leap_kick(global const uint *list, uint count, gv_scalar next, gv_scalar next_low,
-                         global const gv_scalar4 *acc, global gv_scalar4 *vel, global gv_scalar4 *vel_low,
+                         global gv_scalar4 *acc, global gv_scalar4 *vel, global gv_scalar4 *vel_low,
                          global gv_scalar *time, global gv_scalar *time_low, global gv_scalar *step, gv_scalar reach,
                          gv_scalar step_most, gv_scalar step_least, int first, global uint *head,
-                         global const gv_scalar *table)
+                         global const gv_scalar *table, global const gv_scalar4 *far, gv_scalar far_kick,
+                         global gv_scalar *pot)
 {
     const uint k = get_global_id(0);
     if (k >= count)
         return;
     const uint b = list[k];
+    const gv_scalar4 a = acc[b], f = gv_far_of(far, b);
     const gv_scalar old = first ? 0 : step[b];
     const gv_scalar now =
-        gv_leap_step(acc[b], first ? step_most : old, next, next_low, reach, step_most, step_least, b, head);
+        gv_leap_step(gv_both(a, f), first ? step_most : old, next, next_low, reach, step_most, step_least, b, head);
     gv_scalar4 v = vel[b], v_low = gv_low(vel_low, b);
     const gv_scalar ends = old > 0 ? gv_by(table, GV_TABLE_SECOND, old, GV_R(0.5) * old) : 0;
-    gv_kick_by(&v, &v_low, acc[b], ends + gv_by(table, GV_TABLE_FIRST, now, GV_R(0.5) * now));
+    gv_kick_by(&v, &v_low, a, ends + gv_by(table, GV_TABLE_FIRST, now, GV_R(0.5) * now));
+    if (far_kick != 0)
+        gv_kick_by(&v, &v_low, f, far_kick);
+    gv_put_both(acc, pot, b, a, f);
     vel[b] = v;
     gv_put_low(vel_low, b, v_low);
     time[b] = next;
@@ -78,26 +100,33 @@ kernel void gv_leap_kick(global const uint *list, uint count, gv_scalar next, gv
 
 kernel void gv_leap_choose(uint n, gv_scalar next, gv_scalar next_low, global const gv_scalar4 *acc,
                            global gv_scalar *time, global gv_scalar *time_low, global gv_scalar *step, gv_scalar reach,
-                           gv_scalar step_most, gv_scalar step_least, int first, global uint *head)
+                           gv_scalar step_most, gv_scalar step_least, int first, global uint *head,
+                           global const gv_scalar4 *far)
 {
     const uint b = get_global_id(0);
     if (b >= n)
         return;
     time[b] = next;
     gv_put_low(time_low, b, next_low);
-    step[b] = gv_leap_step(acc[b], first ? step_most : step[b], next, next_low, reach, step_most, step_least, b, head);
+    step[b] = gv_leap_step(gv_both(acc[b], gv_far_of(far, b)), first ? step_most : step[b], next, next_low, reach,
+                           step_most, step_least, b, head);
 }
 
 /* old: the step that ends, of all bodies */
-kernel void gv_leap_kick_all(uint n, gv_scalar old, global const gv_scalar4 *acc, global gv_scalar4 *vel,
-                             global gv_scalar4 *vel_low, global const gv_scalar *step, global const gv_scalar *table)
+kernel void gv_leap_kick_all(uint n, gv_scalar old, global gv_scalar4 *acc, global gv_scalar4 *vel,
+                             global gv_scalar4 *vel_low, global const gv_scalar *step, global const gv_scalar *table,
+                             global const gv_scalar4 *far, gv_scalar far_kick, global gv_scalar *pot)
 {
     const uint b = get_global_id(0);
     if (b >= n)
         return;
+    const gv_scalar4 a = acc[b], f = gv_far_of(far, b);
     gv_scalar4 v = vel[b], v_low = gv_low(vel_low, b);
     const gv_scalar now = step[b], ends = old > 0 ? gv_by(table, GV_TABLE_SECOND, old, GV_R(0.5) * old) : 0;
-    gv_kick_by(&v, &v_low, acc[b], ends + gv_by(table, GV_TABLE_FIRST, now, GV_R(0.5) * now));
+    gv_kick_by(&v, &v_low, a, ends + gv_by(table, GV_TABLE_FIRST, now, GV_R(0.5) * now));
+    if (far_kick != 0)
+        gv_kick_by(&v, &v_low, f, far_kick);
+    gv_put_both(acc, pot, b, a, f);
     vel[b] = v;
     gv_put_low(vel_low, b, v_low);
 }
@@ -105,7 +134,8 @@ kernel void gv_leap_kick_all(uint n, gv_scalar old, global const gv_scalar4 *acc
 kernel void gv_leap_trim(uint n, gv_scalar now, gv_scalar now_low, global const gv_scalar4 *acc,
                          global const gv_scalar *time, global const gv_scalar *time_low, global const gv_scalar *step,
                          global gv_scalar4 *pos, global gv_scalar4 *pos_low, global gv_scalar4 *vel,
-                         global gv_scalar4 *vel_low, global const gv_scalar *table)
+                         global gv_scalar4 *vel_low, global const gv_scalar *table, global const gv_scalar4 *far,
+                         gv_scalar far_kick, gv_scalar far_way)
 {
     const uint k = get_global_id(0);
     if (k >= n)
@@ -113,28 +143,37 @@ kernel void gv_leap_trim(uint n, gv_scalar now, gv_scalar now_low, global const 
     const gv_scalar T = gv_span_to(now, now_low, time[k], gv_low(time_low, k)).hi;
     const gv_scalar d = gv_by(table, GV_TABLE_TRIM, step[k], GV_R(0.5) * (T - step[k]));
     gv_scalar4 v = vel[k], v_low = gv_low(vel_low, k), x = pos[k], x_low = gv_low(pos_low, k);
+    const gv_scalar4 f = gv_far_of(far, k), a = gv_near(acc[k], f);
     const gv_scalar mass = x.w;
-    gv_kick_by(&v, &v_low, acc[k], d);
+    gv_kick_by(&v, &v_low, a, d);
+    if (far_kick != 0)
+        gv_kick_by(&v, &v_low, f, far_kick);
     vel[k] = v;
     gv_put_low(vel_low, k, v_low);
-    if (T > 0 && d < 0) {
-        gv_kick_by(&x, &x_low, acc[k], gv_by(table, GV_TABLE_WAY, step[k], T) * d);
+    if ((T > 0 && d < 0) || far_way * far_kick != 0) {
+        gv_kick_by(&x, &x_low, a, T > 0 && d < 0 ? gv_by(table, GV_TABLE_WAY, step[k], T) * d : 0);
+        gv_kick_by(&x, &x_low, f, far_way * far_kick);
         x.w = mass;
         pos[k] = x;
         gv_put_low(pos_low, k, x_low);
     }
 }
 
-kernel void gv_leap_close(uint n, gv_scalar now, gv_scalar now_low, global const gv_scalar4 *acc,
+kernel void gv_leap_close(uint n, gv_scalar now, gv_scalar now_low, global gv_scalar4 *acc,
                           global const gv_scalar *time, global const gv_scalar *time_low, global gv_scalar4 *vel,
-                          global gv_scalar4 *vel_low, global const gv_scalar *step, global const gv_scalar *table)
+                          global gv_scalar4 *vel_low, global const gv_scalar *step, global const gv_scalar *table,
+                          global const gv_scalar4 *far, gv_scalar far_kick, global gv_scalar *pot)
 {
     const uint k = get_global_id(0);
     if (k >= n)
         return;
     const gv_scalar T = gv_span_to(now, now_low, time[k], gv_low(time_low, k)).hi;
+    const gv_scalar4 a = acc[k], f = gv_far_of(far, k);
     gv_scalar4 v = vel[k], v_low = gv_low(vel_low, k);
-    gv_kick_by(&v, &v_low, acc[k], gv_by(table, GV_TABLE_CLOSE, step[k], GV_R(0.5) * T));
+    gv_kick_by(&v, &v_low, a, gv_by(table, GV_TABLE_CLOSE, step[k], GV_R(0.5) * T));
+    if (far_kick != 0)
+        gv_kick_by(&v, &v_low, f, far_kick);
+    gv_put_both(acc, pot, k, a, f);
     vel[k] = v;
     gv_put_low(vel_low, k, v_low);
 }

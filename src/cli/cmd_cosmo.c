@@ -26,8 +26,8 @@ typedef struct job {
 /* ---------------------------------------------------------------- progress */
 
 typedef struct progress {
-    double begun, shown, from; /* from: ln a */
-    int visible;
+    gv_run_progress shown;
+    double from; /* ln a */
     const char *folder;
 } progress;
 
@@ -41,17 +41,15 @@ static gravel_status after_snapshot(void *user, const gv_particles *particles, u
 static int after_step(void *user, const gv_cosmo_progress *i)
 {
     progress *p = user;
-    const double now = gv_now(), spent = now - p->begun, done = log(i->a) - p->from, all = log(i->until) - p->from;
-    if (spent > 2 && now - p->shown > 0.2 && isatty(STDERR_FILENO)) {
-        const double left = done > 0 ? spent * (all - done) / done : 0;
-        fprintf(stderr,
-                "\r\033[Kz %.3f (a %.4f of %.4g), block %llu, %.2g %% active, energy error %.1e, about %.0f %s left",
+    const double spent = gv_now() - p->shown.begun, done = log(i->a) - p->from, all = log(i->until) - p->from;
+    char left[32] = "?";
+    if (gv_run_progress_due(&p->shown)) {
+        if (done > 0)
+            gv_run_format_left(spent * (all - done) / done, left, sizeof left);
+        fprintf(stderr, "z %.3f (a %.4f of %.4g), block %llu, %.2g %% active, energy error %.1e, about %s left",
                 1 / i->a - 1, i->a, i->until, (unsigned long long)i->counts.blocks,
-                100.0 * (double)i->active / (double)i->bodies, i->error, ceil(left < 100 ? left : left / 60),
-                left < 100 ? "s" : "min");
+                100.0 * (double)i->active / (double)i->bodies, i->error, left);
         fflush(stderr);
-        p->shown = now;
-        p->visible = 1;
     }
     return gv_signals_pending();
 }
@@ -74,43 +72,14 @@ static cJSON *cosmology_json(const gv_particles *p)
 
 static gravel_status describe(job *j)
 {
-    char digest[65];
-    char *place = realpath(j->opts.in, NULL);
     j->record = cJSON_CreateObject();
     gv_json_stamp(j->record);
     cJSON_AddItemToObject(j->record, "made_by", gv_run_identity(j->context));
-    cJSON *input = cJSON_AddObjectToObject(j->record, "input");
-    cJSON_AddStringToObject(input, "file", place ? place : j->opts.in);
-    const gravel_status status = gv_run_digest(place ? place : j->opts.in, digest);
-    cJSON_AddStringToObject(input, "sha256", status ? "" : digest);
-    cJSON_AddNumberToObject(input, "bodies", (double)j->particles.count);
-    gv_json_number(input, "redshift", 1 / j->particles.time - 1);
+    const gravel_status status = gv_run_input_json(j->record, j->opts.in, j->particles.count);
+    gv_json_number(cJSON_GetObjectItemCaseSensitive(j->record, "input"), "redshift", 1 / j->particles.time - 1);
     cJSON_AddItemToObject(j->record, "cosmology", cosmology_json(&j->particles));
-    cJSON_AddItemToObject(j->record, "options", gv_cosmo_options_json(&j->opts));
-    free(place);
+    cJSON_AddItemToObject(j->record, "options", gv_run_options_json(&gv_run_of_box, &j->opts));
     return status;
-}
-
-static gravel_status write_record(job *j)
-{
-    char *path = gv_run_path(j->opts.out, "run.json");
-    free(j->text);
-    j->text = cJSON_Print(j->record);
-    const gravel_status status =
-        j->text ? gv_json_write(cJSON_Duplicate(j->record, 1), path) : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    free(path);
-    return status;
-}
-
-static void add_clocks(const job *j, cJSON *root)
-{
-    cJSON *split = cJSON_AddObjectToObject(root, "time_s");
-    double rest = j->folder.at.wall_s;
-    for (int k = 0; k < GV_CLOCKS; k++) {
-        gv_json_number(split, gv_run_clock_name[k], j->folder.at.clock[k]);
-        rest -= j->folder.at.clock[k];
-    }
-    gv_json_number(split, "rest", rest);
 }
 
 static void add_stages(const job *j, cJSON *root)
@@ -157,10 +126,10 @@ static gravel_status write_summary(job *j)
     cJSON_AddStringToObject(root, "fft", gravel_fft_name(gv_cosmo_run_get_fft(j->run)));
     cJSON_AddStringToObject(root, "configuration", text);
     gv_json_number(root, "wall_s", at->wall_s);
-    add_clocks(j, root);
+    gv_run_add_clocks(root, at);
     if (j->settings.timed)
         add_stages(j, root);
-    cJSON_AddItemToObject(root, "options", gv_cosmo_options_json(&j->opts));
+    cJSON_AddItemToObject(root, "options", gv_run_options_json(&gv_run_of_box, &j->opts));
     char *path = gv_run_path(j->opts.out, "summary.json");
     const gravel_status status = gv_json_write(root, path);
     free(path);
@@ -169,18 +138,10 @@ static gravel_status write_summary(job *j)
 
 /* -------------------------------------------------------------------- work */
 
-static int fail(gravel_status status, int writing)
-{
-    if (status == GRAVEL_ERR_CANCELLED) {
-        gv_say(GV_RUN, "%s", gravel_error_message());
-        return gv_signals_pending() ? 128 + gv_signals_pending() : GV_EXIT_INTERRUPTED;
-    }
-    return writing ? gv_cli_fail_writing(GV_RUN, status) : gv_cli_fail(GV_RUN, status);
-}
-
 static int finish(job *j)
 {
-    progress p = {.begun = gv_now(), .from = log(gv_cosmo_run_get_particles(j->run)->time), .folder = j->opts.out};
+    progress p = {
+        .shown = {.begun = gv_now()}, .from = log(gv_cosmo_run_get_particles(j->run)->time), .folder = j->opts.out};
     const gv_cosmo_hooks hooks = {
         .after_step = after_step, .after_snapshot = j->opts.no_analysis ? NULL : after_snapshot, .user = &p};
     if (j->has_checkpoint)
@@ -189,13 +150,12 @@ static int finish(job *j)
     if (!status) {
         gv_signals_catch(0, NULL);
         status = gv_cosmo_drive(j->run, &j->folder, &j->settings, j->has_checkpoint ? &j->checkpoint : NULL, &hooks);
-        if (p.visible)
-            fputs("\r\033[K", stderr);
+        gv_run_progress_clear(&p.shown);
     }
     if (!status)
         status = write_summary(j);
     if (status)
-        return fail(status, 1);
+        return gv_run_fail(status, 1);
     gv_print("%s: redshift %.6g, %llu snapshots, energy error %.2e, %.1f s\n", j->opts.out, 1 / j->settings.until - 1,
              (unsigned long long)j->folder.at.snapshots, gv_cosmo_run_get_line(j->run)->error, j->folder.at.wall_s);
     return GV_EXIT_OK;
@@ -207,99 +167,81 @@ static gravel_status open_run(job *j)
     if (!status)
         status = gv_cosmo_run_check(&j->settings, &j->particles);
     if (!status && !j->context)
-        status = gv_cli_context(&j->context, j->opts.device, 0, j->opts.verbose);
+        status = gv_cli_context(&j->context, j->opts.device, j->opts.no_fp64, j->opts.verbose);
     return status;
 }
 
-static int begin(job *j)
+/* From the beginning.  `again`: in a folder where this run began already. */
+static int begin(job *j, const char *in, int again)
 {
     gv_read_options reading = GV_READ_OPTIONS_INIT;
-    if (!j->opts.in || !j->opts.out) {
-        gv_say(GV_RUN, "%s is missing; 'gravel run --cosmology --help' tells more",
-               j->opts.in ? "-o, --output DIR" : "-i, --input IC");
-        return GV_EXIT_USAGE;
-    }
     reading.comoving = 1;
-    gravel_status status = gv_snapshot_read(&j->particles, j->opts.in, &reading);
+    gravel_status status = gv_snapshot_read(&j->particles, in, &reading);
     if (!status)
-        status = gv_particles_check(&j->particles, j->opts.in);
+        status = gv_particles_check(&j->particles, in);
     if (!status)
         status = open_run(j);
-    if (!status)
+    if (!status && !again)
         status = describe(j);
     if (!status)
         status = gv_cosmo_run_create(&j->run, j->context, &j->settings, &j->particles);
     if (status)
-        return fail(status, 0);
+        return gv_run_fail(status, 0);
+    if (again)
+        return finish(j);
     status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock);
     if (!status)
-        status = write_record(j);
-    return status ? fail(status, 1) : finish(j);
+        status = gv_run_write_record(j->opts.out, j->record, &j->text);
+    return status ? gv_run_fail(status, 1) : finish(j);
 }
 
-static int check_typed(const gv_cosmo_options *typed)
+static int begin_new(job *j, const gv_cosmo_options *typed)
 {
-    static const char *const may[] = {"cosmology", "resume", "allow", "checkpoint-every", "device", "verbose"};
-    for (int k = 0; gv_cosmo_opts[k].name; k++) {
-        int fine = !typed->given[k];
-        for (size_t m = 0; m < sizeof may / sizeof may[0]; m++)
-            fine = fine || strcmp(gv_cosmo_opts[k].name, may[m]) == 0;
-        if (!fine) {
-            gv_say(GV_RUN, "--%s cannot be changed in a run that goes on; --checkpoint-every and --device can",
-                   gv_cosmo_opts[k].name);
-            return -1;
-        }
-    }
-    return 0;
+    if (gv_options_defaults(GV_RUN, &gv_cmd_run_cosmology, &j->opts) != 0)
+        return GV_EXIT_USAGE;
+    if (typed->file && gv_run_read_file(&gv_run_of_box, typed->file, &j->opts) != 0)
+        return GV_EXIT_USAGE;
+    gv_run_overlay(gv_cosmo_opts, &j->opts, typed, typed->given);
+    if (j->opts.in && j->opts.out)
+        return begin(j, j->opts.in, 0);
+    gv_say(GV_RUN, "%s is missing; 'gravel run --cosmology --help' tells more",
+           j->opts.in ? "-o, --output DIR" : "-i, --input IC");
+    return GV_EXIT_USAGE;
 }
 
-/* The record of the checkpoint; without one there is nothing to go on from. */
-static gravel_status read_checkpoint(job *j, const char *dir)
-{
-    char *path = gv_run_path(dir, GV_RUN_CHECKPOINT);
-    gravel_status status =
-        path ? gv_checkpoint_read(&j->checkpoint, path) : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    free(path);
-    if (!status)
-        status = gv_cosmo_read_box(&j->checkpoint);
-    if (!status) {
-        j->has_checkpoint = 1;
-        j->record = cJSON_Parse(j->checkpoint.record);
-        if (!cJSON_IsObject(j->record))
-            status = gv_fail(GRAVEL_ERR_FORMAT, "%s: the record of the checkpoint is damaged", dir);
-    }
-    return status;
-}
-
+/* The bytes of the record stay, so that those of the next checkpoint do. */
 static int resume(job *j, const gv_cosmo_options *typed)
 {
-    if (check_typed(typed) != 0)
+    if (gv_run_check_typed(gv_cosmo_opts, typed->given,
+                           ",cosmology,resume,allow,checkpoint-every,device,timing,verbose,") != 0)
         return GV_EXIT_USAGE;
     gravel_status status = gv_run_output_lock(typed->resume, &j->lock);
-    if (!status)
-        status = read_checkpoint(j, typed->resume);
     if (status)
-        return fail(status, 0);
-    if (gv_cosmo_options_read(cJSON_GetObjectItemCaseSensitive(j->record, "options"), &j->opts) != 0)
+        return gv_run_fail(status, 0);
+    j->text = gv_run_read_record_text(typed->resume, &j->checkpoint, &j->has_checkpoint);
+    if (!j->text || gv_options_defaults(GV_RUN, &gv_cmd_run_cosmology, &j->opts) != 0 ||
+        gv_run_read_record(&gv_run_of_box, typed->resume, j->text, &j->opts, &j->record) != 0)
         return GV_EXIT_USAGE;
-    for (int k = 0; gv_cosmo_opts[k].name; k++)
-        if (typed->given[k])
-            memcpy((char *)&j->opts + gv_cosmo_opts[k].offset, (const char *)typed + gv_cosmo_opts[k].offset,
-                   gv_option_size(gv_cosmo_opts[k].kind));
+    gv_run_overlay(gv_cosmo_opts, &j->opts, typed, typed->given);
     j->opts.out = typed->resume; /* the folder may have been moved */
+    status = gv_cli_context(&j->context, j->opts.device, j->opts.no_fp64, j->opts.verbose);
+    if (status)
+        return gv_run_fail(status, 0);
+    if (gv_run_compare_identity(cJSON_GetObjectItemCaseSensitive(j->record, "made_by"), j->context, typed->allow) != 0)
+        return GV_EXIT_USAGE;
+    if (!j->has_checkpoint) {
+        const char *in = gv_run_find_input(j->record, typed->resume);
+        return in ? begin(j, in, 1) : GV_EXIT_USAGE;
+    }
+    status = gv_cosmo_read_box(&j->checkpoint);
+    if (status)
+        return gv_run_fail(status, 0);
     j->particles = j->checkpoint.particles;
     j->checkpoint.particles = (gv_particles)GV_PARTICLES_INIT;
     status = open_run(j);
-    if (status)
-        return fail(status, 0);
-    if (gv_run_compare_identity(cJSON_GetObjectItemCaseSensitive(j->record, "made_by"), j->context, typed->allow) != 0)
-        return GV_EXIT_USAGE;
-    status = gv_cosmo_run_create(&j->run, j->context, &j->settings, &j->particles);
-    if (!status) /* its bytes stay, so that those of the next checkpoint do */
-        j->text = strdup(j->checkpoint.record);
-    if (!status && !j->text)
-        status = gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    return status ? fail(status, 0) : finish(j);
+    if (!status)
+        status = gv_cosmo_run_create(&j->run, j->context, &j->settings, &j->particles);
+    return status ? gv_run_fail(status, 0) : finish(j);
 }
 
 static void free_job(job *j)
@@ -320,6 +262,10 @@ static int run(const void *values, const gv_operands *operands)
 {
     const gv_cosmo_options *typed = values;
     (void)operands;
+    if (typed->example) {
+        gv_run_print_example(&gv_run_of_box, stdout);
+        return GV_EXIT_OK;
+    }
     job *j = calloc(1, sizeof *j);
     if (!j) {
         gv_say(GV_RUN, "out of memory");
@@ -327,8 +273,7 @@ static int run(const void *values, const gv_operands *operands)
     }
     j->lock = -1;
     j->particles = j->checkpoint.particles = (gv_particles)GV_PARTICLES_INIT;
-    j->opts = *typed;
-    const int code = typed->resume ? resume(j, typed) : begin(j);
+    const int code = typed->resume ? resume(j, typed) : begin_new(j, typed);
     free_job(j);
     return code;
 }
@@ -336,7 +281,8 @@ static int run(const void *values, const gv_operands *operands)
 const gv_command gv_cmd_run_cosmology = {
     .name = "run",
     .summary = "a box of an expanding universe",
-    .synopsis = "--cosmology -i IC -o DIR [--until Z] [--redshifts LIST] [options]",
+    .synopsis = "--cosmology -i IC -o DIR [--until Z] [--redshifts LIST] [options]\n"
+                "       gravel run --cosmology --file RUN.json | --example\n       gravel run --resume DIR",
     .about = "Runs a periodic box with the cosmology of its file: leapfrog steps in ln a with canonical momenta, the\n"
              "long range of forces from a mesh, the short one from the tree. DIR gets snapshots that yt and pynbody\n"
              "open, cosmology.txt with energies and their check after Layzer and Irvine, checkpoints, and a record of\n"
@@ -344,6 +290,7 @@ const gv_command gv_cmd_run_cosmology = {
     .opts = gv_cosmo_opts,
     .examples = "gravel ic cosmo -n 64 --box 100 --redshift 49 -o ic.hdf5\n"
                 "gravel run --cosmology -i ic.hdf5 -o box --redshifts 3,1\n"
+                "gravel run --cosmology --example > box.json; gravel run --cosmology --file box.json --until 1\n"
                 "gravel run --resume box\n",
     .size = sizeof(gv_cosmo_options),
     .given = offsetof(gv_cosmo_options, given),

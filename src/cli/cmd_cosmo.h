@@ -2,27 +2,22 @@
 #ifndef GV_CMD_COSMO_H
 #define GV_CMD_COSMO_H
 
-#include "cli/cmd_run.h"
+#include "cli/run_job.h"
 #include "sim/cosmo_run.h"
 
 typedef struct gv_cosmo_options {
     /* of the command, not of the run */
-    const char *resume, *allow;
-    int cosmology, replace, verbose;
+    const char *file, *resume, *allow;
+    int example, cosmology, replace, timing, verbose;
     /* of the run: what run.json records */
     const char *in, *out, *device, *configuration, *until, *redshifts;
-    int cells, interlaced, precision, mac, softening, steps, timing, no_analysis;
-    double split, cut, theta, eps, eta, step_max, step_min, checkpoint_every;
+    int cells, interlaced, precision, mac, softening, steps, no_analysis, no_fp64;
+    double split, cut, theta, eps, eta, step_max, step_min, mesh_step, checkpoint_every;
     unsigned char given[GV_MAX_OPTIONS];
 } gv_cosmo_options;
 
 extern const gv_opt gv_cosmo_opts[];
 extern const gv_command gv_cmd_run_cosmology;
-/* 1: belongs to the command, not to the run. */
-int gv_cosmo_is_of_command(const gv_opt *opt);
-/* Options of a run as run.json holds them; reading: 0, or -1 after a message. */
-cJSON *gv_cosmo_options_json(const gv_cosmo_options *opts);
-int gv_cosmo_options_read(const cJSON *json, gv_cosmo_options *opts);
 /* Without a softening that was given: a part of the mean distance of bodies. */
 #define GV_COSMO_SOFTENING 0.04
 /* Settings of the options, redshifts read; ERR_ARGUMENT for what is none.  eps follows from the particles if it was not

@@ -1,4 +1,4 @@
-/* Options of gravel run --cosmology, their checks, and how they are kept in run.json. */
+/* Options of gravel run --cosmology, and what they set. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -7,10 +7,7 @@
 #include "cli/cmd_cosmo.h"
 
 #define AT(member) .offset = offsetof(gv_cosmo_options, member)
-#define TEXT(option, at, shown, text, usual)                                                                           \
-    {                                                                                                                  \
-        .name = option, .kind = GV_OPT_TEXT, AT(at), .value = shown, .help = text, .fallback = usual                   \
-    }
+#define TEXT(option, at, shown, text) GV_RUN_OPT_TEXT(gv_cosmo_options, option, at, shown, text)
 #define REAL(option, at, shown, text, usual, least, most)                                                              \
     {                                                                                                                  \
         .name = option, .kind = GV_OPT_REAL, AT(at), .value = shown, .help = text, .fallback = usual, .low = least,    \
@@ -27,20 +24,16 @@
 
 const gv_opt gv_cosmo_opts[] = {
     FLAG("cosmology", cosmology, "this kind of run"),
-    {.name = "input",
-     .letter = 'i',
+    GV_RUN_OPT_INPUT(gv_cosmo_options,
+                     "a box in HDF5 with its cosmology, as gravel ic cosmo\nmakes it; a snapshot of a run is one, too"),
+    GV_RUN_OPT_OUTPUT(gv_cosmo_options),
+    {.name = "until",
      .kind = GV_OPT_TEXT,
-     AT(in),
-     .value = "IC",
-     .help = "a box in HDF5 with its cosmology, as gravel ic cosmo\nmakes it; a snapshot of a run is one, too"},
-    {.name = "output",
-     .letter = 'o',
-     .kind = GV_OPT_TEXT,
-     AT(out),
-     .value = "DIR",
-     .help = "a new folder, or an empty one"},
-    TEXT("until", until, "Z", "redshift at the end: 0 or z=0, or the scale factor: a=1", "0"),
-    TEXT("redshifts", redshifts, "LIST", "snapshots at these redshifts, beside that at the end:\n10,3,1", NULL),
+     AT(until),
+     .value = "Z",
+     .help = "redshift at the end: 0 or z=0, or the scale factor: a=1",
+     .fallback = "0"},
+    TEXT("redshifts", redshifts, "LIST", "snapshots at these redshifts, beside that at the end:\n10,3,1"),
     {.name = "mesh",
      .kind = GV_OPT_INT,
      AT(cells),
@@ -53,106 +46,33 @@ const gv_opt gv_cosmo_opts[] = {
     REAL("cut", cut, "R", "where the tree's part ends, in lengths of --split", "6", -INFINITY, INFINITY),
     FLAG("interlaced", interlaced, "two meshes half a cell apart: smaller errors"),
     CHOICE("precision", precision, "sp|ds|dp", "of forces; bodies are kept in dp with dp, else in ds", "sp"),
-    REAL("theta", theta, "T", "opening angle of the tree", "0.5", GRAVEL_TREE_THETA_MIN, GRAVEL_TREE_THETA_MAX),
-    CHOICE("mac", mac, "relative|last|geometric", "its opening criterion", "relative"),
+    GV_RUN_OPT_TREE(gv_cosmo_options, "relative"),
     REAL("eps", eps, "E", "softening, comoving, in the units of IC (default 0.04 of\nthe mean distance of bodies)",
          "-1", 0, INFINITY),
-    CHOICE("softening", softening, "plummer|spline", "its kind", "plummer"),
     CHOICE("steps", steps, "block|shared", "each body has its own step, or all have the smallest", "block"),
     REAL("eta", eta, "E", "steps are sqrt(eta eps / |acceleration|)", "0.05", 0, INFINITY),
     REAL("step-max", step_max, "H", "longest step in ln a, a power of two", "0.015625", -INFINITY, INFINITY),
     REAL("step-min", step_min, "H", "shortest step in ln a, a power of two", "5.9604644775390625e-8", -INFINITY,
          INFINITY),
-    TEXT("configuration", configuration, "TEXT", "tunables of the tree by hand", NULL),
-    {.name = "checkpoint-every",
-     .kind = GV_OPT_SECONDS,
-     AT(checkpoint_every),
-     .value = "WALL",
-     .help = "wall time between checkpoints: 90s, 10m, 1h",
-     .fallback = "600"},
+    REAL("mesh-step", mesh_step, "H",
+         "step of the mesh's forces in ln a, a power of two from\n--step-max (which it is by default) on; 0: they are "
+         "found\nat each block",
+         "-1", 0, INFINITY),
+    GV_RUN_OPT_CONFIGURATION(gv_cosmo_options),
+    GV_RUN_OPT_CHECKPOINTS(gv_cosmo_options),
     FLAG("no-analysis", no_analysis, "no spectrum and mass function beside snapshots"),
     FLAG("timing", timing, "time kernels by stage, for summary.json; a little slower"),
     GV_OPT_DEVICE(gv_cosmo_options),
-    TEXT("resume", resume, "DIR", "go on from the last checkpoint", NULL),
-    TEXT("allow", allow, "WHAT",
-         "resume although this is another than it was: version,\ndevice, profile, joined by commas; bits may differ "
-         "then",
-         NULL),
-    FLAG("replace", replace, "remove the files of an earlier run in DIR"),
+    GV_OPT_NO_FP64(gv_cosmo_options),
+    GV_RUN_OPT_COMMAND(gv_cosmo_options, "go on from the last checkpoint"),
     GV_OPT_VERBOSE(gv_cosmo_options),
     {.name = NULL},
 };
 
-int gv_cosmo_is_of_command(const gv_opt *opt)
-{
-    static const char *const name[] = {"cosmology", "resume", "allow", "replace", "verbose"};
-    for (size_t k = 0; k < sizeof name / sizeof name[0]; k++)
-        if (strcmp(opt->name, name[k]) == 0)
-            return 1;
-    return 0;
-}
+static const struct gv_run_sample sample[] = {
+    {"input", "\"ic.hdf5\""}, {"output", "\"box\""}, {"redshifts", "\"3,1\""}, {NULL, NULL}};
 
-/* ------------------------------------------------------------------ records */
-
-/* The name of choice number `index` of "sp|ds|dp". */
-static void choice_name(const char *choices, int index, char *text, size_t size)
-{
-    for (; index > 0 && choices; index--)
-        choices = strchr(choices, '|') ? strchr(choices, '|') + 1 : NULL;
-    snprintf(text, size, "%.*s", choices ? (int)strcspn(choices, "|") : 0, choices ? choices : "");
-}
-
-cJSON *gv_cosmo_options_json(const gv_cosmo_options *opts)
-{
-    cJSON *root = cJSON_CreateObject();
-    for (const gv_opt *opt = gv_cosmo_opts; opt->name; opt++) {
-        const void *at = (const char *)opts + opt->offset;
-        char text[64];
-        if (gv_cosmo_is_of_command(opt))
-            continue;
-        switch (opt->kind) {
-        case GV_OPT_FLAG:
-            cJSON_AddBoolToObject(root, opt->name, *(const int *)at);
-            break;
-        case GV_OPT_INT:
-            cJSON_AddNumberToObject(root, opt->name, *(const int *)at);
-            break;
-        case GV_OPT_CHOICE:
-            choice_name(opt->value, *(const int *)at, text, sizeof text);
-            cJSON_AddStringToObject(root, opt->name, text);
-            break;
-        case GV_OPT_TEXT:
-            if (*(const char *const *)at)
-                cJSON_AddStringToObject(root, opt->name, *(const char *const *)at);
-            break;
-        default:
-            gv_json_number(root, opt->name, *(const double *)at);
-        }
-    }
-    return root;
-}
-
-/* Texts stay with the record. */
-int gv_cosmo_options_read(const cJSON *json, gv_cosmo_options *opts)
-{
-    for (const gv_opt *opt = gv_cosmo_opts; opt->name; opt++) {
-        const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, opt->name);
-        void *at = (char *)opts + opt->offset;
-        if (!item || gv_cosmo_is_of_command(opt))
-            continue;
-        if (opt->kind == GV_OPT_FLAG)
-            *(int *)at = cJSON_IsTrue(item);
-        else if (opt->kind == GV_OPT_INT && cJSON_IsNumber(item))
-            *(int *)at = item->valueint;
-        else if (opt->kind == GV_OPT_TEXT && cJSON_IsString(item))
-            *(const char **)at = item->valuestring;
-        else if ((opt->kind == GV_OPT_REAL || opt->kind == GV_OPT_SECONDS) && cJSON_IsNumber(item))
-            *(double *)at = item->valuedouble;
-        else if (!cJSON_IsString(item) || gv_options_set(GV_RUN, opt, "the record of the run", item->valuestring, opts))
-            return -1;
-    }
-    return 0;
-}
+const gv_run_table gv_run_of_box = {gv_cosmo_opts, "gravel run --cosmology", sample};
 
 /* ----------------------------------------------------------------- settings */
 
@@ -210,6 +130,7 @@ gravel_status gv_cosmo_settings_of(const gv_cosmo_options *o, const gv_particles
                              .eta = o->eta,
                              .step_max = o->step_max,
                              .step_min = o->step_min,
+                             .mesh_step = o->mesh_step < 0 ? o->step_max : o->mesh_step,
                              .shared = o->steps,
                              .configuration = o->configuration,
                              .checkpoint_every = o->checkpoint_every,

@@ -31,14 +31,6 @@ typedef struct job {
 
 /* ----------------------------------------------------------------- options */
 
-static void overlay(gv_run_options *to, const gv_run_options *typed)
-{
-    for (int k = 0; gv_run_opts[k].name; k++)
-        if (typed->given[k])
-            memcpy((char *)to + gv_run_opts[k].offset, (const char *)typed + gv_run_opts[k].offset,
-                   gv_option_size(gv_run_opts[k].kind));
-}
-
 static int is_given(const gv_run_options *typed, const char *name)
 {
     for (int k = 0; gv_run_opts[k].name; k++)
@@ -117,33 +109,16 @@ static int check_needed(const gv_run_options *o)
 /* ---------------------------------------------------------------- progress */
 
 typedef struct progress {
-    double begun, shown;
+    gv_run_progress shown;
     double time; /* when this part of the run began */
     uint64_t steps;
-    int visible, any;
+    int any;
 } progress;
-
-static void format_left(double seconds, char *text, size_t size)
-{
-    if (seconds < 100)
-        snprintf(text, size, "%.0f s", ceil(seconds));
-    else if (seconds < 6000)
-        snprintf(text, size, "%.0f min", ceil(seconds / 60));
-    else
-        snprintf(text, size, "%.1f h", seconds / 3600);
-}
-
-static void clear_line(const progress *p)
-{
-    if (p->visible)
-        fputs("\r\033[K", stderr);
-    fflush(stderr);
-}
 
 static int after_step(void *user, gv_run *run, const gv_run_progress_info *i)
 {
     progress *p = user;
-    const double now = gv_now(), spent = now - p->begun;
+    const double spent = gv_now() - p->shown.begun;
     char left[32] = "?", error[40] = "";
     (void)run;
     if (!p->any) {
@@ -151,17 +126,15 @@ static int after_step(void *user, gv_run *run, const gv_run_progress_info *i)
         p->time = i->time;
         p->steps = i->steps;
     }
-    if (spent > 2 && now - p->shown > 0.2 && isatty(STDERR_FILENO)) {
+    if (gv_run_progress_due(&p->shown)) {
         if (i->time > p->time)
-            format_left(spent * (i->until - i->time) / (i->time - p->time), left, sizeof left);
+            gv_run_format_left(spent * (i->until - i->time) / (i->time - p->time), left, sizeof left);
         if (isfinite(i->energy_error))
             snprintf(error, sizeof error, ", energy error %.1e", i->energy_error);
-        fprintf(stderr, "\r\033[Ktime %.6g of %.6g, block %llu, %.2g %% active%s, %.3g steps/s, about %s left", i->time,
+        fprintf(stderr, "time %.6g of %.6g, block %llu, %.2g %% active%s, %.3g steps/s, about %s left", i->time,
                 i->until, (unsigned long long)i->blocks, 100.0 * (double)i->active / (double)i->bodies, error,
                 (double)(i->steps - p->steps) / spent, left);
         fflush(stderr);
-        p->shown = now;
-        p->visible = 1;
     }
     return gv_signals_pending();
 }
@@ -170,29 +143,19 @@ static int after_step(void *user, gv_run *run, const gv_run_progress_info *i)
 
 static gravel_status describe(job *j)
 {
-    char digest[65];
-    char *place = realpath(j->opts.in, NULL);
-    gravel_status status = GRAVEL_OK;
     j->record = cJSON_CreateObject();
     gv_json_stamp(j->record);
     cJSON_AddItemToObject(j->record, "made_by", gv_run_identity(j->context));
-    cJSON *input = cJSON_AddObjectToObject(j->record, "input");
-    cJSON_AddStringToObject(input, "file", place ? place : j->opts.in);
-    if (place && strcmp(j->opts.in, "-") != 0) {
-        status = gv_run_digest(place, digest);
-        cJSON_AddStringToObject(input, "sha256", status ? "" : digest);
-    }
-    cJSON_AddNumberToObject(input, "bodies", (double)j->particles.count);
-    gv_json_number(input, "time", j->particles.time);
-    cJSON_AddItemToObject(j->record, "options", gv_run_options_json(&j->opts));
-    free(place);
+    const gravel_status status = gv_run_input_json(j->record, j->opts.in, j->particles.count);
+    gv_json_number(cJSON_GetObjectItemCaseSensitive(j->record, "input"), "time", j->particles.time);
+    cJSON_AddItemToObject(j->record, "options", gv_run_options_json(&gv_run_of_bodies, &j->opts));
     return status;
 }
 
 static gravel_status print_record(job *j)
 {
     /* a record that was read has lost the last digits of its numbers */
-    cJSON_ReplaceItemInObjectCaseSensitive(j->record, "options", gv_run_options_json(&j->opts));
+    cJSON_ReplaceItemInObjectCaseSensitive(j->record, "options", gv_run_options_json(&gv_run_of_bodies, &j->opts));
     free(j->text);
     j->text = cJSON_Print(j->record);
     return j->text ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
@@ -200,26 +163,11 @@ static gravel_status print_record(job *j)
 
 static gravel_status write_record(job *j)
 {
-    char *path = gv_run_path(j->opts.out, "run.json");
-    gravel_status status = print_record(j);
-    if (!status)
-        status = gv_json_write(cJSON_Duplicate(j->record, 1), path);
-    free(path);
-    return status;
+    const gravel_status status = print_record(j);
+    return status ? status : gv_run_write_record(j->opts.out, j->record, &j->text);
 }
 
 /* -------------------------------------------------------------------- work */
-
-/* ERR_FILE on the way to outputs is a failure, not a misuse. */
-static int fail(job *j, gravel_status status, int writing)
-{
-    (void)j;
-    if (status == GRAVEL_ERR_CANCELLED) {
-        gv_say(GV_RUN, "%s", gravel_error_message());
-        return gv_signals_pending() ? 128 + gv_signals_pending() : GV_EXIT_INTERRUPTED;
-    }
-    return writing ? gv_cli_fail_writing(GV_RUN, status) : gv_cli_fail(GV_RUN, status);
-}
 
 static gravel_status open_device(job *j)
 {
@@ -254,22 +202,22 @@ static void note_ranks(job *j)
 
 static int finish(job *j)
 {
-    progress p = {.begun = gv_now()};
+    progress p = {.shown = {.begun = gv_now()}};
     const gv_run_hooks hooks = {after_step, &p};
     gravel_status status = gv_run_output_open(&j->folder, j->opts.out, j->text);
     if (!status) {
         gv_signals_catch(0, NULL);
         status = gv_run_drive(j->run, &j->folder, &j->settings, j->has_checkpoint ? &j->checkpoint : NULL, &hooks);
-        clear_line(&p);
+        gv_run_progress_clear(&p.shown);
     }
     if (!status)
         status = gv_run_write_summary(j->run, &j->folder, &j->opts, j->context);
     if (status)
-        return fail(j, status, 1);
+        return gv_run_fail(status, 1);
     gv_print("%s: time %.9g, %llu snapshots, largest energy error %.2e, %.1f s\n", j->opts.out, j->opts.until,
              (unsigned long long)j->folder.at.snapshots, j->folder.at.error_max, j->folder.at.wall_s);
     status = j->opts.timing ? gv_run_print_times(j->context) : GRAVEL_OK;
-    return status ? fail(j, status, 1) : GV_EXIT_OK;
+    return status ? gv_run_fail(status, 1) : GV_EXIT_OK;
 }
 
 static gravel_status read_particles(job *j, const char *path)
@@ -297,11 +245,11 @@ static int begin(job *j, const char *in, int again)
     if (!status)
         status = create_run(j);
     if (status)
-        return fail(j, status, 0);
+        return gv_run_fail(status, 0);
     status = again ? print_record(j) : gv_run_output_make(j->opts.out, j->opts.replace, &j->lock);
     if (!status && !again)
         status = write_record(j);
-    return status ? fail(j, status, 1) : finish(j);
+    return status ? gv_run_fail(status, 1) : finish(j);
 }
 
 /* ------------------------------------------------------------------ resume */
@@ -309,63 +257,8 @@ static int begin(job *j, const char *in, int again)
 /* The run began and was killed before its first checkpoint. */
 static int begin_again(job *j)
 {
-    char digest[65];
-    const cJSON *input = cJSON_GetObjectItemCaseSensitive(j->record, "input");
-    const cJSON *file = cJSON_GetObjectItemCaseSensitive(input, "file");
-    const cJSON *then = cJSON_GetObjectItemCaseSensitive(input, "sha256");
-    if (!cJSON_IsString(file) || !cJSON_IsString(then)) {
-        gv_say(GV_RUN, "%s has no checkpoint yet, and its particles came from a pipe: begin again with --replace",
-               j->opts.out);
-        return GV_EXIT_USAGE;
-    }
-    const gravel_status status = gv_run_digest(file->valuestring, digest);
-    if (status)
-        return fail(j, status, 0);
-    if (strcmp(digest, then->valuestring) != 0) {
-        gv_say(GV_RUN, "%s has no checkpoint yet, and %s has changed since: begin again with --replace", j->opts.out,
-               file->valuestring);
-        return GV_EXIT_USAGE;
-    }
-    return begin(j, file->valuestring, 1);
-}
-
-static char *read_record_text(job *j, const char *dir)
-{
-    char *path = gv_run_path(dir, GV_RUN_CHECKPOINT), *text = NULL;
-    struct stat about;
-    gravel_status status;
-    if (path && stat(path, &about) == 0) {
-        status = gv_checkpoint_read(&j->checkpoint, path);
-        j->has_checkpoint = !status;
-        text = status ? NULL : strdup(j->checkpoint.record);
-    } else {
-        free(path);
-        path = gv_run_path(dir, "run.json");
-        status = path ? gv_file_read(path, 1 << 20, &text, NULL) : gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-        if (status && path && stat(path, &about) != 0)
-            status = gv_fail(GRAVEL_ERR_FILE, "there is no run in %s: neither run.json nor a checkpoint", dir);
-    }
-    free(path);
-    if (status)
-        gv_say(GV_RUN, "%s", gravel_error_message());
-    return text;
-}
-
-static int check_typed(const gv_run_options *typed)
-{
-    static const char *const may[] = {"resume", "allow",  "until",  "checkpoint-every",
-                                      "device", "scheme", "timing", "verbose"};
-    for (int k = 0; gv_run_opts[k].name; k++) {
-        int fine = !typed->given[k];
-        for (size_t m = 0; m < sizeof may / sizeof may[0]; m++)
-            fine = fine || strcmp(gv_run_opts[k].name, may[m]) == 0;
-        if (!fine) {
-            gv_say(GV_RUN, "--%s cannot be changed in a run that goes on; --until, --checkpoint-every and --device can",
-                   gv_run_opts[k].name);
-            return -1;
-        }
-    }
-    return 0;
+    const char *in = gv_run_find_input(j->record, j->opts.out);
+    return in ? begin(j, in, 1) : GV_EXIT_USAGE;
 }
 
 /* The record again where the program, the device or the end has changed; else its bytes stay. */
@@ -379,22 +272,23 @@ static gravel_status renew_record(job *j, const char *before)
 static int resume(job *j, const gv_run_options *typed)
 {
     const char *dir = typed->resume;
-    if (check_typed(typed) != 0)
+    if (gv_run_check_typed(gv_run_opts, typed->given, ",resume,allow,until,checkpoint-every,device,scheme,timing,verbose,") !=
+        0)
         return GV_EXIT_USAGE;
     gravel_status status = gv_run_output_lock(dir, &j->lock);
     if (status)
-        return fail(j, status, 0);
-    char *text = read_record_text(j, dir);
+        return gv_run_fail(status, 0);
+    char *text = gv_run_read_record_text(dir, &j->checkpoint, &j->has_checkpoint);
     const int known = text && gv_options_defaults(GV_RUN, &gv_cmd_run, &j->opts) == 0 &&
-                      gv_run_read_record(dir, text, &j->opts, &j->record) == 0;
+                      gv_run_read_record(&gv_run_of_bodies, dir, text, &j->opts, &j->record) == 0;
     free(text);
     if (!known)
         return GV_EXIT_USAGE;
-    overlay(&j->opts, typed);
+    gv_run_overlay(gv_run_opts, &j->opts, typed, typed->given);
     j->opts.out = dir; /* the folder may have been moved */
     status = open_device(j);
     if (status)
-        return fail(j, status, 0);
+        return gv_run_fail(status, 0);
     if (gv_run_compare_identity(cJSON_GetObjectItemCaseSensitive(j->record, "made_by"), j->context, typed->allow) != 0)
         return GV_EXIT_USAGE;
     if (!j->has_checkpoint)
@@ -412,9 +306,9 @@ static int resume(job *j, const gv_run_options *typed)
     if (!status)
         status = create_run(j);
     if (status)
-        return fail(j, status, 0);
+        return gv_run_fail(status, 0);
     status = renew_record(j, j->checkpoint.record);
-    return status ? fail(j, status, 1) : finish(j);
+    return status ? gv_run_fail(status, 1) : finish(j);
 }
 
 /* ----------------------------------------------------------------- command */
@@ -423,9 +317,9 @@ static int begin_new(job *j, const gv_run_options *typed)
 {
     if (gv_options_defaults(GV_RUN, &gv_cmd_run, &j->opts) != 0)
         return GV_EXIT_USAGE;
-    if (typed->file && gv_run_read_file(typed->file, &j->opts) != 0)
+    if (typed->file && gv_run_read_file(&gv_run_of_bodies, typed->file, &j->opts) != 0)
         return GV_EXIT_USAGE;
-    overlay(&j->opts, typed);
+    gv_run_overlay(gv_run_opts, &j->opts, typed, typed->given);
     complete(&j->opts);
     if (check_needed(&j->opts) != 0)
         return GV_EXIT_USAGE;
@@ -451,7 +345,7 @@ static int run(const void *values, const gv_operands *operands)
     const gv_run_options *typed = values;
     (void)operands;
     if (typed->example) {
-        gv_run_print_example(stdout);
+        gv_run_print_example(&gv_run_of_bodies, stdout);
         return GV_EXIT_OK;
     }
     job *j = calloc(1, sizeof *j);

@@ -1,11 +1,8 @@
-/* What the files of `gravel run` share. */
+/* What the files of `gravel run` of any bodies share. */
 #ifndef GV_CMD_RUN_H
 #define GV_CMD_RUN_H
 
-#include "cli/cli.h"
-#include "sim/checkpoint.h"
-
-#define GV_RUN "gravel run"
+#include "cli/run_job.h"
 
 typedef struct gv_run_options {
     /* of the command, not of the run */
@@ -26,24 +23,6 @@ typedef struct gv_run_options {
 } gv_run_options;
 
 extern const gv_opt gv_run_opts[]; /* cmd_run_options.c */
-/* 1: belongs to the command, not to the run. */
-int gv_run_is_of_command(const gv_opt *opt);
-
-/* run_file.c.  0, or -1 after a message.  Texts of the file are kept until the process ends. */
-int gv_run_read_file(const char *path, gv_run_options *opts);
-/* The options of a run as they stand in run.json, or in a checkpoint's record. */
-int gv_run_read_record(const char *path, const char *text, gv_run_options *opts, cJSON **record);
-cJSON *gv_run_options_json(const gv_run_options *opts);
-void gv_run_print_example(FILE *stream);
-
-/* run_record.c: what decides the bits beside the options: program, device, profiles. */
-cJSON *gv_run_identity(gravel_context *context);
-/* 0, or -1 after a message that names what differs and is not in `allow` ("device,version,profile"). */
-int gv_run_compare_identity(const cJSON *then, gravel_context *context, const char *allow);
-/* Device time by kernel, where --timing asked for it: to stdout; into the summary. */
-gravel_status gv_run_print_times(gravel_context *context);
-/* Digest of a file, 64 hexadecimal digits. */
-gravel_status gv_run_digest(const char *path, char text[65]);
 gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, const gv_run_options *opts,
                                    gravel_context *context);
 

@@ -13,10 +13,11 @@ static const char *const about = "gravel " GRAVEL_VERSION ": gravitational N-bod
 
 static int is_box(const char *folder)
 {
-    char *table = gv_path_join(folder, "cosmology.txt");
-    const int there = table && access(table, F_OK) == 0;
-    free(table);
-    return there;
+    char *path = gv_path_join(folder, "run.json"), *text = NULL;
+    const int box = path && !gv_file_read(path, 1 << 20, &text, NULL) && strstr(text, "\"cosmology\":");
+    free(text);
+    free(path);
+    return box;
 }
 
 /* gravel run: two tables of options; a folder says which it is of. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd_run.h"
+#include "cli/run_job.h"
 #include "host/base/files.h"
 
 enum { LARGEST = 1 << 20 };
@@ -24,10 +24,10 @@ typedef struct keys {
     int n;
 } keys;
 
-static void list_keys(keys *k)
+static void list_keys(keys *k, const gv_opt *opts)
 {
     k->n = 0;
-    for (const gv_opt *opt = gv_run_opts; opt->name; opt++) {
+    for (const gv_opt *opt = opts; opt->name; opt++) {
         if (gv_run_is_of_command(opt))
             continue;
         key_of(opt, k->name[k->n], sizeof k->name[0]);
@@ -102,7 +102,7 @@ static const char *keep(const char *text)
     return kept[n++];
 }
 
-static int set_value(const char *path, const gv_opt *opt, const cJSON *item, gv_run_options *opts)
+static int set_value(const char *path, const gv_opt *opt, const cJSON *item, void *values)
 {
     char source[256], number[32];
     const char *text = number;
@@ -127,13 +127,13 @@ static int set_value(const char *path, const gv_opt *opt, const cJSON *item, gv_
         gv_say(GV_RUN, "%s: no memory", source);
         return -1;
     }
-    return gv_options_set(GV_RUN, opt, source, text, opts);
+    return gv_options_set(GV_RUN, opt, source, text, values);
 }
 
-static int take(const char *path, const cJSON *object, gv_run_options *opts)
+static int take(const gv_run_table *table, const char *path, const cJSON *object, void *values)
 {
     keys k;
-    list_keys(&k);
+    list_keys(&k, table->opts);
     for (const cJSON *item = object->child; item; item = item->next) {
         int found = 0;
         while (found < k.n && strcmp(k.name[found], item->string) != 0)
@@ -143,16 +143,17 @@ static int take(const char *path, const cJSON *object, gv_run_options *opts)
             if (near)
                 gv_say(GV_RUN, "%s: unknown key '%s'; did you mean '%s'?", path, item->string, near);
             else
-                gv_say(GV_RUN, "%s: unknown key '%s'; 'gravel run --example' shows all keys", path, item->string);
+                gv_say(GV_RUN, "%s: unknown key '%s'; '%s --example' shows all keys", path, item->string,
+                       table->command);
             return -1;
         }
-        if (set_value(path, k.opt[found], item, opts) != 0)
+        if (set_value(path, k.opt[found], item, values) != 0)
             return -1;
     }
     return 0;
 }
 
-int gv_run_read_file(const char *path, gv_run_options *opts)
+int gv_run_read_file(const gv_run_table *table, const char *path, void *values)
 {
     char *text;
     if (gv_file_read(path, LARGEST, &text, NULL)) {
@@ -162,13 +163,13 @@ int gv_run_read_file(const char *path, gv_run_options *opts)
     cJSON *root = parse(path, text);
     /* a run.json of an earlier run is a run file, too */
     const cJSON *inner = root ? cJSON_GetObjectItemCaseSensitive(root, "options") : NULL;
-    const int code = root ? take(path, cJSON_IsObject(inner) ? inner : root, opts) : -1;
+    const int code = root ? take(table, path, cJSON_IsObject(inner) ? inner : root, values) : -1;
     cJSON_Delete(root);
     free(text);
     return code;
 }
 
-int gv_run_read_record(const char *path, const char *text, gv_run_options *opts, cJSON **record)
+int gv_run_read_record(const gv_run_table *table, const char *path, const char *text, void *values, cJSON **record)
 {
     cJSON *root = cJSON_Parse(text);
     const cJSON *options = root ? cJSON_GetObjectItemCaseSensitive(root, "options") : NULL;
@@ -178,7 +179,7 @@ int gv_run_read_record(const char *path, const char *text, gv_run_options *opts,
         cJSON_Delete(root);
         return -1;
     }
-    if (take(path, options, opts) != 0) {
+    if (take(table, path, options, values) != 0) {
         cJSON_Delete(root);
         return -1;
     }
@@ -213,9 +214,9 @@ static cJSON *real_json(double value)
     return isfinite(value) ? cJSON_CreateRaw(text) : cJSON_CreateNull();
 }
 
-static cJSON *value_json(const gv_opt *opt, const gv_run_options *opts)
+static cJSON *value_json(const gv_opt *opt, const void *values)
 {
-    const void *at = (const char *)opts + opt->offset;
+    const void *at = (const char *)values + opt->offset;
     switch (opt->kind) {
     case GV_OPT_FLAG:
         return cJSON_CreateBool(*(const int *)at);
@@ -227,49 +228,38 @@ static cJSON *value_json(const gv_opt *opt, const gv_run_options *opts)
         return choice_json(opt->value, *(const int *)at);
     case GV_OPT_TEXT:
         return *(const char *const *)at ? cJSON_CreateString(*(const char *const *)at) : cJSON_CreateNull();
-    default:
-        return real_json(*(const double *)at);
+    default: /* below the least: it was not given */
+        return *(const double *)at < opt->low ? cJSON_CreateNull() : real_json(*(const double *)at);
     }
 }
 
-cJSON *gv_run_options_json(const gv_run_options *opts)
+cJSON *gv_run_options_json(const gv_run_table *table, const void *values)
 {
     keys k;
     cJSON *root = cJSON_CreateObject();
-    list_keys(&k);
+    list_keys(&k, table->opts);
     for (int i = 0; i < k.n; i++)
-        cJSON_AddItemToObject(root, k.name[i], value_json(k.opt[i], opts));
+        cJSON_AddItemToObject(root, k.name[i], value_json(k.opt[i], values));
     return root;
 }
 
-/* What the example shows where there is no default. */
-static const char *example_of(const gv_opt *opt)
+/* What the example shows where there is no default, or none of the option's range. */
+static const char *example_of(const gv_run_table *table, const gv_opt *opt)
 {
-    static const struct {
-        const char *name, *value;
-    } own[] = {{"input", "\"plummer.hdf5\""},
-               {"output", "\"plummer_run\""},
-               {"until", "10"},
-               {"order", "\"4\""},
-               {"precision", "\"ds\""},
-               {"criterion", "\"aarseth\""},
-               {"snapshot-every", "1"},
-               {"diagnose-every", "0.125"},
-               {"snapshot-format", "\"hdf5\""}};
-    for (size_t k = 0; k < sizeof own / sizeof own[0]; k++)
-        if (strcmp(opt->name, own[k].name) == 0)
-            return own[k].value;
-    return NULL;
+    for (const struct gv_run_sample *s = table->sample; s->name; s++)
+        if (strcmp(opt->name, s->name) == 0)
+            return s->value;
+    return opt->kind == GV_OPT_REAL && opt->fallback && atof(opt->fallback) < opt->low ? "null" : NULL;
 }
 
-void gv_run_print_example(FILE *stream)
+void gv_run_print_example(const gv_run_table *table, FILE *stream)
 {
     keys k;
-    list_keys(&k);
-    fputs("// gravel run --file RUN.json; options on the command line win over this file.\n{\n", stream);
+    list_keys(&k, table->opts);
+    fprintf(stream, "// %s --file RUN.json; options on the command line win over this file.\n{\n", table->command);
     for (int i = 0; i < k.n; i++) {
         const gv_opt *opt = k.opt[i];
-        const char *value = example_of(opt), *mark = i + 1 < k.n ? "," : "";
+        const char *value = example_of(table, opt), *mark = i + 1 < k.n ? "," : "";
         for (const char *line = opt->help; line;) {
             const int n = (int)strcspn(line, "\n");
             fprintf(stream, "  // %.*s\n", n, line);
@@ -284,8 +274,10 @@ void gv_run_print_example(FILE *stream)
         else if (!opt->fallback)
             fprintf(stream, "  \"%s\": null%s\n", k.name[i], mark);
         else
-            fprintf(stream, opt->kind == GV_OPT_CHOICE ? "  \"%s\": \"%s\"%s\n" : "  \"%s\": %s%s\n", k.name[i],
-                    opt->fallback, mark);
+            fprintf(stream,
+                    opt->kind == GV_OPT_CHOICE || opt->kind == GV_OPT_TEXT ? "  \"%s\": \"%s\"%s\n"
+                                                                           : "  \"%s\": %s%s\n",
+                    k.name[i], opt->fallback, mark);
     }
     fputs("}\n", stream);
 }

@@ -209,16 +209,10 @@ gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, con
     cJSON_AddNumberToObject(root, "snapshots", (double)at->snapshots);
     cJSON_AddNumberToObject(root, "lines", (double)at->lines);
     gv_json_number(root, "wall_s", at->wall_s);
-    cJSON *split = cJSON_AddObjectToObject(root, "time_s");
-    double rest = at->wall_s;
-    for (int k = 0; k < GV_CLOCKS; k++) {
-        gv_json_number(split, gv_run_clock_name[k], at->clock[k]);
-        rest -= at->clock[k];
-    }
-    gv_json_number(split, "rest", rest);
+    gv_run_add_clocks(root, at);
     if (opts->timing)
         add_kernels(root, context);
-    cJSON_AddItemToObject(root, "options", gv_run_options_json(opts));
+    cJSON_AddItemToObject(root, "options", gv_run_options_json(&gv_run_of_bodies, opts));
     char *path = gv_run_path(folder->path, "summary.json");
     const gravel_status status = gv_json_write(root, path);
     free(path);

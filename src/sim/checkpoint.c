@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/base/digest.h"
+#include "sim/checksum.h"
 #include "sim/out_file.h"
 
-static const char magic[] = "gravel checkpoint 1\n";
-enum { MAGIC = sizeof magic - 1 };
+static const char magic[] = "gravel checkpoint 2\n";
+enum { MAGIC = sizeof magic - 1, ANY_VERSION = sizeof "gravel checkpoint " - 1 };
 
 /* All single numbers, without padding. */
 typedef struct numbers {
@@ -29,14 +29,14 @@ typedef struct numbers {
 
 typedef struct writer {
     FILE *stream;
-    gv_hasher hasher;
+    gv_checksum sum;
 } writer;
 
 /* A failure stays with the stream until gv_out_commit. */
 static void put(writer *w, const void *data, size_t size)
 {
     fwrite(data, 1, size, w->stream);
-    gv_hash_add(&w->hasher, data, size);
+    gv_checksum_add(&w->sum, data, size);
 }
 
 static void put_part(writer *w, const void *data, size_t size)
@@ -62,7 +62,6 @@ static void sync_folder_of(const char *path)
 gravel_status gv_checkpoint_write(const gv_checkpoint *c, const char *path)
 {
     gv_out_file file;
-    gv_digest digest;
     writer w;
     const gv_particles *p = &c->particles;
     numbers n;
@@ -79,7 +78,7 @@ gravel_status gv_checkpoint_write(const gv_checkpoint *c, const char *path)
     if (status)
         return status;
     w.stream = file.stream;
-    gv_hash_start(&w.hasher);
+    gv_checksum_start(&w.sum);
     put(&w, magic, MAGIC);
     put_part(&w, c->record, strlen(c->record));
     put_part(&w, &n, sizeof n);
@@ -87,8 +86,8 @@ gravel_status gv_checkpoint_write(const gv_checkpoint *c, const char *path)
     put_part(&w, p->m, p->count * sizeof *p->m);
     put_part(&w, c->bodies, c->bodies_size);
     put_part(&w, c->choices, strlen(c->choices));
-    gv_hash_end(&w.hasher, &digest);
-    fwrite(&digest, 1, sizeof digest, w.stream);
+    const gv_checksum_value sum = gv_checksum_end(&w.sum);
+    fwrite(&sum, 1, sizeof sum, w.stream);
     status = gv_out_commit(&file);
     if (!status)
         sync_folder_of(path);
@@ -100,8 +99,8 @@ gravel_status gv_checkpoint_write(const gv_checkpoint *c, const char *path)
 typedef struct reader {
     const char *path;
     FILE *stream;
-    gv_hasher hasher;
-    uint64_t left; /* bytes of the file that are not read yet, without the digest */
+    gv_checksum sum;
+    uint64_t left; /* bytes of the file that are not read yet, without the checksum */
 } reader;
 
 static gravel_status damaged(const reader *r, const char *what)
@@ -114,7 +113,7 @@ static gravel_status get(reader *r, void *data, size_t size)
     if (size > r->left || fread(data, 1, size, r->stream) != size)
         return damaged(r, "the checkpoint is cut short or damaged");
     r->left -= size;
-    gv_hash_add(&r->hasher, data, size);
+    gv_checksum_add(&r->sum, data, size);
     return GRAVEL_OK;
 }
 
@@ -179,7 +178,7 @@ gravel_status gv_checkpoint_read(gv_checkpoint *c, const char *path)
 {
     reader r = {.path = path};
     char begin[MAGIC];
-    gv_digest wanted, found;
+    gv_checksum_value wanted;
     memset(c, 0, sizeof *c);
     c->particles = (gv_particles)GV_PARTICLES_INIT;
     r.stream = fopen(path, "rb");
@@ -195,16 +194,18 @@ gravel_status gv_checkpoint_read(gv_checkpoint *c, const char *path)
         return gv_fail(GRAVEL_ERR_FILE, "cannot read %s: %s", path, strerror(error));
     }
     r.left = (size_t)bytes > sizeof wanted ? (size_t)bytes - sizeof wanted : 0;
-    gv_hash_start(&r.hasher);
+    gv_checksum_start(&r.sum);
     gravel_status status = get(&r, begin, MAGIC);
     if (status || memcmp(begin, magic, MAGIC) != 0)
-        status = damaged(&r, "this is no checkpoint of a run");
+        status = damaged(&r, !status && memcmp(begin, magic, ANY_VERSION) == 0
+                                 ? "the checkpoint is of another version of gravel"
+                                 : "this is no checkpoint of a run");
     if (!status)
         status = get_parts(&r, c);
-    gv_hash_end(&r.hasher, &found);
+    const gv_checksum_value found = gv_checksum_end(&r.sum);
     if (!status && (r.left != 0 || fread(&wanted, 1, sizeof wanted, r.stream) != sizeof wanted ||
                     memcmp(&wanted, &found, sizeof wanted) != 0))
-        status = damaged(&r, "the checkpoint is damaged: its digest is another");
+        status = damaged(&r, "the checkpoint is damaged: its checksum is another");
     fclose(r.stream);
     if (status)
         gv_checkpoint_free(c);

@@ -1,8 +1,8 @@
 /* Checkpoints: one file that holds all that decides what a run does next.
  *
- * "gravel checkpoint 1\n", then parts, each a length of 8 bytes and as many bytes: the record of the run (text),
+ * "gravel checkpoint 2\n", then parts, each a length of 8 bytes and as many bytes: the record of the run (text),
  * numbers, ids, masses, the planes of the bodies as the device holds them, the configurations that calls got; last a
- * digest of everything before it.  Numbers are in the byte order of the machine.
+ * checksum of everything before it (checksum.h).  Numbers are in the byte order of the machine.
  */
 #ifndef GV_CHECKPOINT_H
 #define GV_CHECKPOINT_H

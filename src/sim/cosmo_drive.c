@@ -1,253 +1,168 @@
-/* A box from outputs to outputs, as run_drive.c does it for other runs: what is written depends on the state of the
- * bodies only, and a checkpoint knows how far outputs had come. */
+/* Boxes of an expanding universe, as drive.h drives them. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "host/base/clock.h"
-#include "sim/checkpoint.h"
+#include "sim/cosmo_run.h"
 #include "sim/cosmo_table.h"
+#include "sim/drive.h"
 #include "sim/snapshot.h"
 
 /* Lines of the table are this far apart in ln a: at multiples of the longest step all bodies are at one time. */
 static const double LINE_EVERY = 0.125;
 
-typedef struct drive {
+typedef struct box {
     gv_cosmo_run *run;
-    gv_run_output *folder;
     const gv_cosmo_settings *s;
     const gv_cosmo_hooks *hooks;
     char *table;
-    double begun, wall_s; /* moment; of earlier parts of the run */
-    double start, end;    /* scale factor; time of the run */
-    double looked, block_time;
-} drive;
+    double start; /* scale factor */
+} box;
 
-static void charge(drive *d, gv_run_clock clock, double *since)
+static box *of(const gv_drive *d)
 {
-    const double now = gv_now();
-    gv_cosmo_run_clocks(d->run)[clock] += now - *since;
-    *since = now;
-}
-
-static double wall(const drive *d)
-{
-    return d->wall_s + gv_now() - d->begun;
-}
-
-static gravel_status no_memory(void)
-{
-    return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the outputs of a run");
+    return d->user;
 }
 
 /* ----------------------------------------------------------------- outputs */
 
-static double snapshot_time(const drive *d, uint64_t k)
+static double snapshot_time(const gv_drive *d, uint64_t k)
 {
-    return k < (uint64_t)d->s->outputs ? fmax(log(d->s->output[k] / d->start), 0) : INFINITY;
+    const gv_cosmo_settings *s = of(d)->s;
+    return k < (uint64_t)s->outputs ? fmax(log(s->output[k] / of(d)->start), 0) : INFINITY;
 }
 
-static double line_time(const drive *d, uint64_t k)
+static double line_time(const gv_drive *d, uint64_t k)
 {
-    const double every = fmax(LINE_EVERY, d->s->step_max), time = every * (double)k;
+    const double every = fmax(LINE_EVERY, of(d)->s->step_max), time = every * (double)k;
     return time < d->end ? time : d->end;
 }
 
-static gravel_status look(drive *d, double time)
+static gravel_status look(gv_drive *d, double time)
 {
-    gravel_status status = GRAVEL_OK;
-    if (d->looked != time) {
-        d->looked = NAN;
-        status = gv_cosmo_run_look(d->run, time);
-        d->looked = status ? NAN : time;
-    }
-    return status;
+    return gv_cosmo_run_look(of(d)->run, time);
 }
 
-static gravel_status write_snapshot(drive *d, double time)
+static gravel_status write_snapshot(gv_drive *d)
 {
-    char name[64];
-    gravel_status status = look(d, time);
+    const gv_cosmo_hooks *hooks = of(d)->hooks;
+    const gv_particles *p = gv_cosmo_run_get_particles(of(d)->run);
     double since = gv_now();
-    const unsigned number = (unsigned)d->folder->at.snapshots;
-    snprintf(name, sizeof name, "snapshot_%04u.hdf5", number);
-    char *path = gv_run_path(d->folder->path, name);
-    if (!status)
-        status = path ? gv_snapshot_write(gv_cosmo_run_get_particles(d->run), path) : no_memory();
+    char *path = gv_run_snapshot_path(d->folder, d->folder->at.snapshots, "hdf5");
+    gravel_status status = path ? gv_snapshot_write(p, path) : gv_drive_no_memory();
     free(path);
-    charge(d, GV_CLOCK_SNAPSHOT, &since);
-    if (!status && d->hooks && d->hooks->after_snapshot)
-        status = d->hooks->after_snapshot(d->hooks->user, gv_cosmo_run_get_particles(d->run), number);
-    charge(d, GV_CLOCK_DIAGNOSE, &since);
-    d->folder->at.snapshots += !status;
+    gv_drive_charge(d, GV_CLOCK_SNAPSHOT, &since);
+    if (!status && hooks && hooks->after_snapshot)
+        status = hooks->after_snapshot(hooks->user, p, (unsigned)d->folder->at.snapshots);
+    gv_drive_charge(d, GV_CLOCK_DIAGNOSE, &since);
     return status;
 }
 
-static gravel_status write_line(drive *d, double time)
+static gravel_status write_line(gv_drive *d)
 {
     gv_run_position *at = &d->folder->at;
-    gravel_status status = look(d, time);
+    gravel_status status = gv_cosmo_run_measure(of(d)->run);
+    const gv_cosmo_line *line = gv_cosmo_run_get_line(of(d)->run);
     if (!status)
-        status = gv_cosmo_run_measure(d->run);
-    const gv_cosmo_line *line = gv_cosmo_run_get_line(d->run);
+        status = gv_cosmo_table_append(of(d)->table, line);
     if (!status)
-        status = gv_cosmo_table_append(d->table, line);
-    if (status)
-        return status;
-    at->error_max = fmax(at->error_max, fabs(line->error));
-    at->lines++;
-    return GRAVEL_OK;
-}
-
-static gravel_status write_outputs(drive *d, double time)
-{
-    gv_run_position *at = &d->folder->at;
-    gravel_status status = GRAVEL_OK;
-    if (time == line_time(d, at->line)) {
-        status = write_line(d, time);
-        at->line += !status;
-    }
-    if (!status && time == snapshot_time(d, at->snapshot)) {
-        status = write_snapshot(d, time);
-        at->snapshot += !status;
-    }
-    at->done = !status && time >= d->end;
+        at->error_max = fmax(at->error_max, fabs(line->error));
     return status;
 }
 
-static gravel_status write_blocks(drive *d)
+static gravel_status write_blocks(gv_drive *d, gv_blocks *blocks)
 {
     char *path = gv_run_path(d->folder->path, "blocks.txt");
     const gv_units none = GV_UNITS_NBODY; /* steps are numbers: of ln a */
-    const gravel_status status = path ? gv_blocks_write(&d->folder->blocks, path, &none) : no_memory();
+    *blocks = d->folder->blocks;
+    const gravel_status status = path ? gv_blocks_write(blocks, path, &none) : gv_drive_no_memory();
     free(path);
     return status;
 }
 
-/* ERR_STATE: not now, after some more blocks. */
-static gravel_status write_checkpoint(drive *d)
+static gravel_status save(gv_drive *d, gv_checkpoint *c)
 {
-    gv_run_output *folder = d->folder;
-    double since = gv_now();
-    gv_checkpoint c;
-    memset(&c, 0, sizeof c);
-    char *path = gv_run_path(folder->path, GV_RUN_CHECKPOINT);
-    gravel_status status = path ? gv_cosmo_run_save(d->run, &c) : no_memory();
-    if (!status)
-        status = write_blocks(d);
-    folder->at.wall_s = wall(d);
-    memcpy(folder->at.clock, gv_cosmo_run_clocks(d->run), sizeof folder->at.clock);
-    c.record = (char *)folder->record;
-    c.at = folder->at;
-    c.blocks = folder->blocks;
-    if (!status)
-        status = gv_checkpoint_write(&c, path);
-    free(c.bodies);
-    free(c.choices);
-    free(path);
-    if (!status)
-        folder->checkpointed = gv_now();
-    charge(d, GV_CLOCK_CHECKPOINT, &since);
-    return status;
+    return gv_cosmo_run_save(of(d)->run, c);
 }
 
 /* -------------------------------------------------------------------- steps */
 
-static gravel_status step(drive *d, int *stop)
+static gravel_status get_next(gv_drive *d, double *time)
 {
-    gravel_hermite_step_info info = {0, 0};
-    gv_cosmo_progress told = {.start = d->start, .until = d->s->until};
-    gravel_status status = gv_cosmo_run_step(d->run, &info);
-    if (status)
-        return status;
-    d->looked = NAN;
-    d->block_time = info.time;
-    gv_blocks_add(&d->folder->blocks, info.active);
-    gv_cosmo_run_get_counts(d->run, &told.counts);
-    told.a = d->start * exp(info.time);
-    told.active = info.active;
-    told.bodies = gv_cosmo_run_get_particles(d->run)->count;
-    told.error = gv_cosmo_run_get_line(d->run)->error;
-    told.wall_s = wall(d);
-    *stop = *stop || (d->hooks && d->hooks->after_step && d->hooks->after_step(d->hooks->user, &told));
+    return gv_cosmo_run_get_next(of(d)->run, time);
+}
+
+static gravel_status step(gv_drive *d, gravel_hermite_step_info *info)
+{
+    return gv_cosmo_run_step(of(d)->run, info);
+}
+
+static int after_step(gv_drive *d, const gravel_hermite_step_info *info)
+{
+    const box *b = of(d);
+    gv_cosmo_progress told = {.a = b->start * exp(info->time),
+                              .start = b->start,
+                              .until = b->s->until,
+                              .active = info->active,
+                              .bodies = gv_cosmo_run_get_particles(b->run)->count,
+                              .error = gv_cosmo_run_get_line(b->run)->error,
+                              .wall_s = gv_drive_wall(d)};
+    gv_cosmo_run_get_counts(b->run, &told.counts);
+    return b->hooks && b->hooks->after_step && b->hooks->after_step(b->hooks->user, &told);
+}
+
+static gravel_status fail_stopped(gv_drive *d)
+{
+    return gv_fail(GRAVEL_ERR_CANCELLED, "stopped at redshift %.6g; gravel run --resume %s goes on",
+                   1 / (of(d)->start * exp(d->block_time)) - 1, d->folder->path);
+}
+
+static gravel_status finish(gv_drive *d)
+{
+    (void)d;
     return GRAVEL_OK;
 }
 
-static gravel_status stop_here(drive *d)
+/* -------------------------------------------------------------------- begin */
+
+static gravel_status begin(gv_drive *d)
 {
-    const double a = d->start * exp(d->block_time);
-    return gv_fail(GRAVEL_ERR_CANCELLED, "stopped at redshift %.6g; gravel run --resume %s goes on", 1 / a - 1,
-                   d->folder->path);
+    const gravel_status status = gv_cosmo_table_create(of(d)->table, gv_cosmo_run_get_particles(of(d)->run));
+    return status ? status : gv_cosmo_run_start(of(d)->run);
 }
 
-static gravel_status go(drive *d)
+static gravel_status resume(gv_drive *d, const gv_checkpoint *c)
 {
-    gv_run_position *at = &d->folder->at;
-    int stop = 0;
-    gravel_status status = GRAVEL_OK;
-    while (!status && !at->done) {
-        double next;
-        const double due = fmin(fmin(snapshot_time(d, at->snapshot), line_time(d, at->line)), d->end);
-        if (stop || (d->s->checkpoint_every > 0 && gv_now() - d->folder->checkpointed > d->s->checkpoint_every)) {
-            status = write_checkpoint(d);
-            if (status || stop)
-                return status ? status : stop_here(d);
-        }
-        status = gv_cosmo_run_get_next(d->run, &next);
-        if (!status && next <= due)
-            status = step(d, &stop);
-        /* at the time of a block the bodies are looked at after it */
-        if (!status && (next > due || (next == due && d->block_time == due)))
-            status = write_outputs(d, due);
-    }
-    return status;
-}
-
-static gravel_status begin(drive *d)
-{
-    gravel_status status = gv_cosmo_table_create(d->table, gv_cosmo_run_get_particles(d->run));
-    if (!status)
-        status = gv_cosmo_run_start(d->run);
-    if (!status)
-        status = write_outputs(d, 0);
-    return status ? status : write_checkpoint(d);
-}
-
-static gravel_status resume(drive *d, const gv_checkpoint *c)
-{
-    d->folder->at = c->at;
-    d->folder->blocks = c->blocks;
-    d->wall_s = c->at.wall_s;
-    d->block_time = c->state.time;
-    const gravel_status status = gv_cosmo_table_cut(d->table, (size_t)c->at.lines);
-    return status ? status : gv_cosmo_run_restore(d->run, c);
+    const gravel_status status = gv_cosmo_table_cut(of(d)->table, (size_t)c->at.lines);
+    return status ? status : gv_cosmo_run_restore(of(d)->run, c);
 }
 
 gravel_status gv_cosmo_drive(gv_cosmo_run *run, gv_run_output *folder, const gv_cosmo_settings *settings,
                              const gv_checkpoint *checkpoint, const gv_cosmo_hooks *hooks)
 {
-    drive d = {.run = run,
-               .folder = folder,
-               .s = settings,
-               .hooks = hooks,
-               .begun = gv_now(),
-               .looked = NAN,
-               .start = gv_cosmo_run_get_particles(run)->time};
-    d.end = log(settings->until / d.start);
-    d.table = gv_run_path(folder->path, GV_COSMO_TABLE);
-    folder->checkpointed = d.begun;
-    gravel_status status = !d.table ? no_memory() : checkpoint ? resume(&d, checkpoint) : begin(&d);
-    const int finished = folder->at.done != 0;
-    if (!status)
-        status = go(&d);
-    if (!status && !finished)
-        status = write_checkpoint(&d);
-    if (!status)
-        status = write_blocks(&d);
-    folder->at.wall_s = finished ? d.wall_s : wall(&d);
-    memcpy(folder->at.clock, gv_cosmo_run_clocks(run), sizeof folder->at.clock);
-    free(d.table);
+    static const gv_drive_kind kind = {.begin = begin,
+                                       .resume = resume,
+                                       .get_next = get_next,
+                                       .step = step,
+                                       .after_step = after_step,
+                                       .look = look,
+                                       .snapshot_time = snapshot_time,
+                                       .line_time = line_time,
+                                       .write_snapshot = write_snapshot,
+                                       .write_line = write_line,
+                                       .write_blocks = write_blocks,
+                                       .save = save,
+                                       .fail_stopped = fail_stopped,
+                                       .finish = finish};
+    box b = {.run = run, .s = settings, .hooks = hooks, .start = gv_cosmo_run_get_particles(run)->time};
+    gv_drive d = {.kind = &kind,
+                  .user = &b,
+                  .folder = folder,
+                  .clock = gv_cosmo_run_clocks(run),
+                  .end = log(settings->until / b.start),
+                  .checkpoint_every = settings->checkpoint_every};
+    b.table = gv_run_path(folder->path, GV_COSMO_TABLE);
+    const gravel_status status = b.table ? gv_drive_go(&d, checkpoint) : gv_drive_no_memory();
+    free(b.table);
     return status;
 }

@@ -89,6 +89,10 @@ gravel_status gv_cosmo_run_check(const gv_cosmo_settings *s, const gv_particles 
                          "--step-max %g and --step-min %g, in ln a: they must be powers of two in order, as 2^-6 = "
                          "0.015625 and 2^-20",
                          s->step_max, s->step_min);
+    if (!status && s->mesh_step != 0 && (!is_power_of_two(s->mesh_step) || s->mesh_step < s->step_max))
+        status = gv_fail(GRAVEL_ERR_ARGUMENT,
+                         "--mesh-step %g, in ln a: it must be 0, or a power of two of at least --step-max %g",
+                         s->mesh_step, s->step_max);
     if (!status && (!(s->eps > 0) || !isfinite(s->eps)))
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "--eps %g: the softening must be above 0", s->eps);
     return status ? status : check_times(s, p->time);
@@ -151,6 +155,7 @@ static gravel_status make_leapfrog(gv_cosmo_run *r)
     o.last = r->s.mac == GRAVEL_TREE_LAST;
     o.clock = &clock;
     o.mesh = r->mesh;
+    o.mesh_step = r->s.mesh_step;
     return gravel_leapfrog_create(&r->leapfrog, r->bodies, NULL, r->tree, &o);
 }
 

@@ -21,6 +21,7 @@ typedef struct gv_cosmo_settings {
     gravel_softening softening;
     double eps;                     /* comoving, in the units of the particles */
     double eta, step_max, step_min; /* in ln a */
+    double mesh_step;               /* of the long range, at least step_max; 0: with each block */
     int shared;
     const char *configuration; /* tunables of the tree by hand; NULL: by profile */
     double checkpoint_every;   /* in seconds of wall time; 0: at start and end only */

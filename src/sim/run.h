@@ -163,6 +163,7 @@ gravel_status gv_run_output_lock(const char *path, int *lock);
 gravel_status gv_run_output_open(gv_run_output *folder, const char *path, const char *record);
 void gv_run_output_close(gv_run_output *folder);
 char *gv_run_path(const char *folder, const char *name); /* malloc'd; NULL without memory */
+char *gv_run_snapshot_path(const gv_run_output *folder, uint64_t number, const char *extension); /* the same */
 #define GV_RUN_CHECKPOINT "checkpoint.gvc"
 
 /* ------------------------------------------------------------------ drive */

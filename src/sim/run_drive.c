@@ -1,160 +1,117 @@
-/* A run from outputs to outputs.
- *
- * What is written depends on the state of the bodies only, and a checkpoint knows how far outputs had come: what a
- * killed run wrote after its last checkpoint is cut off, and written again with the same bytes. */
+/* Runs of any bodies, as drive.h drives them. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "host/base/clock.h"
-#include "sim/checkpoint.h"
+#include "sim/drive.h"
 #include "sim/snapshot.h"
 
-typedef struct drive {
+typedef struct simulation {
     gv_run *run;
-    gv_run_output *folder;
     const gv_run_settings *s;
     const gv_run_hooks *hooks;
     double *potential;
-    double begun;      /* moment */
-    double wall_s;     /* of earlier parts of the run */
-    double end;        /* time of the run, from its start */
-    double looked;     /* time of the particles at hand; NaN: none */
     double last_error; /* energy error of the last line */
-    double block_time; /* of the last block */
-} drive;
+} simulation;
 
-static void charge(drive *d, gv_run_clock clock, double *since)
+static simulation *of(const gv_drive *d)
 {
-    const double now = gv_now();
-    gv_run_clocks(d->run)[clock] += now - *since;
-    *since = now;
-}
-
-static double wall(const drive *d)
-{
-    return d->wall_s + gv_now() - d->begun;
-}
-
-static gravel_status no_memory(void)
-{
-    return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the outputs of a run");
+    return d->user;
 }
 
 /* ----------------------------------------------------------------- outputs */
 
 /* When regular output number k is; the end stands for one that is nearly there, since k x interval is rounded. */
-static double output_time(const drive *d, double every, uint64_t k)
+static double output_time(const gv_drive *d, double every, uint64_t k)
 {
     const double time = every * (double)k;
     return every <= 0 || time > d->end ? INFINITY : fabs(time - d->end) < 1e-9 * every ? d->end : time;
 }
 
-static gravel_status look(drive *d, double time)
+static double snapshot_time(const gv_drive *d, uint64_t k)
 {
-    if (d->looked == time)
-        return GRAVEL_OK;
-    d->looked = NAN;
-    const gravel_status status = gv_run_look(d->run, time);
-    if (!status)
-        d->looked = time;
-    return status;
+    return output_time(d, of(d)->s->snapshot_every, k);
 }
 
-static gravel_status write_snapshot(drive *d, double time)
+static double line_time(const gv_drive *d, uint64_t k)
 {
-    char name[64];
-    gravel_status status = look(d, time);
+    return output_time(d, of(d)->s->diagnose_every, k);
+}
+
+static gravel_status look(gv_drive *d, double time)
+{
+    return gv_run_look(of(d)->run, time);
+}
+
+static gravel_status write_snapshot(gv_drive *d)
+{
+    const gv_run_settings *s = of(d)->s;
     double since = gv_now();
-    snprintf(name, sizeof name, "snapshot_%04llu.%s", (unsigned long long)d->folder->at.snapshots,
-             d->s->text ? "txt" : "hdf5");
-    char *path = gv_run_path(d->folder->path, name);
-    if (!status)
-        status = path ? gv_snapshot_write_parts(gv_run_get_particles(d->run), path, d->s->snapshot_files) : no_memory();
-    if (!status)
-        d->folder->at.snapshots++;
+    char *path = gv_run_snapshot_path(d->folder, d->folder->at.snapshots, s->text ? "txt" : "hdf5");
+    const gravel_status status =
+        path ? gv_snapshot_write_parts(gv_run_get_particles(of(d)->run), path, s->snapshot_files)
+             : gv_drive_no_memory();
     free(path);
-    charge(d, GV_CLOCK_SNAPSHOT, &since);
+    gv_drive_charge(d, GV_CLOCK_SNAPSHOT, &since);
     return status;
 }
 
-static gravel_status write_line(drive *d, double time)
+static gravel_status write_line(gv_drive *d)
 {
+    simulation *r = of(d);
     gv_run_position *at = &d->folder->at;
-    const gv_particles *p = gv_run_get_particles(d->run);
+    const gv_particles *p = gv_run_get_particles(r->run);
     gv_diagnostics line;
     gravel_hermite_counts counts;
-    gravel_status status = look(d, time);
-    if (!status)
-        status = gv_run_find_potentials(d->run, d->potential);
+    gravel_status status = gv_run_find_potentials(r->run, r->potential);
     double since = gv_now();
     if (!status)
-        status = gv_diagnostics_fill(p, d->potential, &line);
+        status = gv_diagnostics_fill(p, r->potential, &line);
     if (!status && !isfinite(line.energy))
         status =
             gv_fail(GRAVEL_ERR_STATE,
                     "the energy at time %.9g is not a number: positions have left the range of %s; more softening, "
                     "shorter steps or --precision dp may help",
-                    p->time, gravel_precision_name(d->s->precision));
-    gv_run_get_counts(d->run, &counts);
+                    p->time, gravel_precision_name(r->s->precision));
+    gv_run_get_counts(r->run, &counts);
     const double blocks = (double)counts.blocks - at->marked_blocks, steps = (double)counts.steps - at->marked_steps;
     line.steps = (double)counts.steps;
     line.active_share = blocks > 0 ? steps / blocks / (double)p->count : 0;
     if (!status)
         status = gv_diagnostics_append(&d->folder->table, &line);
-    charge(d, GV_CLOCK_DIAGNOSE, &since);
+    gv_drive_charge(d, GV_CLOCK_DIAGNOSE, &since);
     if (status)
         return status;
-    d->last_error = line.energy_error;
+    r->last_error = line.energy_error;
     if (fabs(line.energy_error) > at->error_max)
         at->error_max = fabs(line.energy_error);
     at->marked_blocks = (double)counts.blocks;
     at->marked_steps = (double)counts.steps;
     at->last_line = line.time;
-    at->lines++;
     return GRAVEL_OK;
 }
 
-/* Those outputs that are due at this time. */
-static gravel_status write_outputs(drive *d, double time)
-{
-    gv_run_position *at = &d->folder->at;
-    const int last = time >= d->end;
-    gravel_status status = GRAVEL_OK;
-    if (time == output_time(d, d->s->snapshot_every, at->snapshot) || last || time == 0) {
-        status = write_snapshot(d, time);
-        at->snapshot += !status && time == output_time(d, d->s->snapshot_every, at->snapshot);
-    }
-    if (!status && (time == output_time(d, d->s->diagnose_every, at->line) || last || time == 0)) {
-        status = write_line(d, time);
-        at->line += !status && time == output_time(d, d->s->diagnose_every, at->line);
-    }
-    at->done = !status && last;
-    return status;
-}
-
 /* With the time-steps, which the integrator counts. */
-static gravel_status write_blocks(drive *d, gv_blocks *blocks)
+static gravel_status write_blocks(gv_drive *d, gv_blocks *blocks)
 {
     char *path = gv_run_path(d->folder->path, "blocks.txt");
     *blocks = d->folder->blocks;
-    gravel_status status = path ? gv_run_add_steps(d->run, blocks) : no_memory();
+    gravel_status status = path ? gv_run_add_steps(of(d)->run, blocks) : gv_drive_no_memory();
     if (!status)
-        status = gv_blocks_write(blocks, path, &gv_run_get_particles(d->run)->units);
+        status = gv_blocks_write(blocks, path, &gv_run_get_particles(of(d)->run)->units);
     free(path);
     return status;
 }
 
 /* The diagnostics in HDF5, beside snapshots in it. */
-static gravel_status write_table(drive *d)
+static gravel_status write_table(gv_drive *d)
 {
     gv_diagnostics_table table;
-    if (d->s->text || !gv_snapshot_has_hdf5())
+    if (of(d)->s->text || !gv_snapshot_has_hdf5())
         return GRAVEL_OK;
     char *path = gv_run_path(d->folder->path, "diagnostics.hdf5");
-    gravel_status status = path ? gv_diagnostics_read(&table, d->folder->table.path) : no_memory();
+    gravel_status status = path ? gv_diagnostics_read(&table, d->folder->table.path) : gv_drive_no_memory();
     if (!status) {
         status = gv_diagnostics_write_hdf5(&table, path);
         gv_diagnostics_free(&table);
@@ -163,116 +120,62 @@ static gravel_status write_table(drive *d)
     return status;
 }
 
-/* ------------------------------------------------------------- checkpoints */
-
-/* ERR_STATE: not now, after some more blocks. */
-static gravel_status write_checkpoint(drive *d)
+static gravel_status save(gv_drive *d, gv_checkpoint *c)
 {
-    gv_run_output *folder = d->folder;
-    double since = gv_now();
-    gv_checkpoint c;
-    memset(&c, 0, sizeof c);
-    char *path = gv_run_path(folder->path, GV_RUN_CHECKPOINT);
-    gravel_status status = path ? gv_run_save(d->run, &c) : no_memory();
-    if (!status)
-        status = gv_diagnostics_sync(&folder->table);
-    if (!status)
-        status = write_blocks(d, &c.blocks);
-    folder->at.wall_s = wall(d);
-    memcpy(folder->at.clock, gv_run_clocks(d->run), sizeof folder->at.clock);
-    c.record = (char *)folder->record;
-    c.at = folder->at;
-    if (!status)
-        status = gv_checkpoint_write(&c, path);
-    free(c.bodies);
-    free(c.choices);
-    free(path);
-    if (!status)
-        folder->checkpointed = gv_now();
-    charge(d, GV_CLOCK_CHECKPOINT, &since);
-    return status;
-}
-
-/* Before the first block and after the last one: where steps must go on first, there is none. */
-static gravel_status write_edge_checkpoint(drive *d)
-{
-    const gravel_status status = write_checkpoint(d);
-    return status == GRAVEL_ERR_STATE ? GRAVEL_OK : status;
+    const gravel_status status = gv_run_save(of(d)->run, c);
+    return status ? status : gv_diagnostics_sync(&d->folder->table);
 }
 
 /* -------------------------------------------------------------------- steps */
 
-static gravel_status step(drive *d, int *stop)
+static gravel_status get_next(gv_drive *d, double *time)
 {
-    gravel_hermite_step_info info = {0, 0};
+    return gv_run_get_next(of(d)->run, time);
+}
+
+static gravel_status step(gv_drive *d, gravel_hermite_step_info *info)
+{
+    return gv_run_step(of(d)->run, info);
+}
+
+static int after_step(gv_drive *d, const gravel_hermite_step_info *info)
+{
+    simulation *r = of(d);
     gravel_hermite_counts counts;
-    const gv_particles *p = gv_run_get_particles(d->run);
-    gravel_status status = gv_run_step(d->run, &info);
-    if (status)
-        return status;
-    d->looked = NAN;
-    gv_blocks_add(&d->folder->blocks, info.active);
-    if (info.active == p->count && info.time > d->block_time && d->s->steps != GV_RUN_BLOCK)
-        gv_blocks_add_steps(&d->folder->blocks, info.time - d->block_time, info.active);
-    d->block_time = info.time;
-    gv_run_get_counts(d->run, &counts);
-    const gv_run_progress_info told = {gv_run_get_start(d->run) + info.time,
-                                       gv_run_get_start(d->run),
-                                       d->s->until,
+    const gv_particles *p = gv_run_get_particles(r->run);
+    if (info->active == p->count && info->time > d->block_time && r->s->steps != GV_RUN_BLOCK)
+        gv_blocks_add_steps(&d->folder->blocks, info->time - d->block_time, info->active);
+    if (!r->hooks || !r->hooks->after_step)
+        return 0;
+    gv_run_get_counts(r->run, &counts);
+    const gv_run_progress_info told = {gv_run_get_start(r->run) + info->time,
+                                       gv_run_get_start(r->run),
+                                       r->s->until,
                                        counts.blocks,
                                        counts.steps,
-                                       info.active,
+                                       info->active,
                                        p->count,
-                                       d->last_error,
-                                       wall(d)};
-    *stop = *stop || (d->hooks && d->hooks->after_step && d->hooks->after_step(d->hooks->user, d->run, &told));
-    return GRAVEL_OK;
+                                       r->last_error,
+                                       gv_drive_wall(d)};
+    return r->hooks->after_step(r->hooks->user, r->run, &told);
 }
 
-/* To the end, or to where it is stopped. */
-static gravel_status go(drive *d)
+static gravel_status fail_stopped(gv_drive *d)
 {
-    gv_run_position *at = &d->folder->at;
-    int stop = 0;
-    gravel_status status = GRAVEL_OK;
-    while (!status && !at->done) {
-        double next;
-        const double due = fmin(
-            fmin(output_time(d, d->s->snapshot_every, at->snapshot), output_time(d, d->s->diagnose_every, at->line)),
-            d->end);
-        const int wanted =
-            stop || (d->s->checkpoint_every > 0 && gv_now() - d->folder->checkpointed > d->s->checkpoint_every);
-        if (wanted) {
-            status = write_checkpoint(d);
-            if (!status && stop)
-                return gv_fail(GRAVEL_ERR_CANCELLED, "stopped at time %.9g; gravel run --resume %s goes on",
-                               gv_run_get_start(d->run) + d->block_time, d->folder->path);
-            if (status && status != GRAVEL_ERR_STATE)
-                return status;
-        }
-        status = gv_run_get_next(d->run, &next);
-        if (!status && next <= due)
-            status = step(d, &stop);
-        /* at the time of a block the bodies are looked at after it */
-        if (!status && (next > due || (next == due && d->block_time == due)))
-            status = write_outputs(d, due);
-    }
-    return status;
+    return gv_fail(GRAVEL_ERR_CANCELLED, "stopped at time %.9g; gravel run --resume %s goes on",
+                   gv_run_get_start(of(d)->run) + d->block_time, d->folder->path);
 }
 
-/* ---------------------------------------------------------------- begin, end */
+/* -------------------------------------------------------------------- begin */
 
-static gravel_status begin(drive *d)
+static gravel_status begin(gv_drive *d)
 {
-    const gv_particles *p = gv_run_get_particles(d->run);
+    const gv_particles *p = gv_run_get_particles(of(d)->run);
     char *path = gv_run_path(d->folder->path, "diagnostics.txt");
-    gravel_status status = path ? gv_diagnostics_create(&d->folder->table, path, &p->units, p->count) : no_memory();
+    const gravel_status status =
+        path ? gv_diagnostics_create(&d->folder->table, path, &p->units, p->count) : gv_drive_no_memory();
     free(path);
-    if (!status)
-        status = gv_run_start(d->run);
-    if (!status)
-        status = write_outputs(d, 0);
-    return status ? status : write_edge_checkpoint(d);
+    return status ? status : gv_run_start(of(d)->run);
 }
 
 static int remove_part(const char *path, int part)
@@ -284,17 +187,15 @@ static int remove_part(const char *path, int part)
 }
 
 /* Snapshots after the checkpoint. */
-static gravel_status remove_later(drive *d)
+static gravel_status remove_later(gv_drive *d)
 {
-    char name[64];
+    const gv_run_settings *s = of(d)->s;
     for (uint64_t k = d->folder->at.snapshots;; k++) {
-        snprintf(name, sizeof name, "snapshot_%04llu.%s", (unsigned long long)k, d->s->text ? "txt" : "hdf5");
-        char *path = gv_run_path(d->folder->path, name);
+        char *path = gv_run_snapshot_path(d->folder, k, s->text ? "txt" : "hdf5");
         if (!path)
-            return no_memory();
-        const int files = d->s->snapshot_files;
-        const int gone = files > 1 ? remove_part(path, 0) : unlink(path);
-        for (int part = 1; part < files; part++)
+            return gv_drive_no_memory();
+        const int gone = s->snapshot_files > 1 ? remove_part(path, 0) : unlink(path);
+        for (int part = 1; part < s->snapshot_files; part++)
             remove_part(path, part);
         free(path);
         if (gone != 0)
@@ -302,55 +203,53 @@ static gravel_status remove_later(drive *d)
     }
 }
 
-static gravel_status resume(drive *d, const gv_checkpoint *c)
+static gravel_status resume(gv_drive *d, const gv_checkpoint *c)
 {
-    gv_run_output *folder = d->folder;
-    folder->at = c->at;
-    folder->blocks = c->blocks;
-    d->wall_s = c->at.wall_s;
-    d->block_time = c->state.time;
-    char *path = gv_run_path(folder->path, "diagnostics.txt");
-    gravel_status status = path ? gv_diagnostics_resume(&folder->table, path, c->at.last_line) : no_memory();
-    if (!status && folder->table.rows != c->at.lines)
+    gv_run_position *at = &d->folder->at;
+    char *path = gv_run_path(d->folder->path, "diagnostics.txt");
+    gravel_status status =
+        path ? gv_diagnostics_resume(&d->folder->table, path, c->at.last_line) : gv_drive_no_memory();
+    if (!status && d->folder->table.rows != c->at.lines)
         status = gv_fail(GRAVEL_ERR_FORMAT, "%s has %zu lines up to the checkpoint; it had %zu: it was changed", path,
-                         folder->table.rows, (size_t)c->at.lines);
+                         d->folder->table.rows, (size_t)c->at.lines);
     free(path);
     if (!status)
         status = remove_later(d);
-    return status ? status : gv_run_restore(d->run, c);
+    if (!status)
+        status = gv_run_restore(of(d)->run, c);
+    /* a run that is continued beyond its end */
+    if (at->done && d->block_time < d->end && at->last_line < of(d)->s->until * (1 - 1e-12))
+        at->done = 0;
+    return status;
 }
 
 gravel_status gv_run_drive(gv_run *run, gv_run_output *folder, const gv_run_settings *settings,
                            const gv_checkpoint *checkpoint, const gv_run_hooks *hooks)
 {
-    drive d = {.run = run,
-               .folder = folder,
-               .s = settings,
-               .hooks = hooks,
-               .begun = gv_now(),
-               .looked = NAN,
-               .last_error = NAN,
-               .end = settings->until - gv_run_get_start(run)};
-    const size_t n = gv_run_get_particles(run)->count;
-    gv_blocks blocks;
-    d.potential = malloc((n + 1) * sizeof *d.potential);
-    folder->checkpointed = d.begun;
-    gravel_status status = !d.potential ? no_memory() : checkpoint ? resume(&d, checkpoint) : begin(&d);
-    /* a run that is continued beyond its end */
-    if (!status && folder->at.done && checkpoint && d.block_time < d.end &&
-        folder->at.last_line < settings->until * (1 - 1e-12))
-        folder->at.done = 0;
-    const int finished_before = folder->at.done != 0;
-    if (!status)
-        status = go(&d);
-    if (!status && !finished_before)
-        status = write_edge_checkpoint(&d);
-    if (!status)
-        status = write_blocks(&d, &blocks);
-    if (!status)
-        status = write_table(&d);
-    folder->at.wall_s = finished_before ? d.wall_s : wall(&d);
-    memcpy(folder->at.clock, gv_run_clocks(run), sizeof folder->at.clock);
-    free(d.potential);
+    static const gv_drive_kind kind = {.begin = begin,
+                                       .resume = resume,
+                                       .get_next = get_next,
+                                       .step = step,
+                                       .after_step = after_step,
+                                       .look = look,
+                                       .snapshot_time = snapshot_time,
+                                       .line_time = line_time,
+                                       .write_snapshot = write_snapshot,
+                                       .write_line = write_line,
+                                       .write_blocks = write_blocks,
+                                       .save = save,
+                                       .fail_stopped = fail_stopped,
+                                       .finish = write_table};
+    simulation r = {.run = run, .s = settings, .hooks = hooks, .last_error = NAN};
+    gv_drive d = {.kind = &kind,
+                  .user = &r,
+                  .folder = folder,
+                  .clock = gv_run_clocks(run),
+                  .end = settings->until - gv_run_get_start(run),
+                  .checkpoint_every = settings->checkpoint_every,
+                  .edges = 1};
+    r.potential = malloc((gv_run_get_particles(run)->count + 1) * sizeof *r.potential);
+    const gravel_status status = r.potential ? gv_drive_go(&d, checkpoint) : gv_drive_no_memory();
+    free(r.potential);
     return status;
 }

@@ -17,6 +17,11 @@ char *gv_run_path(const char *folder, const char *name)
     return gv_path_join(folder, name);
 }
 
+char *gv_run_snapshot_path(const gv_run_output *folder, uint64_t number, const char *extension)
+{
+    return gv_format("%s/snapshot_%04llu.%s", folder->path, (unsigned long long)number, extension);
+}
+
 static int begins(const char *name, const char *with)
 {
     return strncmp(name, with, strlen(with)) == 0;

@@ -143,7 +143,7 @@ static void read_options(const uint8_t *data, size_t size)
 static void read_run_file(const uint8_t *data, size_t size)
 {
     gv_run_options options = {0};
-    gv_run_read_file(as_file(data, size), &options);
+    gv_run_read_file(&gv_run_of_bodies, as_file(data, size), &options);
 }
 
 const gv_fuzz_target gv_fuzz_target_of[GV_FUZZ_TARGETS] = {

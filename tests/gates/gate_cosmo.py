@@ -100,6 +100,25 @@ def stopped_runs_have_the_same_bits():
         raise Failed("these files differ: %s" % differ)
 
 
+def run_files():
+    """--file, --example and run.json as a run file, as of other runs; a folder whose run was killed before its first
+    checkpoint begins again."""
+    here = reference()
+    example = good("run", "--cosmology", "--example").stdout
+    write("example.json", example.replace('"ic.hdf5"', '"%s"' % box()).replace('"3,1"', "null"))
+    expect('"mesh_step"' in example and '"no_fp64"' in example, "the example: %s" % example[:500])
+    good("run", "--cosmology", "--file", "example.json", "-o", "by_file", *SMALL)
+    good("run", "--cosmology", "--file", here + "/run.json", "-o", "again")
+    expect(content("again") == content(here), "the run of run.json differs")
+    write("bad.json", '{"redshift": 3}')
+    refused(USAGE, "unknown key 'redshift'; did you mean 'redshifts'?", "run", "--cosmology", "--file", "bad.json")
+    os.remove(path("again/checkpoint.gvc"))
+    good("run", "--resume", "again")
+    expect(content("again") == content(here) == content("by_file"), "the run that began again, or that of the example, "
+           "differs")
+    refused(USAGE, "no double", "run", "--cosmology", "--file", "example.json", "-o", "none", "--precision", "dp", "--no-fp64")
+
+
 def what_is_refused():
     need_device()
     ic = ("ic", "cosmo", "-n", "8", "-o", "x.hdf5")
@@ -129,7 +148,7 @@ def what_is_refused():
 
 if __name__ == "__main__":
     try:
-        code = gatelib.main([what_a_run_leaves, what_is_in_a_box, stopped_runs_have_the_same_bits, what_is_refused])
+        code = gatelib.main([what_a_run_leaves, what_is_in_a_box, stopped_runs_have_the_same_bits, run_files, what_is_refused])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
     sys.exit(code)

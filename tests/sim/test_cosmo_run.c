@@ -115,6 +115,48 @@ static void bodies_choose_steps(void **state)
     gv_cosmo_run_release(b);
 }
 
+/* How far bodies and their speeds are from those with kicks of the mesh at each block, when these come at multiples of
+ * the longest step only: a look at a moment within a step closes both parts with half kicks. */
+static double apart_by_mesh_steps(gravel_context *context, double step, double eta, double *speed)
+{
+    gravel_hermite_counts each, apart;
+    gv_cosmo_settings s = settings(0.033);
+    s.eps = 100;
+    s.eta = eta;
+    s.step_max = step;
+    s.shared = 0;
+    gv_particles p = wave(1), q = wave(1);
+    gv_cosmo_run *a = run_to(context, &s, &p, &each);
+    s.mesh_step = s.step_max;
+    gv_cosmo_run *b = run_to(context, &s, &q, &apart);
+    const gv_particles *x = gv_cosmo_run_get_particles(a), *y = gv_cosmo_run_get_particles(b);
+    double most = 0;
+    *speed = 0;
+    for (size_t i = 0; i < x->count; i++) {
+        most = fmax(most, fabs(x->x[i] - y->x[i]));
+        *speed = fmax(*speed, fabs(x->vx[i] - y->vx[i]));
+    }
+    print_message("steps to %g: %d and %d blocks, positions differ by %.2e kpc/h, velocities by %.2e km/s\n", step,
+                  (int)each.blocks, (int)apart.blocks, most, *speed);
+    gv_cosmo_run_release(a);
+    gv_cosmo_run_release(b);
+    return most;
+}
+
+/* With a half of the steps both are a quarter (eta goes with the square of a step): a half kick that is too much or
+ * lacks would shrink velocities' by a half only. */
+static void the_mesh_has_steps_of_its_own(void **state)
+{
+    if (!*state)
+        skip();
+    double speed[2], coarse, fine;
+    coarse = apart_by_mesh_steps(*state, 0.125, 3e-3, &speed[0]);
+    fine = apart_by_mesh_steps(*state, 0.0625, 3e-3 / 4, &speed[1]);
+    /* measured 4.0 */
+    assert_true(coarse / fine > 3 && speed[0] / speed[1] > 3);
+    assert_true(coarse < 1e-3 * 64e3 / SIDE);
+}
+
 static void refuse(const gv_cosmo_settings *s, const gv_particles *p, gravel_status wanted, const char *part)
 {
     assert_int_equal(gv_cosmo_run_check(s, p), wanted);
@@ -134,6 +176,9 @@ static void what_is_refused(void **state)
     bad = s;
     bad.step_max = 0.1;
     refuse(&bad, &p, GRAVEL_ERR_ARGUMENT, "powers of two");
+    bad = s;
+    bad.mesh_step = 0.0625;
+    refuse(&bad, &p, GRAVEL_ERR_ARGUMENT, "--mesh-step");
     bad = s;
     bad.eps = 0;
     refuse(&bad, &p, GRAVEL_ERR_ARGUMENT, "softening");
@@ -158,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_linear_wave_grows),
         cmocka_unit_test(bodies_choose_steps),
+        cmocka_unit_test(the_mesh_has_steps_of_its_own),
         cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);

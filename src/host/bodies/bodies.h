@@ -1,8 +1,8 @@
 /* The inside of gravel_bodies, for solvers: words of planes, views, versions.
  *
  * A plane is one or two words, each one buffer of `capacity` entries.  Vector words hold four numbers an entry: x, y, z
- * and a fourth that only GV_WORD_POSITION uses (the mass); so the force kernels read them as they are.  Entries from
- * `count` to `capacity` are zero (ids -1): massless bodies at the frame's origin. */
+ * and a fourth that GV_WORD_POSITION (the mass) and GV_WORD_FAR use; so the force kernels read them as they are.
+ * Entries from `count` to `capacity` are zero (ids -1): massless bodies at the frame's origin. */
 #ifndef GV_BODIES_H
 #define GV_BODIES_H
 
@@ -27,7 +27,8 @@ typedef enum gv_word {
     GV_WORD_RADIUS,
     GV_WORD_ID,
     GV_WORD_USER,
-    GV_WORDS = GV_WORD_USER + GRAVEL_USER_LAST - GRAVEL_USER + 1
+    GV_WORD_FAR = GV_WORD_USER + GRAVEL_USER_LAST - GRAVEL_USER + 1, /* a mesh's acceleration and potential: step/ */
+    GV_WORDS
 } gv_word;
 
 /* Entries are whole multiples of this, so that words can be cut into parts on any device. */

@@ -54,6 +54,6 @@ int gravel_plane_components(gravel_plane plane)
 
 size_t gv_word_size(const gravel_bodies *bodies, gv_word word)
 {
-    const size_t numbers = word <= GV_WORD_CRACKLE ? 4 : 1;
+    const size_t numbers = word <= GV_WORD_CRACKLE || word == GV_WORD_FAR ? 4 : 1;
     return numbers * (word != GV_WORD_ID && bodies->precision == GRAVEL_DP ? 8 : 4);
 }

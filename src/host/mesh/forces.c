@@ -165,23 +165,26 @@ static gravel_status compute(gravel_mesh *mesh, const gv_selection *sinks, doubl
 /* ------------------------------------------------------------------ results */
 
 /* Of a mesh in units of cells and of the sources' mass: accelerations are mass / cell^2, potentials mass / cell. */
-static gravel_status store(gravel_mesh *mesh, const gv_selection *s, int add)
+static gravel_status store(gravel_mesh *mesh, const gv_selection *s, int into)
 {
     const double l = s->bodies->frame.length, cell = mesh->options.side / mesh->options.cells;
     const double pot = mesh->frame.mass / cell / l / l, acc = mesh->frame.mass / cell / cell / l;
     const int from = (int)s->bodies->precision;
     const gravel_precision exact = from == GRAVEL_DP || mesh->scalar == 8 ? GRAVEL_DP : GRAVEL_SP;
+    const int apart = into == GV_MESH_APART;
     cl_mem to_acc, to_pot = NULL;
-    gravel_status status = gv_bodies_need(s->bodies, GV_WORD_ACCELERATION, &to_acc);
-    if (!status)
+    gravel_status status = gv_bodies_need(s->bodies, apart ? GV_WORD_FAR : GV_WORD_ACCELERATION, &to_acc);
+    if (!status && !apart)
         status = gv_bodies_need(s->bodies, GV_WORD_POTENTIAL, &to_pot);
     if (!status)
         status =
             gv_mesh_launch(mesh, GV_MK_STORE + from, gv_items(s->count, mesh->group),
                            GV_MEM(mesh->buffer[GV_MB_RESULT]), GV_ARG(s->list), GV_UINT(s->first), GV_UINT(s->count),
-                           GV_INT(add), GV_REAL(exact, acc), GV_REAL(exact, pot), GV_ARG(to_acc), GV_ARG(to_pot));
-    gv_bodies_changed(s->bodies, GRAVEL_ACCELERATION);
-    gv_bodies_changed(s->bodies, GRAVEL_POTENTIAL);
+                           GV_INT(into), GV_REAL(exact, acc), GV_REAL(exact, pot), GV_ARG(to_acc), GV_ARG(to_pot));
+    if (!apart) {
+        gv_bodies_changed(s->bodies, GRAVEL_ACCELERATION);
+        gv_bodies_changed(s->bodies, GRAVEL_POTENTIAL);
+    }
     return status;
 }
 
@@ -226,6 +229,28 @@ static gravel_status check_call(const gravel_mesh *mesh, const gravel_view *sink
     return GRAVEL_OK;
 }
 
+/* Into GV_MB_RESULT. */
+static gravel_status compute_all(gravel_mesh *mesh, const gv_selection *s)
+{
+    memset(mesh->seconds, 0, sizeof mesh->seconds);
+    gravel_status status = gv_mesh_reserve(mesh, GV_MB_RESULT, s->count * 4 * mesh->scalar, "forces");
+    const int two = mesh->options.interlaced != 0;
+    for (int k = 0; k <= two && !status; k++)
+        status = compute(mesh, s, 0.5 * k, two ? 0.5 : 1);
+    if (two)
+        mesh->is_assigned = 0;
+    return status;
+}
+
+gravel_status gv_mesh_far(gravel_mesh *mesh, const gravel_view *sinks)
+{
+    gv_selection s;
+    gravel_status status = gv_view_resolve(sinks, "sinks", &s);
+    if (!status)
+        status = compute_all(mesh, &s);
+    return status ? status : store(mesh, &s, GV_MESH_APART);
+}
+
 gravel_status gravel_mesh_forces(gravel_mesh *mesh, const gravel_view *sinks, unsigned into,
                                  const gravel_forces *forces)
 {
@@ -235,14 +260,8 @@ gravel_status gravel_mesh_forces(gravel_mesh *mesh, const gravel_view *sinks, un
         status = gv_view_resolve(sinks, "sinks", &s);
     if (status || s.count == 0)
         return status;
-    memset(mesh->seconds, 0, sizeof mesh->seconds);
-    status = gv_mesh_reserve(mesh, GV_MB_RESULT, s.count * 4 * mesh->scalar, "forces");
-    const int two = mesh->options.interlaced != 0;
-    for (int k = 0; k <= two && !status; k++)
-        status = compute(mesh, &s, 0.5 * k, two ? 0.5 : 1);
-    if (two)
-        mesh->is_assigned = 0;
+    status = compute_all(mesh, &s);
     if (!status && into & GRAVEL_INTO_PLANES)
-        status = store(mesh, &s, (into & GRAVEL_INTO_ADD) != 0);
+        status = store(mesh, &s, into & GRAVEL_INTO_ADD ? GV_MESH_ADD : GV_MESH_REPLACE);
     return status || !(into & GRAVEL_INTO_HOST) ? status : read_results(mesh, s.count, forces);
 }

@@ -113,6 +113,9 @@ gravel_status gv_pairs_forces(gravel_mesh *mesh, const gv_selection *sinks, cl_m
 /* {acceleration, potential} that the images of a mass 1 at d add to the nearest one, in a unit box. */
 void gv_ewald_correction(const double d[3], double out[4]);
 
+/* forces.c: accelerations and potentials of all bodies of a view, into their GV_WORD_FAR. */
+gravel_status gv_mesh_far(gravel_mesh *mesh, const gravel_view *sinks);
+
 /* density.c: waves of the density in GV_MB_DENSITY, of a mesh displaced by this part of a cell. */
 gravel_status gv_mesh_density(gravel_mesh *mesh, double displaced);
 

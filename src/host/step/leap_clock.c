@@ -39,7 +39,7 @@ static gravel_status send(gravel_leapfrog *f, cl_bool waits)
 
 static double kick(const gravel_leapfrog *f, double from, double to)
 {
-    return f->clock.kick(f->clock.user, from, to);
+    return f->clock.kick ? f->clock.kick(f->clock.user, from, to) : to - from;
 }
 
 gravel_status gv_leap_write_kicks(gravel_leapfrog *f, double time, int first)
@@ -67,4 +67,35 @@ gravel_status gv_leap_write_look(gravel_leapfrog *f, double time)
         f->numbers[GV_TABLE_CLOSE * f->levels + k] = kick(f, middle, time);
     }
     return send(f, CL_TRUE);
+}
+
+/* ----------------------------------------------------------------- far part */
+
+int gv_leap_is_far(const gravel_leapfrog *f, double time)
+{
+    const double step = f->options.mesh_step;
+    return step > 0 && fmod(time, step) == 0;
+}
+
+double gv_leap_far_kick(const gravel_leapfrog *f, double time, int first)
+{
+    const double half = 0.5 * f->options.mesh_step;
+    if (!gv_leap_is_far(f, time))
+        return 0;
+    return (first ? 0 : kick(f, time - half, time)) + kick(f, time, time + half);
+}
+
+/* As for a body whose step is mesh_step. */
+gv_far_look gv_leap_far_look(const gravel_leapfrog *f, double time)
+{
+    const double step = f->options.mesh_step;
+    if (step == 0)
+        return (gv_far_look){0, 0, 0};
+    const double begin = step * floor(f->now / step), middle = begin + 0.5 * (time - begin);
+    return (gv_far_look){-kick(f, middle, begin + 0.5 * step), gv_leap_drift(f, begin, time), kick(f, middle, time)};
+}
+
+gravel_status gv_leap_need_far(const gravel_leapfrog *f, gravel_bodies *bodies, cl_mem *far)
+{
+    return gv_bodies_need(bodies, f->options.mesh_step > 0 ? GV_WORD_FAR : GV_WORD_POSITION, far);
 }

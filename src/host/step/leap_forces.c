@@ -1,5 +1,6 @@
 /* Forces of leapfrog blocks, and bodies that are looked at between blocks. */
 #include "host/step/leapfrog.h"
+#include "host/mesh/mesh.h"
 #include "host/tree/tree.h"
 
 /* The list of the block as solvers take it. */
@@ -141,7 +142,9 @@ gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
         gv_bodies_changed(f->bodies, GRAVEL_ACCELERATION);
         gv_bodies_changed(f->bodies, GRAVEL_POTENTIAL);
         /* after the walk, whose criterion looks at the whole acceleration of the last forces */
-        if (!status && f->options.mesh)
+        if (!status && gv_leap_is_far(f, time))
+            status = gv_mesh_far(f->options.mesh, &sinks);
+        else if (!status && f->options.mesh && f->options.mesh_step == 0)
             status = gravel_mesh_forces(f->options.mesh, &sinks, GRAVEL_INTO_PLANES | GRAVEL_INTO_ADD, NULL);
     }
     return status || !f->options.external ? status : add_external(f, count, time);
@@ -151,8 +154,9 @@ gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
 
 static gravel_status copy_words(gravel_leapfrog *f)
 {
-    static const gv_word word[] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY, GV_WORD_VELOCITY_LOW,
-                                   GV_WORD_ACCELERATION, GV_WORD_POTENTIAL,    GV_WORD_ID,       GV_WORD_SOFTENING};
+    static const gv_word word[] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY,
+                                   GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION, GV_WORD_POTENTIAL,
+                                   GV_WORD_ID,           GV_WORD_SOFTENING,    GV_WORD_FAR};
     gravel_status status = GRAVEL_OK;
     for (size_t k = 0; k < sizeof word / sizeof word[0] && !status; k++) {
         cl_mem to;
@@ -177,7 +181,9 @@ static gravel_status add_mesh(gravel_leapfrog *f, const gravel_view *seen)
     const gravel_view all = gravel_view_all(f->bodies);
     gravel_status status = gravel_mesh_set_sources(f->options.mesh, seen);
     if (!status)
-        status = gravel_mesh_forces(f->options.mesh, seen, GRAVEL_INTO_PLANES | GRAVEL_INTO_ADD, NULL);
+        status = f->options.mesh_step > 0
+                     ? gv_mesh_far(f->options.mesh, seen)
+                     : gravel_mesh_forces(f->options.mesh, seen, GRAVEL_INTO_PLANES | GRAVEL_INTO_ADD, NULL);
     const gravel_status back = gravel_mesh_set_sources(f->options.mesh, &all);
     return status ? status : back;
 }
@@ -208,7 +214,8 @@ gravel_status gv_leap_look(gravel_leapfrog *f, double time)
 {
     const gravel_precision p = f->bodies->precision;
     const gv_time_words t = gv_time_split(p, time);
-    cl_mem own[7], to[7], when, when_low, step;
+    const gv_far_look far_look = gv_leap_far_look(f, time);
+    cl_mem own[7], to[7], when, when_low, step, far;
     gravel_status status = need_at(f);
     if (!status)
         status = copy_words(f);
@@ -228,17 +235,23 @@ gravel_status gv_leap_look(gravel_leapfrog *f, double time)
     if (!status)
         status = gv_bodies_need(f->bodies, GV_WORD_STEP, &step);
     if (!status)
+        status = gv_leap_need_far(f, f->bodies, &far);
+    if (!status)
         status = gv_launch(&f->worker, 0, f->kernel[GV_LEAP_TRIM], gv_items(f->n, 64), GV_UINT(f->n),
                            GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(own[4]), GV_ARG(when), GV_ARG(when_low),
-                           GV_ARG(step), GV_ARG(to[0]), GV_ARG(to[1]), GV_ARG(to[2]), GV_ARG(to[3]), GV_MEM(f->table));
-    if (status || (f->whole && time == f->now))
+                           GV_ARG(step), GV_ARG(to[0]), GV_ARG(to[1]), GV_ARG(to[2]), GV_ARG(to[3]), GV_MEM(f->table),
+                           GV_ARG(far), GV_REAL(p, far_look.kick), GV_REAL(p, far_look.way));
+    if (status || (f->whole && time == f->now && (f->options.mesh_step == 0 || gv_leap_is_far(f, time))))
         return status;
     changed(f->at);
     status = forces_at(f, time);
     if (!status)
         status = need(f->at, to);
+    if (!status)
+        status = gv_leap_need_far(f, f->at, &far);
     return status ? status
                   : gv_launch(&f->worker, 0, f->kernel[GV_LEAP_CLOSE], gv_items(f->n, 64), GV_UINT(f->n),
                               GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(to[4]), GV_ARG(when), GV_ARG(when_low),
-                              GV_ARG(to[2]), GV_ARG(to[3]), GV_ARG(step), GV_MEM(f->table));
+                              GV_ARG(to[2]), GV_ARG(to[3]), GV_ARG(step), GV_MEM(f->table), GV_ARG(far),
+                              GV_REAL(p, far_look.close), GV_ARG(to[5]));
 }

@@ -48,6 +48,10 @@ static gravel_status check_options(const gravel_bodies *bodies, const gravel_dir
         return gv_fail(GRAVEL_ERR_ARGUMENT, "rebuild is %g; it must be 0 or more", o->rebuild);
     if (o->mesh && !tree)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the forces of a mesh are added to those of a tree: there is none");
+    if (o->mesh_step != 0 && (!o->mesh || !is_power_of_two(o->mesh_step) || o->mesh_step < o->step_max))
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "mesh_step is %g: it must be 0, or a power of two of at least step_max = %g, with a mesh",
+                       o->mesh_step, o->step_max);
     if (o->clock && (!o->clock->kick || !o->clock->drift || !o->clock->stretch))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "a clock needs its three functions: kick, drift and stretch");
     return GRAVEL_OK;
@@ -60,10 +64,11 @@ static gravel_status make_kernels(gravel_leapfrog *f)
         [GV_LEAP_TRIM] = "gv_leap_trim", [GV_LEAP_CLOSE] = "gv_leap_close",   [GV_LEAP_PICK] = "gv_leap_pick",
         [GV_LEAP_PUT] = "gv_leap_put",
     };
-    char options[128];
-    snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_CLOCK=%d -DGV_MOST=%d -DGV_LEVELS=%d",
+    char options[160];
+    snprintf(options, sizeof options,
+             "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_CLOCK=%d -DGV_MOST=%d -DGV_LEVELS=%d -DGV_FAR=%d",
              (int)f->bodies->precision, f->clock.kick != NULL, f->clock.kick ? ilogb(f->options.step_max) : 0,
-             f->clock.kick ? f->levels : 1);
+             f->clock.kick ? f->levels : 1, f->options.mesh_step > 0);
     gravel_status status = gv_selector_make(&f->select, f->bodies);
     if (!status)
         status = gv_leap_make_table(f);
@@ -147,17 +152,20 @@ static gravel_status find_next(gravel_leapfrog *f)
                             (int)id, f->now, f->options.step_min);
 }
 
-/* The same for all bodies with one step: m are their words in the order of kick. */
-static gravel_status kick_all(gravel_leapfrog *f, const cl_mem *m, double time, int first)
+enum { ACCELERATION, VELOCITY, VELOCITY_LOW, TIME, TIME_LOW, STEP, POTENTIAL, WORDS };
+
+/* The same for all bodies with one step. */
+static gravel_status kick_all(gravel_leapfrog *f, const cl_mem m[WORDS], cl_mem far, double time, int first)
 {
     const gravel_precision p = f->bodies->precision;
     const gv_time_words t = gv_time_split(p, time);
     const double reach = f->options.eta * f->options.eps / f->bodies->frame.length * gv_leap_stretch(f, time);
-    const double old = first ? 0 : time - f->now;
-    gravel_status status = gv_launch(&f->worker, 0, f->kernel[GV_LEAP_CHOOSE], gv_items(f->n, 64), GV_UINT(f->n),
-                                     GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(m[0]), GV_ARG(m[3]), GV_ARG(m[4]),
-                                     GV_ARG(m[5]), GV_REAL(p, reach), GV_REAL(p, f->options.step_max),
-                                     GV_REAL(p, f->options.step_min), GV_INT(first), GV_MEM(f->select.head));
+    const double old = first ? 0 : time - f->now, far_kick = gv_leap_far_kick(f, time, first);
+    gravel_status status =
+        gv_launch(&f->worker, 0, f->kernel[GV_LEAP_CHOOSE], gv_items(f->n, 64), GV_UINT(f->n), GV_REAL(p, t.high),
+                  GV_REAL(p, t.low), GV_ARG(m[ACCELERATION]), GV_ARG(m[TIME]), GV_ARG(m[TIME_LOW]), GV_ARG(m[STEP]),
+                  GV_REAL(p, reach), GV_REAL(p, f->options.step_max), GV_REAL(p, f->options.step_min), GV_INT(first),
+                  GV_MEM(f->select.head), GV_ARG(far));
     f->next_known = 0;
     f->now = time;
     f->whole = 1;
@@ -165,7 +173,8 @@ static gravel_status kick_all(gravel_leapfrog *f, const cl_mem *m, double time, 
         status = find_next(f);
     if (!status)
         status = gv_launch(&f->worker, 0, f->kernel[GV_LEAP_KICK_ALL], gv_items(f->n, 64), GV_UINT(f->n),
-                           GV_REAL(p, old), GV_ARG(m[0]), GV_ARG(m[1]), GV_ARG(m[2]), GV_ARG(m[5]), GV_MEM(f->table));
+                           GV_REAL(p, old), GV_ARG(m[ACCELERATION]), GV_ARG(m[VELOCITY]), GV_ARG(m[VELOCITY_LOW]),
+                           GV_ARG(m[STEP]), GV_MEM(f->table), GV_ARG(far), GV_REAL(p, far_kick), GV_ARG(m[POTENTIAL]));
     gv_bodies_changed(f->bodies, GRAVEL_VELOCITY);
     gv_bodies_changed(f->bodies, GRAVEL_TIME);
     gv_bodies_changed(f->bodies, GRAVEL_STEP);
@@ -176,26 +185,31 @@ static gravel_status kick_all(gravel_leapfrog *f, const cl_mem *m, double time, 
 static gravel_status kick(gravel_leapfrog *f, size_t count, double time, int first)
 {
     static const gravel_plane changed[] = {GRAVEL_VELOCITY, GRAVEL_TIME, GRAVEL_STEP};
-    static const gv_word word[] = {GV_WORD_ACCELERATION, GV_WORD_VELOCITY, GV_WORD_VELOCITY_LOW,
-                                   GV_WORD_TIME,         GV_WORD_TIME_LOW, GV_WORD_STEP};
+    static const gv_word word[WORDS] = {[ACCELERATION] = GV_WORD_ACCELERATION, [VELOCITY] = GV_WORD_VELOCITY,
+                                        [VELOCITY_LOW] = GV_WORD_VELOCITY_LOW, [TIME] = GV_WORD_TIME,
+                                        [TIME_LOW] = GV_WORD_TIME_LOW,         [STEP] = GV_WORD_STEP,
+                                        [POTENTIAL] = GV_WORD_POTENTIAL};
     const gravel_precision p = f->bodies->precision;
     const gv_time_words t = gv_time_split(p, time);
     const double reach = f->options.eta * f->options.eps / f->bodies->frame.length * gv_leap_stretch(f, time);
-    cl_mem m[6];
+    cl_mem m[WORDS], far;
     gravel_status status = gv_leap_write_kicks(f, time, first);
-    for (int k = 0; k < 6 && !status; k++)
+    for (int k = 0; k < WORDS && !status; k++)
         if ((word[k] == GV_WORD_VELOCITY_LOW || word[k] == GV_WORD_TIME_LOW) && p != GRAVEL_DS)
             m[k] = m[0];
         else
             status = gv_bodies_need(f->bodies, word[k], &m[k]);
-    if (!status && f->options.shared)
-        return kick_all(f, m, time, first);
     if (!status)
-        status =
-            gv_launch(&f->worker, 0, f->kernel[GV_LEAP_KICK], gv_items(count, 64), GV_MEM(f->select.list),
-                      GV_UINT(count), GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(m[0]), GV_ARG(m[1]), GV_ARG(m[2]),
-                      GV_ARG(m[3]), GV_ARG(m[4]), GV_ARG(m[5]), GV_REAL(p, reach), GV_REAL(p, f->options.step_max),
-                      GV_REAL(p, f->options.step_min), GV_INT(first), GV_MEM(f->select.head), GV_MEM(f->table));
+        status = gv_leap_need_far(f, f->bodies, &far);
+    if (!status && f->options.shared)
+        return kick_all(f, m, far, time, first);
+    if (!status)
+        status = gv_launch(&f->worker, 0, f->kernel[GV_LEAP_KICK], gv_items(count, 64), GV_MEM(f->select.list),
+                           GV_UINT(count), GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(m[ACCELERATION]),
+                           GV_ARG(m[VELOCITY]), GV_ARG(m[VELOCITY_LOW]), GV_ARG(m[TIME]), GV_ARG(m[TIME_LOW]),
+                           GV_ARG(m[STEP]), GV_REAL(p, reach), GV_REAL(p, f->options.step_max),
+                           GV_REAL(p, f->options.step_min), GV_INT(first), GV_MEM(f->select.head), GV_MEM(f->table),
+                           GV_ARG(far), GV_REAL(p, gv_leap_far_kick(f, time, first)), GV_ARG(m[POTENTIAL]));
     for (size_t k = 0; k < sizeof changed / sizeof changed[0]; k++)
         gv_bodies_changed(f->bodies, changed[k]);
     f->next_known = 0;
@@ -212,6 +226,9 @@ gravel_status gravel_leapfrog_start(gravel_leapfrog *f, double time)
         return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_start: there are no bodies");
     if (!gv_time_fits(f->bodies->precision, time))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the time %.17g does not fit a two-float: start at a rounder one", time);
+    if (f->options.mesh_step > 0 && !gv_leap_is_far(f, time))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the time %.17g is no multiple of mesh_step = %g", time,
+                       f->options.mesh_step);
     const gravel_view all = gravel_view_all(f->bodies);
     f->started = f->has_forces = 0;
     f->since_build = 0;
@@ -335,6 +352,8 @@ gravel_status gravel_leapfrog_resume(gravel_leapfrog *f, const gravel_hermite_st
         !gravel_bodies_has_plane(f->bodies, GRAVEL_STEP) || !gravel_bodies_has_plane(f->bodies, GRAVEL_ACCELERATION))
         return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_resume: the bodies have no times, steps or accelerations; "
                                          "gravel_bodies_restore comes first");
+    if (f->options.mesh_step > 0 && !f->bodies->word[GV_WORD_FAR].mem)
+        return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_resume: the bodies' state is of a run without mesh_step");
     const gravel_view all = gravel_view_all(f->bodies);
     gravel_status status = f->tree ? gravel_tree_set_sources(f->tree, &all) : GRAVEL_OK;
     if (!status && f->options.mesh)

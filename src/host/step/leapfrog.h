@@ -49,6 +49,16 @@ int gv_leap_rebuilds(const gravel_leapfrog *f);
 gravel_status gv_leap_make_table(gravel_leapfrog *f);
 gravel_status gv_leap_write_kicks(gravel_leapfrog *f, double time, int first);
 gravel_status gv_leap_write_look(gravel_leapfrog *f, double time);
+/* Of the far part, where it has steps of its own: the kick at a block, 0 between its steps; what a look takes away, on
+ * which way, and the kick that closes it. */
+typedef struct gv_far_look {
+    double kick, way, close;
+} gv_far_look;
+double gv_leap_far_kick(const gravel_leapfrog *f, double time, int first);
+gv_far_look gv_leap_far_look(const gravel_leapfrog *f, double time);
+int gv_leap_is_far(const gravel_leapfrog *f, double time); /* it is found anew at this block */
+/* The far part of a set as kernels take it; bodies' positions where there is none. */
+gravel_status gv_leap_need_far(const gravel_leapfrog *f, gravel_bodies *bodies, cl_mem *far);
 double gv_leap_drift(const gravel_leapfrog *f, double from, double to);
 double gv_leap_stretch(const gravel_leapfrog *f, double time); /* squared */
 /* All bodies at `time` in the set `at`. */
