@@ -269,11 +269,12 @@ static gravel_status renew_record(job *j, const char *before)
     return status || strcmp(before, j->text) == 0 ? status : write_record(j);
 }
 
+static const char *const MAY_CHANGE = ",resume,allow,until,checkpoint-every,device,scheme,timing,verbose,";
+
 static int resume(job *j, const gv_run_options *typed)
 {
     const char *dir = typed->resume;
-    if (gv_run_check_typed(gv_run_opts, typed->given, ",resume,allow,until,checkpoint-every,device,scheme,timing,verbose,") !=
-        0)
+    if (gv_run_check_typed(gv_run_opts, typed->given, MAY_CHANGE) != 0)
         return GV_EXIT_USAGE;
     gravel_status status = gv_run_output_lock(dir, &j->lock);
     if (status)
