@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "cli/cli.h"
@@ -48,6 +49,15 @@ int gv_ranks_leave(int code)
     return code;
 }
 
+static double own_processor_time(void)
+{
+    struct rusage used;
+    if (getrusage(RUSAGE_SELF, &used) != 0)
+        return 0;
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
 int gv_ranks_refuse(const char *command)
 {
     if (started_rank() == 0)
@@ -57,7 +67,7 @@ int gv_ranks_refuse(const char *command)
 
 #ifdef GV_HAVE_MPI
 
-#include "gravel/cluster.h"
+#include "cluster/object.h"
 
 struct gv_ranks {
     const char *command;
@@ -153,11 +163,17 @@ static gravel_status check(int code, const char *what)
 /* A message's length is an int. */
 enum { PIECE = 1 << 30 };
 
+/* Others wait here for the first one, which may have to write a file. */
 gravel_status gv_ranks_spread(gv_ranks *r, void *bytes, size_t size)
 {
     int code = MPI_SUCCESS;
-    for (size_t at = 0; r && at < size && code == MPI_SUCCESS; at += PIECE)
-        code = MPI_Bcast((char *)bytes + at, (int)(size - at < PIECE ? size - at : PIECE), MPI_BYTE, 0, MPI_COMM_WORLD);
+    for (size_t at = 0; r && at < size && code == MPI_SUCCESS; at += PIECE) {
+        const int count = (int)(size - at < PIECE ? size - at : PIECE);
+        MPI_Request request;
+        code = MPI_Ibcast((char *)bytes + at, count, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+        if (code == MPI_SUCCESS)
+            code = gv_cluster_finish(r->cluster, 1, &request);
+    }
     return check(code, "a broadcast");
 }
 
@@ -297,6 +313,14 @@ double gv_ranks_largest(gv_ranks *r, double number)
     if (r)
         MPI_Allreduce(&number, &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return largest;
+}
+
+double gv_ranks_processor_time(gv_ranks *r)
+{
+    double mine = own_processor_time(), sum = mine;
+    if (r)
+        MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return sum;
 }
 
 /* The first rank's choice: others may have another memory. */
@@ -445,6 +469,12 @@ double gv_ranks_largest(gv_ranks *r, double number)
 {
     (void)r;
     return number;
+}
+
+double gv_ranks_processor_time(gv_ranks *r)
+{
+    (void)r;
+    return own_processor_time();
 }
 
 gravel_status gv_ranks_choose(gv_ranks *r, gv_scheme asked, const gv_scheme_question *question, int *is_dealt)

@@ -49,6 +49,8 @@ gravel_status gv_ranks_collect(gv_ranks *ranks, const void *mine, size_t size, c
 gravel_status gv_ranks_compare(gv_ranks *ranks, const void *bytes, size_t size, gravel_status status);
 /* The largest of all ranks' numbers. */
 double gv_ranks_largest(gv_ranks *ranks, double number);
+/* Seconds of processor time that all ranks have taken so far, with all their threads. */
+double gv_ranks_processor_time(gv_ranks *ranks);
 
 /* Hermite steps over ranks: all bodies on every rank, or dealt out (gravel_scheme of gravel/cluster.h). */
 typedef enum gv_scheme { GV_SCHEME_AUTO, GV_SCHEME_COPIES, GV_SCHEME_RING } gv_scheme;

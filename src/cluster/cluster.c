@@ -1,10 +1,12 @@
 /* Ranks and their devices; failures that all ranks share. */
 #include "cluster/object.h"
 
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MESSAGE = 1024 };
@@ -88,7 +90,7 @@ static gravel_status choose_devices(const char *list, gravel_cluster_rank *me)
 }
 
 /* Tries them once, so that a rank without a device is known before any work. */
-static gravel_status look_at_devices(const gravel_context_options *context, gravel_cluster_rank *me)
+static gravel_status look_at_devices(const gravel_context_options *context, gravel_cluster_rank *me, int *is_processor)
 {
     gravel_several_options options = GRAVEL_SEVERAL_OPTIONS_INIT;
     gravel_several *several = NULL;
@@ -96,8 +98,11 @@ static gravel_status look_at_devices(const gravel_context_options *context, grav
     options.context = context;
     const gravel_status status = gravel_several_create(&several, &options);
     me->device_count = gravel_several_get_device_count(several);
-    for (int k = 0; k < me->device_count; k++)
-        me->compute_units += gravel_several_get_device(several, k)->compute_units;
+    for (int k = 0; k < me->device_count; k++) {
+        const gravel_device_info *device = gravel_several_get_device(several, k);
+        me->compute_units += device->compute_units;
+        *is_processor = *is_processor || device->type == GRAVEL_DEVICE_CPU;
+    }
     if (!status) {
         snprintf(me->name, sizeof me->name, "%s", gravel_several_get_device(several, 0)->name);
         snprintf(me->driver, sizeof me->driver, "%s", gravel_several_get_device(several, 0)->driver);
@@ -108,11 +113,49 @@ static gravel_status look_at_devices(const gravel_context_options *context, grav
 
 /* ----------------------------------------------------------------- agreement */
 
+int gv_cluster_finish(const gravel_cluster *c, int n, MPI_Request *request)
+{
+    const double look = 1e-4,
+                 begin = MPI_Wtime(); /* what a launch on a processor takes; sleeping takes half of it more */
+    const struct timespec pause = {0, 50000};
+    int done = 0, code = MPI_SUCCESS;
+    if (!c->is_patient)
+        return MPI_Waitall(n, request, MPI_STATUSES_IGNORE);
+    while (code == MPI_SUCCESS && !done) {
+        code = MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE);
+        if (!done && MPI_Wtime() - begin < look)
+            sched_yield();
+        else if (!done)
+            nanosleep(&pause, NULL);
+    }
+    return code;
+}
+
+int gv_cluster_gather(const gravel_cluster *c, const void *mine, size_t bytes, void *all)
+{
+    const int count = (int)bytes;
+    MPI_Request request;
+    if (!c->is_patient)
+        return MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, c->comm);
+    const int code = MPI_Iallgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, c->comm, &request);
+    return code == MPI_SUCCESS ? gv_cluster_finish(c, 1, &request) : code;
+}
+
+/* This is where ranks wait for the slowest. */
+static int find_least(const gravel_cluster *c, int mine, int *least)
+{
+    MPI_Request request;
+    if (!c->is_patient)
+        return MPI_Allreduce(&mine, least, 1, MPI_INT, MPI_MIN, c->comm);
+    const int code = MPI_Iallreduce(&mine, least, 1, MPI_INT, MPI_MIN, c->comm, &request);
+    return code == MPI_SUCCESS ? gv_cluster_finish(c, 1, &request) : code;
+}
+
 gravel_status gravel_cluster_agree(gravel_cluster *cluster, gravel_status status)
 {
     char text[MESSAGE];
     int first, mine = status == GRAVEL_OK ? cluster->size : cluster->rank, shared[2];
-    int code = MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, cluster->comm);
+    int code = find_least(cluster, mine, &first);
     if (code == MPI_SUCCESS && first == cluster->size)
         return GRAVEL_OK;
     if (first == cluster->rank) {
@@ -190,7 +233,7 @@ gravel_status gravel_cluster_create(gravel_cluster **cluster, MPI_Comm comm, con
 {
     gravel_cluster_options taken = GRAVEL_CLUSTER_OPTIONS_INIT;
     gravel_cluster_rank me = {.version = ""};
-    int initialised = 0, code;
+    int initialised = 0, is_processor = 0, code;
     if (!cluster)
         return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_create: no place for the result");
     *cluster = NULL;
@@ -216,7 +259,7 @@ gravel_status gravel_cluster_create(gravel_cluster **cluster, MPI_Comm comm, con
     if (!status)
         status = choose_devices(taken.devices, &me);
     if (!status)
-        status = look_at_devices(&c->context, &me);
+        status = look_at_devices(&c->context, &me, &is_processor);
     gravel_cluster_rank *info = calloc((size_t)c->size, sizeof *info);
     if (!info && !status)
         status = gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a cluster");
@@ -227,6 +270,9 @@ gravel_status gravel_cluster_create(gravel_cluster **cluster, MPI_Comm comm, con
     if (!status) {
         code = MPI_Allgather(&me, (int)sizeof me, MPI_BYTE, info, (int)sizeof me, MPI_BYTE, c->comm);
         status = code == MPI_SUCCESS ? compare_versions(c) : gv_cluster_fail_mpi(code, "ranks");
+        code = MPI_Allreduce(&is_processor, &c->is_patient, 1, MPI_INT, MPI_MAX, c->comm);
+        if (!status && code != MPI_SUCCESS)
+            status = gv_cluster_fail_mpi(code, "ranks");
         status = gravel_cluster_agree(c, status);
     }
     if (status) {

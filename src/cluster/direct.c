@@ -402,7 +402,7 @@ static gravel_status go_round(gravel_cluster_direct *d, const gravel_several_cal
         if (started)
             status = start_block(d, call, block, count);
         if (code == MPI_SUCCESS)
-            code = MPI_Waitall(2, request, MPI_STATUSES_IGNORE); /* while the device works */
+            code = gv_cluster_finish(c, 2, request); /* while the device works */
         if (started && !status)
             status = end_block(d, call, forces, !done++);
         if (code != MPI_SUCCESS && !status)

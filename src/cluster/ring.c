@@ -98,7 +98,7 @@ gravel_status gravel_cluster_ring_agree(gravel_status status, double *least, dou
         status = gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory");
     status = gravel_cluster_agree(r->cluster, status);
     if (!status) {
-        const int code = MPI_Allgather(mine, 2, MPI_DOUBLE, all, 2, MPI_DOUBLE, r->cluster->comm);
+        const int code = gv_cluster_gather(r->cluster, mine, sizeof mine, all);
         status = code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "agreeing on the next block");
     }
     for (size_t k = 0; k < size && !status; k++)
@@ -281,7 +281,7 @@ static gravel_status go_round(gravel_cluster_ring *r, round_trip *t, double *sum
         if (turn + 1 < c->size && code == MPI_SUCCESS) {
             const int owner = (c->rank - turn - 1 + c->size) % c->size;
             code = pass_block(r, turn, body, here, request);
-            const int waited = MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+            const int waited = gv_cluster_finish(c, 2, request);
             code = code == MPI_SUCCESS ? waited : code;
             here = r->block[1 + turn % 2];
             r->times.exchange_s += MPI_Wtime() - begin;
@@ -323,8 +323,7 @@ static gravel_status check_call(const gravel_cluster_ring *r, const gravel_direc
 /* How many bodies each rank has. */
 static gravel_status tell_counts(gravel_cluster_ring *r, size_t mine)
 {
-    const int code =
-        MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, r->count, (int)sizeof mine, MPI_BYTE, r->cluster->comm);
+    const int code = gv_cluster_gather(r->cluster, &mine, sizeof mine, r->count);
     return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "how many bodies the ranks have");
 }
 

@@ -9,6 +9,7 @@ enum { UNIT = 16 };
 gravel_status gv_swap_make(gv_swap *swap, const gravel_cluster *cluster)
 {
     swap->n = 0;
+    swap->cluster = cluster;
     swap->request = malloc(2 * (size_t)cluster->size * sizeof *swap->request);
     return swap->request ? GRAVEL_OK : gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for messages");
 }
@@ -75,7 +76,7 @@ gravel_status gv_swap_send(gv_swap *swap, const gravel_cluster *c, int tag, cons
 
 gravel_status gv_swap_wait(gv_swap *swap, gravel_status status)
 {
-    const int code = MPI_Waitall(swap->n, swap->request, MPI_STATUSES_IGNORE);
+    const int code = gv_cluster_finish(swap->cluster, swap->n, swap->request);
     swap->n = 0;
     return status ? status : code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "messages between ranks");
 }

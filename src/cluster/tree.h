@@ -12,6 +12,7 @@
 
 /* Messages under way between all ranks: a block each way, with a stretch for every rank. */
 typedef struct gv_swap {
+    const gravel_cluster *cluster;
     MPI_Request *request; /* 2 a rank */
     int n;                /* that were started */
     size_t bytes;         /* that were sent */
