@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "cli/cli.h"
+#include "cli/signals.h"
 #include "host/base/digest.h"
 #include "model/model.h"
 
@@ -40,12 +41,14 @@ void gv_ranks_begin(void)
         gv_say_nothing(1);
 }
 
-/* mpirun ends all others as soon as one has failed: the first one speaks before. */
+/* mpirun ends all others as soon as one has failed.  The first one speaks before: the others wait for their end, for
+ * seconds at most, as it may be late on a busy machine. */
 int gv_ranks_leave(int code)
 {
-    const struct timespec pause = {0, 300000000};
-    if (code != GV_EXIT_OK && gv_ranks_started() > 1 && started_rank() > 0)
-        nanosleep(&pause, NULL);
+    const struct timespec pause = {0, 50000000};
+    for (int k = 0; k < 100 && code != GV_EXIT_OK && gv_ranks_started() > 1 && started_rank() > 0; k++)
+        if (gv_signals_pending() || nanosleep(&pause, NULL) != 0)
+            break;
     return code;
 }
 

@@ -11,7 +11,7 @@ from gatelib import BUILD, Failed, TOP
 def case(name):
     def runs():
         program = gatelib.need_file(BUILD, "examples", name)
-        print(gatelib.call([program], timeout=120))
+        print(gatelib.call([program], timeout=600))
     return name, runs
 
 

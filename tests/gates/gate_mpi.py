@@ -24,7 +24,7 @@ def need_mpirun():
     return gatelib.need_tool("mpirun", "mpiexec")
 
 
-def mpirun(ranks, *command, limit=120):
+def mpirun(ranks, *command, limit=600):
     tool = need_mpirun()
     return subprocess.run([tool, "-n", str(ranks), *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           errors="replace", check=False, timeout=limit, env=dict(os.environ, **MPI))
@@ -105,18 +105,6 @@ def program_measures_the_network():
             measured = json.load(handle)
     if not (measured["latency_s"] > 0 and measured["bytes_per_s"] > 0 and measured["ring"] and measured["all_to_all"]):
         raise Failed(json.dumps(measured))
-
-
-def program_times_leapfrog_steps():
-    gravel, seen = os.path.join(BUILD, "bin", "gravel"), {}
-    for ranks in (1, 2):
-        done = mpirun(ranks, gravel, "bench", "leapfrog", "-n", "3000", "--samples", "1", "--json")
-        if done.returncode != 0:
-            raise Failed(done.stdout + done.stderr)
-        seen[ranks] = json.loads(done.stdout)["results"][0]
-    if any(not seen[r]["step_s_median"] > 0 for r in seen) or "bytes" in seen[1] or not seen[2]["bytes"] > 0 or \
-            not 0 <= seen[2]["imbalance"] < 0.5:
-        raise Failed(json.dumps(seen))
 
 
 def program_times_leapfrog_steps():

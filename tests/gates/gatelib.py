@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import traceback
 
 TOP = os.environ.get("GRAVEL_SOURCE_DIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -27,8 +28,10 @@ def main(cases):
     for entry in cases:
         name, function = entry if isinstance(entry, tuple) else (entry.__name__, entry)
         print("[ RUN      ] " + name, flush=True)
+        begin = time.monotonic()
         try:
             function()
+            print("%.1f s" % (time.monotonic() - begin))  # seen in build/test-logs
         except Skipped as why:
             print(why)
             print("[  SKIPPED ] " + name, flush=True)

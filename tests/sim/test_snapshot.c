@@ -18,11 +18,11 @@
 #include "sim/ic_random.h"
 #include "sim/snapshot.h"
 
-static char folder[64];
+static char folder[200];
 
 static const char *in_folder(const char *name)
 {
-    static char path[4][160];
+    static char path[4][256];
     static int turn;
     turn = (turn + 1) % 4;
     snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
@@ -272,7 +272,7 @@ static void not_writable(void **state)
     (void)state;
     need_hdf5();
     gv_particles p = make(10, 1), none = GV_PARTICLES_INIT, back;
-    char path[100], below[120];
+    char path[256], below[300];
     snprintf(path, sizeof path, "%s/old.hdf5", folder);
     assert_int_equal(gv_snapshot_write(&p, in_folder("no/such/f.hdf5")), GRAVEL_ERR_FILE);
     assert_message("No such file");
@@ -296,7 +296,7 @@ static void no_room(void **state)
     need_hdf5();
     gv_particles p = make(5000, 1), small = make(10, 1), back;
     struct rlimit before, limit;
-    char path[100];
+    char path[256];
     snprintf(path, sizeof path, "%s/old.hdf5", folder);
     assert_int_equal(gv_snapshot_write(&small, path), GRAVEL_OK);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -338,7 +338,7 @@ static int make_folder(void **state)
 {
     const char *base = getenv("TMPDIR");
     (void)state;
-    snprintf(folder, sizeof folder, "%.40s/gravel-XXXXXX", base && strlen(base) < 40 ? base : "/tmp");
+    snprintf(folder, sizeof folder, "%.150s/gravel-XXXXXX", base && strlen(base) < 150 ? base : "/tmp");
     return mkdtemp(folder) ? 0 : -1;
 }
 

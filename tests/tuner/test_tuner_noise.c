@@ -53,7 +53,7 @@ static void tune(const char *default_us, seen *s, char first[GV_PROFILE_TEXT])
                                .seed = 5,
                                .budget = 12,
                                .quick = 1,
-                               .limit_s = 20,
+                               .limit_s = 300,
                                .profile_dir = profiles,
                                .worker_argv = worker_argv,
                                .warn = warn,

@@ -102,25 +102,13 @@ static char *sabotaged_kernels(const char *folder)
     return kernels;
 }
 
-static void test_sabotage_is_caught(void **state)
-{
-    static const gv_outcome_status expected[] = {[1] = GV_OUTCOME_OK,
-                                                 [2] = GV_OUTCOME_WRONG,
-                                                 [4] = GV_OUTCOME_TIMEOUT,
-                                                 [8] = GV_OUTCOME_COMPILE,
-                                                 [16] = GV_OUTCOME_LAUNCH};
-    char *folder, *kernels, *log_path, *profiles, *output;
-    gv_profile_set set = GV_PROFILE_SET_INIT;
-    int seen[17] = {0};
-    gv_tlog log;
+typedef struct sabotage {
+    char *kernels, *log_path, *profiles, *output;
+} sabotage;
 
-    (void)state;
-    SKIP_WITHOUT_PROGRAM();
-    folder = make_folder();
-    kernels = sabotaged_kernels(folder);
-    log_path = gv_path_join(folder, "log.jsonl");
-    profiles = gv_path_join(folder, "profiles");
-    output = gv_path_join(folder, "output");
+/* `gravel tune` of few candidates on the spoiled kernels; its exit status. */
+static int tune_sabotaged(const sabotage *s, const char *only, const char *limit)
+{
     char *argv[] = {"gravel",
                     "tune",
                     "--device",
@@ -134,44 +122,73 @@ static void test_sabotage_is_caught(void **state)
                     "--plain",
                     "--exhaustive",
                     "--only",
-                    "blocks_per_cu=2 sinks_per_item=1 rsqrt=0",
+                    (char *)(uintptr_t)only,
                     "--candidate-time",
-                    "5s",
+                    (char *)(uintptr_t)limit,
                     "--jobs",
                     "0",
                     "--log",
-                    log_path,
+                    s->log_path,
                     "--profile-dir",
-                    profiles,
+                    s->profiles,
                     NULL};
 
-    assert_int_equal(exit_code(start_program(argv, kernels, output)), 0);
+    return exit_code(start_program(argv, s->kernels, s->output));
+}
+
+/* Those of one unroll value all ended in this way; how many. */
+static int ended_with(const char *log_path, int unroll, gv_outcome_status expected)
+{
+    int seen = 0;
+    gv_tlog log;
+
     assert_ok(gv_tlog_read(log_path, &log));
     for (size_t i = 0; i < log.n; i++) {
         const char *word = strstr(log.record[i].configuration, "unroll=");
-        int unroll = word != NULL ? atoi(word + 7) : 0;
 
-        assert_true(unroll >= 1 && unroll <= 16);
-        seen[unroll]++;
-        if (log.record[i].outcome.status != expected[unroll]) {
+        if (word == NULL || atoi(word + 7) != unroll)
+            continue;
+        seen++;
+        if (log.record[i].outcome.status != expected) {
             fail_msg("unroll=%d: %s (%s)", unroll, gv_outcome_name(log.record[i].outcome.status),
                      log.record[i].outcome.reason);
         }
     }
-    assert_true(seen[1] && seen[2] && seen[4] && seen[8] && seen[16]);
     gv_tlog_close(&log);
+    return seen;
+}
+
+/* Only the endless kernel has seconds; what shall come to its end may take minutes on a busy machine. */
+static void test_sabotage_is_caught(void **state)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+
+    (void)state;
+    SKIP_WITHOUT_PROGRAM();
+    char *folder = make_folder();
+    sabotage s = {sabotaged_kernels(folder), gv_path_join(folder, "log.jsonl"), gv_path_join(folder, "profiles"),
+                  gv_path_join(folder, "output")};
+
+    assert_int_equal(tune_sabotaged(&s, "blocks_per_cu=2 sinks_per_item=1 rsqrt=0 unroll=1,2,8,16", "5m"), 0);
+    assert_true(ended_with(s.log_path, 1, GV_OUTCOME_OK));
+    assert_true(ended_with(s.log_path, 2, GV_OUTCOME_WRONG));
+    assert_true(ended_with(s.log_path, 8, GV_OUTCOME_COMPILE));
+    assert_true(ended_with(s.log_path, 16, GV_OUTCOME_LAUNCH));
+    assert_false(ended_with(s.log_path, 4, GV_OUTCOME_OK));
     /* only the sound one is in the profile */
-    assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+    assert_ok(gv_profile_read_dir(s.profiles, &set, NULL, NULL));
     assert_int_equal(set.n_blocks, 1);
     assert_int_equal(set.block[0].n_entries, 1);
     for (int r = 0; r < set.block[0].entry[0].n_results; r++)
         assert_contains(set.block[0].entry[0].result[r].configuration, "unroll=1 ");
     gv_profile_set_free(&set);
+    tune_sabotaged(&s, "blocks_per_cu=2 sinks_per_item=1 rsqrt=0 unroll=4", "2s"); /* finds nothing, or not much */
+    assert_true(ended_with(s.log_path, 4, GV_OUTCOME_TIMEOUT));
     remove_folder(folder);
-    free(output);
-    free(profiles);
-    free(log_path);
-    free(kernels);
+    free(s.output);
+    free(s.profiles);
+    free(s.log_path);
+    free(s.kernels);
     free(folder);
 }
 
@@ -192,8 +209,8 @@ static void wait_for_lines(const char *path, size_t lines, pid_t pid)
 {
     static const struct timespec moment = {0, 10000000};
 
-    /* a minute for what takes a second or two on an idle machine */
-    for (int k = 0; k < 6000 && lines_of(path) < lines; k++) {
+    /* five minutes for what takes a second or two on an idle machine */
+    for (int k = 0; k < 30000 && lines_of(path) < lines; k++) {
         assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
         nanosleep(&moment, NULL);
     }
@@ -253,13 +270,15 @@ static void test_interrupt_keeps_what_was_found(void **state)
 
 /* ------------------------------------ kill -9 and resume, with fake timings */
 
-/* Times depend on the configuration only, so that two runs can be compared decision by decision. */
-static char script[] = "echo ready >&3\n"
+/* Times depend on the configuration only, so that two runs can be compared decision by decision; they are so short that
+ * no question is too long for a budget.  After $SERVED answers
+ * it only waits for the end of who asks. */
+static char script[] = "n=0; echo ready >&3\n"
                        "while read -r line; do\n"
+                       "  n=$((n + 1)); [ $n -le ${SERVED:-1000000} ] || read -r line || exit\n"
                        "  text=${line#*configuration}; text=${text%%seed*}\n"
                        "  set -- $(printf %s \"$text\" | cksum)\n"
-                       "  sleep 0.01\n"
-                       "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":0.00$(($1 % 9000 + 1000))}\" >&3\n"
+                       "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":$(($1 % 9000 + 1000))e-12}\" >&3\n"
                        "done\n";
 static char shell[] = "sh", dash_c[] = "-c";
 static char *const worker_argv[] = {shell, dash_c, script, NULL};
@@ -277,7 +296,7 @@ static void fill_options(gv_tune_options *options, const char *log_path, const c
     options->sources[0] = 1000;
     options->seed = 5;
     options->budget = 40;
-    options->limit_s = 20;
+    options->limit_s = 300;
     options->log_path = log_path;
     options->profile_dir = profiles;
     options->resume = resume;
@@ -335,15 +354,17 @@ static void test_killed_run_resumes(void **state)
      * the device already cannot be forked and use it again. */
     for (int k = 0; k < 2; k++) {
         pid = fork();
-        if (pid == 0)
+        if (pid == 0) {
+            setenv("SERVED", k == 0 ? "11" : "63", 1);
             _exit(tune(cut_log, cut_dir, k > 0, &summary) != GRAVEL_OK);
+        }
         assert_true(pid > 0);
-        wait_for_lines(cut_log, k == 0 ? 12 : 75, pid);
+        wait_for_lines(cut_log, k == 0 ? 12 : 75, pid); /* the first says what the log is about */
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(exit_code(pid), 128 + SIGKILL);
     }
     assert_ok(tune(cut_log, cut_dir, 1, &summary));
-    assert_true(summary.replayed >= 70);
+    assert_int_equal(summary.replayed, 74);
     assert_ok(tune(whole_log, whole_dir, 0, &summary));
     assert_int_equal(summary.replayed, 0);
     /* the same outcomes in the same order, none of them twice */
@@ -402,7 +423,7 @@ static void test_known_is_measured_without_time(void **state)
     assert_int_equal(before.block[0].n_entries, 2);
     fill_options(&options, log_path, profiles, 0);
     options.budget = 0;
-    options.budget_s = 0.2; /* the second question has 7 ms of them; a candidate of the fake worker takes 10 */
+    options.budget_s = 1e-3; /* less than one answer of the worker takes */
     assert_ok(gv_tune(&options, &summary));
     assert_int_equal(summary.tasks_done, 2);
     assert_ok(gv_tlog_read(log_path, &log));

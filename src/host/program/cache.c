@@ -121,6 +121,18 @@ void gv_cache_store(gravel_context *context, const char *kind, const gv_digest *
     free(path);
 }
 
+void gv_cache_agree(gravel_context *context, const char *kind, const gv_digest *key, void *data, size_t size)
+{
+    unsigned char *kept = NULL;
+    size_t found = 0;
+
+    if (gv_cache_load(context, kind, key, &kept, &found) && found == size)
+        memcpy(data, kept, size);
+    else
+        gv_cache_store(context, kind, key, data, size);
+    free(kept);
+}
+
 typedef struct entry {
     char *path;
     uint64_t size;

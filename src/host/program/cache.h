@@ -17,6 +17,9 @@ int gv_cache_has_folder(const gravel_context *context); /* 0: nothing is found, 
  * digest of everything that the data depends on. */
 int gv_cache_load(gravel_context *context, const char *kind, const gv_digest *key, unsigned char **data, size_t *size);
 void gv_cache_store(gravel_context *context, const char *kind, const gv_digest *key, const void *data, size_t size);
+/* For what is measured: the first of several processes decides, so that all go on alike.  Keeps `data`, or replaces it
+ * by what another has kept in the meantime. */
+void gv_cache_agree(gravel_context *context, const char *kind, const gv_digest *key, void *data, size_t size);
 /* Removes the oldest entries until `limit` bytes or less remain, and temporary files that were left unfinished. */
 void gv_cache_prune(const char *folder, uint64_t limit);
 

@@ -354,7 +354,7 @@ gravel_status gv_device_find_features(gravel_context *context, int device)
         int lasting = 0;
         status = find(context, device, text, &traits, &lasting);
         if (status == GRAVEL_OK && lasting)
-            gv_cache_store(context, "features", &key, &traits, sizeof traits);
+            gv_cache_agree(context, "features", &key, &traits, sizeof traits);
     }
     free(text);
     if (status != GRAVEL_OK)

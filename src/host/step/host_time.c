@@ -136,7 +136,7 @@ static gravel_status need_costs(gravel_hermite *h)
     } else {
         status = measure(h, &h->costs);
         if (!status && has_key)
-            gv_cache_store(h->worker.context, "hermite", &key, &h->costs, sizeof h->costs);
+            gv_cache_agree(h->worker.context, "hermite", &key, &h->costs, sizeof h->costs);
     }
     free(kept);
     return status;
