@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "tuner/run.h"
+#include "tuner/scouts.h"
 #include "host/base/clock.h"
+
+enum { WIDE_STARTS = 8 }; /* those of a question and two more */
 
 /* ------------------------------------------------------------ one outcome */
 
@@ -303,6 +306,27 @@ static void run_search(gv_run *run, gv_search *search)
     run->task_end = end;
 }
 
+/* Where nothing good was found and scouts are better: another search, among everything that can run, with as much time
+ * as the first one had. */
+static int search_wider(gv_run *run, gv_search *search, const gv_point *start, int n_starts, double time_s)
+{
+    gv_point wide[WIDE_STARTS];
+
+    memcpy(wide, start, (size_t)n_starts * sizeof *wide);
+    if (!gv_scouts_widen(run, search, wide, &n_starts, WIDE_STARTS))
+        return 1;
+    gv_search_free(search);
+    if (gv_search_init(search, &run->domain, objective, run, run->options->seed, run->options->budget) != GRAVEL_OK) {
+        run->status = GRAVEL_ERR_MEMORY;
+        return 0;
+    }
+    for (int s = 0; s < n_starts; s++)
+        gv_search_add_start(search, &wide[s]);
+    run->task_end = run->spent_s + time_s;
+    run_search(run, search);
+    return 1;
+}
+
 /* What the winner gained over the default: not reported where the minima themselves scatter too much. */
 static double gain_of(gv_run *run, const gv_finalist *list, int n, int chosen)
 {
@@ -346,7 +370,10 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
     }
     for (int s = 0; s < n_starts; s++)
         gv_search_add_start(&search, &start[s]);
+    const double time_s = run->task_end - run->spent_s;
     run_search(run, &search);
+    if (gv_scouts_are_wanted(run, &search) && !search_wider(run, &search, start, n_starts, time_s))
+        return 0;
     if (search.n_known > 0 && isfinite(search.score[search.best])) {
         n = gv_finals_pick(&search, run, list, most, run->options->quick ? 1.06 : 1.1);
         if (!run->options->record && !run->inherits)

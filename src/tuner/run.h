@@ -54,6 +54,8 @@ typedef struct gv_run {
     double plain_s[GV_TUNE_SIZES * GV_TUNE_SIZES];
     gv_profile_set known; /* profiles of this device before the run */
     int has_built_in;     /* the first start point is the built-in default */
+    int may_widen;        /* a variant's first question: soft constraints may yield (scouts.h) */
+    int wide;             /* they have: everything that can run is tried */
     int sure;             /* start points measured however little time there is: the default, those of a profile */
     int inherits;         /* too large a question for the time left: only what was found before is measured */
     gv_point inherited;   /* that: by a profile, else by a neighbour, else the default */

@@ -221,6 +221,7 @@ static void answer_one(gv_run *run, winners *found, double allotted)
     if (found->n == 0 && run->n_plain == 0)
         run->task_end = fmax(run->task_end, run->spent_s + 0.5);
     run->wall = gv_now();
+    run->may_widen = found->n == 0 && !run->wide;
     if (gv_question_answer(run, start, n, entry, &result, &best)) {
         found->w[found->n].task = run->task;
         found->w[found->n].time_s = result.time_s;
@@ -299,7 +300,7 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     const double last = run->spent_s + allotted;
     double left = 0, all, end = run->spent_s + (1 - CROSS_PART) * allotted;
     gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits,
-                                              run->options->limit, run->options->unlikely);
+                                              run->options->limit, run->options->unlikely || run->wide);
 
     run->n_plain = variant->features == 0 ? 0 : run->n_plain;
     gv_plan_make(run->options, &run->device.limits, variant, &asked);

@@ -214,6 +214,61 @@ static void failures_say_nothing_of_forces(void **state)
     free(cache);
 }
 
+/* A compiler that gets vectors of more than so many lanes wrong */
+static int widest_right;
+
+static const gv_tunable lanes_tunable[] = {{"lanes", "", "of wide", 1, 5, {1, 2, 4, 8, 16}}};
+
+static void wide_built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                          size_t sources)
+{
+    (void)variant, (void)limits, (void)sinks, (void)sources;
+    memset(config, 0, sizeof *config);
+    config->value[0] = 16;
+}
+
+static gravel_status prove_wide(gravel_context *context, int device, const gv_variant *variant,
+                                const char *configuration, double *error, double *most)
+{
+    (void)context, (void)device, (void)variant;
+    calls++;
+    *most = 1e-5;
+    *error = atoi(configuration + strlen("lanes=")) <= widest_right ? 1e-6 : 1e-2;
+    return GRAVEL_OK;
+}
+
+static const gv_space wide = {.kernel = "wide",
+                              .n_tunables = 1,
+                              .tunable = lanes_tunable,
+                              .built_in = wide_built_in,
+                              .prove = prove_wide,
+                              .plain = {"lanes=1", "lanes=1"}};
+
+/* Down the ladder to the widest vectors that are right, at last to none, without a word from the user. */
+static void vectors_become_narrower(void **state)
+{
+    static const struct {
+        int right, became, calls;
+    } c[] = {{16, 16, 1}, {8, 8, 2}, {4, 4, 3}, {2, 1, 4}, {1, 1, 4}};
+    static test_log log;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    gravel_context *context = open_context("", &log);
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        gv_config config = {{16}};
+        gravel_origin origin = GRAVEL_ORIGIN_FAMILY;
+        gv_variant variant;
+        gv_variant_set(&variant, k < 3 ? 2 * (int)k + 2 : 2, k < 3 ? GRAVEL_SP : k < 4 ? GRAVEL_DS : GRAVEL_DP, 0);
+        calls = 0;
+        widest_right = c[k].right;
+        assert_ok(gv_proof_settle(context, 0, &wide, &variant, 100, 100, &config, &origin));
+        assert_int_equal(config.value[0], c[k].became);
+        assert_int_equal(calls, c[k].calls);
+        assert_int_equal(origin, c[k].became == 16 ? GRAVEL_ORIGIN_FAMILY : GRAVEL_ORIGIN_BUILT_IN);
+    }
+    gravel_context_release(context);
+}
+
 /* Both real proofs pass on a device in its usual configuration, far from what they allow. */
 static void real_proofs(void **state)
 {
@@ -247,6 +302,7 @@ int main(void)
         cmocka_unit_test(answers_are_the_references),
         cmocka_unit_test(what_is_wrong_is_not_used),
         cmocka_unit_test(failures_say_nothing_of_forces),
+        cmocka_unit_test(vectors_become_narrower),
         cmocka_unit_test(real_proofs),
     };
 

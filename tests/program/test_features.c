@@ -9,6 +9,14 @@
 #include "host/program/traits.h"
 #include "host/tree/plan.h"
 
+/* Seven turns of the same times */
+static void set_times(gv_race *race, int k, double seconds)
+{
+    race->turns = 7;
+    for (int t = 0; t < race->turns; t++)
+        race->s[t][k] = seconds;
+}
+
 /* A CPU as PoCL shows it: exact roots, a fast fma, explicit vectors five times as fast as groups. */
 static gv_trial *healthy(void)
 {
@@ -23,9 +31,13 @@ static gv_trial *healthy(void)
     t->found[GV_FOUND_LANES] = t->driver_lanes = 8;
     t->is_cpu = t->claims_fma = t->counted = 1;
     t->event_s = 2e-4, t->wall_s = 3e-4;
-    t->fused_s = 3.5e-4, t->apart_s = 5.9e-4;
-    t->by_group_s = 1.9e-3;
-    t->by_lanes_s[0] = 4.6e-4, t->by_lanes_s[1] = 2.6e-4, t->by_lanes_s[2] = 2.5e-4;
+    t->fma.n = GV_FMA_WAYS, t->shapes.n = GV_SHAPES;
+    set_times(&t->fma, GV_FUSED, 3.5e-4);
+    set_times(&t->fma, GV_APART, 5.9e-4);
+    set_times(&t->shapes, GV_BY_GROUP, 1.9e-3);
+    set_times(&t->shapes, 0, 4.6e-4);
+    set_times(&t->shapes, 1, 2.6e-4);
+    set_times(&t->shapes, 2, 2.5e-4);
     return t;
 }
 
@@ -70,24 +82,26 @@ static void fma_is_timed(void **state)
     t->claims_fma = 0;
     assert_true(judged(t).fast_fma);
     t = healthy(); /* claimed, but taken apart into lanes (PoCL 3.0-rc2: 3.1 and 0.59 ms), or emulated (llvmpipe) */
-    t->fused_s = 3.1e-3;
+    set_times(&t->fma, GV_FUSED, 3.1e-3);
     assert_false(judged(t).fast_fma);
     t = healthy(); /* fast, but with two roundings */
     t->found[GV_FOUND_FUSED] = 0;
     assert_false(judged(t).fast_fma);
     t = healthy(); /* a GPU's report is used */
     t->is_cpu = 0;
-    t->fused_s = t->apart_s = 0;
+    t->fma.turns = 0;
     assert_true(judged(t).fast_fma);
     t = healthy();
     t->is_cpu = t->claims_fma = 0;
-    t->fused_s = t->apart_s = 0;
+    t->fma.turns = 0;
     assert_false(judged(t).fast_fma);
 }
 
 static void set_vectors(gv_trial *t, double four, double eight, double sixteen)
 {
-    t->by_lanes_s[0] = four, t->by_lanes_s[1] = eight, t->by_lanes_s[2] = sixteen;
+    set_times(&t->shapes, 0, four);
+    set_times(&t->shapes, 1, eight);
+    set_times(&t->shapes, 2, sixteen);
 }
 
 static void shapes_are_timed(void **state)
@@ -95,20 +109,19 @@ static void shapes_are_timed(void **state)
     (void)state;
     gv_trial *t = healthy(); /* groups as fast as vectors: Intel's runtime; vectors it is */
     t->found[GV_FOUND_LANES] = 0;
-    t->by_group_s = t->by_lanes_s[1];
+    set_times(&t->shapes, GV_BY_GROUP, 2.6e-4);
     assert_false(judged(t).runs_groups);
     t = healthy(); /* llvmpipe: one lane, groups about as fast */
     t->found[GV_FOUND_LANES] = 0;
     t->driver_lanes = 1;
-    t->by_group_s = 1.2 * t->by_lanes_s[1];
+    set_times(&t->shapes, GV_BY_GROUP, 1.2 * 2.6e-4);
     assert_true(judged(t).runs_groups);
     t = healthy();
-    t->by_group_s = 0.4 * t->by_lanes_s[1];
+    set_times(&t->shapes, GV_BY_GROUP, 0.4 * 2.6e-4);
     assert_true(judged(t).runs_groups);
     t = healthy();
     t->is_cpu = 0;
-    t->by_group_s = 0;
-    set_vectors(t, 0, 0, 0);
+    t->shapes.turns = 0;
     assert_true(judged(t).runs_groups);
 }
 
@@ -126,20 +139,149 @@ static void widths_are_timed(void **state)
     set_vectors(t, 3e-4, 2e-4, 2.6e-4);
     assert_int_equal(judged(t).lanes, 8);
     t = healthy(); /* what is wrong is not used, however fast it is */
-    t->by_lanes_wrong[1] = t->by_lanes_wrong[2] = 1;
+    t->wrong[1] = t->wrong[2] = 1;
     traits = judged(t);
     assert_int_equal(traits.lanes, 4);
     assert_int_equal(traits.bad_vectors, 8 | 16);
     assert_false(traits.runs_groups);
     t = healthy();
-    t->by_lanes_wrong[0] = t->by_lanes_wrong[1] = t->by_lanes_wrong[2] = 1;
+    t->wrong[0] = t->wrong[1] = t->wrong[2] = 1;
     traits = judged(t);
     assert_true(traits.runs_groups);
     assert_int_equal(traits.lanes, 1);
     t = healthy(); /* barriers that do not hold, or a driver whose groups are small */
-    t->by_group_wrong = 1;
-    t->by_group_s = 0;
+    t->wrong[GV_BY_GROUP] = 1;
+    set_times(&t->shapes, GV_BY_GROUP, 0);
     assert_false(judged(t).runs_groups);
+}
+
+/* A machine that others use: one timing in three takes up to four times as long, and there are stretches where all
+ * do. */
+typedef struct shared_machine {
+    const double *seconds;
+    gv_trial *trial;
+    gv_race_clear_fn clear;
+    uint32_t state;
+    int asked, slow_until;
+} shared_machine;
+
+static double fraction(shared_machine *m)
+{
+    m->state = m->state * 1664525u + 1013904223u;
+    return (double)(m->state >> 8) * 0x1p-24;
+}
+
+static double time_there(void *user, int k)
+{
+    shared_machine *m = user;
+    const double disturbed = fraction(m) < 1.0 / 3 ? 1 + 3 * fraction(m) : 1;
+
+    if (++m->asked > m->slow_until && fraction(m) < 0.05)
+        m->slow_until = m->asked + 8;
+    return m->seconds[k] * disturbed * (m->asked <= m->slow_until ? 2 : 1);
+}
+
+static int is_clear_there(const gv_race *race, void *user)
+{
+    const shared_machine *m = user;
+
+    return m->clear(race, m->trial);
+}
+
+/* What follows does not depend on the noise, where the truth is not at an edge: 2.4 is 20 % beyond what decides between
+ * groups and vectors, and so on. */
+static void noise_decides_nothing(void **state)
+{
+    static const struct {
+        double seconds[GV_SHAPES]; /* 4, 8, 16 lanes, groups */
+        int says, driver, lanes, groups;
+    } c[] = {
+        {{4.6e-4, 2.6e-4, 2.5e-4, 1.9e-3}, 16, 16, 16, 0}, /* AVX-512 */
+        {{4.6e-4, 2.6e-4, 2.7e-4, 1.9e-3}, 16, 16, 16, 0}, /* with 16 a little slower than with 8: as reported */
+        {{4.6e-4, 2.6e-4, 2.5e-4, 1.9e-3}, 0, 8, 8, 0},
+        {{3.0e-4, 2.0e-4, 3.2e-4, 1.9e-3}, 0, 16, 8, 0},  /* the lanes of the machine it was built on */
+        {{4.6e-4, 2.6e-4, 2.5e-4, 2.5e-4}, 0, 16, 16, 0}, /* Intel's runtime */
+        {{4.6e-4, 2.6e-4, 2.5e-4, 1.0e-4}, 8, 8, 8, 1},
+        {{2.6e-4, 2.6e-4, 2.6e-4, 3.2e-4}, 0, 1, 0, 1}, /* llvmpipe */
+    };
+    int turns = 0, races = 0;
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        for (uint32_t seed = 1; seed <= 400; seed++) {
+            gv_trial *t = healthy();
+            shared_machine m = {c[k].seconds, t, gv_traits_shapes_are_clear, 12345 * seed, 0, 0};
+            t->found[GV_FOUND_LANES] = c[k].says;
+            t->driver_lanes = c[k].driver;
+            assert_true(gv_race_run(&t->shapes, GV_SHAPES, 0, 1, time_there, is_clear_there, &m));
+            turns += t->shapes.turns;
+            races++;
+            const gv_traits traits = judged(t);
+            assert_int_equal(traits.runs_groups, c[k].groups);
+            if (!c[k].groups)
+                assert_int_equal(traits.lanes, c[k].lanes);
+        }
+    }
+    print_message("%.1f turns a race\n", (double)turns / races);
+    for (int slow = 0; slow < 2; slow++) {
+        const double seconds[GV_FMA_WAYS] = {slow ? 3.1e-3 : 3.5e-4, 5.9e-4};
+        for (uint32_t seed = 1; seed <= 400; seed++) {
+            gv_trial *t = healthy();
+            shared_machine m = {seconds, t, gv_traits_fma_is_clear, 54321 * seed, 0, 0};
+            assert_true(gv_race_run(&t->fma, GV_FMA_WAYS, 0, 1, time_there, is_clear_there, &m));
+            assert_int_equal(judged(t).fast_fma, !slow);
+        }
+    }
+}
+
+static int clear_at_once(const gv_race *race, void *user)
+{
+    (void)race, (void)user;
+    return 1;
+}
+
+static int never_clear(const gv_race *race, void *user)
+{
+    (void)race, (void)user;
+    return 0;
+}
+
+typedef struct script {
+    int asked, fails_at;
+    double seconds;
+    char order[64];
+} script;
+
+static double time_script(void *user, int k)
+{
+    script *s = user;
+    s->order[s->asked++ % 63] = (char)('a' + k);
+    return s->asked == s->fails_at ? -1 : s->seconds;
+}
+
+static void races_have_an_end(void **state)
+{
+    gv_race race;
+    script s = {0, 0, 1e-3, ""};
+    (void)state;
+    assert_true(gv_race_run(&race, 3, 0, 1, time_script, clear_at_once, &s));
+    assert_int_equal(race.turns, 9);
+    assert_memory_equal(s.order, "abcabcbcacababcbcacababcbcacab",
+                        30); /* the first turn warms up; then each begins another one */
+    s = (script){0, 0, 1e-3, ""};
+    assert_true(gv_race_run(&race, 2, 0, 1, time_script, never_clear, &s));
+    assert_int_equal(race.turns, GV_RACE_TURNS);
+    s = (script){0, 0, 0.2, ""}; /* what takes long runs once, without warming up */
+    assert_true(gv_race_run(&race, 2, 0, 0.3, time_script, never_clear, &s));
+    assert_int_equal(race.turns, 1);
+    assert_int_equal(s.asked, 2);
+    s = (script){0, 0, 1e-3, ""}; /* who is wrong does not take part */
+    assert_true(gv_race_run(&race, 3, 2, 1, time_script, clear_at_once, &s));
+    assert_memory_equal(s.order, "acaccacaaccacaaccaca", 20);
+    assert_true(gv_race_least(&race, 1) == 0 && gv_race_exceeds(&race, 0, 1, 1) == 0);
+    s = (script){0, 4, 1e-3, ""};
+    assert_false(gv_race_run(&race, 3, 0, 1, time_script, clear_at_once, &s));
+    memset(&race, 0, sizeof race);
+    assert_int_equal(gv_race_exceeds(&race, 0, 1, 1), 0);
 }
 
 /* What becomes of the traits: options of all programs, and one lane where groups fill those of a CPU. */
@@ -253,7 +395,40 @@ static void wrong_vectors_are_refused(void **state)
     c.value[GV_T_LANES] = 4;
     assert_null(gv_space_can_run(&gv_direct_space, &c, &v, &l));
     gv_tree_space.built_in(&c, &v, &l, 16384, 16384);
+    assert_null(gv_space_can_run(&gv_tree_space, &c, &v, &l));
+    c.value[GV_TT_LANES] = 8;
     assert_non_null(gv_space_can_run(&gv_tree_space, &c, &v, &l));
+}
+
+/* What is wrong of the vectors leads to narrower ones, in the end to none, never to a refusal: both defaults, in every
+ * variant, are within the constraints of any such device. */
+static void defaults_have_right_vectors(void **state)
+{
+    static const struct {
+        int bad, lanes[2]; /* in float, in double */
+    } c[] = {{0, {16, 8}}, {16, {8, 8}}, {8, {16, 4}}, {16 | 8, {4, 4}}, {16 | 4, {8, 8}}, {4 | 8 | 16, {1, 1}}};
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++)
+        for (int p = GRAVEL_SP; p <= GRAVEL_DP; p++)
+            for (int order = 2; order <= 6; order += 2)
+                for (size_t sinks = 1; sinks <= 16384; sinks *= 16) {
+                    gv_limits l = cpu_with(9e-8, 1);
+                    gv_variant v;
+                    gv_config config;
+                    l.info.simd_width_float = 16, l.info.simd_width_double = 8;
+                    l.has_rsqrt14 = 1;
+                    l.bad_vectors = c[k].bad;
+                    gv_variant_set(&v, order, (gravel_precision)p, 0);
+                    assert_int_equal(gv_limits_lanes(&l, v.precision), c[k].lanes[p == GRAVEL_DP]);
+                    gv_direct_space.built_in(&config, &v, &l, sinks, 16384);
+                    assert_int_equal(config.value[GV_T_LANES], c[k].lanes[p == GRAVEL_DP]);
+                    assert_null(gv_space_check(&gv_direct_space, &config, &v, &l));
+                    if (order > 2)
+                        continue;
+                    gv_tree_space.built_in(&config, &v, &l, sinks, 16384);
+                    assert_int_equal(config.value[GV_TT_LANES], c[k].lanes[p == GRAVEL_DP]);
+                    assert_null(gv_space_check(&gv_tree_space, &config, &v, &l));
+                }
 }
 
 static void expect_built_in(const gv_limits *l, const char *name, int rsqrt)
@@ -297,6 +472,7 @@ static void defaults_are_right(void **state)
         gpu.native_error = gpu.seed_error = 5e-5;
     }
     expect_built_in(&exact, "dp4", 0);
+    expect_built_in(&fast, "dp4", 4);  /* the 12-bit estimate, by way of float */
     expect_built_in(&rough, "dp4", 0); /* where an estimate in float is too roundabout */
 }
 
@@ -350,11 +526,19 @@ static void target_follows_the_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_found_counts),      cmocka_unit_test(fma_is_timed),
-        cmocka_unit_test(shapes_are_timed),          cmocka_unit_test(widths_are_timed),
-        cmocka_unit_test(traits_become_options),     cmocka_unit_test(short_loops_and_wrong_timers),
-        cmocka_unit_test(rough_roots_are_refused),   cmocka_unit_test(defaults_are_right),
-        cmocka_unit_test(wrong_vectors_are_refused), cmocka_unit_test(target_follows_the_environment),
+        cmocka_unit_test(what_is_found_counts),
+        cmocka_unit_test(fma_is_timed),
+        cmocka_unit_test(shapes_are_timed),
+        cmocka_unit_test(widths_are_timed),
+        cmocka_unit_test(noise_decides_nothing),
+        cmocka_unit_test(races_have_an_end),
+        cmocka_unit_test(traits_become_options),
+        cmocka_unit_test(short_loops_and_wrong_timers),
+        cmocka_unit_test(rough_roots_are_refused),
+        cmocka_unit_test(defaults_are_right),
+        cmocka_unit_test(wrong_vectors_are_refused),
+        cmocka_unit_test(defaults_have_right_vectors),
+        cmocka_unit_test(target_follows_the_environment),
     };
 
     return cmocka_run_group_tests_name("features", tests, NULL, NULL);

@@ -23,6 +23,7 @@ typedef struct gv_traits {
     int wrong_timers; /* event times are wrong */
     /* largest relative errors: of rsqrt; of native_rsqrt; of what double starts from */
     float exact_error, native_error, seed_error;
+    float pair_s; /* of the trial's simple sums of pairs, in the best shape; 0: not tried */
 } gv_traits;
 
 typedef struct gv_device {

@@ -77,7 +77,8 @@ CONSTRAINT(lanes_are_for_cpus)
 CONSTRAINT(cpus_want_lanes)
 {
     const int width = variant->precision == GRAVEL_DP ? limits->info.simd_width_double : limits->info.simd_width_float;
-    return !by_lanes(limits) || (VALUE(LANES) >= width && VALUE(LANES) <= 2 * width);
+    const int least = gv_limits_lanes(limits, variant->precision); /* less than the width where that comes out wrong */
+    return !by_lanes(limits) || (VALUE(LANES) >= least && VALUE(LANES) <= 2 * width);
 }
 CONSTRAINT(cpus_want_no_barriers)
 {
@@ -163,7 +164,7 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     VALUE(THREADS) = 1;
     VALUE(SPLIT) = 1;
     VALUE(TILE) = 0;
-    VALUE(LANES) = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : width >= 2 ? 2 : 1;
+    VALUE(LANES) = gv_limits_lanes(limits, variant->precision);
     /* one vector of sinks and a long loop, or several vectors: what AVX-512 and AVX2 were tuned to */
     const int wide = width >= (dp ? 8 : 16), many = sinks > 4 * (size_t)VALUE(LANES);
     const int ds2 = variant->precision == GRAVEL_DS && variant->order == 2;

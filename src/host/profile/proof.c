@@ -161,17 +161,38 @@ static enum verdict prove(gravel_context *context, int device, const gv_space *s
     return p.verdict;
 }
 
-/* The n-th way out, from 0; 0 returned: there are no more. */
+/* The built-in default with half the lanes, `halvings` times; 0: vectors are no longer vectors. */
+static int narrow(const gv_space *space, const gv_variant *variant, const gv_limits *limits, int halvings,
+                  gv_config *config)
+{
+    const int lanes = gv_space_index(space, "lanes"), rsqrt = gv_space_index(space, "rsqrt");
+
+    if (halvings == 0)
+        return 1;
+    if (lanes < 0 || config->value[lanes] >> halvings < 4)
+        return 0;
+    config->value[lanes] >>= halvings;
+    if (rsqrt >= 0)
+        config->value[rsqrt] = gv_limits_root(limits, variant->precision, config->value[lanes]);
+    return 1;
+}
+
+/* The n-th way out, from 0: the built-in default, narrower vectors, plain shapes; 0 returned: there are no more. */
 static int way_out(const gv_space *space, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                    size_t sources, int n, gv_config *config)
 {
-    space->built_in(config, variant, limits, sinks, sources);
-    if (n == 0)
-        return 1;
-    if (n > GV_PLAIN_SHAPES)
-        return 0;
+    int halvings = 0;
+
+    for (;; halvings++) {
+        space->built_in(config, variant, limits, sinks, sources);
+        if (!narrow(space, variant, limits, halvings, config))
+            break;
+        if (halvings == n)
+            return 1;
+    }
+    n -= halvings;
     /* the table's own text; what a shape breaks is passed over by the caller */
-    return gv_space_parse(space, space->plain[n - 1], config) == GRAVEL_OK;
+    return n < GV_PLAIN_SHAPES && gv_space_parse(space, space->plain[n], config) == GRAVEL_OK;
 }
 
 gravel_status gv_proof_settle(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,

@@ -21,7 +21,8 @@ gv_limits gv_limits_of(const gravel_context *context, int device)
                        (double)d->traits.native_error,
                        (double)d->traits.seed_error,
                        d->traits.wrong_timers,
-                       d->traits.bad_vectors};
+                       d->traits.bad_vectors,
+                       (double)d->traits.pair_s};
 }
 
 int gv_limits_groups(const gv_limits *limits)
@@ -29,10 +30,21 @@ int gv_limits_groups(const gv_limits *limits)
     return limits->info.type != GRAVEL_DEVICE_CPU || limits->runs_groups;
 }
 
+int gv_limits_lanes(const gv_limits *limits, gravel_precision precision)
+{
+    const int width = precision == GRAVEL_DP ? limits->info.simd_width_double : limits->info.simd_width_float;
+    const int tried = 4 | 8 | 16;
+    int lanes = (limits->bad_vectors & tried) == tried ? 1 : 16; /* all wrong: two lanes, which nobody tried, as well */
+
+    while (lanes > 1 && (lanes > width || (limits->bad_vectors & lanes)))
+        lanes /= 2;
+    return lanes;
+}
+
 static int has_estimate(const gv_limits *limits, gravel_precision precision, int lanes)
 {
     if (precision == GRAVEL_DP)
-        return limits->has_rsqrt14 && lanes == 8;
+        return (limits->has_rsqrt14 && lanes == 8) || (limits->has_rsqrt12 && (lanes == 4 || lanes == 8));
     return (limits->has_rsqrt14 && lanes == 16) || (limits->has_rsqrt12 && lanes == 8);
 }
 

@@ -36,10 +36,13 @@ typedef struct gv_limits {
     double exact_error, native_error, seed_error; /* 0: as good as the type */
     int wrong_timers;                             /* nothing can be measured */
     int bad_vectors;                              /* 4 | 8 | 16: so many lanes give wrong sums */
+    double pair_s;                                /* of the trial's simple sums of pairs; 0: not tried */
 } gv_limits;
 gv_limits gv_limits_of(const gravel_context *context, int device);
 /* 1 where a work-item is one lane and groups work together, as on GPUs; 0 where one work-item drives all lanes. */
 int gv_limits_groups(const gv_limits *limits);
+/* The most explicit lanes up to the SIMD width that this device gets right; 1: none. */
+int gv_limits_lanes(const gv_limits *limits, gravel_precision precision);
 /* Whether flavour `rsqrt` of kernels/lib/rsqrt.h with so many lanes keeps what a variant of this precision needs. */
 int gv_limits_root_is_right(const gv_limits *limits, gravel_precision precision, int rsqrt, int lanes);
 /* The flavour to begin with where nothing was tuned: the cheapest that is right. */

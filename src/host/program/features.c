@@ -109,27 +109,41 @@ static cl_int try_loop(const bench *b, gv_trial *t)
     return code;
 }
 
-enum { TIMES = 3, CHAIN_TURNS = 100000, TRY_SOURCES = 2048 };
+enum { CHAIN_TURNS = 100000, TRY_SOURCES = 2048, GROUP = 64 }; /* pairs: GV_TRIAL_PAIRS */
+#define RACE_S 0.3                                             /* for one race, where its turns take long */
 
-/* The least time of TIMES runs after one for warming up: a busy machine can only slow a run down.  A run of 0.1 s and
- * more is not repeated. */
-static cl_int try_time(const bench *b, const char *name, gv_range range, cl_uint n_args, const gv_arg *arg,
-                       double *least)
+/* Kernels that run against each other with the same arguments. */
+typedef struct contest {
+    const bench *b;
+    const char *const *name;
+    const gv_range *range;
+    cl_uint n_args;
+    const gv_arg *arg;
+    gv_trial *trial;
+    gv_race_clear_fn clear;
+    cl_int code;
+} contest;
+
+static double time_one(void *user, int k)
 {
-    cl_int code = CL_SUCCESS;
+    contest *c = user;
     double seconds;
 
-    *least = INFINITY;
-    for (int k = -1; k < TIMES && !code && !(isfinite(*least) && *least > 0.1); k++) {
-        code = run_kernel(b, name, range, n_args, arg, &seconds, NULL);
-        if (k >= 0)
-            *least = fmin(*least, seconds);
-    }
-    return code;
+    c->code = run_kernel(c->b, c->name[k], c->range[k], c->n_args, c->arg, &seconds, NULL);
+    return c->code ? -1 : seconds;
+}
+
+static int is_clear(const gv_race *race, void *user)
+{
+    const contest *c = user;
+
+    return c->clear(race, c->trial);
 }
 
 static cl_int try_fma(const bench *b, gv_trial *t)
 {
+    static const char *const name[GV_FMA_WAYS] = {"gv_fused", "gv_apart"};
+    const gv_range range[GV_FMA_WAYS] = {gv_groups(1, 1), gv_groups(1, 1)};
     cl_float values[32], a = 0.875f, c = 0.125f;
     gv_buffer x = {NULL, 0};
 
@@ -137,10 +151,9 @@ static cl_int try_fma(const bench *b, gv_trial *t)
         values[k] = (float)k;
     cl_int code = make_buffer(b, &x, sizeof values, values);
     const gv_arg args[] = {GV_MEM(x), GV_ARG(a), GV_ARG(c), GV_UINT(CHAIN_TURNS)};
-    if (!code)
-        code = try_time(b, "gv_apart", gv_groups(1, 1), 4, args, &t->apart_s);
-    if (!code)
-        code = try_time(b, "gv_fused", gv_groups(1, 1), 4, args, &t->fused_s);
+    contest fma = {b, name, range, 4, args, t, gv_traits_fma_is_clear, CL_SUCCESS};
+    if (!code && !gv_race_run(&t->fma, GV_FMA_WAYS, 0, RACE_S, time_one, is_clear, &fma))
+        code = fma.code;
     gv_buffer_release(&x);
     return code;
 }
@@ -174,26 +187,22 @@ static int sums_are_wrong(const cl_float *source, const cl_float *sum)
 }
 
 /* One way to sum; what does not run is wrong. */
-static void try_shape(const bench *b, const char *name, gv_range range, const gv_buffer *source, const gv_buffer *sum,
-                      cl_float *value, double *least, int *wrong)
+static int is_wrong(contest *c, int k, const gv_buffer *sum, cl_float *value)
 {
     cl_float *const out = value + 4 * TRY_SOURCES;
 
     memset(out, 0, TRY_SOURCES * sizeof *out);
-    cl_int code = copy(b, 1, sum, TRY_SOURCES * sizeof *out, out);
-    if (!code)
-        code =
-            try_time(b, name, range, 3, (const gv_arg[]){GV_MEM(*source), GV_UINT(TRY_SOURCES), GV_MEM(*sum)}, least);
-    if (!code)
-        code = copy(b, 0, sum, TRY_SOURCES * sizeof *out, out);
-    *wrong = code || sums_are_wrong(value, out);
+    return copy(c->b, 1, sum, TRY_SOURCES * sizeof *out, out) || time_one(c, k) < 0 ||
+           copy(c->b, 0, sum, TRY_SOURCES * sizeof *out, out) || sums_are_wrong(value, out);
 }
 
 static cl_int try_shapes(const bench *b, gv_trial *t)
 {
-    static const char *const by_lanes[GV_TRIAL_WIDTHS] = {"gv_by_lanes4", "gv_by_lanes8", "gv_by_lanes16"};
-    static const int group = 64;
+    static const char *const name[GV_SHAPES] = {"gv_by_lanes4", "gv_by_lanes8", "gv_by_lanes16", "gv_by_group"};
+    const gv_range range[GV_SHAPES] = {gv_groups(TRY_SOURCES / 4, 1), gv_groups(TRY_SOURCES / 8, 1),
+                                       gv_groups(TRY_SOURCES / 16, 1), gv_groups(TRY_SOURCES / GROUP, GROUP)};
     gv_buffer source = {NULL, 0}, sum = {NULL, 0};
+    unsigned without = 0;
     cl_float *value = malloc(5 * TRY_SOURCES * sizeof *value); /* the sources, then sums */
 
     if (!value)
@@ -202,13 +211,21 @@ static cl_int try_shapes(const bench *b, gv_trial *t)
     cl_int code = make_buffer(b, &source, 4 * TRY_SOURCES * sizeof *value, value);
     if (!code)
         code = make_buffer(b, &sum, TRY_SOURCES * sizeof *value, NULL);
-    for (int w = 0; w < GV_TRIAL_WIDTHS && !code; w++)
-        try_shape(b, by_lanes[w], gv_groups(TRY_SOURCES >> (2 + w), 1), &source, &sum, value, &t->by_lanes_s[w],
-                  &t->by_lanes_wrong[w]);
-    t->by_group_wrong = gv_worker_device((gv_worker *)&b->worker)->info.max_group < group;
-    if (!code && !t->by_group_wrong)
-        try_shape(b, "gv_by_group", gv_groups(TRY_SOURCES / group, group), &source, &sum, value, &t->by_group_s,
-                  &t->by_group_wrong);
+    contest shapes = {b,
+                      name,
+                      range,
+                      3,
+                      (const gv_arg[]){GV_MEM(source), GV_UINT(TRY_SOURCES), GV_MEM(sum)},
+                      t,
+                      gv_traits_shapes_are_clear,
+                      CL_SUCCESS};
+    const int largest = gv_worker_device((gv_worker *)&b->worker)->info.max_group;
+    for (int k = 0; k < GV_SHAPES && !code; k++) {
+        t->wrong[k] = (k == GV_BY_GROUP && largest < GROUP) || is_wrong(&shapes, k, &sum, value);
+        without |= (unsigned)t->wrong[k] << k;
+    }
+    if (!code && !gv_race_run(&t->shapes, GV_SHAPES, without, RACE_S, time_one, is_clear, &shapes))
+        code = shapes.code;
     gv_buffer_release(&sum);
     gv_buffer_release(&source);
     free(value);
@@ -285,15 +302,18 @@ static int may_know_ptx(const gv_device *device)
 
 static void log_traits(gravel_context *context, const gv_device *d, const gv_trial *t, const gv_traits *traits)
 {
-    gv_log(
-        context, GRAVEL_LOG_DEBUG,
-        "%s: rsqrt within %.2g, native %.2g; fma %.3g ms, apart %.3g ms; pairs by groups %.3g ms%s, by vectors of 4, "
-        "8, 16 lanes %.3g%s, %.3g%s, %.3g%s ms; %d turns in %.3g ms, by events %.3g ms; lanes %d",
-        d->info.name, (double)traits->exact_error, (double)traits->native_error, 1e3 * t->fused_s, 1e3 * t->apart_s,
-        1e3 * t->by_group_s, t->by_group_wrong ? " (wrong)" : "", 1e3 * t->by_lanes_s[0],
-        t->by_lanes_wrong[0] ? " (wrong)" : "", 1e3 * t->by_lanes_s[1], t->by_lanes_wrong[1] ? " (wrong)" : "",
-        1e3 * t->by_lanes_s[2], t->by_lanes_wrong[2] ? " (wrong)" : "", GV_LONG_LOOP, 1e3 * t->wall_s, 1e3 * t->event_s,
-        traits->lanes);
+    char shape[GV_SHAPES][32];
+
+    for (int k = 0; k < GV_SHAPES; k++)
+        snprintf(shape[k], sizeof shape[k], "%.3g%s", 1e3 * gv_race_least(&t->shapes, k),
+                 t->wrong[k] ? " (wrong)" : "");
+    gv_log(context, GRAVEL_LOG_DEBUG,
+           "%s: rsqrt within %.2g, native %.2g; fma %.3g ms, apart %.3g ms (%d turns); pairs by groups %s ms, by "
+           "vectors of 4, 8, 16 lanes %s, %s, %s ms (%d turns); %d turns in %.3g ms, by events %.3g ms; lanes %d",
+           d->info.name, (double)traits->exact_error, (double)traits->native_error,
+           1e3 * gv_race_least(&t->fma, GV_FUSED), 1e3 * gv_race_least(&t->fma, GV_APART), t->fma.turns,
+           shape[GV_BY_GROUP], shape[0], shape[1], shape[2], t->shapes.turns, GV_LONG_LOOP, 1e3 * t->wall_s,
+           1e3 * t->event_s, traits->lanes);
 }
 
 /* *lasting: the outcome may be cached; not if the device was busy or out of memory, as the next trial may succeed */
@@ -346,6 +366,7 @@ gravel_status gv_device_find_features(gravel_context *context, int device)
     gv_device_hash(d, &hasher);
     gv_hash_add(&hasher, &d->info.has_fp64, sizeof d->info.has_fp64);
     gv_hash_add(&hasher, &(size_t){sizeof traits}, sizeof(size_t));
+    gv_hash_text(&hasher, "races"); /* how it is judged */
     gv_hash_end(&hasher, &key);
     if (gv_cache_load(context, "features", &key, &stored, &size)) {
         memcpy(&traits, stored, size < sizeof traits ? size : sizeof traits);

@@ -30,41 +30,82 @@ static int has_estimate(const gv_trial *t, int flag, int plane, double promise)
     return t->found[flag] && (double)plane_error(t, plane) <= promise + rounding;
 }
 
-/* In hardware, fma takes half the time of a product and a sum; emulated, or split into lanes, five times as long and
- * more.  The 0.3 ms are half of what such a run takes, which a busy machine may add. */
-static int fma_is_fast(const gv_trial *t)
-{
-    return t->found[GV_FOUND_FUSED] &&
-           (t->fused_s > 0 ? t->fused_s < 2 * t->apart_s + 3e-4 : t->claims_fma && !t->is_cpu);
-}
+/* ------------------------------------------------------------------- races */
 
-/* The fastest vectors with right sums, from 4 lanes; -1: none.  Those of the registers that the compiler says it uses,
- * or the driver reports, count as the fastest unless they take a quarter more than others. */
-static int best_vectors(const gv_trial *t)
-{
-    const int wanted = t->found[GV_FOUND_LANES] ? t->found[GV_FOUND_LANES] : t->driver_lanes;
-    int best = -1;
-
-    for (int w = 0; w < GV_TRIAL_WIDTHS; w++)
-        if (!t->by_lanes_wrong[w] && (best < 0 || t->by_lanes_s[w] < t->by_lanes_s[best]))
-            best = w;
-    for (int w = 0; w < GV_TRIAL_WIDTHS; w++)
-        if (!t->by_lanes_wrong[w] && 4 << w == wanted && t->by_lanes_s[w] <= 1.25 * t->by_lanes_s[best])
-            best = w;
-    return best;
-}
-
+/* In hardware, fma takes half the time of a product and a sum; emulated, or split into lanes, five times as long. */
+#define SLOW_FMA 2.0
+/* What is reported of vectors counts unless it takes a quarter more than others. */
+#define SLOW_VECTORS 1.25
 /* A compiler that spreads work-items over lanes may do that well for the trial's simple loop and not for whole kernels
  * (Intel's: as fast as vectors in the trial, seven times slower in the force kernel), so groups must be far faster.  A
  * driver that maps work-items to lanes reports a vector width of one: explicit vectors then leave lanes idle. */
+#define FAST_GROUPS 2.0
+#define SLOW_GROUPS 4.0
+
+int gv_traits_fma_is_clear(const gv_race *fma, void *trial)
+{
+    (void)trial;
+    return gv_race_exceeds(fma, GV_FUSED, GV_APART, SLOW_FMA) != 0;
+}
+
+/* What the device reports stands where nobody timed it, or where the times do not say. */
+static int fma_is_fast(const gv_trial *t)
+{
+    const int slow = gv_race_exceeds(&t->fma, GV_FUSED, GV_APART, SLOW_FMA);
+
+    return t->found[GV_FOUND_FUSED] && (slow ? slow < 0 : t->claims_fma && (!t->is_cpu || t->fma.turns > 0));
+}
+
+/* The vectors of the registers that the compiler says it uses, or the driver reports; -1: none that are right */
+static int reported_vectors(const gv_trial *t)
+{
+    const int wanted = t->found[GV_FOUND_LANES] ? t->found[GV_FOUND_LANES] : t->driver_lanes;
+
+    for (int w = 0; w < GV_TRIAL_WIDTHS; w++)
+        if (!t->wrong[w] && 4 << w == wanted)
+            return w;
+    return -1;
+}
+
+/* Those with right sums that are reported, unless others are clearly faster; -1: none */
+static int best_vectors(const gv_trial *t)
+{
+    const int reported = reported_vectors(t);
+    int best = -1;
+
+    for (int w = 0; w < GV_TRIAL_WIDTHS; w++)
+        if (!t->wrong[w] && (best < 0 || gv_race_least(&t->shapes, w) < gv_race_least(&t->shapes, best)))
+            best = w;
+    return reported >= 0 && gv_race_exceeds(&t->shapes, reported, best, SLOW_VECTORS) <= 0 ? reported : best;
+}
+
+static int maps_to_lanes(const gv_trial *t)
+{
+    return t->driver_lanes == 1 && t->found[GV_FOUND_LANES] == 0;
+}
+
 static int runs_groups(const gv_trial *t, int vectors)
 {
     if (!t->is_cpu || vectors < 0)
-        return !t->is_cpu || !t->by_group_wrong;
-    if (t->by_group_wrong)
+        return !t->is_cpu || !t->wrong[GV_BY_GROUP];
+    if (t->wrong[GV_BY_GROUP])
         return 0;
-    return 2 * t->by_group_s < t->by_lanes_s[vectors] ||
-           (t->driver_lanes == 1 && t->found[GV_FOUND_LANES] == 0 && t->by_group_s < 4 * t->by_lanes_s[vectors]);
+    return gv_race_exceeds(&t->shapes, vectors, GV_BY_GROUP, FAST_GROUPS) > 0 ||
+           (maps_to_lanes(t) && gv_race_exceeds(&t->shapes, GV_BY_GROUP, vectors, SLOW_GROUPS) <= 0);
+}
+
+int gv_traits_shapes_are_clear(const gv_race *shapes, void *trial)
+{
+    const gv_trial *t = trial;
+    const int reported = reported_vectors(t), vectors = best_vectors(t);
+
+    for (int w = 0; w < GV_TRIAL_WIDTHS && reported >= 0; w++)
+        if (w != reported && !t->wrong[w] && gv_race_exceeds(shapes, reported, w, SLOW_VECTORS) == 0)
+            return 0;
+    if (vectors < 0 || t->wrong[GV_BY_GROUP])
+        return 1;
+    return gv_race_exceeds(shapes, vectors, GV_BY_GROUP, FAST_GROUPS) != 0 &&
+           (!maps_to_lanes(t) || gv_race_exceeds(shapes, GV_BY_GROUP, vectors, SLOW_GROUPS) != 0);
 }
 
 /* The compiler's registers, unless vectors of that width are wrong or slow. */
@@ -73,6 +114,17 @@ static int find_lanes(const gv_trial *t, int vectors)
     const int says = t->found[GV_FOUND_LANES];
 
     return !t->is_cpu || (says > 0 && says < 4) ? says : vectors < 0 ? 1 : 4 << vectors;
+}
+
+static double pair_s(const gv_trial *t)
+{
+    double least = 0;
+
+    for (int k = 0; k < GV_SHAPES && t->shapes.turns > 0; k++) {
+        const double s = t->wrong[k] ? 0 : gv_race_least(&t->shapes, k);
+        least = s > 0 && (least <= 0 || s < least) ? s : least;
+    }
+    return least / GV_TRIAL_PAIRS;
 }
 
 void gv_traits_judge(const gv_trial *t, gv_traits *traits)
@@ -89,7 +141,7 @@ void gv_traits_judge(const gv_trial *t, gv_traits *traits)
     const int vectors = best_vectors(t);
     traits->lanes = find_lanes(t, vectors);
     for (int w = 0; w < GV_TRIAL_WIDTHS; w++)
-        traits->bad_vectors |= t->by_lanes_wrong[w] ? 4 << w : 0;
+        traits->bad_vectors |= t->wrong[w] ? 4 << w : 0;
     traits->exact_error = plane_error(t, GV_TRIAL_EXACT);
     for (int plane = GV_TRIAL_NATIVE; plane < GV_TRIAL_NATIVE + 4; plane++)
         traits->native_error = fmaxf(traits->native_error, plane_error(t, plane));
@@ -99,6 +151,7 @@ void gv_traits_judge(const gv_trial *t, gv_traits *traits)
     traits->short_loops = !t->counted;
     traits->wrong_timers = !(t->event_s >= SHORTEST_LOOP && t->event_s <= 1.5 * t->wall_s + 1e-3);
     traits->runs_groups = runs_groups(t, vectors);
+    traits->pair_s = (float)pair_s(t);
 }
 
 void gv_traits_take(gv_device *device, const gv_traits *traits)

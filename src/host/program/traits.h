@@ -3,6 +3,7 @@
 #define GV_TRAITS_H
 
 #include "host/device/context.h"
+#include "host/program/race.h"
 
 /* kernels/lib/features.cl: numbers whose roots are found, planes of results, flags */
 enum { GV_TRIAL_X = 4096 };
@@ -27,7 +28,9 @@ enum {
     GV_FOUND_COUNT
 };
 
-enum { GV_TRIAL_WIDTHS = 3 };
+/* who takes part in the races: explicit vectors of 4, 8, 16 lanes and a group's work-items; fma and its two parts */
+enum { GV_TRIAL_WIDTHS = 3, GV_BY_GROUP = GV_TRIAL_WIDTHS, GV_SHAPES };
+enum { GV_FUSED, GV_APART, GV_FMA_WAYS };
 
 typedef struct gv_trial {
     float x[GV_TRIAL_X], result[GV_TRIAL_PLANES][GV_TRIAL_X];
@@ -35,15 +38,17 @@ typedef struct gv_trial {
     int claims_fma, is_cpu, driver_lanes; /* as the driver reports */
     int counted;                          /* 1: the long loop came to its end with the right number */
     double event_s, wall_s;               /* of the long loop */
-    double fused_s, apart_s;              /* tried on CPUs and devices that report no fast fma; else 0 */
-    /* Sums of pairs by a group's work-items and by vectors of 4, 8, 16 lanes: times on CPUs, else 0; wrong: the sums
-     * were not right, or the kernel did not run. */
-    double by_group_s, by_lanes_s[GV_TRIAL_WIDTHS];
-    int by_group_wrong, by_lanes_wrong[GV_TRIAL_WIDTHS];
+    gv_race fma;                          /* on CPUs and devices that report no fast fma */
+    gv_race shapes;                       /* sums of pairs, on CPUs: vectors of 4, 8, 16 lanes, groups */
+    int wrong[GV_SHAPES];                 /* the sums were not right, or the kernel did not run */
 } gv_trial;
 
 enum { GV_LONG_LOOP = 100000 }; /* turns; more than 16 bits count */
 
+/* When a race may end: whether what follows from it is clear.  `trial` is a gv_trial. */
+int gv_traits_fma_is_clear(const gv_race *fma, void *trial);
+int gv_traits_shapes_are_clear(const gv_race *shapes, void *trial);
+enum { GV_TRIAL_PAIRS = 2048 * 2048 }; /* of one sum of pairs */
 void gv_traits_judge(const gv_trial *trial, gv_traits *traits);
 /* The traits become the device's features, options of its programs and limits of its configurations. */
 void gv_traits_take(gv_device *device, const gv_traits *traits);

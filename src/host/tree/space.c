@@ -152,12 +152,10 @@ static const gv_constraint constraints[] = {
 
 static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_limits *limits)
 {
-    const int dp = variant->precision == GRAVEL_DP;
-    const int width = dp ? limits->info.simd_width_double : limits->info.simd_width_float;
     VALUE(THREADS) = 1;
     VALUE(N_GROUP) = 64;
     VALUE(TILE) = 64;
-    VALUE(LANES) = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : width >= 2 ? 2 : 1;
+    VALUE(LANES) = gv_limits_lanes(limits, variant->precision);
     VALUE(RSQRT) = gv_limits_root(limits, variant->precision, VALUE(LANES));
     VALUE(SORT_THREADS) = 1;
     VALUE(SORT_ITEMS) = 8192;
