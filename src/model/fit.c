@@ -227,27 +227,26 @@ static void fit_theta(gv_machine *m, const gv_points *p)
         m->theta = c;
 }
 
-/* What leapfrog steps of one rank take beside forces as they were fitted. */
+/* What leapfrog steps of one rank take beside their walks: a line through the smallest and the largest set. */
 static void fit_leapfrog(gv_machine *m, const gv_points *p)
 {
     double n[2] = {INFINITY, 0}, rest[2] = {0, 0};
     for (size_t k = 0; k < p->n; k++) {
-        gv_question q = p->point[k].question;
-        gv_prediction forces;
-        if (q.scheme != GV_MODEL_TREE || q.ranks != 1 || q.forces_only)
+        const gv_question *q = &p->point[k].question;
+        gv_prediction step;
+        if (q->scheme != GV_MODEL_TREE || q->ranks != 1 || q->forces_only)
             continue;
-        q.forces_only = 1;
-        gv_model_predict(m, &q, &forces);
+        gv_model_predict(m, q, &step);
         for (int e = 0; e < 2; e++)
-            if (e == 0 ? q.n < n[0] : q.n > n[1]) {
-                n[e] = q.n;
-                rest[e] = fmax(0, p->point[k].seconds - forces.total);
+            if (e == 0 ? q->n < n[0] : q->n > n[1]) {
+                n[e] = q->n;
+                rest[e] = fmax(0, p->point[k].seconds - step.walk);
             }
     }
     if (n[1] <= 0)
         return;
-    m->tree_body_s = n[1] > n[0] ? fmax(0, (rest[1] - rest[0]) / (n[1] - n[0])) : 0;
-    m->tree_step_s = fmax(0, rest[0] - n[0] * m->tree_body_s);
+    m->tree_rest[1] = n[1] > n[0] ? fmax(0, (rest[1] - rest[0]) / (n[1] - n[0])) : 0;
+    m->tree_rest[0] = fmax(0, rest[0] - n[0] * m->tree_rest[1]);
 }
 
 static void fit_tree(gv_machine *m, const gv_points *p)

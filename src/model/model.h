@@ -10,7 +10,8 @@
  *   ring      a rank has N / P bodies, which go round: host + P max(device(m / P, N / P) + write, block)
  * Tree, N bodies, n = N / P on a rank:
  *   host + sort + build + moments + groups of n, bodies that change ranks, boundary trees, and the walk of n times the
- *   imbalance, or the messages (essential trees) where they take longer than the walk of the rank's own tree */
+ *   imbalance, or the messages (essential trees) where they take longer than the walk of the rank's own tree.
+ * In a step the stages are submitted together; in forces alone they are timed one by one, which takes longer. */
 #ifndef GV_MODEL_H
 #define GV_MODEL_H
 
@@ -46,14 +47,15 @@ typedef struct gv_machine {
     gv_wire transfer, node, network;  /* device and host; ranks of one machine; machines */
     int node_ranks;
     /* tree, sp, quadrupoles */
-    double tree_step_s, tree_body_s;         /* of a leapfrog step beside forces: shortest; for each body of a rank */
-    double stage[4][2];                      /* sort, build, moments, groups: seconds, and seconds a body */
-    gv_curve walk;                           /* seconds of a walk of so many bodies, theta 0.5 */
-    gv_curve theta;                          /* factor of the walk */
-    double boundary[2];                      /* of several ranks, before the walk: seconds, and seconds an n^(2/3) */
-    double tree_rate;                        /* bytes a second between ranks of a machine, of the tree's messages */
-    double imbalance;                        /* largest over mean */
-    double moved;                            /* share of the bodies that change ranks in a step */
+    double tree_step_s;  /* host's part of a leapfrog step */
+    double tree_rest[2]; /* a leapfrog step but for its walk: shortest, and for each body of a rank */
+    double stage[4][2];  /* sort, build, moments, groups, one by one: seconds, and seconds a body */
+    gv_curve walk;       /* seconds of a walk of so many bodies, theta 0.5 */
+    gv_curve theta;      /* factor of the walk */
+    double boundary[2];  /* of several ranks, before the walk: seconds, and seconds an n^(2/3) */
+    double tree_rate;    /* bytes a second between ranks of a machine, of the tree's messages */
+    double imbalance;    /* largest over mean */
+    double moved;        /* share of the bodies that change ranks in a step */
     double surface, deep, tree_bytes_a_body; /* cells sent: surface n^(2/3) + deep log2(P), at theta 0.5 */
 } gv_machine;
 

@@ -78,6 +78,26 @@ static gravel_status read_leapfrog(gv_points *p, const cJSON *root)
     return status;
 }
 
+/* gravel bench step with a tree: leapfrog steps of all bodies on one device */
+static gravel_status read_steps(gv_points *p, const cJSON *root)
+{
+    const cJSON *row;
+    gravel_status status = GRAVEL_OK;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(root, "results"))
+    {
+        const gv_point point = {.question = {.n = number_of(row, "n"),
+                                             .ranks = 1,
+                                             .order = 4,
+                                             .scheme = GV_MODEL_TREE,
+                                             .theta = number_of(row, "theta")},
+                                .seconds = number_of(row, "step_s_median")};
+        if (strcmp(text_of(row, "solver"), "tree") == 0 && strcmp(text_of(row, "mode"), "leapfrog") == 0 &&
+            strcmp(text_of(row, "precision"), "sp") == 0 && point.question.theta > 0 && !status)
+            status = add(p, &point);
+    }
+    return status;
+}
+
 /* gravel bench tree; sp and quadrupoles are what the model is about */
 static gravel_status read_tree(gv_points *p, const cJSON *list)
 {
@@ -131,14 +151,17 @@ gravel_status gv_points_read(gv_points *p, const char *text, const char *name)
         status = read_leapfrog(p, root);
     else if (number_of(root, "latency_s") > 0)
         read_network(p, root);
+    else if (cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "results")) &&
+             !cJSON_HasObjectItem(root, "benchmark"))
+        status = read_steps(p, root);
     else
         known = 0;
     if (!status && (!known || (p->n == before && !(p->latency_s > 0))))
-        status =
-            gv_fail(GRAVEL_ERR_FORMAT,
-                    "%s: no results of gravel bench hermite, leapfrog or tree (sp, moments 2) or of gravel cluster "
-                    "measure",
-                    name);
+        status = gv_fail(
+            GRAVEL_ERR_FORMAT,
+            "%s: no results of gravel bench hermite, leapfrog, step or tree (sp, moments 2) or of gravel cluster "
+            "measure",
+            name);
     cJSON_Delete(root);
     return status;
 }

@@ -126,13 +126,16 @@ static void predict_tree(const gv_machine *m, const gv_question *q, gv_predictio
     const double cell_bytes = 64, body_bytes = 64;
     const double moved = q->ranks > 1 ? m->moved * n * body_bytes : 0, sent = cells * cell_bytes;
     p->scheme = GV_MODEL_TREE;
-    p->host = q->forces_only ? 0 : m->tree_step_s;
-    p->sort = stage_time(m, 0, n);
-    p->build = stage_time(m, 1, n);
-    p->moments = stage_time(m, 2, n);
-    p->groups = stage_time(m, 3, n);
+    const double stages = stage_time(m, 0, n) + stage_time(m, 1, n) + stage_time(m, 2, n) + stage_time(m, 3, n);
+    const double rest = q->forces_only ? stages : m->tree_rest[0] + n * m->tree_rest[1];
+    p->host = q->forces_only ? 0 : fmin(rest, m->tree_step_s);
+    const double part = stages > 0 ? (rest - p->host) / stages : 0; /* in the proportions of the stages */
+    p->sort = part * stage_time(m, 0, n);
+    p->build = part * stage_time(m, 1, n);
+    p->moments = part * stage_time(m, 2, n);
+    p->groups = part * stage_time(m, 3, n);
     p->walk = walk_time(m, n, q->theta) * (q->ranks > 1 ? m->imbalance : 1);
-    p->device = p->sort + p->build + p->moments + p->groups + p->walk + (q->forces_only ? 0 : n * m->tree_body_s);
+    p->device = p->sort + p->build + p->moments + p->groups + p->walk;
     const double transfer = 2 * (moved + sent) / m->transfer.bytes_per_s;
     const double message = q->ranks > 1 ? fmax(gv_model_all_to_all(m, q->ranks, sent), transfer) : 0;
     const double boundary = q->ranks > 1 ? m->boundary[0] + m->boundary[1] * pow(n, 2.0 / 3) : 0;

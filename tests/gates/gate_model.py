@@ -31,13 +31,24 @@ def example_is_a_machine():
     expect(good("model", "slow.json", "-n", "1e6", "--ranks", "64").stdout not in one, "a slower network")
 
 
-def measured_trees_are_met():
-    """The walk's curve goes through the points of theta 0.5, stages are lines: largest 25 %, median 10 %."""
-    times = os.path.join(TOP, "bench", "results", "h200_tree_times.json")
-    good("model", "--fit", times, "-o", path("fit.json"))
-    check = json.loads(good("model", "--check", "fit.json", times, "--json").stdout)
-    expect(len(check["points"]) == 21, "21 points")
-    expect(check["deviation_median"] < 0.1 and check["deviation_max"] < 0.25, str(check["deviation_max"]))
+def check(points, count):
+    result = json.loads(good("model", "--check", path("fit.json"), *points, "--json").stdout)
+    expect(len(result["points"]) == count, "%d points, not %d" % (len(result["points"]), count))
+    return result
+
+
+def measured_points_are_met():
+    """Fitted to one GPU, beside all that was measured on one and two: the bounds that doc/clusters.md states, median
+    10 %, largest 25 %; two GPUs alone are a prediction."""
+    def results(*names):
+        return [os.path.join(TOP, "bench", "results", "h200_%s.json" % n) for n in names]
+    one = results("hermite_1", "hermite_1M_1", "tree_times_tuned", "tree_times", "leapfrog_1", "step_tree")
+    two = results("hermite_2", "hermite_1M_2", "leapfrog_2")
+    good("model", "--fit", *one, *results("network_2"), "-o", path("fit.json"))
+    for points, count in ((one, 73), (two, 40), (one + two, 113), (two[:2], 38), (one[2:4], 29)):
+        seen = check(points, count)
+        expect(seen["deviation_median"] < 0.1 and seen["deviation_max"] < 0.25,
+               "%s: %g, %g" % (points, seen["deviation_median"], seen["deviation_max"]))
 
 
 def figures():
@@ -60,7 +71,7 @@ def what_is_wrong_is_named():
 
 def main():
     try:
-        return gatelib.main([predictions_add_up, example_is_a_machine, measured_trees_are_met, figures,
+        return gatelib.main([predictions_add_up, example_is_a_machine, measured_points_are_met, figures,
                              what_is_wrong_is_named])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
