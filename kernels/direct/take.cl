@@ -11,7 +11,8 @@
  * GV_PRECISION  of the bodies          GV_OTHER  of the solver          GV_ORDER  2, 4 or 6
  * GV_CHANGES    0, or: numbers of the largest batch of changed bodies.  The batch comes as an argument: `changed`
  *               addresses, a number each, then columns of `changed` numbers.  These bodies are read from the batch, and
- *               further work-items, one each, put it into the words.
+ *               further work-items, one each, put it into the words.  Behind them may be the planes of a few sinks that
+ *               are no bodies: the work-items of the sinks copy them.
  */
 #include "lib/real.h"
 
@@ -209,7 +210,8 @@ static inline uint gv_pick(uint16 few, uint16 more, uint k)
 /* have: GV_TAKE_...; words that are not there are not read.
  * Source k is body source_list[k] with source_listed, else source_first + k; sinks alike, by sink_from.
  * lists: whether sinks have the plane radius^2;  soften: GV_TAKE_..._SOFTEN
- * ratio, shift: from the sinks' frame to the sources' */
+ * ratio, shift: from the sinks' frame to the sources'
+ * points_planes > 0: the sinks are no bodies, and planes of them begin at number points_at of the batch */
 kernel void gv_take(GV_WORDS gv_scalar4 *restrict position, GV_WORDS gv_scalar4 *restrict position_low,
                     GV_WORDS gv_scalar4 *restrict velocity, GV_WORDS gv_scalar4 *restrict velocity_low,
                     GV_WORDS gv_scalar4 *restrict acceleration, GV_WORDS gv_scalar4 *restrict jerk,
@@ -224,7 +226,7 @@ kernel void gv_take(GV_WORDS gv_scalar4 *restrict position, GV_WORDS gv_scalar4 
                     uint sink_stride, uint lists, uint soften, gv_scalar ratio, gv_scalar4 shift, gv_scalar4 shift_low
 #if GV_CHANGES
                     ,
-                    uchar16 columns, uint changed, gv_numbers batch
+                    uchar16 columns, uint changed, uint points_at, uint points_planes, gv_numbers batch
 #endif
 )
 {
@@ -234,6 +236,11 @@ kernel void gv_take(GV_WORDS gv_scalar4 *restrict position, GV_WORDS gv_scalar4 
     if (!is_source && s >= sink_stride && s - sink_stride < changed) {
         const uint new = s - sink_stride, to = gv_bits(batch.number[new]);
         GV_EACH_WORD
+        return;
+    }
+    if (!is_source && s < sink_stride && points_planes > 0) {
+        for (uint p = 0; p < points_planes; p++)
+            sinks[(size_t)p * sink_stride + s] = (gv_other)batch.number[points_at + p * sink_stride + s];
         return;
     }
 #endif

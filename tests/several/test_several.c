@@ -229,6 +229,51 @@ static void prediction(void **state)
     }
 }
 
+/* One source that changed and a few sinks reach a device as arguments of one launch: the same bits as by transfers. */
+static void few_changes_and_sinks(void **state)
+{
+    enum { FEW = 6 };
+    (void)state;
+    FOR_WAYS(w)
+    {
+        for (int p = GRAVEL_SP; p <= GRAVEL_DS; p++) {
+            bodies b = bodies_new(SOURCES, 12);
+            gravel_several *s[2];
+            gravel_sources all = sources_of(&b, 0, SOURCES);
+            const gravel_sinks sinks = sinks_of(&b, 0, FEW, NULL);
+            const gravel_several_call c = call_of(&sinks, 2, 0.01, 1, 0);
+            const double last = b.d[0][1][77];
+            const uint32_t address = 77;
+            results r[2];
+            all.vel = all.acc = all.jerk = all.snap = all.crackle = (gravel_vec){NULL, NULL, NULL, 1};
+            all.time = NULL;
+            for (int k = 0; k < 2; k++) {
+                gravel_sources one = sources_of(&b, 77, 1);
+                one.vel = one.acc = one.jerk = one.snap = one.crackle = all.vel;
+                one.time = NULL;
+                b.d[0][1][77] = k ? last : last + 0.01;
+                s[k] = several_new(w->devices, (gravel_precision)p, w->host);
+                assert_ok(gravel_several_set_time(s[k], 0.5));
+                assert_ok(gravel_several_write_sources(s[k], 0, &all));
+                results first = several_run(s[k], &c);
+                results_free(&first);
+                b.d[0][1][77] = last;
+                assert_ok(gravel_several_scatter_sources(s[k], &address, &one));
+                /* the second has it already and is given all anew */
+                if (k == 1)
+                    assert_ok(gravel_several_write_sources(s[k], 0, &all));
+                r[k] = several_run(s[k], &c);
+                gravel_several_release(s[k]);
+            }
+            assert_same_bits(&r[0], &r[1], 2);
+            assert_memory_equal(r[0].nearest_id, r[1].nearest_id, FEW * sizeof *r[0].nearest_id);
+            results_free(&r[0]);
+            results_free(&r[1]);
+            bodies_free(&b);
+        }
+    }
+}
+
 /* All kinds of softening, with lengths per sink and per source. */
 static void softening(void **state)
 {
@@ -399,6 +444,7 @@ int main(void)
         cmocka_unit_test(updates_in_any_order),
         cmocka_unit_test(writes_after_submit),
         cmocka_unit_test(prediction),
+        cmocka_unit_test(few_changes_and_sinks),
         cmocka_unit_test(softening),
         cmocka_unit_test(some_of_the_sources),
         cmocka_unit_test(no_sources),

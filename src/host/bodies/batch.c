@@ -122,8 +122,8 @@ static int takes_arguments(const gv_worker *worker, size_t bytes)
 size_t gv_held_size(const gv_worker *worker)
 {
     /* beside up to 480 bytes of other arguments of kernels/direct/take.cl */
-    enum { FEW = 512, MORE = 2048 };
-    return takes_arguments(worker, 1024 + MORE) ? MORE : FEW;
+    enum { FEW = 512 };
+    return takes_arguments(worker, 1024 + GV_MOST_HELD) ? GV_MOST_HELD : FEW;
 }
 
 gravel_status gv_need_transfer(gravel_bodies *bodies)

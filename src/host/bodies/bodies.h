@@ -95,9 +95,10 @@ enum { GV_MASS_COLUMN = GV_WORDS, GV_NO_COLUMN = 255 };
 typedef struct gv_held {
     size_t count;      /* 0: nothing is held */
     const void *batch; /* `size` bytes, of the bodies */
-    size_t size;
+    size_t size, used; /* used: by the changes */
     unsigned char column[GV_WORDS + 1];
 } gv_held;
+enum { GV_MOST_HELD = 2048 };
 size_t gv_held_size(const gv_worker *worker); /* of a batch on this device */
 /* As gravel_bodies_update, but few bodies are held.  Before their planes are read or written again, a kernel has to be
  * started with them or gv_bodies_put_held called. */

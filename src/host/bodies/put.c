@@ -315,6 +315,7 @@ static gravel_status hold(gv_batch *b, gv_held *held)
     held->count = b->count;
     held->batch = t->held->numbers;
     held->size = gv_held_size(&b->bodies->worker);
+    held->used = (b->width + 1) * b->count * b->number;
     note_block(b, &block);
     return GRAVEL_OK;
 }

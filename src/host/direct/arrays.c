@@ -272,7 +272,7 @@ gravel_status gravel_direct_read_sources(gravel_direct *d, size_t first, size_t 
     char *host = malloc((size_t)CHUNK * 64);
     if (!host)
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory to read sources");
-    gravel_status status = gv_direct_read_bodies(d, &d->worker, &how, &all, NULL, 0, NULL, &from);
+    gravel_status status = gv_direct_read_bodies(d, &d->worker, &how, &all, NULL, 0, NULL, NULL, &from);
     for (size_t done = 0; done < count && !status; done += CHUNK) {
         const size_t n = count - done < CHUNK ? count - done : CHUNK;
         status = read_chunk(d, &from, first + done, n, done, out, mass, host);

@@ -6,7 +6,6 @@
 #include "host/base/options.h"
 #include "host/direct/direct.h"
 #include "host/direct/points.h"
-#include "host/direct/take.h"
 #include "host/program/row.h"
 
 /* -------------------------------------------------------------------- planning */
@@ -95,7 +94,8 @@ static int is_packed(const gravel_direct *d, const gv_direct_job *c, size_t byte
            memcmp(&p->frame, &c->sources.bodies->frame, sizeof p->frame) == 0;
 }
 
-static gravel_status send_points(gravel_direct *d, gv_direct_job *c)
+/* Their planes into a slot, unless another device's call has packed them. */
+static gravel_status pack_points(gravel_direct *d, gv_direct_job *c)
 {
     const gv_direct_points points = {.sinks = c->asked.points,
                                      .frame = &c->sources.bodies->frame,
@@ -105,7 +105,8 @@ static gravel_status send_points(gravel_direct *d, gv_direct_job *c)
                                      .ahead = c->asked.ahead,
                                      .eps = GV_SOFTEN_OF_SINKS((int)c->asked.soften) ? c->asked.points_eps : NULL,
                                      .stride = c->plan.stride};
-    const size_t bytes = (size_t)c->layout.sink_planes * c->plan.stride * (size_t)c->layout.scalar_size;
+    const size_t planes = (size_t)c->layout.sink_planes,
+                 bytes = planes * c->plan.stride * (size_t)c->layout.scalar_size;
     const int packed = is_packed(d, c, bytes);
     gv_slot *slot;
     gravel_status status = gv_slots_take(&d->worker, &c->ticket->in, bytes, &slot);
@@ -117,8 +118,15 @@ static gravel_status send_points(gravel_direct *d, gv_direct_job *c)
         *c->packed =
             (gv_direct_packed){slot->host, bytes, c->plan.stride, d->options.precision, c->sources.bodies->frame};
     c->points = slot->device.mem;
-    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&d->worker), c->points, CL_FALSE, 0, bytes,
-                                             packed ? c->packed->host : slot->host, 0, NULL, NULL);
+    c->few = (gv_direct_few){packed ? c->packed->host : slot->host, slot->device.mem, bytes, planes, 0};
+    return GRAVEL_OK;
+}
+
+static gravel_status send_points(gravel_direct *d, gv_direct_job *c)
+{
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&d->worker), c->points, CL_FALSE, 0, c->few.bytes,
+                                             c->few.host, 0, NULL, NULL);
+    c->few.is_sent = 1;
     return code ? gv_fail_cl(code, "sending %zu sinks to %s", c->count, d->limits.info.name) : GRAVEL_OK;
 }
 
@@ -140,7 +148,20 @@ static gravel_status read_bodies(gravel_direct *d, gv_direct_job *c)
     const gv_selection *sinks = c->sinks.bodies ? &c->sinks : NULL;
     if (sinks)
         c->points = d->sinks.mem;
-    return gv_direct_read_bodies(d, &c->ticket->worker, &how, &c->sources, sinks, c->plan.stride, &c->held, &c->from);
+    return gv_direct_read_bodies(d, &c->ticket->worker, &how, &c->sources, sinks, c->plan.stride, &c->held,
+                                 c->few.is_sent ? NULL : &c->few, &c->from);
+}
+
+/* Sinks that are points, and the sources: few points go with few changed sources, in one launch. */
+static gravel_status read_all(gravel_direct *d, gv_direct_job *c)
+{
+    const int points = !c->sinks.bodies;
+    gravel_status status = points ? pack_points(d, c) : GRAVEL_OK;
+    if (!status && points && !gv_direct_is_few(d, c->sources.bodies, &c->held, c->few.bytes))
+        status = send_points(d, c);
+    if (!status)
+        status = read_bodies(d, c);
+    return status || !points || c->few.is_sent ? status : send_points(d, c);
 }
 
 /* Results to the host.  Large ones go beside the work of later calls, on the copy queue. */
@@ -220,10 +241,8 @@ static gravel_status run(gravel_direct *d, gv_direct_job *c, int is_waited_for)
     if (status || c->count == 0)
         return status;
     status = sources > 0 ? reserve_shared(d, c) : without_sources(d, c);
-    if (!status && sources > 0 && !c->sinks.bodies)
-        status = send_points(d, c);
     if (!status && sources > 0)
-        status = read_bodies(d, c);
+        status = read_all(d, c);
     d->n_again = 0;
     if (!status && sources > 0)
         status = gv_direct_start_force(d, c);

@@ -3,6 +3,7 @@
 #define GV_DIRECT_CALL_H
 
 #include "host/direct/shape.h"
+#include "host/direct/take.h"
 #include "host/direct/ticket.h"
 
 /* A call in preparation: checked (check.c), planned (call.c), started (start.c). */
@@ -24,6 +25,7 @@ typedef struct gv_direct_job {
     gv_direct_sources from;
     cl_mem points;                   /* planes of the sinks */
     struct gv_direct_packed *packed; /* by another device, or for others; or NULL */
+    gv_direct_few few;
     gv_direct_ticket *ticket;
 } gv_direct_job;
 

@@ -100,6 +100,7 @@ struct gravel_direct {
     size_t last_sources;                             /* of the last call */
     gv_direct_again again[3];                        /* force, reduce, join of the last call */
     int n_again;
+    gv_last last[GV_DIRECT_STAGES];
     /* sources from host arrays, and the one call of gravel_direct_submit: arrays.c */
     gravel_bodies *own;
     size_t own_count; /* sources that pull, where it was set */

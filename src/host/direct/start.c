@@ -10,7 +10,7 @@ static gravel_status start_again(gravel_direct *d, gv_worker *worker, int stage,
                                  size_t n_args, const gv_arg *arg)
 {
     d->again[d->n_again++] = (gv_direct_again){kernel, range};
-    return gv_launch_list(worker, stage, kernel, range, n_args, arg);
+    return gv_launch_next(worker, stage, kernel, range, n_args, arg, &d->last[stage]);
 }
 #define START(d, worker, stage, kernel, range, ...)                                                                    \
     start_again(d, worker, stage, kernel, range, sizeof((const gv_arg[]){__VA_ARGS__}) / sizeof(gv_arg),               \

@@ -223,6 +223,7 @@ typedef struct taking {
     size_t stride;                       /* entries of a plane of sinks */
     moving move;
     const gv_held *held; /* bodies that the launch puts, or NULL */
+    gv_direct_few *few;  /* sinks that it brings beside them, or NULL */
     int nameless;        /* their ids are numbers of their own, which say nothing about other bodies */
 } taking;
 
@@ -234,8 +235,10 @@ static gravel_status launch(gravel_direct *d, gv_worker *worker, const gv_direct
     cl_uint few[GV_TAKE_MOST_FEW] = {0};
     const gv_selection none = {.count = 0}, *sources = t->sources ? t->sources : &none;
     const gv_selection *sinks = t->sinks ? t->sinks : &none;
-    const size_t stride = t->sinks ? t->stride : 0;
+    const size_t stride = t->sinks || t->few ? t->stride : 0;
     cl_mem word[WORDS], out[4] = {d->taken.quads.mem, d->taken.softening.mem, d->taken.id.mem, d->sinks.mem};
+    if (t->few)
+        out[3] = t->few->device;
     cl_mem list[2] = {sources->list, sinks->list};
     scalar4 time, time_low, ratio, unused, shift = {{0}}, shift_low = {{0}};
     cl_uint have = how->predict ? GV_TAKE_PREDICT : 0;
@@ -256,7 +259,12 @@ static gravel_status launch(gravel_direct *d, gv_worker *worker, const gv_direct
         put_scalar(p, &shift, &shift_low, c, t->move.shift[c]);
     cl_kernel kernel;
     const size_t changed = t->held ? t->held->count : 0, items = sources->count + stride + changed;
-    unsigned char column[COLUMNS];
+    const size_t points_at = t->few ? t->held->used / scalar : 0, points_planes = t->few ? t->few->planes : 0;
+    unsigned char column[COLUMNS], batch[GV_MOST_HELD];
+    if (t->few) {
+        memcpy(batch, t->held->batch, t->held->used);
+        memcpy(batch + t->held->used, t->few->host, t->few->bytes);
+    }
     gravel_status status = gv_direct_take_kernel(d, how->order, t->bodies, changed > 0, &kernel);
     if (status)
         return status;
@@ -299,15 +307,19 @@ static gravel_status launch(gravel_direct *d, gv_worker *worker, const gv_direct
                           {4 * scalar, &shift_low},
                           {sizeof column, column},
                           GV_UINT(changed),
-                          {changed > 0 ? t->held->size : 0, changed > 0 ? t->held->batch : NULL}};
-    enum { CHANGES = 3, ARGS = sizeof arg / sizeof arg[0] };
+                          GV_UINT(points_at),
+                          GV_UINT(points_planes),
+                          {changed > 0 ? t->held->size : 0, t->few        ? batch
+                                                            : changed > 0 ? t->held->batch
+                                                                          : NULL}};
+    enum { CHANGES = 5, ARGS = sizeof arg / sizeof arg[0] };
     memset(column, GV_TAKE_NO_COLUMN, sizeof column);
     for (int k = 0; k < WORDS && changed > 0; k++)
         column[k] = t->held->column[words[k].word];
     if (changed > 0)
         column[GV_TAKE_MASS_COLUMN] = t->held->column[GV_MASS_COLUMN];
-    return gv_launch_list(worker, GV_STAGE_TAKE, kernel, gv_items(items > 0 ? items : 1, 64),
-                          changed > 0 ? ARGS : ARGS - CHANGES, arg);
+    return gv_launch_next(worker, GV_STAGE_TAKE, kernel, gv_items(items > 0 ? items : 1, 64),
+                          changed > 0 ? ARGS : ARGS - CHANGES, arg, &d->last[GV_STAGE_TAKE]);
 }
 
 gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_reading *how, const gv_selection *sources,
@@ -333,9 +345,15 @@ gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_readin
     return status;
 }
 
+int gv_direct_is_few(const gravel_direct *d, const gravel_bodies *bodies, const gv_held *held, size_t bytes)
+{
+    const int same_size = (bodies->precision == GRAVEL_DP) == (d->options.precision == GRAVEL_DP);
+    return held->count > 0 && same_size && held->used + bytes <= held->size;
+}
+
 gravel_status gv_direct_read_bodies(gravel_direct *d, gv_worker *worker, const gv_direct_reading *how,
                                     const gv_selection *sources, const gv_selection *sinks, size_t stride,
-                                    gv_held *held, gv_direct_sources *out)
+                                    gv_held *held, gv_direct_few *few, gv_direct_sources *out)
 {
     const int in_place = is_direct(d, how, sources);
     int take = 0;
@@ -362,10 +380,13 @@ gravel_status gv_direct_read_bodies(gravel_direct *d, gv_worker *worker, const g
     if (held && held->count > 0 && !t.sources)
         status = gv_bodies_put_held(sources->bodies, held);
     t.held = held && held->count > 0 ? held : NULL;
+    t.few = t.held && few && few->host ? few : NULL;
     if (!status && (t.sources || t.sinks))
         status = launch(d, worker, how, &t);
     if (!status && t.held)
         held->count = 0;
+    if (!status && t.few)
+        few->is_sent = 1;
     if (!status && sinks && sinks->bodies != sources->bodies) {
         t = (taking){.bodies = sinks->bodies,
                      .sinks = sinks,

@@ -13,6 +13,14 @@ typedef struct gv_direct_reading {
     uint64_t list_version; /* of the list of sources */
 } gv_direct_reading;
 
+/* Planes of a few sinks that are no bodies (points.h): the launch that puts held bodies may bring them along. */
+typedef struct gv_direct_few {
+    const void *host; /* NULL: none */
+    cl_mem device;
+    size_t bytes, planes;
+    int is_sent;
+} gv_direct_few;
+
 /* Kernels and work space for `count` sources; `sinks` may be NULL. */
 gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_reading *how, const gv_selection *sources,
                                         const gv_selection *sinks, size_t count);
@@ -22,7 +30,9 @@ gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_readin
  * by one of their own before it. */
 gravel_status gv_direct_read_bodies(gravel_direct *d, gv_worker *worker, const gv_direct_reading *how,
                                     const gv_selection *sources, const gv_selection *sinks, size_t stride,
-                                    gv_held *held, gv_direct_sources *out);
+                                    gv_held *held, gv_direct_few *few, gv_direct_sources *out);
+/* Whether so many bytes of sinks fit beside the bodies that are held. */
+int gv_direct_is_few(const gravel_direct *d, const gravel_bodies *bodies, const gv_held *held, size_t bytes);
 /* The copy of the sources is not to be used again. */
 void gv_direct_forget(gravel_direct *d);
 void gv_direct_release_taken(gravel_direct *d);

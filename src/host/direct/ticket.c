@@ -233,7 +233,7 @@ gravel_status gv_direct_take_ticket(gravel_direct *d, gv_direct_ticket **ticket)
 void gv_direct_drop_ticket(gv_direct_ticket *t)
 {
     if (t->base.done) {
-        if (t->into & GRAVEL_INTO_HOST) /* staging areas must not be used again before */
+        if (t->into & GRAVEL_INTO_HOST && !t->base.collected) /* staging areas must not be used again before */
             clWaitForEvents(1, &t->base.done);
         clReleaseEvent(t->base.done);
     }

@@ -192,19 +192,44 @@ static void add_to_stage(gv_worker *worker, int stage, cl_event event)
     span->last = event;
 }
 
+/* *number: of the argument that was refused */
+static cl_int set_arguments(cl_kernel kernel, size_t n_args, const gv_arg *arg, gv_last *last, size_t *number)
+{
+    enum { LARGEST = 64 };
+    const int is_known = last && last->kernel == kernel;
+    size_t used = 0;
+    if (last)
+        last->kernel = NULL; /* unless all are set */
+    for (size_t k = 0; k < n_args; k++) {
+        const size_t size = arg[k].size;
+        const int kept =
+            last && arg[k].value && size != sizeof(cl_mem) && size <= LARGEST && size <= sizeof last->numbers - used;
+        if (!kept || !is_known || memcmp(last->numbers + used, arg[k].value, size) != 0) {
+            const cl_int code = clSetKernelArg(kernel, (cl_uint)k, size, arg[k].value);
+            *number = k;
+            if (code)
+                return code;
+        }
+        if (kept)
+            memcpy(last->numbers + used, arg[k].value, size);
+        used += kept ? size : 0;
+    }
+    if (last)
+        last->kernel = kernel;
+    return CL_SUCCESS;
+}
+
 static gravel_status start(gv_worker *worker, int stage, cl_kernel kernel, gv_range range, cl_event after,
-                           cl_event *done, size_t n_args, const gv_arg *arg)
+                           cl_event *done, size_t n_args, const gv_arg *arg, gv_last *last)
 {
     const gv_device *device = gv_worker_device(worker);
     const int timed = stage >= 0 && device->compute == device->timed;
     cl_event event = NULL;
-    cl_int code;
+    size_t number = 0;
 
-    for (size_t k = 0; k < n_args; k++) {
-        code = clSetKernelArg(kernel, (cl_uint)k, arg[k].size, arg[k].value);
-        if (code)
-            return fail_launch(worker, kernel, &range, code, "argument", k);
-    }
+    cl_int code = set_arguments(kernel, n_args, arg, last, &number);
+    if (code)
+        return fail_launch(worker, kernel, &range, code, "argument", number);
     code = clEnqueueNDRangeKernel(device->compute, kernel, range.dimensions, NULL, range.global,
                                   range.local[0] ? range.local : NULL, after ? 1 : 0, after ? &after : NULL,
                                   timed || done || device->times ? &event : NULL);
@@ -226,11 +251,19 @@ gravel_status gv_launch_list(gv_worker *worker, int stage, cl_kernel kernel, gv_
 {
     if (range.global[0] == 0 || (range.dimensions > 1 && range.global[1] == 0))
         return GRAVEL_OK;
-    return start(worker, stage, kernel, range, NULL, NULL, n_args, arg);
+    return start(worker, stage, kernel, range, NULL, NULL, n_args, arg, NULL);
+}
+
+gravel_status gv_launch_next(gv_worker *worker, int stage, cl_kernel kernel, gv_range range, size_t n_args,
+                             const gv_arg *arg, gv_last *last)
+{
+    if (range.global[0] == 0 || (range.dimensions > 1 && range.global[1] == 0))
+        return GRAVEL_OK;
+    return start(worker, stage, kernel, range, NULL, NULL, n_args, arg, last);
 }
 
 gravel_status gv_launch_after(gv_worker *worker, gv_range range, cl_kernel kernel, cl_event after, cl_event *done,
                               size_t n_args, const gv_arg *arg)
 {
-    return start(worker, -1, kernel, range, after, done, n_args, arg);
+    return start(worker, -1, kernel, range, after, done, n_args, arg, NULL);
 }

@@ -81,6 +81,15 @@ gravel_status gv_launch_list(gv_worker *worker, int stage, cl_kernel kernel, gv_
 #define gv_launch(worker, stage, kernel, range, ...)                                                                   \
     gv_launch_list(worker, stage, kernel, range, sizeof((const gv_arg[]){__VA_ARGS__}) / sizeof(gv_arg),               \
                    (const gv_arg[]){__VA_ARGS__})
+/* The numbers that a kernel was started with last: those that stay need not be set again, a few hundredths of a
+ * microsecond each.  Buffers always are: a new one may have the address of one that is gone. */
+typedef struct gv_last {
+    cl_kernel kernel; /* NULL: none yet */
+    unsigned char numbers[512];
+} gv_last;
+/* gv_launch_list for a kernel that is started in this way only. */
+gravel_status gv_launch_next(gv_worker *worker, int stage, cl_kernel kernel, gv_range range, size_t n_args,
+                             const gv_arg *arg, gv_last *last);
 /* Starts a kernel of at least one work-item when `after` (may be NULL) is done; *done (may be NULL) is its event, the
  * caller's.  It belongs to no stage. */
 gravel_status gv_launch_after(gv_worker *worker, gv_range range, cl_kernel kernel, cl_event after, cl_event *done,
