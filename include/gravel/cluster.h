@@ -203,7 +203,7 @@ typedef struct gravel_cluster_tree_options {
      * hundredth in the first three computations), and after so many computations (0: no others). */
     double imbalance;
     int exchange;
-    int runs; /* boxes of sinks that a rank tells the others at most; 0: 16384 over the ranks, 8 to 256 */
+    int runs; /* boxes of sinks that a rank tells the others at most; 0: 131072 over the ranks, 512 to 8192 */
     const char *configuration; /* of the trees; the same on all ranks */
 } gravel_cluster_tree_options;
 #define GRAVEL_CLUSTER_TREE_OPTIONS_INIT                                                                               \
@@ -241,6 +241,7 @@ typedef struct gravel_cluster_tree_info {
     size_t moved;                                        /* bodies that left this rank */
     int messages;                                        /* ranks that got a deep part */
     double cost, cost_mean, cost_most;                   /* interactions, in some unit: of this rank, over the ranks */
+    size_t boxes;                                        /* of sinks, for which others cut their trees */
     double seconds;                                      /* the whole computation */
     double exchange, build, estimate, cut, walk, others; /* parts of it; `walk`: own tree and messages */
 } gravel_cluster_tree_info;

@@ -4,8 +4,10 @@
  * it what of their trees its sinks need, and no more: the essential parts.  Forces are those of one tree of all bodies,
  * with the same opening criterion.  All parts have one frame (gravel_bodies_set_frame) and one set of tree options.
  *
- *   gravel_essential_begin(e, &call, most, runs, &count);        the tree is built; boxes of runs of sinks
+ *   gravel_essential_begin(e, &call, most, runs, &count);        the tree is built; where its bodies are
  *   ... the runs of all parts go to all parts ...
+ *   gravel_essential_refine(e, first, all_runs, most, runs, &count);   boxes that are small for the other parts
+ *   ... again all runs ...
  *   gravel_essential_cut(e, 0, first, all_runs, out);            what estimates need: shallow parts for the others
  *   gravel_essential_fetch(e, &from);                            out[r].bytes from out[r].offset on go to part r
  *   gravel_essential_room(e, in, &to);                           in[r]: what comes from part r
@@ -36,17 +38,21 @@ typedef struct gravel_essential gravel_essential;
 GRAVEL_API gravel_status gravel_essential_create(gravel_essential **essential, gravel_tree *tree, int parts, int mine);
 GRAVEL_API void gravel_essential_release(gravel_essential *essential);
 
-/* A run of sinks: its box, in units of the frame, and the largest factor of its groups (kernels/tree/cell.h). */
+/* A run of sinks: its box, in units of the frame, and the largest factor of their groups (kernels/tree/cell.h). */
 typedef struct gravel_run {
     double lo[3], hi[3], open;
 } gravel_run;
 
 /* Builds the tree and takes the call's sinks, a view of bodies; `soften`, `groups`, `shift` and a split force are not
- * for parts.  Up to `most` runs are written, *count of them: 0 without sinks. */
+ * for parts.  Up to `most` runs of equally many sinks are written, *count of them: 0 without sinks. */
 GRAVEL_API gravel_status gravel_essential_begin(gravel_essential *essential, const gravel_tree_call *call, int most,
                                                 gravel_run *runs, int *count);
-/* Groups of the sinks, by what was joined last (or not, since the begin: by the own tree alone); `runs` as above, now
- * with their factors. */
+/* Other runs of the own sinks: boxes that are small beside their distances from the runs of all other parts, first[r]
+ * ... first[r + 1] - 1 of part r, or beside these runs; down to single sinks.  Up to `most` of them. */
+GRAVEL_API gravel_status gravel_essential_refine(gravel_essential *essential, const int *first,
+                                                 const gravel_run *all_runs, int most, gravel_run *runs, int *count);
+/* Groups of the sinks, by what was joined last (or not, since the begin: by the own tree alone); `runs` are those of
+ * gravel_essential_refine, now with their factors. */
 GRAVEL_API gravel_status gravel_essential_estimate(gravel_essential *essential, gravel_run *runs);
 
 /* A part of a tree on its way. */

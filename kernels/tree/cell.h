@@ -16,6 +16,7 @@
  *      n          number of bodies
  *   4  in ds only: low words of the centre of mass
  * A cell may act as a whole on a group if the squared distance of the group's box exceeds k * group's factor and b.
+ * A closed cell of a part of a tree (essential.cl) has k = b = -1 and no children: it acts as a whole on every group.
  *
  * A group is GV_GROUP_VECTORS vectors of four:
  *   0  x, y, z  centre of its box      scale  unit of length of its local expansion, a power of 2

@@ -1,17 +1,25 @@
-/* Parts of a tree for sinks elsewhere: every cell that some group of them may use or open, and no others.
+/* Parts of a tree for sinks elsewhere: every cell that some of them may use or open, and no others.
  *
- * The sinks are known by the boxes of runs of them, `run` = {lo, open}, {hi, 0}: `open` is the largest factor of their
- * groups (tree/cell.h).  A cell that passes the walk's test for a box passes it for every group inside, so what is cut
+ * The sinks are known by boxes, `run` = {lo, open}, {hi, 0}: `open` is the largest factor of the groups whose sinks are
+ * inside (tree/cell.h).  A cell that passes the walk's test for a box passes it for every sink inside, so what is cut
  * off below it is never missed: the criterion means what it means with the whole tree.
  *
- *   gv_essential_runs   boxes of runs of sinks
+ *   gv_essential_runs   boxes of runs of equal numbers of sinks: where a rank's bodies are, roughly
+ *   gv_essential_boxes, _choose, _take
+ *                       boxes that cover all sinks and are small beside their distances from the others' bodies.  Runs
+ *                       of 8, 64 ... sinks have boxes; from the largest down one is taken where it is small enough, its
+ *                       eight parts are looked at where it is not, down to single sinks.  (A run on the rim of a system
+ *                       has a box around the dense middle: nearly all cells would be opened for it.)
+ *   gv_essential_factors
+ *                       the factor of each sink's group
  *   gv_essential_mark   a launch a level, from the root down: wanted[c] and opened[c] have a bit for each receiver.  A
  *                       cell is wanted if its parent is opened for that receiver
  *   gv_essential_flags, gv_essential_bodies
  *                       one receiver's cells, and the bodies of its opened leaves, as flags for lib/compact.cl
  *   gv_essential_pack, gv_essential_pack_bodies
  *                       the part: cells in their order, `first` counted within the part.  Closed cells have no
- *                       children and pass every test
+ *                       children, k = b = -1, and pass every test, for a group too whose box is around them: it is the
+ *                       group's sinks for which the cell was tested
  *   gv_essential_place  a part that came, into the cells of all parts: `first` counted among these
  *
  * Words of cells are those of a pass over up to 32 receivers, from `pass` on; parts in a block begin at vector `at`.
@@ -41,34 +49,120 @@ static inline gv_scalar4 gv_join_box(gv_scalar4 value, int most, local gv_scalar
     return value;
 }
 
-/* Run r: points r * each ... ; `group` (NULL: factors are not known yet) has `groups` groups of `size` points, then
- * parts of split ones up to `places`. */
+/* Run r: points r * each ... */
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
-gv_essential_runs(global const gv_scalar4 *points, uint n, uint each, global const gv_scalar4 *group, uint groups,
-                  uint size, uint places, global gv_scalar4 *run)
+gv_essential_runs(global const gv_scalar4 *points, uint n, uint each, global gv_scalar4 *run)
 {
     local gv_scalar4 scratch[GV_THREADS];
     uint me = get_local_id(0), r = get_group_id(0), first = r * each, end = min(first + each, n);
-    gv_scalar4 lo = points[first], hi = lo, open = (gv_scalar4)(0);
+    gv_scalar4 lo = points[first], hi = lo;
     for (uint k = first + me; k < end; k += GV_THREADS) {
         lo = fmin(lo, points[k]);
         hi = fmax(hi, points[k]);
     }
-    uint g = group ? first / size + me : places, own = (end + size - 1) / size;
-    for (; g < own; g += GV_THREADS)
-        open.x = fmax(open.x, group[GV_GROUP_VECTORS * (size_t)g + 1].w);
-    for (g = group ? groups + me : places; g < places; g += GV_THREADS) {
-        gv_scalar4 at = group[GV_GROUP_VECTORS * (size_t)g + 2];
-        if (gv_held(at.w) > 0 && gv_held(at.z) >= first && gv_held(at.z) < end)
-            open.x = fmax(open.x, group[GV_GROUP_VECTORS * (size_t)g + 1].w);
-    }
     lo = gv_join_box(lo, 0, scratch);
     hi = gv_join_box(hi, 1, scratch);
-    open = gv_join_box(open, 1, scratch);
     if (me == 0) {
-        run[2 * (size_t)r] = (gv_scalar4)(lo.xyz, open.x);
+        run[2 * (size_t)r] = (gv_scalar4)(lo.xyz, 0);
         run[2 * (size_t)r + 1] = (gv_scalar4)(hi.xyz, 0);
     }
+}
+
+/* Node k of level l has the sinks from k GV_BOX_FAN^l on.  Boxes of level 1 are those of sinks, whose factors are
+ * factor[] (NULL: not known yet); others those of the level below, which begins at box `below` and has `parts`. */
+kernel void gv_essential_boxes(global const gv_scalar4 *points, global const gv_scalar *factor, uint of_sinks,
+                               uint below, uint parts, uint at, uint n, global gv_scalar4 *box)
+{
+    uint k = get_global_id(0), first = k * GV_BOX_FAN;
+    if (k >= n)
+        return;
+    gv_scalar4 lo, hi;
+    gv_scalar open = 0;
+    for (uint j = first; j < min(first + GV_BOX_FAN, parts); j++) {
+        gv_scalar4 a = of_sinks ? points[j] : box[2 * (size_t)(below + j)];
+        gv_scalar4 b = of_sinks ? a : box[2 * (size_t)(below + j) + 1];
+        open = fmax(open, !of_sinks ? a.w : factor ? factor[j] : (gv_scalar)0);
+        lo = j == first ? a : fmin(lo, a);
+        hi = j == first ? b : fmax(hi, b);
+    }
+    box[2 * (size_t)(at + k)] = (gv_scalar4)(lo.xyz, open);
+    box[2 * (size_t)(at + k) + 1] = (gv_scalar4)(hi.xyz, 0);
+}
+
+static inline gv_scalar gv_square(gv_scalar4 v)
+{
+    return v.x * v.x + v.y * v.y + v.z * v.z;
+}
+
+/* Whether a box is too large beside its distance from one of the others' runs, and beside that run. */
+static inline uint gv_is_wide(gv_scalar4 lo, gv_scalar4 hi, global const gv_scalar4 *run, uint from, uint to,
+                              gv_scalar of_distance2, gv_scalar of_size2)
+{
+    gv_scalar size2 = gv_square(hi - lo);
+    for (uint r = from; r < to; r++) {
+        gv_scalar4 a = run[2 * (size_t)r], b = run[2 * (size_t)r + 1];
+        gv_scalar4 off = fmax(fmax(a - hi, lo - b), (gv_scalar4)(0));
+        if (size2 > of_distance2 * gv_square(off) && size2 > of_size2 * gv_square(b - a))
+            return 1;
+    }
+    return 0;
+}
+
+/* A level, from the top down (level 0: the sinks): a node whose parent was too wide is taken, mark[its first sink] =
+ * level + 1, or is too wide itself.  The runs mine ... mine_end - 1 of `runs` are the own ones; mark[] is 0 before. */
+kernel void gv_essential_choose(global const gv_scalar4 *box, uint level, uint at, uint above, uint n, uint is_top,
+                                global const gv_scalar4 *run, uint runs, uint mine, uint mine_end,
+                                gv_scalar of_distance2, gv_scalar of_size2, global uchar *wide, global uchar *mark)
+{
+    uint k = get_global_id(0), is_wide = 0, sinks = 1;
+    if (k >= n)
+        return;
+    for (uint l = 0; l < level; l++)
+        sinks *= GV_BOX_FAN;
+    if (is_top || wide[above + k / GV_BOX_FAN]) {
+        if (level > 0) {
+            gv_scalar4 lo = box[2 * (size_t)(at + k)], hi = box[2 * (size_t)(at + k) + 1];
+            is_wide = gv_is_wide(lo, hi, run, 0, mine, of_distance2, of_size2) ||
+                      gv_is_wide(lo, hi, run, mine_end, runs, of_distance2, of_size2);
+        }
+        if (!is_wide)
+            mark[k * sinks] = level + 1;
+    }
+    if (level > 0)
+        wide[at + k] = is_wide;
+}
+
+/* The boxes of those that were taken: list[0 ... n-1] are their first sinks. */
+kernel void gv_essential_take(global const gv_scalar4 *points, global const gv_scalar *factor, uint n_points,
+                              global const gv_scalar4 *box, global const uchar *mark, global const uint *list, uint n,
+                              global gv_scalar4 *run)
+{
+    uint k = get_global_id(0), at = 0;
+    if (k >= n)
+        return;
+    uint first = list[k], level = mark[first] - 1u, node = first;
+    for (uint l = 0; l < level; l++) {
+        at += l > 0 ? n_points : 0;
+        n_points = (n_points + GV_BOX_FAN - 1) / GV_BOX_FAN;
+        node /= GV_BOX_FAN;
+    }
+    gv_scalar4 lo = points[first], hi = lo;
+    lo.w = factor ? factor[first] : (gv_scalar)0;
+    if (level > 0)
+        lo = box[2 * (size_t)(at + node)], hi = box[2 * (size_t)(at + node) + 1];
+    run[2 * (size_t)k] = lo;
+    run[2 * (size_t)k + 1] = (gv_scalar4)(hi.xyz, 0);
+}
+
+/* `group` has `places` groups, some of them empty */
+kernel void gv_essential_factors(global const gv_scalar4 *group, uint places, global gv_scalar *factor)
+{
+    uint g = get_global_id(0);
+    if (g >= places)
+        return;
+    gv_scalar4 g1 = group[GV_GROUP_VECTORS * (size_t)g + 1], g2 = group[GV_GROUP_VECTORS * (size_t)g + 2];
+    for (uint k = 0; k < gv_held(g2.w); k++)
+        factor[gv_held(g2.z) + k] = g1.w;
 }
 
 /* Whether the sinks of a box may open the cell.  Distances are a little shortened: groups find theirs with roundings of
@@ -181,8 +275,8 @@ kernel void gv_essential_pack(global const gv_scalar4 *cell, global const uint *
     } else {
         /* a leaf of a shallow part keeps what estimates need of it */
         int keeps = leaf && !deep;
-        w.x = 0;
-        w.y = keeps ? w.y : 0;
+        w.x = -1;
+        w.y = keeps ? w.y : -1;
         info = keeps ? info : 0;
         first = 0;
     }
@@ -204,9 +298,10 @@ kernel void gv_essential_pack_bodies(global const gv_scalar4 *body, global const
 }
 
 /* Cells of a part to the places `to` ..., their bodies are at `bodies` ...; its root stands at `root` too, beside the
- * other parts' roots: children of one cell follow one another. */
+ * other parts' roots: children of one cell follow one another.  `close`: the leaves of a shallow part become closed
+ * cells. */
 kernel void gv_essential_place(global const gv_scalar4 *from, ulong from_at, uint n, uint to, uint bodies, uint root,
-                               global gv_scalar4 *cell)
+                               int close, global gv_scalar4 *cell)
 {
     uint k = get_global_id(0);
     if (k >= n)
@@ -214,6 +309,8 @@ kernel void gv_essential_place(global const gv_scalar4 *from, ulong from_at, uin
     from += from_at + GV_CELL * (size_t)k;
     gv_scalar4 w = from[1];
     uint info = gv_held(w.w), first = gv_held(w.z);
+    if (info & GV_LEAF && close)
+        info = first = 0, w.x = w.y = -1;
     if (info & GV_LEAF)
         first += bodies;
     else if (info > 0)

@@ -20,7 +20,7 @@ static inline gv_verdict gv_test_cell(gv_scalar4 z, gv_scalar4 w, const gv_group
 #if GV_SHAPE_GUARD
     gv_scalar outside =
         gv_shape_guard(gv_soften(sources->eps2, g->soft, sources->cell_soft[c])) + GV_R(0.8) * sqrt(w.y);
-    accept = accept && d2 > outside * outside;
+    accept = accept && (d2 > outside * outside || w.y < 0);
 #endif
 #if GV_SHORT_RANGE
     gv_scalar bmax = GV_R(0.8) * sqrt(w.y), end = sources->range.y + bmax;

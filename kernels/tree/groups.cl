@@ -81,22 +81,23 @@ static inline uint gv_look_at(global const gv_scalar4 *cell, gv_scalar4 at, gv_s
 {
     gv_scalar4 z = cell[0], w = cell[1];
     gv_scalar dx = gv_image(z.x - at.x), dy = gv_image(z.y - at.y), dz = gv_image(z.z - at.z);
-    gv_scalar r2 = dx * dx + dy * dy + dz * dz, bmax2 = w.y * GV_R(0.64);
+    int closed = w.y < 0; /* of another tree: what it says of its size is in another place */
+    gv_scalar r2 = dx * dx + dy * dy + dz * dz, bmax2 = closed ? cell[3].z * cell[3].z : w.y * GV_R(0.64);
     uint info = gv_held(w.w);
 #if GV_SHORT_RANGE
     gv_scalar end = range.y + sqrt(bmax2) + half_side.x + half_side.y + half_side.z;
     if (r2 > end * end)
         return 0;
 #endif
-    if (!(info & GV_LEAF) && r2 <= bmax2) {
+    if (!(info & GV_LEAF) && !closed && r2 <= bmax2) {
         *first = gv_held(w.z);
         return info;
     }
     gv_scalar4 out = fmax(fabs(gv_image(z - at)) - half_side, (gv_scalar4)(0));
     if (out.x * out.x + out.y * out.y + out.z * out.z <= margin2)
         sum->w += info & GV_LEAF ? (gv_scalar)(info & GV_COUNT) : cell[3].w;
-    /* the distance to a near leaf counts as its own extent at least */
-    r2 += eps2 + (info & GV_LEAF ? bmax2 : 0);
+    /* the distance to a near leaf counts as its own extent at least, that to a closed cell only where it is near */
+    r2 += eps2 + (info & GV_LEAF || (closed && r2 <= bmax2) ? bmax2 : 0);
     if (r2 > 0) {
         gv_scalar y = rsqrt(r2);
         gv_scalar k = z.w * y * y * y;

@@ -269,7 +269,7 @@ static inline gv_verdict gv_test_cells(const gv_group *g, const gv_sources *sour
     for (uint k = 0; k < GV_LANES; k++)
         soft[k] = GV_SOFTEN < 2 ? 0 : sources->cell_soft[which[k]];
     gv_real outside = gv_shape_guard(gv_soften(sources->eps2, g->soft, gv_load(soft))) + GV_R(0.8) * sqrt(w[5]);
-    accept &= GV_MASK(gv_narrow(d2 > outside * outside));
+    accept &= GV_MASK(gv_narrow((d2 > outside * outside) | (w[5] < (gv_real)(0))));
 #endif
 #if GV_SHORT_RANGE
     gv_real bmax = GV_R(0.8) * sqrt(w[5]), end = bmax + sources->range.y;

@@ -32,7 +32,7 @@ static const char *const part_name[PARTS] = {"exchange", "build", "estimate", "c
 typedef struct leapfrog_result {
     size_t n;
     gv_series time;
-    double part[PARTS], imbalance, bytes, moved, cells, bodies; /* bytes ...: of a step, the most of a rank */
+    double part[PARTS], imbalance, bytes, moved, cells, bodies, boxes; /* bytes ...: of a step, the most of a rank */
 } leapfrog_result;
 
 typedef struct leapfrog_bench {
@@ -156,6 +156,7 @@ static void note_step(leapfrog_bench *b, leapfrog_result *r, int samples)
     r->moved += gv_ranks_largest(b->ranks, (double)info.moved) / samples;
     r->cells = gv_ranks_largest(b->ranks, (double)info.sent_cells);
     r->bodies = gv_ranks_largest(b->ranks, (double)info.sent_bodies);
+    r->boxes = gv_ranks_largest(b->ranks, (double)info.boxes);
 }
 
 #else
@@ -290,6 +291,7 @@ static cJSON *all_json(const leapfrog_bench *b)
             gv_json_number(item, "moved", r->moved);
             gv_json_number(item, "sent_cells", r->cells);
             gv_json_number(item, "sent_bodies", r->bodies);
+            gv_json_number(item, "boxes", r->boxes);
         }
         cJSON_AddItemToArray(list, item);
     }

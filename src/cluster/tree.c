@@ -50,10 +50,12 @@ static gravel_status check_options(const gravel_cluster *c, const gravel_cluster
 static gravel_status make_arrays(gravel_cluster_tree *t)
 {
     const size_t size = (size_t)t->cluster->size;
-    const int even = 16384 / t->cluster->size;
-    t->most_runs = t->options.runs > 0 ? t->options.runs : even < 8 ? 8 : even > 256 ? 256 : even;
-    t->runs = malloc((size_t)t->most_runs * sizeof *t->runs);
-    t->all_runs = malloc(size * (size_t)t->most_runs * sizeof *t->all_runs);
+    const int even = 16384 / t->cluster->size, boxes = 8 * even;
+    t->most_runs = even < 8 ? 8 : even > 256 ? 256 : even;
+    t->most_boxes = t->options.runs > 0 ? t->options.runs : boxes < 512 ? 512 : boxes > 8192 ? 8192 : boxes;
+    const size_t most = (size_t)(t->most_runs > t->most_boxes ? t->most_runs : t->most_boxes);
+    t->runs = malloc(most * sizeof *t->runs);
+    t->all_runs = malloc(size * most * sizeof *t->all_runs);
     t->first = calloc(size + 1, sizeof *t->first);
     t->count = calloc(size, sizeof *t->count);
     t->out = calloc(size, sizeof *t->out);
@@ -213,11 +215,24 @@ static gravel_status swap_parts(gravel_cluster_tree *t, int tag, void *to)
     return fetched ? fetched : status;
 }
 
+/* Boxes of the own sinks that are small beside their distances from the others' bodies. */
+static gravel_status refine(gravel_cluster_tree *t, int *count)
+{
+    gravel_status status = gather_runs(t, *count);
+    if (!status)
+        status = gravel_essential_refine(t->essential, t->first, t->all_runs, t->most_boxes, t->runs, count);
+    status = gravel_cluster_agree(t->cluster, status);
+    t->info.boxes = (size_t)*count;
+    return status;
+}
+
 /* Accelerations of groups: from the own tree and from shallow parts of the others'. */
 static gravel_status estimate(gravel_cluster_tree *t, int count)
 {
     void *to;
-    gravel_status status = GRAVEL_OK;
+    gravel_status status = refine(t, &count);
+    if (status)
+        return status;
     if (t->options.mac != GRAVEL_TREE_GEOMETRIC && !(t->options.mac == GRAVEL_TREE_LAST && t->computed)) {
         status = gather_runs(t, count);
         if (!status)

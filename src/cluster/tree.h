@@ -33,7 +33,8 @@ struct gravel_cluster_tree {
     int has_costs;    /* the plane of costs is that of an earlier computation */
     int since;        /* computations since bodies were dealt */
     int computations; /* since bodies were written */
-    int most_runs;
+    int most_runs;    /* that tell where bodies are */
+    int most_boxes;   /* for which others cut their trees */
     /* one a rank, or as many as all ranks have together */
     gravel_run *runs, *all_runs;
     int *first, *count;

@@ -113,43 +113,7 @@ void gravel_essential_release(gravel_essential *e)
     free(e);
 }
 
-/* --------------------------------------------------------------------- runs */
-
-static double number_at(const gravel_tree *tree, const void *from, size_t k)
-{
-    return tree->scalar == 8 ? ((const double *)from)[k] : (double)((const float *)from)[k];
-}
-
-/* Boxes of all runs to the host; with groups their factors too. */
-static gravel_status read_runs(gravel_essential *e, int with_groups, gravel_run *runs)
-{
-    gravel_tree *tree = e->tree;
-    const gravel_groups *set = &e->set;
-    const size_t bytes = e->runs * GV_RUN_VECTORS * gv_essential_vector(e);
-    const cl_mem group = with_groups ? set->buffer[GV_SB_GROUP].mem : NULL;
-    gv_buffer *own = &e->buffer[GV_EB_OWN_RUNS];
-    void *host;
-    gravel_status status = gv_tree_reserve(tree, own, bytes, "boxes of sinks");
-    if (!status)
-        status =
-            gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_RUNS, gv_groups(e->runs, tree->plan.look_group),
-                           GV_ARG(set->points), GV_UINT(set->n), GV_UINT(e->each), GV_ARG(group),
-                           GV_UINT(set->cut.groups), GV_UINT(set->cut.size), GV_UINT(set->cut.places), GV_MEM(*own));
-    if (!status)
-        status = gv_essential_host_room(e, e->runs * GV_RUN_VECTORS, &host);
-    if (status)
-        return status;
-    const cl_int code =
-        clEnqueueReadBuffer(gv_worker_queue(&tree->worker), own->mem, CL_TRUE, 0, bytes, host, 0, NULL, NULL);
-    for (size_t r = 0; r < e->runs && !code; r++) {
-        for (size_t c = 0; c < 3; c++) {
-            runs[r].lo[c] = number_at(tree, host, 8 * r + c);
-            runs[r].hi[c] = number_at(tree, host, 8 * r + 4 + c);
-        }
-        runs[r].open = number_at(tree, host, 8 * r + 3);
-    }
-    return code ? gv_fail_cl(code, "reading %zu boxes of sinks", e->runs) : GRAVEL_OK;
-}
+/* -------------------------------------------------------------------- begin */
 
 /* The tree with all of its cells: what is cut from it must be complete. */
 static gravel_status build_whole(gravel_tree *tree, gravel_tree_moved moved)
@@ -182,6 +146,7 @@ gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call
     *count = 0;
     e->joined = 0;
     e->cells = e->runs = e->set.n = 0;
+    e->refined = 0;
     e->set.others = NULL;
     memset(e->shallow_out, 0, (size_t)e->parts * sizeof *e->shallow_out);
     if (!status)
@@ -200,12 +165,7 @@ gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call
     e->numbers = gv_tree_numbers_of(tree, e->call.eps, e->call.soften);
     if (e->set.n == 0)
         return GRAVEL_OK;
-    /* whole groups: each is in one run */
-    e->set.cut = gv_tree_cut_of(&tree->plan, &tree->config, e->set.n, tree->n);
-    const size_t groups = (e->set.cut.groups + (size_t)most - 1) / (size_t)most;
-    e->each = groups * e->set.cut.size;
-    e->runs = (e->set.n + e->each - 1) / e->each;
-    status = read_runs(e, 0, runs);
+    status = gv_essential_equal_runs(e, (size_t)most, runs);
     *count = status ? 0 : (int)e->runs;
     return status;
 }
@@ -214,12 +174,14 @@ gravel_status gravel_essential_estimate(gravel_essential *e, gravel_run *runs)
 {
     if (!e || !runs)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_estimate needs room for runs");
+    if (e->set.n > 0 && !e->refined && e->parts > 1)
+        return gv_fail(GRAVEL_ERR_STATE, "gravel_essential_refine comes before gravel_essential_estimate");
     if (e->set.n == 0)
         return GRAVEL_OK;
     e->set.others = e->joined ? e->buffer[GV_EB_CELL].mem : NULL;
     gravel_status status = gv_groups_make(e->tree, &e->set, e->numbers.plummer, e->call.last);
     e->set.others = NULL;
-    return status ? status : read_runs(e, 1, runs);
+    return status || !e->refined ? status : gv_essential_take_runs(e, 1, runs);
 }
 
 /* -------------------------------------------------------------------- walks */

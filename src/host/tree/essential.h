@@ -13,8 +13,13 @@ enum { GV_FAN = 8, GV_ABOVE = 1 + GV_FAN };
 typedef enum gv_essential_buffer {
     GV_EB_OWN_RUNS, /* boxes of the own sinks */
     GV_EB_RUNS,     /* of all parts' */
-    GV_EB_FIRST,    /* first[r] of a pass */
-    GV_EB_WANTED,   /* a word a cell for each pass */
+    GV_EB_BOXES,    /* of runs of 8, 64 ... own sinks */
+    GV_EB_WIDE,     /* which of them are too wide */
+    GV_EB_TAKEN,    /* of each sink: 1 + level of the box that begins with it, and is sent; 0: none */
+    GV_EB_TAKEN_LIST,
+    GV_EB_FACTOR, /* of each sink's group */
+    GV_EB_FIRST,  /* first[r] of a pass */
+    GV_EB_WANTED, /* a word a cell for each pass */
     GV_EB_OPENED,
     GV_EB_FLAG,
     GV_EB_BODY_FLAG,
@@ -33,8 +38,9 @@ struct gravel_essential {
     gravel_tree_call call;
     gv_tree_numbers numbers;
     gravel_groups set;
-    size_t each;  /* sinks of a run */
-    size_t runs;  /* of the own sinks */
+    size_t runs;  /* boxes of the own sinks */
+    int refined;  /* they are those of gravel_essential_refine */
+    size_t top;   /* and at least so many */
     size_t cells; /* of the own tree */
     gv_buffer buffer[GV_EB_COUNT];
     gv_buffer result;
@@ -58,6 +64,12 @@ size_t gv_essential_body(const gravel_essential *e);
 size_t gv_essential_lay_out(const gravel_essential *e, gravel_part *parts);
 /* Room for n vectors on the host, in the scalars of the device; lost with the next call. */
 gravel_status gv_essential_host_room(gravel_essential *e, size_t vectors, void **room);
+/* One run onto the place r of the host's vectors, in the scalars of the device. */
+void gv_essential_put_run(const gravel_essential *e, void *to, size_t r, const gravel_run *run);
+/* Boxes of `count` equal runs of sinks, to the host. */
+gravel_status gv_essential_equal_runs(gravel_essential *e, size_t count, gravel_run *runs);
+/* The boxes that were chosen, with the factors of their groups if these are there. */
+gravel_status gv_essential_take_runs(gravel_essential *e, int with_groups, gravel_run *runs);
 /* A staging slot of the object, in use until it is given back with *slot = NULL and held = 0. */
 gravel_status gv_essential_take_slot(gravel_essential *e, size_t bytes, gv_slot **slot);
 

@@ -4,24 +4,6 @@
 
 #include "host/tree/essential.h"
 
-static void put_number(const gravel_tree *tree, void *to, size_t k, double value)
-{
-    if (tree->scalar == 8)
-        ((double *)to)[k] = value;
-    else
-        ((float *)to)[k] = (float)value;
-}
-
-static void put_run(const gravel_tree *tree, void *to, size_t r, const gravel_run *run)
-{
-    for (size_t c = 0; c < 3; c++) {
-        put_number(tree, to, 8 * r + c, run->lo[c]);
-        put_number(tree, to, 8 * r + 4 + c, run->hi[c]);
-    }
-    put_number(tree, to, 8 * r + 3, run->open);
-    put_number(tree, to, 8 * r + 7, 0);
-}
-
 static gravel_run around_all(const gravel_run *runs, int count)
 {
     gravel_run box = runs[0];
@@ -50,13 +32,13 @@ static gravel_status send_runs(gravel_essential *e, const int *first, const grav
     if (status || n == 0)
         return status;
     for (size_t r = 0; r < n; r++)
-        put_run(tree, host, r, &runs[r]);
+        gv_essential_put_run(e, host, r, &runs[r]);
     for (int p = 0; p < e->parts; p++) {
         e->around[p] = (cl_uint)at;
         for (int k = first[p]; k < first[p + 1]; k += GV_RUNS_TOGETHER) {
             const int left = first[p + 1] - k;
             const gravel_run box = around_all(runs + k, left < GV_RUNS_TOGETHER ? left : GV_RUNS_TOGETHER);
-            put_run(tree, host, at++, &box);
+            gv_essential_put_run(e, host, at++, &box);
         }
     }
     const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_RUNS].mem, CL_TRUE, 0,

@@ -118,7 +118,7 @@ static gravel_status place_parts(gravel_essential *e, size_t root, size_t cell)
             return gv_fail(GRAVEL_ERR_INTERNAL, "part %d is not here: %zu of %zu cells", r, here->cells, p->cells);
         status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_PLACE, gv_tree_items(tree, p->cells), GV_MEM(slot->device),
                                 GV_ARG(from), GV_UINT(p->cells), GV_UINT(cell), GV_UINT(body), GV_UINT(root),
-                                GV_MEM(e->buffer[GV_EB_CELL]));
+                                GV_INT(p->again), GV_MEM(e->buffer[GV_EB_CELL]));
         if (!status)
             status = copy_bodies(e, p, body);
         root++;

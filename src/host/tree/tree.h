@@ -10,7 +10,7 @@
  *   prepare.c  everything compiled and allocated ahead
  *   cells.c    cells, order and counts, read back
  *   own.c      the calls on host arrays
- *   essential.c, essential_cut.c, essential_join.c
+ *   essential.c, essential_boxes.c, essential_cut.c, essential_join.c
  *              parts of trees that travel
  */
 #ifndef GV_TREE_H
@@ -54,6 +54,10 @@ typedef enum gv_tree_kernel {
     GV_TK_RANK,
     GV_TK_PICK,
     GV_TK_RUNS,
+    GV_TK_BOXES,
+    GV_TK_CHOOSE,
+    GV_TK_TAKE,
+    GV_TK_FACTORS,
     GV_TK_MARK,
     GV_TK_FLAGS,
     GV_TK_FLAG_BODIES,

@@ -1,0 +1,214 @@
+/* Boxes of sinks, for which others cut what their trees have for them. */
+#include <string.h>
+
+#include "host/tree/essential.h"
+
+/* levels of runs of GV_BOX_FAN^level sinks; boxes that all are looked at, at most, before any is found too wide */
+enum { LEVELS = 11, TOP = 512 };
+/* A box is taken if, for each run of the others, its size is at most so many times its distance from it, or the run's
+ * size.  Of 100000 bodies over two ranks (doc/clusters.md) single sinks alone have 15400 bodies sent, 1 and 2 18400, 1
+ * and 4 21200, 1 and 8 41000; that takes 50000, 3400, 2100, 1300 boxes. */
+#define OF_DISTANCE 1.0
+#define OF_SIZE 2.0
+#define MOST_EASE 1024
+
+static double number_at(const gravel_tree *tree, const void *from, size_t k)
+{
+    return tree->scalar == 8 ? ((const double *)from)[k] : (double)((const float *)from)[k];
+}
+
+static void put_number(const gravel_tree *tree, void *to, size_t k, double value)
+{
+    if (tree->scalar == 8)
+        ((double *)to)[k] = value;
+    else
+        ((float *)to)[k] = (float)value;
+}
+
+void gv_essential_put_run(const gravel_essential *e, void *to, size_t r, const gravel_run *run)
+{
+    for (size_t c = 0; c < 3; c++) {
+        put_number(e->tree, to, 8 * r + c, run->lo[c]);
+        put_number(e->tree, to, 8 * r + 4 + c, run->hi[c]);
+    }
+    put_number(e->tree, to, 8 * r + 3, run->open);
+    put_number(e->tree, to, 8 * r + 7, 0);
+}
+
+/* The own boxes to the host. */
+static gravel_status read_runs(gravel_essential *e, gravel_run *runs)
+{
+    const gravel_tree *tree = e->tree;
+    void *host;
+    gravel_status status = gv_essential_host_room(e, e->runs * GV_RUN_VECTORS, &host);
+    if (status)
+        return status;
+    const cl_int code = clEnqueueReadBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_OWN_RUNS].mem, CL_TRUE, 0,
+                                            e->runs * GV_RUN_VECTORS * gv_essential_vector(e), host, 0, NULL, NULL);
+    for (size_t r = 0; r < e->runs && !code; r++) {
+        for (size_t c = 0; c < 3; c++) {
+            runs[r].lo[c] = number_at(tree, host, 8 * r + c);
+            runs[r].hi[c] = number_at(tree, host, 8 * r + 4 + c);
+        }
+        runs[r].open = number_at(tree, host, 8 * r + 3);
+    }
+    return code ? gv_fail_cl(code, "reading %zu boxes of sinks", e->runs) : GRAVEL_OK;
+}
+
+static gravel_status reserve_runs(gravel_essential *e)
+{
+    return gv_tree_reserve(e->tree, &e->buffer[GV_EB_OWN_RUNS], e->runs * GV_RUN_VECTORS * gv_essential_vector(e),
+                           "boxes of sinks");
+}
+
+gravel_status gv_essential_equal_runs(gravel_essential *e, size_t count, gravel_run *runs)
+{
+    gravel_tree *tree = e->tree;
+    const size_t each = (e->set.n + count - 1) / count;
+    e->runs = (e->set.n + each - 1) / each;
+    gravel_status status = reserve_runs(e);
+    if (!status)
+        status =
+            gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_RUNS, gv_groups(e->runs, tree->plan.look_group),
+                           GV_ARG(e->set.points), GV_UINT(e->set.n), GV_UINT(each), GV_MEM(e->buffer[GV_EB_OWN_RUNS]));
+    return status ? status : read_runs(e, runs);
+}
+
+/* -------------------------------------------------------------------- boxes */
+
+/* Boxes of a level begin at box at[level] (level 0: the sinks, which have none) and are count[level]. */
+typedef struct gv_box_levels {
+    size_t at[LEVELS], count[LEVELS], all;
+    int top;
+} gv_box_levels;
+
+static gv_box_levels levels_of(size_t sinks, size_t most)
+{
+    gv_box_levels l = {.count = {sinks}};
+    while (l.count[l.top] > most && l.top + 1 < LEVELS) {
+        l.top++;
+        l.at[l.top] = l.all;
+        l.count[l.top] = (l.count[l.top - 1] + GV_BOX_FAN - 1) / GV_BOX_FAN;
+        l.all += l.count[l.top];
+    }
+    return l;
+}
+
+static gravel_status make_boxes(gravel_essential *e, const gv_box_levels *l, const cl_mem factor)
+{
+    gravel_tree *tree = e->tree;
+    gravel_status status =
+        gv_tree_reserve(tree, &e->buffer[GV_EB_BOXES], (l->all + 1) * GV_RUN_VECTORS * gv_essential_vector(e), "boxes");
+    for (int k = 1; k <= l->top && !status; k++)
+        status =
+            gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_BOXES, gv_tree_items(tree, l->count[k]), GV_ARG(e->set.points),
+                           GV_ARG(factor), GV_UINT(k == 1), GV_UINT(l->at[k - 1]), GV_UINT(l->count[k - 1]),
+                           GV_UINT(l->at[k]), GV_UINT(l->count[k]), GV_MEM(e->buffer[GV_EB_BOXES]));
+    return status;
+}
+
+/* Which boxes are taken; how many goes to e->runs.  Waits for it.  ease 0: those of the top. */
+static gravel_status choose(gravel_essential *e, const gv_box_levels *l, const int *first, double ease)
+{
+    gravel_tree *tree = e->tree;
+    gv_buffer *b = e->buffer;
+    const double of_distance = ease * OF_DISTANCE, of_size = ease * OF_SIZE;
+    const int all = ease > 0 ? first[e->parts] : 0, mine = ease > 0 ? first[e->mine] : 0;
+    const int mine_end = ease > 0 ? first[e->mine + 1] : 0;
+    const cl_uint zero = 0;
+    cl_uint found = 0;
+    cl_int code =
+        clEnqueueFillBuffer(gv_worker_queue(&tree->worker), b[GV_EB_TAKEN].mem, &zero, 1, 0, e->set.n, 0, NULL, NULL);
+    gravel_status status = code ? gv_fail_cl(code, "clearing marks of sinks") : GRAVEL_OK;
+    for (int k = l->top; k >= 0 && !status; k--)
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_CHOOSE, gv_tree_items(tree, l->count[k]),
+                                GV_MEM(b[GV_EB_BOXES]), GV_UINT(k), GV_UINT(l->at[k]),
+                                GV_UINT(k < l->top ? l->at[k + 1] : 0), GV_UINT(l->count[k]), GV_UINT(k == l->top),
+                                GV_MEM(b[GV_EB_RUNS]), GV_UINT(all), GV_UINT(mine), GV_UINT(mine_end),
+                                GV_TREE_REAL(tree, of_distance * of_distance), GV_TREE_REAL(tree, of_size * of_size),
+                                GV_MEM(b[GV_EB_WIDE]), GV_MEM(b[GV_EB_TAKEN]));
+    if (!status)
+        status = gv_tree_list_flagged(tree, &e->set, &b[GV_EB_TAKEN], e->set.n, &b[GV_EB_TAKEN_LIST]);
+    if (status)
+        return status;
+    code = clEnqueueReadBuffer(gv_worker_queue(&tree->worker), e->set.buffer[GV_SB_COUNT_TOTAL].mem, CL_TRUE, 0,
+                               sizeof found, &found, 0, NULL, NULL);
+    e->runs = found;
+    return code ? gv_fail_cl(code, "reading the number of boxes") : GRAVEL_OK;
+}
+
+/* The others' runs, as they are on the host, to the device. */
+static gravel_status send_others(gravel_essential *e, const int *first, const gravel_run *runs)
+{
+    const size_t n = (size_t)first[e->parts], vectors = n * GV_RUN_VECTORS;
+    void *host;
+    gravel_status status =
+        gv_tree_reserve(e->tree, &e->buffer[GV_EB_RUNS], (vectors + 1) * gv_essential_vector(e), "boxes of sinks");
+    if (!status)
+        status = gv_essential_host_room(e, vectors, &host);
+    if (status || n == 0)
+        return status;
+    for (size_t r = 0; r < n; r++)
+        gv_essential_put_run(e, host, r, &runs[r]);
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_RUNS].mem, CL_TRUE, 0,
+                                             vectors * gv_essential_vector(e), host, 0, NULL, NULL);
+    return code ? gv_fail_cl(code, "sending %zu boxes of sinks", n) : GRAVEL_OK;
+}
+
+static gravel_status reserve_choice(gravel_essential *e, const gv_box_levels *l)
+{
+    gravel_tree *tree = e->tree;
+    gravel_status status = gv_tree_reserve(tree, &e->buffer[GV_EB_WIDE], l->all + 1, "marks of boxes");
+    if (!status)
+        status = gv_tree_reserve(tree, &e->buffer[GV_EB_TAKEN], e->set.n, "marks of sinks");
+    return status ? status : gv_tree_reserve(tree, &e->buffer[GV_EB_TAKEN_LIST], 4 * e->set.n, "a list of sinks");
+}
+
+gravel_status gv_essential_take_runs(gravel_essential *e, int with_groups, gravel_run *runs)
+{
+    gravel_tree *tree = e->tree;
+    gv_buffer *b = e->buffer;
+    const gravel_groups *set = &e->set;
+    const gv_box_levels l = levels_of(set->n, e->top);
+    cl_mem factor = NULL;
+    gravel_status status = reserve_runs(e);
+    if (!status && with_groups) {
+        status = gv_tree_reserve(tree, &b[GV_EB_FACTOR], set->n * tree->scalar, "factors of sinks");
+        factor = b[GV_EB_FACTOR].mem;
+        if (!status)
+            status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_FACTORS, gv_tree_items(tree, set->cut.places),
+                                    GV_MEM(set->buffer[GV_SB_GROUP]), GV_UINT(set->cut.places), GV_ARG(factor));
+        if (!status)
+            status = make_boxes(e, &l, factor);
+    }
+    if (!status)
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_TAKE, gv_tree_items(tree, e->runs), GV_ARG(set->points),
+                                GV_ARG(factor), GV_UINT(set->n), GV_MEM(b[GV_EB_BOXES]), GV_MEM(b[GV_EB_TAKEN]),
+                                GV_MEM(b[GV_EB_TAKEN_LIST]), GV_UINT(e->runs), GV_MEM(b[GV_EB_OWN_RUNS]));
+    return status ? status : read_runs(e, runs);
+}
+
+gravel_status gravel_essential_refine(gravel_essential *e, const int *first, const gravel_run *others, int most,
+                                      gravel_run *runs, int *count)
+{
+    if (!e || !first || !runs || !count || most < 1 || (!others && first[e->parts] > 0))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_refine needs the runs of all parts and room for others");
+    *count = 0;
+    if (e->set.n == 0)
+        return GRAVEL_OK;
+    e->top = most < TOP ? (size_t)most : TOP;
+    const gv_box_levels l = levels_of(e->set.n, e->top);
+    gravel_status status = send_others(e, first, others);
+    if (!status)
+        status = make_boxes(e, &l, NULL);
+    if (!status)
+        status = reserve_choice(e, &l);
+    e->runs = (size_t)most + 1;
+    for (double ease = 1; e->runs > (size_t)most && !status; ease = ease < MOST_EASE ? 2 * ease : 0)
+        status = choose(e, &l, first, ease); /* larger ones if they are too many */
+    if (!status)
+        status = gv_essential_take_runs(e, 0, runs);
+    e->refined = !status;
+    *count = status ? 0 : (int)e->runs;
+    return status;
+}
