@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/threads.h"
+
 typedef struct key {
     uint64_t cell;
     uint32_t body;
@@ -18,6 +20,7 @@ typedef struct finder {
     size_t cells;
     size_t *row;    /* [n * n + 1] of rows along z in `begin` */
     size_t *parent; /* of cells that are joined */
+    gv_pool *pool;
 } finder;
 
 /* ------------------------------------------------------------------- cells */
@@ -139,16 +142,43 @@ static void join_row(finder *f, size_t cell, int64_t x, int64_t y, int64_t z)
     }
 }
 
-static void join_all(finder *f)
+/* Of cells of planes from ... to - 1 with those of planes before `end` (inside), or from it on. */
+static void join_planes(finder *f, int64_t from, int64_t to, int64_t end, int inside)
 {
     const int64_t n = f->n;
-    for (size_t cell = 0; cell < f->cells; cell++) {
+    for (size_t cell = f->row[from * n]; cell < f->row[to * n]; cell++) {
         const uint64_t at = f->body[f->begin[cell]].cell;
         const int64_t z = (int64_t)(at % (uint64_t)n), y = (int64_t)(at / (uint64_t)n) % n,
                       x = (int64_t)(at / (uint64_t)(n * n));
         for (int dx = 0; dx <= 2; dx++)
-            for (int dy = dx ? -2 : 0; dy <= 2; dy++) /* the other half of the rows looks back */
+            for (int dy = dx ? -2 : 0; dy <= 2 && (x + dx < end) == inside; dy++) /* other rows look back */
                 join_row(f, cell, x + dx, y + dy, z);
+    }
+}
+
+/* Slabs of planes are joined by threads, each touching its own cells only, then their borders by one.  The root of what
+ * is joined is its least cell, in whatever order. */
+enum { SLAB = 16 };
+
+static int64_t slab_end(const finder *f, int64_t slab)
+{
+    return (slab + 1) * SLAB < f->n ? (slab + 1) * SLAB : f->n;
+}
+
+static void join_slabs(void *user, size_t first, size_t count)
+{
+    finder *f = user;
+    for (size_t k = first; k < first + count; k++)
+        join_planes(f, (int64_t)k * SLAB, slab_end(f, (int64_t)k), slab_end(f, (int64_t)k), 1);
+}
+
+static void join_all(finder *f)
+{
+    const int64_t slabs = (f->n + SLAB - 1) / SLAB;
+    gv_parallel(f->pool, (size_t)slabs, 1, join_slabs, f);
+    for (int64_t k = 0; k < slabs; k++) {
+        const int64_t end = slab_end(f, k), begin = k * SLAB;
+        join_planes(f, end - 2 > begin ? end - 2 : begin, end, end, 0);
     }
 }
 
@@ -221,14 +251,20 @@ static gravel_status collect(finder *f, size_t least, size_t *size, gv_groups *o
     return GRAVEL_OK;
 }
 
+static void find_keys(void *user, size_t first, size_t count)
+{
+    finder *f = user;
+    for (size_t i = first; i < first + count; i++)
+        f->body[i] = (key){cell_of(f, i), (uint32_t)i};
+}
+
 static gravel_status find(finder *f, size_t least, gv_groups *out)
 {
     const size_t n = f->p->count;
     f->body = malloc(n * sizeof *f->body);
     if (!f->body)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the cells of %zu bodies", n);
-    for (size_t i = 0; i < n; i++)
-        f->body[i] = (key){cell_of(f, i), (uint32_t)i};
+    gv_parallel(f->pool, n, 65536, find_keys, f);
     gravel_status status = sort(f);
     if (!status)
         status = find_cells(f);
@@ -257,7 +293,9 @@ gravel_status gv_groups_find(gv_groups *out, const gv_particles *p, double linki
         return gv_fail(GRAVEL_ERR_ARGUMENT, "a linking length of %g in a box of %g is too %s", out->linking,
                        p->box.side, cells < 5 ? "long" : "short");
     f.n = (int64_t)cells;
+    f.pool = gv_pool_create();
     const gravel_status status = find(&f, least ? least : 1, out);
+    gv_pool_release(f.pool);
     free(f.body);
     free(f.begin);
     free(f.row);

@@ -2,42 +2,124 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/cosmo_field.h"
 #include "sim/cosmo_run.h"
 
 #define PI 3.14159265358979323846
 
+static int wrap(int64_t point, int n)
+{
+    return (int)(point < 0 ? (point % n + n) % n : point < n ? point : point % n);
+}
+
 /* Shares of the three nearest points along one axis; at: in cells. */
 static void share(double at, int n, int point[3], double part[3])
 {
-    const double near = floor(at + 0.5), d = at - near;
-    const int first = (int)near - 1;
+    const double up = at + 0.5;
+    int64_t near = (int64_t)up;
+    near -= (double)near > up; /* floor, without a call */
+    const double d = at - (double)near;
     part[0] = 0.5 * (0.5 - d) * (0.5 - d);
     part[1] = 0.75 - d * d;
     part[2] = 0.5 * (0.5 + d) * (0.5 + d);
     for (int k = 0; k < 3; k++)
-        point[k] = ((first + k) % n + n) % n;
+        point[k] = wrap(near - 1 + k, n);
+}
+
+typedef struct place {
+    double x[3], mass; /* in cells; of the mean of a cell */
+} place;
+
+/* Bodies by their nearest plane of points: a plane takes from its own and the two beside it in this order, whatever
+ * threads there are, and stays in the cache. */
+typedef struct planes {
+    const gv_particles *p;
+    const gv_field_space *space;
+    double cells, displaced, per_mass, *cube; /* cells in the unit of length */
+    place *body;
+    size_t *begin; /* [n + 1] */
+} planes;
+
+static place place_of(const planes *w, size_t i)
+{
+    const gv_particles *p = w->p;
+    return (place){
+        {p->x[i] * w->cells + w->displaced, p->y[i] * w->cells + w->displaced, p->z[i] * w->cells + w->displaced},
+        w->per_mass * p->m[i]};
+}
+
+static size_t plane_of(const planes *w, size_t i)
+{
+    int at[3];
+    double part[3];
+    share(w->p->z[i] * w->cells + w->displaced, w->space->n, at, part);
+    return (size_t)at[1];
+}
+
+static void order(planes *w)
+{
+    const size_t n = (size_t)w->space->n;
+    memset(w->begin, 0, (n + 1) * sizeof *w->begin);
+    for (size_t i = 0; i < w->p->count; i++)
+        w->begin[plane_of(w, i) + 1]++;
+    for (size_t k = 1; k <= n; k++)
+        w->begin[k] += w->begin[k - 1];
+    for (size_t i = 0; i < w->p->count; i++)
+        w->body[w->begin[plane_of(w, i)]++] = place_of(w, i);
+    memmove(w->begin + 1, w->begin, n * sizeof *w->begin);
+    w->begin[0] = 0;
+}
+
+/* side: 0 to 2, the body's plane is before, on or after this one */
+static void assign_body(const planes *w, const place *body, int side, double *plane)
+{
+    int at[3][3];
+    double part[3][3];
+    for (int c = 0; c < 3; c++)
+        share(body->x[c], w->space->n, at[c], part[c]);
+    const double mass = body->mass * part[2][2 - side];
+    for (int j = 0; j < 3; j++) {
+        double *row = plane + (size_t)at[1][j] * w->space->row;
+        const double by = mass * part[1][j];
+        for (int k = 0; k < 3; k++)
+            row[at[0][k]] += by * part[0][k];
+    }
+}
+
+static void assign_planes(void *user, size_t first, size_t count)
+{
+    const planes *w = user;
+    const size_t n = (size_t)w->space->n;
+    for (size_t z = first; z < first + count; z++)
+        for (int side = 0; side < 3; side++) {
+            const size_t from = (z + n + (size_t)side - 1) % n;
+            for (size_t k = w->begin[from]; k < w->begin[from + 1]; k++)
+                assign_body(w, &w->body[k], side, w->cube + z * n * w->space->row);
+        }
 }
 
 /* The density over its mean, of a mesh that is displaced by a part of a cell. */
-static void assign(const gv_particles *p, const gv_field_space *s, double displaced, double mass, double *cube)
+static gravel_status assign(const gv_particles *p, const gv_field_space *s, double displaced, double mass, double *cube)
 {
-    const double *const x[3] = {p->x, p->y, p->z}, cells = pow(s->n, 3) / mass;
-    const size_t n = (size_t)s->n;
-    for (size_t i = 0; i < p->count; i++) {
-        int at[3][3];
-        double part[3][3];
-        for (int c = 0; c < 3; c++)
-            share(x[c][i] / p->box.side * s->n + displaced, s->n, at[c], part[c]);
-        for (int z = 0; z < 3; z++)
-            for (int y = 0; y < 3; y++) {
-                double *row = cube + ((size_t)at[2][z] * n + (size_t)at[1][y]) * s->row;
-                const double by = p->m[i] * cells * part[2][z] * part[1][y];
-                for (int k = 0; k < 3; k++)
-                    row[at[0][k]] += by * part[0][k];
-            }
+    planes w = {.p = p,
+                .space = s,
+                .cells = s->n / p->box.side,
+                .displaced = displaced,
+                .per_mass = pow(s->n, 3) / mass,
+                .cube = cube};
+    w.body = malloc((p->count + 1) * sizeof *w.body);
+    w.begin = malloc(((size_t)s->n + 1) * sizeof *w.begin);
+    const gravel_status status =
+        w.body && w.begin ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for a spectrum of %zu bodies", p->count);
+    if (!status) {
+        order(&w);
+        gv_parallel(s->pool, (size_t)s->n, 1, assign_planes, &w);
     }
+    free(w.body);
+    free(w.begin);
+    return status;
 }
 
 typedef struct shells {
@@ -117,8 +199,9 @@ static gravel_status make(gv_spectrum *out, const gv_particles *p, const gv_fiel
     }
     out->shot = pow(side, 3) * squares / (mass * mass);
     for (int k = 0; k < 2 && !status; k++) {
-        assign(p, s, 0.5 * k, mass, k ? two : one);
-        status = gv_field_transform(s, k ? two : one, 0);
+        status = assign(p, s, 0.5 * k, mass, k ? two : one);
+        if (!status)
+            status = gv_field_transform(s, k ? two : one, 0);
     }
     if (!status)
         status = sum_shells(s, one, two, side, out);

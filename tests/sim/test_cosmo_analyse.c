@@ -165,6 +165,40 @@ static void centres_around_the_box(void **state)
     gv_particles_free(&p);
 }
 
+/* ------------------------------------------------------------------- threads */
+
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    gv_random random;
+    gv_particles p = box_of(5000);
+    gv_spectrum s[2];
+    gv_groups g[2];
+    gv_random_seed(&random, 9);
+    for (size_t i = 0; i < p.count; i++) {
+        p.x[i] = p.box.side * gv_random_unit(&random);
+        p.y[i] = p.box.side * pow(gv_random_unit(&random), 3);
+        p.z[i] = p.box.side * gv_random_unit(&random);
+        p.m[i] = 0.5 + gv_random_unit(&random);
+    }
+    for (int k = 0; k < 2; k++) {
+        setenv("GRAVEL_THREADS", k ? "4" : "1", 1);
+        assert_ok(gv_spectrum_make(&s[k], &p, 32));
+        assert_ok(gv_groups_find(&g[k], &p, 0.5, 2));
+    }
+    unsetenv("GRAVEL_THREADS");
+    assert_int_equal(s[0].count, s[1].count);
+    assert_memory_equal(s[0].power, s[1].power, s[0].count * sizeof *s[0].power);
+    assert_int_equal(g[0].count, g[1].count);
+    assert_true(g[0].count > 100);
+    assert_memory_equal(g[0].group, g[1].group, g[0].count * sizeof *g[0].group);
+    for (int k = 0; k < 2; k++) {
+        gv_spectrum_free(&s[k]);
+        gv_groups_free(&g[k]);
+    }
+    gv_particles_free(&p);
+}
+
 /* ----------------------------------------------------------------------- theory */
 
 static void limits_of_the_formulas(void **state)
@@ -232,6 +266,7 @@ int main(void)
         cmocka_unit_test(shot_noise),
         cmocka_unit_test(groups_are_those_of_all_pairs),
         cmocka_unit_test(centres_around_the_box),
+        cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(limits_of_the_formulas),
         cmocka_unit_test(tables_come_back),
     };
