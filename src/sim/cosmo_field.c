@@ -1,8 +1,12 @@
 #include "sim/cosmo_field.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "host/mesh/fft.h"
+#include "host/mesh/size.h"
 
 gravel_status gv_field_space_make(gv_field_space *s, int n)
 {
@@ -27,6 +31,29 @@ void gv_field_space_free(gv_field_space *s)
     gv_pool_release(s->pool);
     free(s->twiddles);
     *s = (gv_field_space){0};
+}
+
+/* What a system says that programs may still take; else all that there is. */
+static double free_memory(void)
+{
+    double kib = 0;
+    char line[128];
+    FILE *info = fopen("/proc/meminfo", "r");
+    while (info && kib == 0 && fgets(line, sizeof line, info))
+        if (sscanf(line, "MemAvailable: %lf kB", &kib) != 1)
+            kib = 0;
+    if (info)
+        fclose(info);
+    return kib > 0 ? 1024 * kib : (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
+gravel_status gv_memory_check(const char *what, int n, double bytes)
+{
+    const double there = free_memory();
+    if (!(there > 0) || bytes <= there)
+        return GRAVEL_OK;
+    return gv_fail(GRAVEL_ERR_MEMORY, "%s of %d^3 bodies need %.1f GB of memory, %.1f GB are free: %d^3 would fit",
+                   what, n, 1e-9 * bytes, 1e-9 * there, gv_fft_below((int)(n * cbrt(there / bytes) * 0.99)));
 }
 
 double *gv_field_new(const gv_field_space *s)

@@ -16,6 +16,8 @@ typedef struct gv_field_space {
 /* Sides that the FFT cannot take are ERR_ARGUMENT, with those that it can. */
 gravel_status gv_field_space_make(gv_field_space *space, int n);
 void gv_field_space_free(gv_field_space *space);
+/* ERR_MEMORY, with how many would fit, where n^3 bodies (`what`) need more than the machine has free. */
+gravel_status gv_memory_check(const char *what, int n, double bytes);
 double *gv_field_new(const gv_field_space *space); /* zeros; NULL without memory, with the message set */
 gravel_status gv_field_transform(const gv_field_space *space, double *cube, int inverse);
 

@@ -231,6 +231,9 @@ gravel_status gv_ic_cosmo(int n, uint64_t seed, const gv_power *power, const gv_
     gv_field_space space = {0};
     *out = (gv_particles)GV_PARTICLES_INIT;
     gravel_status status = check(n, &power->cosmology, o);
+    /* a body is 7 numbers and an id; cubes: density, displacement, and of the second order its source and three more */
+    if (!status)
+        status = gv_memory_check("initial conditions", n, pow(n, 3) * (60 + 8 * (o->order > 1 ? 6 : 2)));
     if (!status)
         status = gv_field_space_make(&space, n);
     if (!status)

@@ -143,6 +143,23 @@ static gravel_status make_forces(gv_cosmo_run *r)
     return status ? status : gravel_tree_create(&r->tree, r->context, &tree);
 }
 
+/* What is needed in any case: words of the bodies and of those that are looked at, the mesh; the tree's cells come on
+ * top. */
+static gravel_status check_memory(const gv_cosmo_run *r)
+{
+    const gravel_device_info *device = gravel_context_get_device(r->context, 0);
+    const int dp = r->s.precision == GRAVEL_DP;
+    const double n = (double)r->p.count, m = r->s.cells, have = (double)device->global_memory;
+    const double need = n * (dp ? 296 : 220) + 2 * (m + 2) * m * m * (dp ? 8 : 4);
+    if (need <= have)
+        return GRAVEL_OK;
+    return gv_fail(
+        GRAVEL_ERR_DEVICE_MEMORY,
+        "%zu bodies with a mesh of %d^3 cells need %.1f GB and what the tree takes; %s has %.1f GB, where less "
+        "than %d^3 bodies with as many cells each fit",
+        r->p.count, r->s.cells, 1e-9 * need, device->name, 1e-9 * have, (int)cbrt(n * have / need));
+}
+
 static gravel_status make_leapfrog(gv_cosmo_run *r)
 {
     const gravel_clock clock = {kick, drift, stretch, r};
@@ -178,7 +195,9 @@ gravel_status gv_cosmo_run_create(gv_cosmo_run **run, gravel_context *context, c
     if (r->s.cells <= 0)
         r->s.cells = gv_cosmo_cells(r->p.count);
     bodies.precision = settings->precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_DS;
-    gravel_status status = settings->timed ? gravel_context_set_timing(context, 0, 1) : GRAVEL_OK;
+    gravel_status status = check_memory(r);
+    if (!status && settings->timed)
+        status = gravel_context_set_timing(context, 0, 1);
     if (!status)
         status = gravel_bodies_create(&r->bodies, context, &bodies);
     if (!status)

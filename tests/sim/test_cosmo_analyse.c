@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "sim/cosmo_analyse.h"
+#include "sim/cosmo_field.h"
 #include "sim/cosmo_ic.h"
 #include "sim/cosmo_theory.h"
 #include "sim/ic_random.h"
@@ -199,6 +200,15 @@ static void threads_change_nothing(void **state)
     gv_particles_free(&p);
 }
 
+static void memory_that_is_not_there(void **state)
+{
+    (void)state;
+    assert_ok(gv_memory_check("initial conditions", 64, 1e6));
+    /* a thousandth of these bodies would still be beyond any machine */
+    assert_int_equal(gv_memory_check("initial conditions", 1000000, 1e20), GRAVEL_ERR_MEMORY);
+    assert_contains(gravel_error_message(), "^3 would fit");
+}
+
 /* ----------------------------------------------------------------------- theory */
 
 static void limits_of_the_formulas(void **state)
@@ -267,6 +277,7 @@ int main(void)
         cmocka_unit_test(groups_are_those_of_all_pairs),
         cmocka_unit_test(centres_around_the_box),
         cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(memory_that_is_not_there),
         cmocka_unit_test(limits_of_the_formulas),
         cmocka_unit_test(tables_come_back),
     };
