@@ -43,7 +43,7 @@ const gv_opt gv_cosmo_opts[] = {
      .low = 0,
      .high = 1e9},
     REAL("split", split, "R", "where the force is split between mesh and tree, in cells", "1.25", -INFINITY, INFINITY),
-    REAL("cut", cut, "R", "where the tree's part ends, in lengths of --split", "6", -INFINITY, INFINITY),
+    REAL("cut", cut, "R", "where the tree's part ends, in lengths of --split", "5", -INFINITY, INFINITY),
     FLAG("interlaced", interlaced, "two meshes half a cell apart: smaller errors"),
     CHOICE("precision", precision, "sp|ds|dp", "of forces; bodies are kept in dp with dp, else in ds", "sp"),
     GV_RUN_OPT_TREE(gv_cosmo_options, "relative"),

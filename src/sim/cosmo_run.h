@@ -30,7 +30,7 @@ typedef struct gv_cosmo_settings {
 
 /* Where the force is split by default, and how many cells a box of so many bodies has: two along each axis. */
 #define GV_COSMO_SPLIT 1.25
-#define GV_COSMO_CUT 6.0
+#define GV_COSMO_CUT 5.0
 int gv_cosmo_cells(size_t bodies);
 
 /* What stands in a line of cosmology.txt; energies in 1e10 Msun/h (km/s)^2 or what the units are. */

@@ -135,7 +135,7 @@ def what_is_refused():
     good("ic", "plummer", "-n", "10", "-o", "plummer.hdf5")
     for file in ("bodies.txt", "plummer.hdf5"):
         refused(USAGE, "no cosmology", *here, "-i", file)
-    refused(USAGE, "too coarse", *here, "-i", box(), "--mesh", "14")
+    refused(USAGE, "too coarse", *here, "-i", box(), "--mesh", "12")
     refused(USAGE, "are possible", *here, "-i", box(), "--mesh", "22")
     refused(USAGE, "already", *here, "-i", box(), "--until", "60")
     refused(USAGE, "a redshift", *here, "-i", box(), "--until", "soon")

@@ -169,7 +169,7 @@ static void what_is_refused(void **state)
     gv_cosmo_settings s = settings(0.1), bad = s;
     gv_particles p = wave(1);
     assert_ok(gv_cosmo_run_check(&s, &p));
-    bad.cells = 14;
+    bad.cells = 12;
     refuse(&bad, &p, GRAVEL_ERR_ARGUMENT, "too coarse");
     bad.cells = 22;
     refuse(&bad, &p, GRAVEL_ERR_ARGUMENT, "21 and 24");
