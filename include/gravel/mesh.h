@@ -102,6 +102,25 @@ GRAVEL_API gravel_status gravel_mesh_set_sources(gravel_mesh *mesh, const gravel
  * anew.  A sink that is a source is in its own potential; with a split length gravel_mesh_set_own leaves that out. */
 GRAVEL_API gravel_status gravel_mesh_forces(gravel_mesh *mesh, const gravel_view *sinks, unsigned into,
                                             const gravel_forces *forces);
+typedef struct gravel_mesh_call {
+    uint32_t size; /* of this struct */
+    gravel_view sinks;
+    unsigned into; /* GRAVEL_INTO_...; 0: GRAVEL_INTO_HOST */
+} gravel_mesh_call;
+#define GRAVEL_MESH_CALL_INIT                                                                                          \
+    {                                                                                                                  \
+        sizeof(gravel_mesh_call), {NULL, GRAVEL_VIEW_ALL, 0, 0, NULL}, 0                                               \
+    }
+GRAVEL_API void gravel_mesh_call_init(gravel_mesh_call *call);
+
+/* The same forces, bit for bit, without waiting for them: several calls may be in flight.  `ticket` NULL: the call is
+ * not waited for (results in planes only); tickets are released before their mesh.  Where the FFT is the host's and the
+ * device cannot run functions of the host as commands (CL_EXEC_NATIVE_KERNEL; CPUs can), this waits inside. */
+GRAVEL_API gravel_status gravel_mesh_start(gravel_mesh *mesh, const gravel_mesh_call *call, gravel_ticket **ticket);
+/* Compiles and allocates what such calls of up to so many sources and sinks will need, the results of one ticket among
+ * it; the sources must be set. */
+GRAVEL_API gravel_status gravel_mesh_prepare(gravel_mesh *mesh, const gravel_mesh_call *call, size_t sources,
+                                             size_t sinks);
 /* 1: sinks are among the sources, and their own m / (sqrt(pi) r_s) is left out of their potentials (0 at first). */
 GRAVEL_API gravel_status gravel_mesh_set_own(gravel_mesh *mesh, int own);
 
@@ -112,8 +131,8 @@ GRAVEL_API gravel_fft gravel_mesh_get_fft(const gravel_mesh *mesh);
 /* Bytes of device memory. */
 GRAVEL_API size_t gravel_mesh_get_memory(const gravel_mesh *mesh);
 
-/* Times of the last forces, in seconds; ERR_STATE unless the device is timed (gravel_context_set_timing).  `fft` of the
- * host is wall time. */
+/* Times of the last forces, in seconds; ERR_STATE unless the device is timed (gravel_context_set_timing).  Waits for
+ * them to end. */
 typedef struct gravel_mesh_timings {
     double sort, assign, fft, green, interpolate;
     double total; /* their sum */

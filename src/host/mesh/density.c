@@ -62,16 +62,12 @@ gravel_status gv_mesh_places(gravel_mesh *mesh, const gv_selection *s, double di
 static gravel_status sort_sources(gravel_mesh *mesh, double displaced)
 {
     const gv_selection *s = &mesh->sources;
-    const size_t n = (size_t)mesh->options.cells, bytes = s->count * 4 * mesh->scalar;
+    const size_t n = (size_t)mesh->options.cells;
     gv_sort *sort = &mesh->sort;
     int bits = 1;
     while (bits < 32 && (n * n * n - 1) >> bits)
         bits++;
-    gravel_status status = gv_mesh_reserve(mesh, GV_MB_RAW, bytes, "bodies in a mesh");
-    if (!status)
-        status = gv_mesh_reserve(mesh, GV_MB_SORTED, bytes, "bodies in a mesh");
-    if (!status)
-        status = gv_sort_reserve(sort, &mesh->worker, s->count);
+    gravel_status status = gv_mesh_reserve_sources(mesh, s->count);
     if (!status)
         status = gv_mesh_places(mesh, s, displaced, sort->key[sort->sorted].mem, sort->index[sort->sorted].mem,
                                 mesh->buffer[GV_MB_RAW].mem);
@@ -89,11 +85,9 @@ static gravel_status assign(gravel_mesh *mesh)
     const gv_buffer *key = &mesh->sort.key[mesh->sort.sorted], *b = mesh->buffer;
     const size_t width = (size_t)mesh->options.assignment;
     const gv_arg line = {(n + 4) * mesh->scalar, NULL};
-    gravel_status status = gv_mesh_reserve(mesh, GV_MB_START, starts * 4, "cells of a mesh");
-    if (!status)
-        status = gv_mesh_launch(mesh, GV_MK_STARTS, gv_items(starts, mesh->group), GV_MEM(*key),
-                                GV_UINT(mesh->sources.count), GV_UINT(mesh->by_rows ? n : 1), GV_UINT(starts),
-                                GV_MEM(b[GV_MB_START]));
+    const gravel_status status =
+        gv_mesh_launch(mesh, GV_MK_STARTS, gv_items(starts, mesh->group), GV_MEM(*key), GV_UINT(mesh->sources.count),
+                       GV_UINT(mesh->by_rows ? n : 1), GV_UINT(starts), GV_MEM(b[GV_MB_START]));
     if (status)
         return status;
     if (mesh->by_rows)
@@ -111,16 +105,16 @@ gravel_status gv_mesh_density(gravel_mesh *mesh, double displaced)
         return gv_waves_density(mesh);
     if (mesh->options.table > 0)
         return gv_pairs_places(mesh);
-    double begin = gv_mesh_begin(mesh);
+    gv_mesh_begin(mesh, GV_MS_SORT);
     gravel_status status = sort_sources(mesh, displaced);
-    gv_mesh_end(mesh, GV_MS_SORT, begin);
-    begin = gv_mesh_begin(mesh);
+    gv_mesh_end(mesh);
+    gv_mesh_begin(mesh, GV_MS_ASSIGN);
     if (!status)
         status = assign(mesh);
-    gv_mesh_end(mesh, GV_MS_ASSIGN, begin);
-    begin = gv_mesh_begin(mesh);
+    gv_mesh_end(mesh);
+    gv_mesh_begin(mesh, GV_MS_FFT);
     if (!status)
         status = gv_fft_forward(mesh->fft, mesh->buffer[GV_MB_DENSITY].mem);
-    gv_mesh_end(mesh, GV_MS_FFT, begin);
+    gv_mesh_end(mesh);
     return status;
 }

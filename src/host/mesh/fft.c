@@ -2,6 +2,7 @@
 #include "host/mesh/fft.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,9 @@ struct gv_fft {
     gravel_fft kind;
     gv_fft_device *device;
     void *twiddles;
+    gv_pool *pool; /* threads of the host */
+    int in_queue;  /* the device runs functions of the host as commands: nothing waits for them */
+    atomic_int failed;
 };
 
 /* ------------------------------------------------------------------- sizes */
@@ -49,7 +53,30 @@ static size_t cube_bytes(const gv_fft *fft)
     return gv_fft_row(fft->n) * (size_t)fft->n * (size_t)fft->n * (fft->is_double ? 8 : 4);
 }
 
-static gravel_status run_host(gv_fft *fft, cl_mem cube, int inverse)
+typedef struct gv_fft_command {
+    void *cube; /* a buffer when it is submitted, its memory when it runs */
+    gv_fft *fft;
+    int inverse;
+} gv_fft_command;
+
+static void CL_CALLBACK run_command(void *argument)
+{
+    const gv_fft_command *c = argument;
+    if (!gv_fft_host_share(c->fft->pool, c->fft->n, c->fft->is_double, c->fft->twiddles, c->cube, c->inverse))
+        atomic_store(&c->fft->failed, 1);
+}
+
+static gravel_status run_in_queue(gv_fft *fft, cl_mem cube, int inverse)
+{
+    gv_fft_command command = {NULL, fft, inverse};
+    const void *place = &command.cube;
+    const cl_int code = clEnqueueNativeKernel(gv_worker_queue(fft->worker), run_command, &command, sizeof command, 1,
+                                              &cube, &place, 0, NULL, NULL);
+    return code ? gv_fail_cl(code, "starting an FFT of %d^3 cells", fft->n) : GRAVEL_OK;
+}
+
+/* Waits for what was submitted before. */
+static gravel_status run_mapped(gv_fft *fft, cl_mem cube, int inverse)
 {
     cl_command_queue queue = gv_worker_queue(fft->worker);
     cl_int code;
@@ -57,17 +84,17 @@ static gravel_status run_host(gv_fft *fft, cl_mem cube, int inverse)
         clEnqueueMapBuffer(queue, cube, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, cube_bytes(fft), 0, NULL, NULL, &code);
     if (code)
         return gv_fail_cl(code, "mapping a mesh of %d^3 cells", fft->n);
-    const int good = gv_fft_host_run(fft->worker->context, fft->n, fft->is_double, fft->twiddles, at, inverse);
+    if (!gv_fft_host_share(fft->pool, fft->n, fft->is_double, fft->twiddles, at, inverse))
+        atomic_store(&fft->failed, 1);
     code = clEnqueueUnmapMemObject(queue, cube, at, 0, NULL, NULL);
-    if (code)
-        return gv_fail_cl(code, "mapping a mesh of %d^3 cells", fft->n);
-    return good ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for the lines of an FFT");
+    return code ? gv_fail_cl(code, "mapping a mesh of %d^3 cells", fft->n) : GRAVEL_OK;
 }
 
 static gravel_status run(gv_fft *fft, cl_mem cube, int inverse)
 {
-    return fft->kind == GRAVEL_FFT_HOST ? run_host(fft, cube, inverse)
-                                        : gv_fft_device_run(fft->device, fft->worker, cube, inverse);
+    if (fft->kind == GRAVEL_FFT_DEVICE)
+        return gv_fft_device_run(fft->device, fft->worker, cube, inverse);
+    return fft->in_queue ? run_in_queue(fft, cube, inverse) : run_mapped(fft, cube, inverse);
 }
 
 gravel_status gv_fft_forward(gv_fft *fft, cl_mem cube)
@@ -80,6 +107,16 @@ gravel_status gv_fft_inverse(gv_fft *fft, cl_mem cube)
     return run(fft, cube, 1);
 }
 
+int gv_fft_has_failed(const gv_fft *fft)
+{
+    return atomic_load(&fft->failed);
+}
+
+void gv_fft_forget_failure(gv_fft *fft)
+{
+    atomic_store(&fft->failed, 0);
+}
+
 gravel_fft gv_fft_kind(const gv_fft *fft)
 {
     return fft->kind;
@@ -89,6 +126,8 @@ void gv_fft_release(gv_fft *fft)
 {
     if (!fft)
         return;
+    if (fft->in_queue)
+        clFinish(gv_worker_queue(fft->worker)); /* commands use it */
     if (fft->device)
         gv_fft_device_release(fft->device);
     free(fft->twiddles);
@@ -201,6 +240,8 @@ static gravel_status check(gv_fft *fft, cl_mem cube)
         status = gv_fft_inverse(fft, cube);
     if (!status)
         status = check_points(fft, cube, &points, &error);
+    if (!status && gv_fft_has_failed(fft))
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no host memory for the lines of an FFT");
     if (!status && !(error <= most))
         status =
             gv_fail(GRAVEL_ERR_UNSUPPORTED,
@@ -211,6 +252,13 @@ static gravel_status check(gv_fft *fft, cl_mem cube)
 
 /* -------------------------------------------------------------------- plan */
 
+static int runs_functions(const gv_worker *worker)
+{
+    cl_device_exec_capabilities can = 0;
+    return !clGetDeviceInfo(gv_worker_device(worker)->id, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof can, &can, NULL) &&
+           (can & CL_EXEC_NATIVE_KERNEL);
+}
+
 static gravel_status plan(gv_fft **out, gv_worker *worker, int n, gravel_precision precision, gravel_fft kind,
                           cl_mem cube)
 {
@@ -219,10 +267,12 @@ static gravel_status plan(gv_fft **out, gv_worker *worker, int n, gravel_precisi
     gravel_status status = fft ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for the plan of an FFT");
     if (status)
         return status;
-    *fft = (gv_fft){worker, n, is_double, kind, NULL, NULL};
+    *fft = (gv_fft){.worker = worker, .n = n, .is_double = is_double, .kind = kind};
     if (kind == GRAVEL_FFT_DEVICE) {
         status = gv_fft_device_plan(&fft->device, worker, n, precision, cube);
     } else {
+        fft->pool = n < 16 ? NULL : gv_context_pool(worker->context);
+        fft->in_queue = runs_functions(worker);
         fft->twiddles = malloc(gv_fft_host_twiddles(n) * (is_double ? 8 : 4));
         if (fft->twiddles)
             gv_fft_host_prepare(n, is_double, fft->twiddles);
@@ -231,6 +281,11 @@ static gravel_status plan(gv_fft **out, gv_worker *worker, int n, gravel_precisi
     }
     if (!status)
         status = check(fft, cube);
+    if (status && fft->in_queue) { /* it says that it can, and cannot */
+        fft->in_queue = 0;
+        gv_fft_forget_failure(fft);
+        status = check(fft, cube);
+    }
     if (status)
         gv_fft_release(fft);
     else

@@ -24,6 +24,9 @@ gravel_status gv_fft_plan(gv_fft **fft, gv_worker *worker, int n, gravel_precisi
                           cl_mem cube);
 gravel_status gv_fft_forward(gv_fft *fft, cl_mem cube);
 gravel_status gv_fft_inverse(gv_fft *fft, cl_mem cube);
+/* A transform on the host has found no memory: what came after it is wrong. */
+int gv_fft_has_failed(const gv_fft *fft);
+void gv_fft_forget_failure(gv_fft *fft);
 gravel_fft gv_fft_kind(const gv_fft *fft); /* DEVICE or HOST */
 void gv_fft_release(gv_fft *fft);
 
@@ -41,7 +44,6 @@ void gv_fft_device_release(gv_fft_device *plan);
 size_t gv_fft_host_twiddles(int n);
 void gv_fft_host_prepare(int n, int is_double, void *twiddles);
 /* 0: no memory */
-int gv_fft_host_run(gravel_context *context, int n, int is_double, const void *twiddles, void *cube, int inverse);
 int gv_fft_host_share(gv_pool *pool, int n, int is_double, const void *twiddles, void *cube, int inverse);
 
 #endif

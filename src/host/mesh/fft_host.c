@@ -56,11 +56,6 @@ void gv_fft_host_prepare(int n, int is_double, void *twiddles)
 #define GV_LINES 8
 #include "host/mesh/fft_host_impl.h"
 
-int gv_fft_host_run(gravel_context *context, int n, int is_double, const void *twiddles, void *cube, int inverse)
-{
-    return gv_fft_host_share(n < 16 ? NULL : gv_context_pool(context), n, is_double, twiddles, cube, inverse);
-}
-
 int gv_fft_host_share(gv_pool *pool, int n, int is_double, const void *twiddles, void *cube, int inverse)
 {
     return is_double ? cube_d(pool, n, twiddles, cube, inverse) : cube_f(pool, n, twiddles, cube, inverse);

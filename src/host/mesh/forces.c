@@ -1,8 +1,8 @@
 /* Calls: the density of the sources, Green's function, fields at the sinks, results. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "host/base/options.h"
 #include "host/mesh/mesh.h"
 
 #define PI 3.14159265358979323846
@@ -93,9 +93,7 @@ static gravel_status find_sinks(gravel_mesh *mesh, const gv_selection *sinks, do
         in->place = mesh->buffer[GV_MB_SORTED].mem;
         return GRAVEL_OK;
     }
-    gravel_status status = gv_mesh_reserve(mesh, GV_MB_CELL, sinks->count * 4, "sinks in a mesh");
-    if (!status)
-        status = gv_mesh_reserve(mesh, GV_MB_PLACE, sinks->count * 4 * mesh->scalar, "sinks in a mesh");
+    const gravel_status status = gv_mesh_reserve_sinks(mesh, sinks->count);
     in->cell = mesh->buffer[GV_MB_CELL].mem;
     in->place = mesh->buffer[GV_MB_PLACE].mem;
     return status ? status : gv_mesh_places(mesh, sinks, displaced, in->cell, none, in->place);
@@ -108,26 +106,27 @@ static gravel_status find_field(gravel_mesh *mesh, int field)
     const size_t n = (size_t)o->cells, waves = n / 2 + 1;
     const double all = (double)n * (double)n * (double)n, split = o->split * o->cells / o->side;
     const gv_range range = gv_groups_2d((waves + mesh->group - 1) / mesh->group, n * n, mesh->group);
-    double begin = gv_mesh_begin(mesh);
+    gv_mesh_begin(mesh, GV_MS_GREEN);
     gravel_status status = gv_mesh_launch(
         mesh, GV_MK_GREEN, range, GV_MEM(mesh->buffer[GV_MB_DENSITY]), GV_MEM(mesh->buffer[GV_MB_WAVES]), GV_UINT(n),
         GV_INT(o->interlaced != 0), GV_INT(o->gradient != GRAVEL_SPECTRAL), GV_INT(field),
         GV_MESH_REAL(mesh, (o->isolated ? -1 : -4 * PI) / all), GV_MESH_REAL(mesh, 4 * PI * split * split / all),
         GV_MEM(mesh->buffer[GV_MB_ISOLATED]), GV_MEM(mesh->buffer[GV_MB_WORK]));
-    gv_mesh_end(mesh, GV_MS_GREEN, begin);
-    begin = gv_mesh_begin(mesh);
+    gv_mesh_end(mesh);
+    gv_mesh_begin(mesh, GV_MS_FFT);
     if (!status)
         status = gv_fft_inverse(mesh->fft, mesh->buffer[GV_MB_WORK].mem);
-    gv_mesh_end(mesh, GV_MS_FFT, begin);
+    gv_mesh_end(mesh);
     return status;
 }
 
 static gravel_status take_field(gravel_mesh *mesh, const gv_in_mesh *in, int field, double weight, int fresh)
 {
-    const double own = field == GV_MESH_POT ? in->own : 0, begin = gv_mesh_begin(mesh);
+    const double own = field == GV_MESH_POT ? in->own : 0;
     const gv_range range = gv_items(in->count, mesh->group);
-    const gv_buffer *work = &mesh->buffer[GV_MB_WORK], *result = &mesh->buffer[GV_MB_RESULT];
+    const gv_buffer *work = &mesh->buffer[GV_MB_WORK], *result = mesh->result;
     gravel_status status;
+    gv_mesh_begin(mesh, GV_MS_INTERPOLATE);
     if (mesh->options.gradient == GRAVEL_SPECTRAL)
         status =
             gv_mesh_launch(mesh, GV_MK_TAKE, range, GV_MEM(*work), GV_UINT(mesh->options.cells), GV_UINT(mesh->row),
@@ -138,7 +137,7 @@ static gravel_status take_field(gravel_mesh *mesh, const gv_in_mesh *in, int fie
             gv_mesh_launch(mesh, GV_MK_GRADIENT, range, GV_MEM(*work), GV_UINT(mesh->options.cells), GV_UINT(mesh->row),
                            GV_ARG(in->cell), GV_ARG(in->place), GV_ARG(in->index), GV_UINT(in->count),
                            GV_MESH_REAL(mesh, weight), GV_INT(fresh), GV_MESH_REAL(mesh, own), GV_MEM(*result));
-    gv_mesh_end(mesh, GV_MS_INTERPOLATE, begin);
+    gv_mesh_end(mesh);
     return status;
 }
 
@@ -177,10 +176,9 @@ static gravel_status store(gravel_mesh *mesh, const gv_selection *s, int into)
     if (!status && !apart)
         status = gv_bodies_need(s->bodies, GV_WORD_POTENTIAL, &to_pot);
     if (!status)
-        status =
-            gv_mesh_launch(mesh, GV_MK_STORE + from, gv_items(s->count, mesh->group),
-                           GV_MEM(mesh->buffer[GV_MB_RESULT]), GV_ARG(s->list), GV_UINT(s->first), GV_UINT(s->count),
-                           GV_INT(into), GV_REAL(exact, acc), GV_REAL(exact, pot), GV_ARG(to_acc), GV_ARG(to_pot));
+        status = gv_mesh_launch(mesh, GV_MK_STORE + from, gv_items(s->count, mesh->group), GV_MEM(*mesh->result),
+                                GV_ARG(s->list), GV_UINT(s->first), GV_UINT(s->count), GV_INT(into),
+                                GV_REAL(exact, acc), GV_REAL(exact, pot), GV_ARG(to_acc), GV_ARG(to_pot));
     if (!apart) {
         gv_bodies_changed(s->bodies, GRAVEL_ACCELERATION);
         gv_bodies_changed(s->bodies, GRAVEL_POTENTIAL);
@@ -188,53 +186,35 @@ static gravel_status store(gravel_mesh *mesh, const gv_selection *s, int into)
     return status;
 }
 
-static gravel_status read_results(gravel_mesh *mesh, size_t n, const gravel_forces *to)
-{
-    const double cell = mesh->options.side / mesh->options.cells, pot = mesh->frame.mass / cell, acc = pot / cell;
-    const size_t stride = to->acc.stride ? to->acc.stride : 1;
-    double *const axis[3] = {to->acc.x, to->acc.y, to->acc.z};
-    void *host = malloc(n * 4 * mesh->scalar);
-    if (!host)
-        return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for the forces of %zu bodies", n);
-    const cl_int code = clEnqueueReadBuffer(gv_worker_queue(&mesh->worker), mesh->buffer[GV_MB_RESULT].mem, CL_TRUE, 0,
-                                            n * 4 * mesh->scalar, host, 0, NULL, NULL);
-    for (size_t k = 0; k < n && !code; k++)
-        for (size_t c = 0; c < 4; c++) {
-            const double f = mesh->scalar == 8 ? ((double *)host)[4 * k + c] : (double)((float *)host)[4 * k + c];
-            if (c < 3 && axis[c])
-                axis[c][k * stride] = f * acc;
-            if (c == 3 && to->pot)
-                to->pot[k] = f * pot;
-        }
-    free(host);
-    return code ? gv_fail_cl(code, "reading the forces of %zu bodies", n) : GRAVEL_OK;
-}
+/* ------------------------------------------------------------------- calls */
 
-static gravel_status check_call(const gravel_mesh *mesh, const gravel_view *sinks, unsigned into,
-                                const gravel_forces *forces)
+gravel_status gv_mesh_take_call(const gravel_mesh *mesh, const gravel_mesh_call *call, gravel_mesh_call *taken)
 {
     const unsigned known = GRAVEL_INTO_HOST | GRAVEL_INTO_PLANES | GRAVEL_INTO_ADD;
-    if (!mesh || !sinks || !sinks->bodies)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_mesh_forces needs a mesh and a view of bodies");
-    if (sinks->bodies->worker.context != mesh->worker.context || sinks->bodies->worker.device != mesh->worker.device)
+    gravel_mesh_call_init(taken);
+    const gravel_status status = gv_options_take(taken, sizeof *taken, call, "gravel_mesh_call");
+    if (status)
+        return status;
+    taken->into = taken->into ? taken->into : GRAVEL_INTO_HOST;
+    const gravel_bodies *b = taken->sinks.bodies;
+    if (!b)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "forces of a mesh need a view of bodies");
+    if (b->worker.context != mesh->worker.context || b->worker.device != mesh->worker.device)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "sinks and mesh must be on the same device of the same context");
-    if (into == 0 || into & ~known || (into & GRAVEL_INTO_ADD && !(into & GRAVEL_INTO_PLANES)))
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "results cannot go to %u: see GRAVEL_INTO_HOST, _PLANES, _ADD", into);
-    if (into & GRAVEL_INTO_HOST && !forces)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "results for the host need a place");
-    if (into & GRAVEL_INTO_HOST &&
-        (forces->jerk.x || forces->snap.x || forces->nearest_id || forces->nearest_address ||
-         forces->nearest_distance || forces->neighbour_count || forces->neighbour_id || forces->neighbour_address))
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "a mesh gives accelerations and potentials only");
+    if (taken->into & ~known || (taken->into & GRAVEL_INTO_ADD && !(taken->into & GRAVEL_INTO_PLANES)))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "results cannot go to %u: see GRAVEL_INTO_HOST, _PLANES, _ADD",
+                       taken->into);
     return GRAVEL_OK;
 }
 
-/* Into GV_MB_RESULT. */
+/* Into mesh->result. */
 static gravel_status compute_all(gravel_mesh *mesh, const gv_selection *s)
 {
-    memset(mesh->seconds, 0, sizeof mesh->seconds);
-    gravel_status status = gv_mesh_reserve(mesh, GV_MB_RESULT, s->count * 4 * mesh->scalar, "forces");
     const int two = mesh->options.interlaced != 0;
+    gravel_status status = GRAVEL_OK;
+    gv_mesh_clear_times(mesh);
+    if (mesh->result == &mesh->buffer[GV_MB_RESULT])
+        status = gv_mesh_reserve(mesh, GV_MB_RESULT, s->count * 4 * mesh->scalar, "forces");
     for (int k = 0; k <= two && !status; k++)
         status = compute(mesh, s, 0.5 * k, two ? 0.5 : 1);
     if (two)
@@ -246,22 +226,80 @@ gravel_status gv_mesh_far(gravel_mesh *mesh, const gravel_view *sinks)
 {
     gv_selection s;
     gravel_status status = gv_view_resolve(sinks, "sinks", &s);
+    mesh->result = &mesh->buffer[GV_MB_RESULT];
     if (!status)
         status = compute_all(mesh, &s);
     return status ? status : store(mesh, &s, GV_MESH_APART);
 }
 
+/* Without sinks there is nothing to do, and a ticket says so. */
+static gravel_status start(gravel_mesh *mesh, const gv_selection *s, unsigned into, gv_mesh_ticket *t)
+{
+    gravel_status status = GRAVEL_OK;
+    mesh->result = t && t->slot ? &t->slot->device : &mesh->buffer[GV_MB_RESULT];
+    if (s->count > 0)
+        status = compute_all(mesh, s);
+    if (!status && s->count > 0 && into & GRAVEL_INTO_PLANES)
+        status = store(mesh, s, (into & GRAVEL_INTO_ADD) != 0);
+    if (!status && t) {
+        const double cell = mesh->options.side / mesh->options.cells;
+        t->pot = mesh->frame.mass / cell;
+        t->acc = t->pot / cell;
+        return gv_mesh_finish_ticket(t);
+    }
+    if (!status && clFlush(gv_worker_queue(&mesh->worker)) != CL_SUCCESS)
+        status = gv_fail(GRAVEL_ERR_OPENCL, "starting the forces of a mesh");
+    return status;
+}
+
+gravel_status gravel_mesh_start(gravel_mesh *mesh, const gravel_mesh_call *call, gravel_ticket **ticket)
+{
+    gravel_mesh_call taken;
+    gv_selection s;
+    gv_mesh_ticket *t = NULL;
+    if (ticket)
+        *ticket = NULL;
+    if (!mesh || !call)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_mesh_start needs a mesh and a call");
+    gravel_status status = gv_mesh_take_call(mesh, call, &taken);
+    if (!status && !ticket && taken.into & GRAVEL_INTO_HOST)
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "results for the host need a ticket");
+    if (!status && mesh->fft && gv_fft_has_failed(mesh->fft)) {
+        gv_fft_forget_failure(mesh->fft);
+        mesh->is_assigned = 0;
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no host memory for the lines of an FFT in a call before this one");
+    }
+    if (!status)
+        status = gv_view_resolve(&taken.sinks, "sinks", &s);
+    if (!status && ticket)
+        status = gv_mesh_take_ticket(mesh, s.count, (taken.into & GRAVEL_INTO_HOST) != 0, &t);
+    if (status)
+        return status;
+    status = start(mesh, &s, taken.into, t);
+    if (status && t)
+        gravel_ticket_release(&t->base);
+    else if (ticket)
+        *ticket = &t->base;
+    return status;
+}
+
 gravel_status gravel_mesh_forces(gravel_mesh *mesh, const gravel_view *sinks, unsigned into,
                                  const gravel_forces *forces)
 {
-    gv_selection s;
-    gravel_status status = check_call(mesh, sinks, into, forces);
-    if (!status)
-        status = gv_view_resolve(sinks, "sinks", &s);
-    if (status || s.count == 0)
-        return status;
-    status = compute_all(mesh, &s);
-    if (!status && into & GRAVEL_INTO_PLANES)
-        status = store(mesh, &s, into & GRAVEL_INTO_ADD ? GV_MESH_ADD : GV_MESH_REPLACE);
-    return status || !(into & GRAVEL_INTO_HOST) ? status : read_results(mesh, s.count, forces);
+    gravel_mesh_call call = GRAVEL_MESH_CALL_INIT;
+    gravel_ticket *ticket;
+    if (!mesh || !sinks || into == 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_mesh_forces needs a mesh, a view of bodies, and where results go");
+    if (into & GRAVEL_INTO_HOST && !forces)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "results for the host need a place");
+    call.sinks = *sinks;
+    call.into = into;
+    if (!(into & GRAVEL_INTO_HOST))
+        return gravel_mesh_start(mesh, &call, NULL);
+    gravel_status status = gravel_mesh_start(mesh, &call, &ticket);
+    if (!status) {
+        status = gravel_ticket_collect(ticket, forces, NULL);
+        gravel_ticket_release(ticket);
+    }
+    return status;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/base/clock.h"
 #include "host/base/options.h"
 #include "kernels/shape/layout.h"
 
@@ -73,15 +72,19 @@ static void place_of(const gravel_mesh *mesh, int kernel, const char **file, con
              (int)o->assignment, o->gradient == GRAVEL_FOUR_POINT ? 4 : 2);
 }
 
+gravel_status gv_mesh_need_kernel(gravel_mesh *mesh, int kernel)
+{
+    const char *file, *name;
+    char options[160];
+    if (mesh->kernel[kernel])
+        return GRAVEL_OK;
+    place_of(mesh, kernel, &file, &name, options, sizeof options);
+    return gv_kernel_make(&mesh->worker, file, options, name, &mesh->kernel[kernel]);
+}
+
 gravel_status gv_mesh_launch_list(gravel_mesh *mesh, int kernel, gv_range range, size_t n_args, const gv_arg *arg)
 {
-    gravel_status status = GRAVEL_OK;
-    if (!mesh->kernel[kernel]) {
-        const char *file, *name;
-        char options[160];
-        place_of(mesh, kernel, &file, &name, options, sizeof options);
-        status = gv_kernel_make(&mesh->worker, file, options, name, &mesh->kernel[kernel]);
-    }
+    const gravel_status status = gv_mesh_need_kernel(mesh, kernel);
     return status ? status : gv_launch_list(&mesh->worker, 0, mesh->kernel[kernel], range, n_args, arg);
 }
 
@@ -90,49 +93,12 @@ gravel_status gv_mesh_reserve(gravel_mesh *mesh, gv_mesh_buffer which, size_t si
     return gv_buffer_reserve(&mesh->worker, &mesh->buffer[which], size, what);
 }
 
-/* ------------------------------------------------------------------- times */
-
-static int is_timed(const gravel_mesh *mesh)
-{
-    const gv_device *device = gv_worker_device(&mesh->worker);
-    return device->compute == device->timed;
-}
-
-double gv_mesh_begin(gravel_mesh *mesh)
-{
-    mesh->is_timed = is_timed(mesh);
-    if (!mesh->is_timed)
-        return 0;
-    clFinish(gv_worker_queue(&mesh->worker));
-    return gv_now();
-}
-
-void gv_mesh_end(gravel_mesh *mesh, gv_mesh_stage stage, double begin)
-{
-    if (!mesh->is_timed)
-        return;
-    clFinish(gv_worker_queue(&mesh->worker));
-    mesh->seconds[stage] += gv_now() - begin;
-}
-
-gravel_status gravel_mesh_get_timings(gravel_mesh *mesh, gravel_mesh_timings *timings)
-{
-    if (!mesh || !timings)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_mesh_get_timings needs a mesh and a place for the times");
-    memset(timings, 0, sizeof *timings);
-    if (!mesh->is_timed)
-        return gv_fail(GRAVEL_ERR_STATE, "the last forces of the mesh were not timed: gravel_context_set_timing");
-    timings->sort = mesh->seconds[GV_MS_SORT];
-    timings->assign = mesh->seconds[GV_MS_ASSIGN];
-    timings->fft = mesh->seconds[GV_MS_FFT];
-    timings->green = mesh->seconds[GV_MS_GREEN];
-    timings->interpolate = mesh->seconds[GV_MS_INTERPOLATE];
-    for (int k = 0; k < GV_MS_COUNT; k++)
-        timings->total += mesh->seconds[k];
-    return GRAVEL_OK;
-}
-
 /* -------------------------------------------------------------------- life */
+
+void gravel_mesh_call_init(gravel_mesh_call *call)
+{
+    *call = (gravel_mesh_call)GRAVEL_MESH_CALL_INIT;
+}
 
 void gravel_mesh_options_init(gravel_mesh_options *options)
 {
@@ -271,6 +237,8 @@ void gravel_mesh_release(gravel_mesh *mesh)
     if (!mesh)
         return;
     clFinish(gv_worker_queue(&mesh->worker));
+    gv_mesh_release_tickets(mesh);
+    gv_mesh_clear_times(mesh);
     gv_fft_release(mesh->fft);
     gv_sort_release(&mesh->sort);
     for (int k = 0; k < GV_MB_COUNT; k++)
@@ -292,5 +260,8 @@ size_t gravel_mesh_get_memory(const gravel_mesh *mesh)
     size_t sum = mesh ? gv_sort_memory(&mesh->sort) : 0;
     for (int k = 0; mesh && k < GV_MB_COUNT; k++)
         sum += mesh->buffer[k].size;
+    for (const gv_mesh_ticket *t = mesh ? mesh->tickets : NULL; t; t = t->next)
+        for (int k = 0; k < t->slots.count; k++)
+            sum += t->slots.slot[k].device.size;
     return sum;
 }

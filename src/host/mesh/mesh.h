@@ -4,6 +4,9 @@
  *   plan.c       numbers of waves, sizes: pure functions
  *   density.c    sources to waves of their density
  *   forces.c     calls: waves to forces at sinks
+ *   ticket.c     results of calls, until the caller has them
+ *   times.c      stages of a call
+ *   prepare.c    what calls need: kernels, room for bodies
  *   waves.c      the bodies' own waves, without a mesh
  *   pairs.c      direct sums with a table of Ewald's correction, without a mesh
  *   fft.c        which FFT, and whether it is right;  fft_host.c, fft_device.c: the two of them
@@ -13,6 +16,8 @@
 
 #include "gravel/mesh.h"
 #include "host/bodies/bodies.h"
+#include "host/bodies/slots.h"
+#include "host/bodies/ticket.h"
 #include "host/mesh/fft.h"
 #include "host/program/sort.h"
 #include "kernels/mesh/layout.h"
@@ -54,9 +59,27 @@ typedef enum gv_mesh_buffer {
     GV_MB_START,    /* where those of each cell, or row of cells, begin */
     GV_MB_CELL,     /* cells and places of sinks that are not the sources */
     GV_MB_PLACE,
-    GV_MB_RESULT,
+    GV_MB_RESULT, /* of calls without a ticket */
     GV_MB_COUNT
 } gv_mesh_buffer;
+
+/* Commands of a stage; calls of interlaced meshes have 28 such runs of commands. */
+enum { GV_MESH_SPANS = 32 };
+typedef struct gv_mesh_span {
+    gv_mesh_stage stage;
+    cl_event from, to;
+} gv_mesh_span;
+
+typedef struct gv_mesh_ticket {
+    gravel_ticket base;
+    gravel_mesh *mesh;
+    struct gv_mesh_ticket *next;
+    int in_use, on_host;
+    gv_slots slots;
+    gv_slot *slot; /* of results; NULL: there are none for the host */
+    size_t sinks;
+    double acc, pot; /* factors from the mesh's units */
+} gv_mesh_ticket;
 
 struct gravel_mesh {
     gv_worker worker;
@@ -77,23 +100,43 @@ struct gravel_mesh {
     int is_assigned;    /* GV_MB_DENSITY holds waves of the sources as they were at these versions */
     uint64_t position, mass, order, list;
 
-    int is_timed; /* the last forces were */
-    double seconds[GV_MS_COUNT];
+    const gv_buffer *result; /* of the call that is submitted: its ticket's, or GV_MB_RESULT */
+    gv_mesh_ticket *tickets;
+
+    int is_timed; /* the last call was, by these */
+    int spans;
+    gv_mesh_span span[GV_MESH_SPANS];
 };
 
 /* mesh.c */
 gravel_status gv_mesh_reserve(gravel_mesh *mesh, gv_mesh_buffer which, size_t size, const char *what);
+gravel_status gv_mesh_need_kernel(gravel_mesh *mesh, int kernel); /* makes it where it is not there yet */
 gravel_status gv_mesh_launch_list(gravel_mesh *mesh, int kernel, gv_range range, size_t n_args, const gv_arg *arg);
 #define gv_mesh_launch(mesh, kernel, range, ...)                                                                       \
     gv_mesh_launch_list(mesh, kernel, range, sizeof((const gv_arg[]){__VA_ARGS__}) / sizeof(gv_arg),                   \
                         (const gv_arg[]){__VA_ARGS__})
 #define GV_MESH_REAL(mesh, v) GV_REAL((mesh)->options.precision, v)
-/* Where the device is timed: waits for what was submitted, and adds the time since `begin` to the stage. */
-double gv_mesh_begin(gravel_mesh *mesh);
-void gv_mesh_end(gravel_mesh *mesh, gv_mesh_stage stage, double begin);
 /* Cells and places of bodies, in a mesh that is displaced by this part of a cell. */
 gravel_status gv_mesh_places(gravel_mesh *mesh, const gv_selection *bodies, double displaced, cl_mem cell, cl_mem index,
                              cl_mem place);
+
+/* times.c: where the device is timed, the commands between begin and end belong to the stage. */
+void gv_mesh_clear_times(gravel_mesh *mesh);
+void gv_mesh_begin(gravel_mesh *mesh, gv_mesh_stage stage);
+void gv_mesh_end(gravel_mesh *mesh);
+
+/* prepare.c: room for so many bodies */
+gravel_status gv_mesh_reserve_sources(gravel_mesh *mesh, size_t count);
+gravel_status gv_mesh_reserve_sinks(gravel_mesh *mesh, size_t count);
+size_t gv_mesh_wave_parts(size_t sources, size_t *share); /* of a sum over waves, and how many bodies each has */
+
+/* forces.c */
+gravel_status gv_mesh_take_call(const gravel_mesh *mesh, const gravel_mesh_call *call, gravel_mesh_call *taken);
+
+/* ticket.c */
+gravel_status gv_mesh_take_ticket(gravel_mesh *mesh, size_t sinks, int on_host, gv_mesh_ticket **ticket);
+gravel_status gv_mesh_finish_ticket(gv_mesh_ticket *ticket);
+void gv_mesh_release_tickets(gravel_mesh *mesh);
 
 /* plan.c */
 gravel_status gv_mesh_check_options(const gravel_mesh_options *options);
@@ -102,11 +145,11 @@ gravel_status gv_mesh_check_options(const gravel_mesh_options *options);
 int gv_mesh_margin(const gravel_mesh_options *options);
 void gv_mesh_waves(const gravel_mesh_options *options, double *table);
 
-/* waves.c: the same of the bodies' own waves; the field at sinks, into GV_MB_RESULT. */
+/* waves.c: the same of the bodies' own waves; the field at sinks, into mesh->result. */
 gravel_status gv_waves_density(gravel_mesh *mesh);
 gravel_status gv_waves_field(gravel_mesh *mesh, size_t count, cl_mem cell, cl_mem place, double own);
 
-/* pairs.c: the table; places of the sources; forces on sinks, into GV_MB_RESULT */
+/* pairs.c: the table; places of the sources; forces on sinks, into mesh->result */
 gravel_status gv_pairs_start(gravel_mesh *mesh);
 gravel_status gv_pairs_places(gravel_mesh *mesh);
 gravel_status gv_pairs_forces(gravel_mesh *mesh, const gv_selection *sinks, cl_mem cell, cl_mem place);

@@ -122,9 +122,7 @@ gravel_status gv_pairs_places(gravel_mesh *mesh)
 {
     const gv_selection *s = &mesh->sources;
     cl_mem none = NULL;
-    gravel_status status = gv_mesh_reserve(mesh, GV_MB_RAW, s->count * 4 * mesh->scalar, "sources");
-    if (!status)
-        status = gv_mesh_reserve(mesh, GV_MB_START, s->count * 4, "sources");
+    const gravel_status status = gv_mesh_reserve_sources(mesh, s->count);
     return status ? status
                   : gv_mesh_places(mesh, s, 0, mesh->buffer[GV_MB_START].mem, none, mesh->buffer[GV_MB_RAW].mem);
 }
@@ -135,14 +133,15 @@ gravel_status gv_pairs_forces(gravel_mesh *mesh, const gv_selection *sinks, cl_m
     const gv_selection *s = &mesh->sources;
     const double eps = (o->spline ? SPLINE_SUPPORT : 1) * o->eps * o->cells / o->side;
     /* distances below 1e-12 of the box: 1 / s^3 stays finite in float */
-    const double least = 1e-24 * o->cells * o->cells, begin = gv_mesh_begin(mesh);
+    const double least = 1e-24 * o->cells * o->cells;
     const gv_buffer *b = mesh->buffer;
+    gv_mesh_begin(mesh, GV_MS_INTERPOLATE);
     const gravel_status status =
         gv_mesh_launch(mesh, GV_MK_PAIRS, gv_items(sinks->count, mesh->group), GV_MEM(b[GV_MB_START]),
                        GV_MEM(b[GV_MB_RAW]), GV_UINT(s->count), GV_ARG(cell), GV_ARG(place), GV_UINT(sinks->count),
                        GV_ARG(s->list), GV_UINT(s->first), GV_ARG(sinks->list), GV_UINT(sinks->first),
                        GV_INT(s->bodies == sinks->bodies), GV_INT(o->cells), GV_MESH_REAL(mesh, eps * eps),
-                       GV_MESH_REAL(mesh, least), GV_MEM(b[GV_MB_WAVES]), GV_INT(o->table), GV_MEM(b[GV_MB_RESULT]));
-    gv_mesh_end(mesh, GV_MS_INTERPOLATE, begin);
+                       GV_MESH_REAL(mesh, least), GV_MEM(b[GV_MB_WAVES]), GV_INT(o->table), GV_MEM(*mesh->result));
+    gv_mesh_end(mesh);
     return status;
 }
