@@ -32,7 +32,8 @@ typedef struct gravel_tasks_options {
     uint32_t size;              /* of this struct */
     gravel_precision precision; /* of the sums, as for a tree; bodies may have any */
     int device;                 /* which device of the context */
-    /* Tunables as "threads=128 form=1 ..."; those not named have the built-in default for the leaves of a list */
+    /* Tunables as "threads=128 form=1 ..."; those not named come from the profile (gravel tune --kernel tasks) or the
+     * built-in default for the leaves of a list */
     const char *configuration;
 } gravel_tasks_options;
 #define GRAVEL_TASKS_OPTIONS_INIT                                                                                      \

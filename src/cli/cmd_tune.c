@@ -146,8 +146,10 @@ static gravel_status choose_log(const tune_options *o, const char *device, char 
         if (status == GRAVEL_OK) {
             gv_profile_device_of(&found.limits.info, &identity);
             gv_profile_file_name(&identity, name);
-            *path = gv_format("%s/%s%s%.*s.jsonl", dir, o->record != NULL ? "recording-" : "",
-                              strcmp(o->kernel, "direct") != 0 ? "tree-" : "", (int)strlen(name) - 5, name);
+            const int is_direct = strcmp(o->kernel, "direct") == 0;
+
+            *path = gv_format("%s/%s%s%s%.*s.jsonl", dir, o->record != NULL ? "recording-" : "",
+                              is_direct ? "" : o->kernel, is_direct ? "" : "-", (int)strlen(name) - 5, name);
         }
     }
     free(dir);
@@ -336,7 +338,8 @@ static const gv_opt opts_table[] = {
      .kind = GV_OPT_TEXT,
      .offset = AT(kernel),
      .value = "NAME",
-     .help = "direct, or tree (variants sp2, ds2, dp2; --sources: N)",
+     .help = "direct; tree (variants sp2, ds2, dp2; --sources: N); or\ntasks (sp2, ds2, dp2; --sinks: bodies of a "
+             "leaf, --sources:\nof the leaves that pull it)",
      .fallback = "direct"},
     {.name = "variant",
      .kind = GV_OPT_TEXT,
@@ -508,6 +511,7 @@ const gv_command gv_cmd_tune = {
     .examples = "gravel tune --quick\n"
                 "gravel tune --variant ds4 --budget 60s --device gpu\n"
                 "gravel tune --kernel tree --quick\n"
+                "gravel tune --kernel tasks --variant sp2 --sinks 33,48,64 --budget 5m\n"
                 "gravel tune --list --variant sp2\n"
                 "gravel tune --regret --variant ds4 --json > regret.json\n"
                 "gravel tune --regret --kernel tree --sources 5000,30000 --theta 0.3,0.75 --active 0.1,1\n"

@@ -14,6 +14,7 @@
 #include "tuner/session.h"
 
 static const size_t default_sinks[] = {1, 3, 5, 12, 24, 48, 100, 300, 1024, 3000, 10000, 50000};
+static const size_t leaf_sinks[4] = {24, 40, 64, 100}, leaf_sources[2] = {3000, 12000};
 static const size_t default_sources[] = {1000, 5000, 30000, 131072, 500000, 1000000};
 
 /* The sizes of a grid: sources x sinks of direct summation, bodies x theta x active part of the tree. */
@@ -136,7 +137,7 @@ static int points_of(const axes *a)
 static void task_of(const grid *g, const gv_variant *variant, int k, gv_task *task)
 {
     const axes *a = &g->axes;
-    const int n = points_of(a), square = gv_subject_find(g->options->kernel)->square;
+    const int n = points_of(a), square = gv_subject_find(g->options->kernel)->questions == GV_QUESTIONS_SQUARE;
     int step = n * 5 / 8, low = n, common = step;
 
     while (low != 0) { /* until step and n have no common divisor */
@@ -208,7 +209,8 @@ static gravel_status measure_all(grid *g)
 {
     static const unsigned each[] = {0, GV_DIRECT_NEAREST, GV_DIRECT_NEAREST | GV_DIRECT_LISTS};
     const tune_options *o = g->options;
-    const int n_features = gv_subject_find(o->kernel)->square || o->nearest || o->neighbours ? 1 : 3;
+    const int is_direct = gv_subject_find(o->kernel)->questions == GV_QUESTIONS_PAIRS;
+    const int n_features = !is_direct || o->nearest || o->neighbours ? 1 : 3;
     gv_variant variant[GV_TUNE_VARIANTS];
     const int n = gv_tune_variants(o, variant, GV_TUNE_VARIANTS);
     gravel_status status = n > 0 ? GRAVEL_OK : gv_fail(GRAVEL_ERR_ARGUMENT, "there is nothing to measure");
@@ -290,14 +292,17 @@ static int make_axes(const tune_options *o, const gv_subject *subject, axes *a)
 {
     const double theta[2] = {GRAVEL_TREE_THETA_MIN, GRAVEL_TREE_THETA_MAX};
 
+    const int leaves = subject->questions == GV_QUESTIONS_LEAVES;
+
     *a = (axes){.n_sinks = 1, .n_theta = 1, .n_active = 1};
-    copy_sizes(&o->sources, default_sources, sizeof default_sources / sizeof *default_sources, a->sources,
-               &a->n_sources);
-    if (!subject->square) {
+    copy_sizes(&o->sources, leaves ? leaf_sources : default_sources,
+               leaves ? 2 : sizeof default_sources / sizeof *default_sources, a->sources, &a->n_sources);
+    if (subject->questions != GV_QUESTIONS_SQUARE) {
         if (o->theta != NULL || o->active != NULL)
             gv_say("gravel tune", "--theta and --active are for --kernel tree");
         else
-            copy_sizes(&o->sinks, default_sinks, sizeof default_sinks / sizeof *default_sinks, a->sinks, &a->n_sinks);
+            copy_sizes(&o->sinks, leaves ? leaf_sinks : default_sinks,
+                       leaves ? 4 : sizeof default_sinks / sizeof *default_sinks, a->sinks, &a->n_sinks);
         return o->theta == NULL && o->active == NULL;
     }
     a->n_theta =
@@ -340,7 +345,7 @@ int gv_tune_regret(const tune_options *o)
     gv_signals_catch(0, NULL);
     gv_tune_worker_init(&g.worker, &worker);
     status = subject ? gv_tune_look(o->device, o->no_fp64, subject->space, &found)
-                     : gv_fail(GRAVEL_ERR_ARGUMENT, "there is no kernel '%s' (direct, tree)", o->kernel);
+                     : gv_fail(GRAVEL_ERR_ARGUMENT, "there is no kernel '%s' (direct, tree, tasks)", o->kernel);
     if (status == GRAVEL_OK)
         status = read_profiles(o, &found.limits, &user, &shipped);
     if (status == GRAVEL_OK) {

@@ -12,18 +12,24 @@ int gv_tune_variants(const tune_options *options, gv_variant *variant, int most)
     const unsigned features =
         (options->nearest ? GV_DIRECT_NEAREST : 0u) | (options->neighbours ? GV_DIRECT_LISTS : 0u);
     const gv_subject *subject = gv_subject_find(options->kernel);
+    const int is_square = subject != NULL && subject->questions == GV_QUESTIONS_SQUARE;
+    const int is_direct = subject != NULL && subject->questions == GV_QUESTIONS_PAIRS;
     int n = 0;
 
     if (subject == NULL) {
-        gv_say("gravel tune", "there is no kernel '%s' (direct, tree)", options->kernel);
+        gv_say("gravel tune", "there is no kernel '%s' (direct, tree, tasks)", options->kernel);
         return 0;
     }
-    if (subject->square && (features != 0 || options->sinks.n > 0)) {
-        gv_say("gravel tune", "--sinks, --nearest and --neighbours are for direct summation; the tree takes --sources");
+    if (is_square && options->sinks.n > 0) {
+        gv_say("gravel tune", "the sinks of the tree are its bodies: it takes --sources, without --sinks");
+        return 0;
+    }
+    if (!is_direct && features != 0) {
+        gv_say("gravel tune", "--nearest and --neighbours are for direct summation");
         return 0;
     }
     if (strcmp(text, "all") == 0)
-        text = subject->square ? "sp2,ds2,dp2" : "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6";
+        text = !is_direct ? "sp2,ds2,dp2" : "sp2,sp4,sp6,ds2,ds4,ds6,dp2,dp4,dp6";
     while (*text != '\0' && n < most) {
         const size_t length = strcspn(text, ",");
         char name[16];
@@ -34,8 +40,8 @@ int gv_tune_variants(const tune_options *options, gv_variant *variant, int most)
                    (int)length, text);
             return 0;
         }
-        if (subject->square && variant[n].order != 2) {
-            gv_say("gravel tune", "the tree has order 2 only, not '%s'", name);
+        if (!is_direct && variant[n].order != 2) {
+            gv_say("gravel tune", "%s has order 2 only, not '%s'", is_square ? "the tree" : options->kernel, name);
             return 0;
         }
         variant[n++].features = features;

@@ -53,7 +53,7 @@ void gv_outcome_of_status(gravel_status status, gv_outcome *outcome)
 
 const gv_subject *gv_subject_find(const char *kernel)
 {
-    static const gv_subject *const subject[] = {&gv_subject_direct, &gv_subject_tree};
+    static const gv_subject *const subject[] = {&gv_subject_direct, &gv_subject_tree, &gv_subject_tasks};
 
     for (size_t s = 0; s < sizeof subject / sizeof subject[0]; s++)
         if (!kernel || strcmp(subject[s]->space->kernel, kernel) == 0)

@@ -75,6 +75,23 @@ static void make_square_plan(const gv_tune_options *options, const gv_limits *li
     to_front(made, made->n / 2, 10);
 }
 
+/* Leaves (tasks): sizes that trees have, those between the sizes of groups among them; the sources are what a cut of
+ * two or three leaves reaches.  The middle size first. */
+static void make_leaf_plan(const gv_tune_options *options, gv_plan *made)
+{
+    static const size_t usual[] = {16, 32, 48, 64, 96, 128}, around[] = {8192};
+    const int n_sinks = options->n_sinks > 0 ? options->n_sinks : (int)(sizeof usual / sizeof *usual);
+    const int n_sources = options->n_sources > 0 ? options->n_sources : 1;
+    const size_t *sinks = options->n_sinks > 0 ? options->sinks : usual;
+    const size_t *sources = options->n_sources > 0 ? options->sources : around;
+
+    made->n = 0;
+    for (int j = 0; j < n_sources; j++)
+        for (int i = 0; i < n_sinks; i++)
+            made->q[made->n++] = (gv_plan_question){sinks[i], sources[j], 4};
+    to_front(made, n_sinks / 2, 10);
+}
+
 /* Of two sizes in one bucket the larger is the one that is asked where one of each is enough. */
 static int is_last_of_bucket(const size_t *sinks, int n, int k)
 {
@@ -145,8 +162,12 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, c
 
 void gv_plan_make(const gv_tune_options *options, const gv_limits *limits, const gv_variant *variant, gv_plan *made)
 {
-    if (gv_tune_subject(options)->square)
+    const gv_questions questions = gv_tune_subject(options)->questions;
+
+    if (questions == GV_QUESTIONS_SQUARE)
         make_square_plan(options, limits, made);
+    else if (questions == GV_QUESTIONS_LEAVES)
+        make_leaf_plan(options, made);
     else
         make_plan(options, limits, variant, made);
 }

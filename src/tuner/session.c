@@ -189,7 +189,7 @@ static void save(gv_run *run, const gv_profile_entry *entry)
  * question will take. */
 static double expected_run_s(const gv_run *run, const winners *found)
 {
-    const int square = gv_tune_subject(run->options)->square;
+    const int square = gv_tune_subject(run->options)->questions == GV_QUESTIONS_SQUARE;
     double rate = 0;
 
     for (int k = 0; square && k < found->n; k++)

@@ -10,9 +10,16 @@
 /* Called before each phase ("build", "verify", "time"), so that a crash is reported with its phase. */
 typedef void (*gv_phase_fn)(const char *phase, void *user);
 
+/* What sinks and sources of a question are. */
+typedef enum gv_questions {
+    GV_QUESTIONS_PAIRS,  /* numbers of their own */
+    GV_QUESTIONS_SQUARE, /* the same N bodies */
+    GV_QUESTIONS_LEAVES  /* bodies of a leaf, and of the leaves that pull it */
+} gv_questions;
+
 typedef struct gv_subject {
     const gv_space *space;
-    int square; /* 1: sinks and sources are the same N bodies */
+    gv_questions questions;
     /* Inputs, kept from one candidate to the next. */
     void *(*open)(void);
     void (*close)(void *state);
@@ -20,7 +27,7 @@ typedef struct gv_subject {
                      gv_outcome *outcome);
 } gv_subject;
 
-extern const gv_subject gv_subject_direct, gv_subject_tree;
+extern const gv_subject gv_subject_direct, gv_subject_tree, gv_subject_tasks;
 /* The subject that tunes a kernel, NULL: the first; NULL if there is none. */
 const gv_subject *gv_subject_find(const char *kernel);
 

@@ -456,4 +456,4 @@ static void direct_evaluate(void *state, gravel_context *context, const gv_reque
     gravel_direct_release(t.direct);
 }
 
-const gv_subject gv_subject_direct = {&gv_direct_space, 0, direct_open, direct_close, direct_evaluate};
+const gv_subject gv_subject_direct = {&gv_direct_space, GV_QUESTIONS_PAIRS, direct_open, direct_close, direct_evaluate};

@@ -12,6 +12,7 @@ typedef struct listing {
     uint8_t *is_sink;
     gv_tasks_unit *unit;
     gv_config config;
+    gravel_origin origin;
     gravel_tasks_counts counts;
     size_t bodies;
 } listing;
@@ -119,18 +120,25 @@ static gravel_status check(const gravel_tasks *tasks, listing *l)
 
 /* ------------------------------------------------------------------- units */
 
+/* By the bodies of a leaf with sinks, and those that pull it, on average: a profile or the default, and what the caller
+ * named on top of it. */
 static gravel_status choose(const gravel_tasks *tasks, listing *l)
 {
-    size_t leaves = 0;
+    size_t leaves = 0, pulling = 0;
     for (size_t k = 0; k < l->list.leaves; k++)
         leaves += l->is_sink[k] && l->list.leaf[k].count > 0;
     const size_t mean = leaves > 0 ? (l->counts.sinks + leaves - 1) / leaves : 1;
-    gv_tasks_space.built_in(&l->config, &tasks->variant, &tasks->limits, mean, 0);
+    for (size_t k = 0; k < l->list.tasks; k++)
+        pulling += l->list.leaf[l->list.task[k].sources].count;
     gravel_status status =
-        tasks->configuration ? gv_space_parse(&gv_tasks_space, tasks->configuration, &l->config) : GRAVEL_OK;
+        gv_profile_choose(tasks->worker.context, tasks->worker.device, &gv_tasks_space, &tasks->variant, mean,
+                          leaves > 0 ? pulling / leaves + 1 : 1, &l->config, &l->origin);
+    if (status || !tasks->configuration)
+        return status;
+    l->origin = GRAVEL_ORIGIN_CALLER;
+    status = gv_space_parse(&gv_tasks_space, tasks->configuration, &l->config);
     const char *reason = status ? NULL : gv_space_can_run(&gv_tasks_space, &l->config, &tasks->variant, &tasks->limits);
-    return reason ? gv_fail(GRAVEL_ERR_ARGUMENT, "the configuration '%s' cannot run: %s",
-                            tasks->configuration ? tasks->configuration : "", reason)
+    return reason ? gv_fail(GRAVEL_ERR_ARGUMENT, "the configuration '%s' cannot run: %s", tasks->configuration, reason)
                   : status;
 }
 
@@ -257,6 +265,7 @@ gravel_status gravel_tasks_write(gravel_tasks *tasks, const gravel_task_list *li
         status = store(tasks, &l);
         tasks->has_list = !status;
         tasks->config = l.config;
+        tasks->origin = l.origin;
         tasks->counts = l.counts;
         tasks->bodies = l.bodies;
         tasks->shifts = l.list.shift_of ? l.list.shifts : 0;

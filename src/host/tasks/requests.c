@@ -46,9 +46,12 @@ static gravel_status check_options(const gravel_context *context, gravel_request
 
 static gravel_status choose(gravel_requests *r)
 {
-    gv_tasks_space.built_in(&r->config, &r->variant, &r->limits, 32, 0);
-    gravel_status status =
-        r->options.configuration ? gv_space_parse(&gv_tasks_space, r->options.configuration, &r->config) : GRAVEL_OK;
+    enum { BUCKET = 32, PULLING = 8192 }; /* what is asked is not known yet */
+    gravel_origin origin;
+    gravel_status status = gv_profile_choose(r->worker.context, r->worker.device, &gv_tasks_space, &r->variant, BUCKET,
+                                             PULLING, &r->config, &origin);
+    if (!status && r->options.configuration)
+        status = gv_space_parse(&gv_tasks_space, r->options.configuration, &r->config);
     const char *reason = status ? NULL : gv_space_can_run(&gv_tasks_space, &r->config, &r->variant, &r->limits);
     r->chunk = gv_tasks_chunk(&r->config);
     r->options.configuration = NULL; /* the caller's text may go */

@@ -15,7 +15,7 @@ static const gv_tunable tunables[GV_TA_COUNT] = {
                      6,
                      {1, 2, 4, 8, 16, 32}},
     [GV_TA_SINKS_PER_ITEM] =
-        {"sinks_per_item", "vectors", "sinks (vectors of sinks) held by one work-item", 1, 5, {1, 2, 3, 4, 8}},
+        {"sinks_per_item", "vectors", "sinks (vectors of sinks) held by one work-item", 1, 8, {1, 2, 3, 4, 5, 6, 7, 8}},
     [GV_TA_TILE] = {"tile", "sources", "sources staged in local memory at once", 1, 6, {32, 64, 128, 256, 512, 1024}},
     [GV_TA_UNROLL] = {"unroll", "sources", "sources per turn of the inner loop", 1, 5, {1, 2, 4, 8, 16}},
     [GV_TA_LANES] = {"lanes", "sinks", "sinks in one vector", 1, 5, {1, 2, 4, 8, 16}},
@@ -122,19 +122,21 @@ static const gv_constraint constraints[] = {
     {"level 2 has the error of float, level 4 is what dp needs", 0, level_is_exact_enough},
 };
 
-/* Sinks of a group, as rows x sinks of a work-item, that leave the fewest places empty; what each costs beside that as
- * seen on an H200 (48: as between the others). */
-static void fit_leaves(gv_config *config, size_t sinks)
+/* Sinks of a group, as work-items of a row x sinks of each, that leave the fewest places empty; what each costs beside
+ * that as seen on an H200.  Short rows fit leaves of any size, and more rows have their sums to join: guesses between
+ * those that were timed, large enough that these keep their sizes. */
+static void fit_leaves(gv_config *config, gravel_precision precision, size_t sinks)
 {
     static const struct {
         int row, several;
         double cost;
-    } shape[] = {{32, 2, 1}, {16, 3, 1.03}, {32, 1, 1.05}, {16, 1, 1.1}};
+    } shape[] = {{32, 2, 1},   {16, 3, 1.03}, {32, 1, 1.05}, {16, 1, 1.1}, {8, 5, 1.08},
+                 {8, 6, 1.08}, {8, 7, 1.08},  {8, 3, 1.12},  {8, 2, 1.15}, {8, 1, 1.2}};
     double least = 1e30;
     for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
         const size_t most = (size_t)(shape[k].row * shape[k].several);
         const double cost = shape[k].cost * (double)((sinks + most - 1) / most * most);
-        if (cost < least) {
+        if (cost < least && !(precision == GRAVEL_DP && shape[k].several > 4)) { /* registers */
             least = cost;
             VALUE(SPLIT) = 128 / shape[k].row;
             VALUE(SINKS_PER_ITEM) = shape[k].several;
@@ -147,7 +149,7 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
 {
     const int dp = variant->precision == GRAVEL_DP;
     VALUE(THREADS) = 128;
-    fit_leaves(config, sinks > 0 ? sinks : 1);
+    fit_leaves(config, variant->precision, sinks > 0 ? sinks : 1);
     VALUE(TILE) = dp ? 128 : 256;
     VALUE(UNROLL) = !limits->has_ptx_asm ? 2 : dp ? 4 : 8;
     VALUE(LANES) = 1;

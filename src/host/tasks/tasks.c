@@ -146,7 +146,7 @@ gravel_status gravel_tasks_get_configuration(const gravel_tasks *tasks, char *te
         return gv_fail(GRAVEL_ERR_STATE, "the configuration follows from the leaves: gravel_tasks_write comes first");
     gv_space_format(&gv_tasks_space, &tasks->config, text, size);
     if (origin)
-        *origin = tasks->configuration ? GRAVEL_ORIGIN_CALLER : GRAVEL_ORIGIN_BUILT_IN;
+        *origin = tasks->origin;
     return GRAVEL_OK;
 }
 

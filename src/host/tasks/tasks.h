@@ -14,7 +14,7 @@
 #include "host/bodies/bodies.h"
 #include "host/bodies/slots.h"
 #include "host/bodies/ticket.h"
-#include "host/profile/space.h"
+#include "host/profile/profile.h"
 #include "host/program/sort.h"
 #include "kernels/shape/layout.h"
 #include "kernels/tasks/layout.h"
@@ -99,8 +99,9 @@ struct gravel_tasks {
     gravel_tasks_options options;
     gv_limits limits;
     gv_variant variant;
-    gv_config config, named;
-    char *configuration; /* what the options name; NULL: nothing */
+    gv_config config;
+    gravel_origin origin; /* of the configuration */
+    char *configuration;  /* what the options name; NULL: nothing */
     size_t scalar, words;
     int group; /* work-items of a group of plain kernels */
 
