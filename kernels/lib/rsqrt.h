@@ -35,15 +35,6 @@ static inline gv_real gv_rsqrt_step4(gv_real x, gv_real y)
     return gv_fma(y * e, p, y);
 }
 
-static inline gv_real gv_rsqrt_step5(gv_real x, gv_real y)
-{
-    gv_real e = gv_fma(-(x * y), y, (gv_real)(1));
-    gv_real p = gv_fma((gv_real)GV_R(0.2734375), e, (gv_real)GV_R(0.3125));
-    p = gv_fma(p, e, (gv_real)GV_R(0.375));
-    p = gv_fma(p, e, (gv_real)GV_R(0.5));
-    return gv_fma(y * e, p, y);
-}
-
 /* reinterpretations for gv_real of any lanes */
 #define GV_AS_REAL GV_PASTE(as_, GV_LANED(GV_SCALAR))
 #define GV_AS_BITS GV_PASTE(as_, GV_LANED(GV_MASK_SCALAR))
@@ -55,25 +46,6 @@ static inline gv_real gv_rsqrt_step5(gv_real x, gv_real y)
 #define GV_LANED_FLOAT GV_PASTE(float, GV_LANES)
 #endif
 typedef GV_LANED(GV_MASK_SCALAR) gv_bits;
-
-#if GV_PRECISION == GV_DP
-#if GV_RSQRT == 4 && defined(GV_RSQRT12) && GV_LANES == 8
-#define gv_rsqrt_of_float __builtin_ia32_rsqrtps256
-#elif GV_RSQRT == 4 && defined(GV_RSQRT12) && GV_LANES == 4
-#define gv_rsqrt_of_float __builtin_ia32_rsqrtps
-#else
-#define gv_rsqrt_of_float native_rsqrt
-#endif
-/* x = m 4^k with m in [1/2, 2), so that an estimate in float covers the whole range of double: m keeps the mantissa and
- * the last bit of the exponent, q is the rest of it, 511 for k = 0. */
-static inline gv_real gv_rsqrt_by_float(gv_real x)
-{
-    gv_bits bits = GV_AS_BITS(x), q = bits >> 53;
-    gv_real m = GV_AS_REAL((bits & 0x001fffffffffffffL) | 0x3fe0000000000000L);
-    gv_real y = GV_PASTE(convert_, GV_LANED(GV_SCALAR))(gv_rsqrt_of_float(GV_PASTE(convert_, GV_LANED_FLOAT)(m)));
-    return y * GV_AS_REAL((1534 - q) << 52);
-}
-#endif
 
 #if GV_RSQRT == 0
 static inline gv_real gv_rsqrt(gv_real x)
@@ -116,7 +88,15 @@ static inline gv_real gv_rsqrt_seed(gv_real x)
     return y;
 }
 #else
-#define gv_rsqrt_seed gv_rsqrt_by_float
+/* x = m 4^k with m in [1/2, 2), so that the float estimate covers the whole range of double */
+static inline gv_real gv_rsqrt_seed(gv_real x)
+{
+    gv_bits bits = GV_AS_BITS(x);
+    gv_bits k = (bits >> 53) - 511;
+    gv_real m = GV_AS_REAL(bits - (k << 53));
+    gv_real y = GV_PASTE(convert_, GV_LANED(GV_SCALAR))(native_rsqrt(GV_PASTE(convert_, GV_LANED_FLOAT)(m)));
+    return y * GV_AS_REAL((1023 - k) << 52);
+}
 #endif
 static inline gv_real gv_rsqrt(gv_real x)
 {
@@ -144,22 +124,15 @@ static inline gv_real gv_rsqrt(gv_real x)
 
 #elif GV_RSQRT == 4
 #if GV_PRECISION == GV_DP
-#if defined(GV_RSQRT14) && GV_LANES == 8
+#if !defined(GV_RSQRT14) || GV_LANES != 8
+#error "GV_RSQRT = 4 in dp needs the 14-bit estimate and GV_LANES = 8"
+#endif
 /* relative error 2^-14, 6e-17 after the fourth-order step */
 static inline gv_real gv_rsqrt(gv_real x)
 {
     gv_real y = __builtin_ia32_rsqrt14pd512_mask(x, (gv_real)(0), (uchar)0xff);
     return gv_rsqrt_step4(x, y);
 }
-#elif defined(GV_RSQRT12) && (GV_LANES == 8 || GV_LANES == 4)
-/* relative error 1.5 * 2^-12, 63/8 of its fifth power after the fifth-order step: 5e-17 */
-static inline gv_real gv_rsqrt(gv_real x)
-{
-    return gv_rsqrt_step5(x, gv_rsqrt_by_float(x));
-}
-#else
-#error "GV_RSQRT = 4 in dp needs the 14-bit estimate and GV_LANES = 8, or the 12-bit one and GV_LANES = 4 or 8"
-#endif
 #elif defined(GV_RSQRT14) && GV_LANES == 16
 /* relative error 2^-14, 6e-9 after Newton's step */
 static inline gv_real gv_rsqrt(gv_real x)

@@ -33,7 +33,9 @@ static gv_choice_candidate best_of(const gv_profile_entry *const *entry, int n, 
     gv_choice_corner corner[GV_CHOICE_CORNERS];
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
 
-    assert_true(gv_choice_rank(corner, gv_choice_corners(entry, n, sinks, sources, corner), NULL, sinks, candidate) >
+    const gv_choice_among among = {entry, n, sinks, sources};
+
+    assert_true(gv_choice_rank(corner, gv_choice_corners(entry, n, sinks, sources, corner), NULL, &among, candidate) >
                 0);
     return candidate[0];
 }
@@ -111,13 +113,39 @@ static void test_a_questions_winner_stays(void **state)
     assert_string_equal(best_of(entry, 2, 100, 131072).configuration, "fast");
 }
 
+/* Two questions around a call cannot tell two configurations apart; the others, near and far, can: what is good at the
+ * near ones counts more. */
+static void test_other_questions_tell(void **state)
+{
+    static const size_t sinks[5] = {1, 16, 64, 4096, 16384};
+    gv_profile_entry question[5];
+    const gv_profile_entry *entry[5];
+
+    (void)state;
+    for (int near = 0; near < 2; near++) {
+        for (int k = 0; k < 5; k++) {
+            /* at the corners, 64 and 4096, each wins once by 5 %; "steady" elsewhere: at 16 and 16384, or at 1 only */
+            const int steady = k == 2 || (near ? k == 1 || k == 4 : k == 0);
+
+            entry[k] = &question[k];
+            make_question(&question[k], sinks[k], 131072);
+            add_result(&question[k], steady ? "steady" : "other", 1, 0.001);
+            add_result(&question[k], steady ? "other" : "steady", k == 2 || k == 3 ? 1.05 : 1.3, 0.001);
+        }
+        assert_string_equal(best_of(entry, 5, 512, 131072).configuration, near ? "steady" : "other");
+        assert_string_equal(best_of(entry, 5, 64, 131072).configuration, "steady"); /* its own winner */
+        assert_string_equal(best_of(entry, 5, 4096, 131072).configuration, "other");
+    }
+}
+
 static int keeps_default(gv_profile_entry *question, size_t sinks, double more)
 {
     const gv_profile_entry *entry[2] = {&question[0], &question[1]};
     gv_choice_corner corner[GV_CHOICE_CORNERS];
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
     const int n = gv_choice_corners(entry, 2, sinks, 131072, corner);
-    const int m = gv_choice_rank(corner, n, NULL, sinks, candidate);
+    const gv_choice_among among = {entry, 2, sinks, 131072};
+    const int m = gv_choice_rank(corner, n, NULL, &among, candidate);
 
     for (int c = 0; c < m; c++)
         if (strcmp(candidate[c].configuration, "default") == 0)
@@ -182,8 +210,10 @@ static void test_grains(void **state)
     for (size_t sinks = 16; sinks <= 64; sinks++) {
         const double a = 16 * ceil((double)sinks / 16), b = 24 * ceil((double)sinks / 24);
 
+        const gv_choice_among among = {NULL, 0, sinks, 8192};
+
         assert_int_equal(
-            gv_choice_rank(corner, gv_choice_corners(entry, 2, sinks, 8192, corner), &space, sinks, candidate), 2);
+            gv_choice_rank(corner, gv_choice_corners(entry, 2, sinks, 8192, corner), &space, &among, candidate), 2);
         if (a != b)
             assert_string_equal(candidate[0].configuration, a < b ? two : three);
         assert_true(fabs(fabs(candidate[1].score - candidate[0].score) - fabs(log(a / b))) < 1e-12);
@@ -317,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_corners_surround_a_call),
         cmocka_unit_test(test_between_questions),
         cmocka_unit_test(test_a_questions_winner_stays),
+        cmocka_unit_test(test_other_questions_tell),
         cmocka_unit_test(test_the_default_yields_beyond_the_spread_only),
         cmocka_unit_test(test_grains),
         cmocka_unit_test(test_cells),

@@ -258,10 +258,7 @@ static void constraints_hold(void **state)
     expect_allowed("sp2", wide, "threads=1 tile=0 lanes=16 rsqrt=4");
     expect_broken("dp2", wide, "threads=1 tile=0 lanes=16 rsqrt=4", 1, "no estimate instruction");
     expect_allowed("dp2", wide, "threads=1 tile=0 lanes=8 rsqrt=4");
-    expect_allowed("dp2", narrow, "threads=1 tile=0 lanes=8 rsqrt=4"); /* of 12 bits, in float */
-    expect_allowed("dp2", narrow, "threads=1 tile=0 lanes=4 rsqrt=4");
-    expect_broken("dp2", narrow, "threads=1 tile=0 lanes=2 rsqrt=4", 1, "no estimate instruction");
-    expect_broken("dp2", none, "threads=1 tile=0 lanes=4 rsqrt=4", 1, "no estimate instruction");
+    expect_broken("dp2", narrow, "threads=1 tile=0 lanes=8 rsqrt=4", 1, "no estimate instruction");
     expect_allowed("sp2", narrow, "threads=1 tile=0 lanes=8 rsqrt=4");
     expect_broken("sp2", narrow, "threads=1 tile=0 lanes=16 rsqrt=4", 1, "no estimate instruction");
     expect_broken("sp2", g, "lanes=4", 0, "one lane already");

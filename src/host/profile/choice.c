@@ -6,6 +6,11 @@
 /* Not kept at a corner: slower than what was kept there by so much, and than the winner by so much at least. */
 #define UNKNOWN_BEHIND 1.10
 #define UNKNOWN_LEAST 1.25
+/* Part of a score that comes from all questions, and how far these count, in log2 of sizes: it evens out the noise of
+ * single questions and what they did not keep.  0.2, 3 and 4 are from questions left out, doc/numbers.md. */
+#define POOL_PART 0.2
+#define POOL_SINKS 3
+#define POOL_SOURCES 4
 /* Spreads above this are disturbances of the machine, not of the configuration. */
 #define MOST_SPREAD 0.2
 
@@ -221,8 +226,32 @@ static double padded(size_t sinks, double grain)
     return grain * ceil((double)(sinks > 0 ? sinks : 1) / grain);
 }
 
-static void judge(const gv_choice_corner *corner, int n, double grain, size_t sinks, gv_choice_candidate *candidate)
+/* The mean of a configuration's slowness over all questions that kept it, the nearer the more; 0: none did. */
+static double mean_behind(const gv_choice_among *among, const char *configuration)
 {
+    double sum = 0, weights = 0;
+
+    for (int e = 0; e < among->n; e++) {
+        const gv_profile_entry *entry = among->entry[e];
+        const int r = find_result(entry, configuration);
+        const double x = (log_size(entry->sinks) - log_size(among->sinks)) / POOL_SINKS;
+        const double y = (log_size(entry->sources) - log_size(among->sources)) / POOL_SOURCES;
+
+        if (r >= 0) {
+            sum += exp(-x * x - y * y) * log_behind(entry, r);
+            weights += exp(-x * x - y * y);
+        }
+    }
+    return weights > 0 ? sum / weights : 0;
+}
+
+static void judge(const gv_choice_corner *corner, int n, double grain, const gv_choice_among *among,
+                  gv_choice_candidate *candidate)
+{
+    const size_t sinks = among->sinks;
+    /* a question's own sizes are answered by its finals alone */
+    const double part = n > 1 && among->n > 0 ? POOL_PART : 0;
+    const double mean = part > 0 ? mean_behind(among, candidate->configuration) : 0;
     double heaviest = -1;
 
     candidate->score = 0;
@@ -231,8 +260,8 @@ static void judge(const gv_choice_corner *corner, int n, double grain, size_t si
         const int r = find_result(corner[k].entry, candidate->configuration);
 
         candidate->measured &= r >= 0;
-        candidate->score +=
-            corner[k].weight * (r >= 0 ? log_behind(corner[k].entry, r) : unknown_behind(corner[k].entry));
+        const double here = r >= 0 ? log_behind(corner[k].entry, r) : unknown_behind(corner[k].entry);
+        candidate->score += corner[k].weight * ((1 - part) * here + part * mean);
         candidate->score += corner[k].weight * log(padded(sinks, grain) / padded(corner[k].entry->sinks, grain));
         if (r >= 0 && corner[k].weight > heaviest) {
             heaviest = corner[k].weight;
@@ -241,7 +270,7 @@ static void judge(const gv_choice_corner *corner, int n, double grain, size_t si
     }
 }
 
-int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space, size_t sinks,
+int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space, const gv_choice_among *among,
                    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES])
 {
     int n_candidates = 0;
@@ -255,7 +284,7 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space,
                 there |= strcmp(candidate[c].configuration, made.configuration) == 0;
             if (there)
                 continue;
-            judge(corner, n, space ? gv_choice_grain(space, made.configuration) : 1, sinks, &made);
+            judge(corner, n, space ? gv_choice_grain(space, made.configuration) : 1, among, &made);
             while (at > 0 && candidate[at - 1].score > made.score)
                 at--;
             memmove(&candidate[at + 1], &candidate[at], (size_t)(n_candidates - at) * sizeof *candidate);

@@ -9,7 +9,8 @@
  * weighted linearly in log(sinks) and log(sources). A group of work-items holds a fixed number of sinks, its grain,
  * and computes for all of them: a corner's time is multiplied by the padded sinks of the call over those of the
  * corner, ceil(n / grain) x grain, so that 24 sinks are not judged by how well 32 fit. One that was not kept at a
- * corner counts there as slower than all that were. The least score wins, so that a call with exactly a question's
+ * corner counts there as slower than all that were. A fifth of a score is the mean over all questions that kept the
+ * configuration, the nearer the more. The least score wins, so that a call with exactly a question's
  * sizes gets its winner. Elsewhere the untuned default keeps its place unless the best beats it by more than the
  * spreads that were measured; and by GV_CHOICE_OTHER more where the questions were asked without the call's searches,
  * or with others. */
@@ -42,9 +43,16 @@ int gv_choice_corners(const gv_profile_entry *const *entry, int n, size_t sinks,
 /* Sinks of one group; 1 for spaces whose groups do not hold fixed sinks. */
 double gv_choice_grain(const gv_space *space, const char *configuration);
 
+/* A call, and all questions that may tell about it; n 0: the corners alone do. */
+typedef struct gv_choice_among {
+    const gv_profile_entry *const *entry;
+    int n;
+    size_t sinks, sources;
+} gv_choice_among;
+
 /* What the corners kept, least score first; of equals the one kept at the heavier corner. Returns how many. `space`
  * NULL: without grains. */
-int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space, size_t sinks,
+int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space, const gv_choice_among *among,
                    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES]);
 
 /* 1 if `best` does not beat the default by more than the spreads, and by `more` (0.1 = 10 %). Never at a question's own

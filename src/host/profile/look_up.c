@@ -164,8 +164,9 @@ static int model_choice(const match *like, const gv_profile_question *question, 
 
     gv_choice_sizes(entry, n, &sinks, &sources);
     n_corners = gv_choice_corners(entry, n, sinks, sources, corner);
+    const gv_choice_among among = {entry, n, sinks, sources};
+    n = gv_choice_rank(corner, n_corners, question->space, &among, candidate);
     free(entry);
-    n = gv_choice_rank(corner, n_corners, question->space, sinks, candidate);
     question->space->built_in(&tried, question->variant, question->limits, sinks, sources);
     gv_space_format(question->space, &tried, built_in, sizeof built_in);
     for (int c = 0; c < n; c++) {

@@ -44,7 +44,7 @@ int gv_limits_lanes(const gv_limits *limits, gravel_precision precision)
 static int has_estimate(const gv_limits *limits, gravel_precision precision, int lanes)
 {
     if (precision == GRAVEL_DP)
-        return (limits->has_rsqrt14 && lanes == 8) || (limits->has_rsqrt12 && (lanes == 4 || lanes == 8));
+        return limits->has_rsqrt14 && lanes == 8;
     return (limits->has_rsqrt14 && lanes == 16) || (limits->has_rsqrt12 && lanes == 8);
 }
 
