@@ -4,6 +4,7 @@
 
 #include "cli/check_run.h"
 #include "cli/check_sort.h"
+#include "cli/crash.h"
 #include "gravel/tree.h"
 #include "sim/ic.h"
 
@@ -29,6 +30,7 @@ static gv_check_other *begin(gv_check *check, const char *name, const char *of)
     gv_check_other *o = &check->other[check->others++];
 
     memset(o, 0, sizeof *o);
+    gv_crash_doing("checking %s", name);
     snprintf(o->name, sizeof o->name, "%s", name);
     snprintf(o->of, sizeof o->of, "%s", of);
     return o;

@@ -1,4 +1,5 @@
 #include "cli/check_run.h"
+#include "cli/crash.h"
 
 #include <limits.h>
 #include <math.h>
@@ -193,6 +194,8 @@ static gravel_status check_one(gv_check *check, gv_check_variant *of, size_t n, 
     if (status != GRAVEL_OK)
         return status;
     of->runs++;
+    gv_crash_doing("checking %s, N = %zu, with %s", of->variant.name, n,
+                   configuration ? configuration : "the configuration that calls use");
     run->status = run_device(check, &of->variant, t, run, configuration, &set);
     if (run->status != GRAVEL_OK) {
         run->verdict = GV_FAIL;

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/crash.h"
 #include "host/base/clock.h"
 #include "sim/out_file.h"
 
@@ -68,6 +69,7 @@ gravel_status gv_cli_context(gravel_context **context, const char *device, int n
     options.device = device;
     options.no_fp64 = no_fp64;
     gv_cli_log(&options, verbose);
+    gv_crash_explain();
     return gravel_context_create(context, &options);
 }
 

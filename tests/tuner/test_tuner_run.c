@@ -192,6 +192,35 @@ static void test_sabotage_is_caught(void **state)
     free(folder);
 }
 
+/* In the program's own process a crash cannot be survived: it ends as crashes do, but says in what. */
+static void test_a_crash_is_explained(void **state)
+{
+    char *folder, *kernels, *source, *force, *output, *text;
+
+    (void)state;
+    SKIP_WITHOUT_PROGRAM();
+    folder = make_folder();
+    kernels = gv_path_join(folder, "kernels");
+    source = gv_path_join(gv_env("GRAVEL_SOURCE_DIR"), "kernels");
+    force = gv_path_join(kernels, "direct/force.cl");
+    output = gv_path_join(folder, "output");
+    copy_folder(source, kernels);
+    insert(force, "gv_force(", "{", "*(volatile global int *)0 = 1;");
+    char *argv[] = {"gravel", "check", "--tiny", "--variant", "sp2", "--device", "cpu", NULL};
+
+    assert_int_equal(exit_code(start_program(argv, kernels, output)), 128 + SIGSEGV);
+    assert_ok(gv_file_read(output, 1 << 20, &text, NULL));
+    assert_contains(text, "gravel: ended by SIGSEGV while checking sp2, N = ");
+    assert_contains(text, "most likely the OpenCL driver or its compiler crashed");
+    free(text);
+    remove_folder(folder);
+    free(output);
+    free(force);
+    free(source);
+    free(kernels);
+    free(folder);
+}
+
 static size_t lines_of(const char *path)
 {
     char *text = NULL;
@@ -539,6 +568,7 @@ int main(void)
         cmocka_unit_test(test_known_is_measured_without_time),
         cmocka_unit_test(test_searches_begin_with_the_plain_winner),
         cmocka_unit_test(test_every_bucket_is_asked),
+        cmocka_unit_test(test_a_crash_is_explained),
         cmocka_unit_test(test_sabotage_is_caught),
         cmocka_unit_test(test_interrupt_keeps_what_was_found),
     };
