@@ -87,15 +87,15 @@ static void test_soft_constraints_yield(void **state)
     SKIP_WITHOUT_DEVICE();
     if (!is_by_lanes())
         skip();
-    /* 0.1 s for 2 million pairs is hundreds of times what any CPU's trial takes */
-    tune("100000", "20", 2, 0, &s);
+    /* a second for 2 million pairs is a thousand times what any CPU's trial takes */
+    tune("1000000", "20", 2, 0, &s);
     assert_int_equal(s.warnings, 1);
     has_groups(&s, 1); /* of the second variant, too, which begins where the first one ended */
     tune("wrong", "20", 1, 0, &s);
     assert_int_equal(s.warnings, 1);
     has_groups(&s, 1);
     /* as bad either way: they stay */
-    tune("100000", "99000", 1, 0, &s);
+    tune("1000000", "990000", 1, 0, &s);
     assert_int_equal(s.warnings, 0);
     has_groups(&s, 0);
     /* good: nobody tries the others (1 ns is good on any device) */
