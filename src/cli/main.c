@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     };
     gv_streams_open();
     gv_signals_start();
-    gv_ranks_begin();
+    gv_ranks_begin(argc, argv);
     gv_pocl_folder(argc >= 2 && argv[1][0] != '-');
     /* NVIDIA's driver prepares for eight queues of a device by default, and opens and closes it 0.08 s
      * sooner without.  Copies beside kernels do not need them: `gravel bench transfer` is as fast with one. */

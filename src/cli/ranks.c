@@ -32,8 +32,14 @@ static int started_rank(void)
     return 0;
 }
 
-void gv_ranks_begin(void)
+/* What this rank was started with, for comparison. */
+static int typed_count;
+static char **typed;
+
+void gv_ranks_begin(int argc, char **argv)
 {
+    typed_count = argc;
+    typed = argv;
     if (gv_ranks_started() == 1 || started_rank() == 0)
         return;
     gv_say_nothing(1);
@@ -80,6 +86,40 @@ struct gv_ranks {
 
 /* ---------------------------------------------------------------------- life */
 
+/* Options, and where profiles and kernels come from first: a rank that differs would compute something else. */
+static char *describe_start(void)
+{
+    static const char *const name[] = {"GRAVEL_PROFILE_DIR", "GRAVEL_KERNEL_DIR"};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (int k = 1; k < typed_count; k++)
+        fprintf(out, "%s%s", k > 1 ? " " : "", typed[k]);
+    for (size_t k = 0; k < sizeof name / sizeof name[0]; k++)
+        if (getenv(name[k]))
+            fprintf(out, " (%s=%s)", name[k], getenv(name[k]));
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static gravel_status compare_starts(gv_ranks *r)
+{
+    char *mine = describe_start(), *first = r->rank == 0 && mine ? strdup(mine) : NULL;
+    gravel_status status = gravel_cluster_agree(
+        r->cluster, mine && (first || r->rank > 0) ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
+    if (!status)
+        status = gv_ranks_spread_text(r, &first);
+    if (!status && strcmp(mine, first) != 0)
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "started with '%.300s', rank 0 with '%.300s'", mine, first);
+    free(mine);
+    free(first);
+    return gravel_cluster_agree(r->cluster, status);
+}
+
 int gv_ranks_open(gv_ranks **ranks, const char *command, const char *devices, int verbose)
 {
     gravel_cluster_options options = GRAVEL_CLUSTER_OPTIONS_INIT;
@@ -100,7 +140,9 @@ int gv_ranks_open(gv_ranks **ranks, const char *command, const char *devices, in
     gv_cli_log(&context, verbose);
     options.devices = getenv("GRAVEL_CLUSTER_DEVICES") ? NULL : devices; /* -d may come from GRAVEL_DEVICE */
     options.context = &context;
-    const gravel_status status = gravel_cluster_create(&r->cluster, MPI_COMM_WORLD, &options);
+    gravel_status status = gravel_cluster_create(&r->cluster, MPI_COMM_WORLD, &options);
+    if (!status)
+        status = compare_starts(r);
     if (status)
         return gv_ranks_close(r, gv_cli_fail(command, status));
     *ranks = r;

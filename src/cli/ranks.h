@@ -11,8 +11,8 @@ struct gravel_cluster;
 
 /* How many mpirun started, from the environment; 1: the program alone. */
 int gv_ranks_started(void);
-/* At the start and the end of main. */
-void gv_ranks_begin(void);
+/* At the start and the end of main; what was typed is kept. */
+void gv_ranks_begin(int argc, char **argv);
 int gv_ranks_leave(int code);
 /* Says that `command` does not run over ranks; the exit code. */
 int gv_ranks_refuse(const char *command);

@@ -1,4 +1,4 @@
-/* Forces over ranks against the reference: run by gate_mpi as `mpirun -n P ranks CASE`.  Every rank makes the same
+/* Forces over ranks against the reference: run by gate_mpi as `mpirun -n P ranks CASE ...`.  Every rank makes the same
  * bodies and takes its range of them.  The exit status is 0 if all ranks found what they should. */
 #include <math.h>
 #include <stdio.h>
@@ -285,21 +285,8 @@ static void no_device(void)
     CHECK(strstr(gravel_error_message(), name) != NULL);
 }
 
-int main(int argc, char **argv)
+static void run(gravel_cluster *cluster, const char *name)
 {
-    gravel_cluster *cluster;
-    const char *name = argc > 1 ? argv[1] : "";
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (strcmp(name, "no-device") == 0) {
-        no_device();
-        MPI_Finalize();
-        return 0;
-    }
-    CHECK(gravel_cluster_create(&cluster, MPI_COMM_WORLD, NULL) == GRAVEL_OK);
-    CHECK(gravel_cluster_get_size(cluster) == size && gravel_cluster_get_rank(cluster) == rank);
-    CHECK(gravel_cluster_get_info(cluster, size - 1)->node_size == size);
     const gravel_scheme scheme = strstr(name, "ring") ? GRAVEL_SCHEME_RING : GRAVEL_SCHEME_COPIES;
     if (strncmp(name, "forces", 6) == 0)
         forces(cluster, scheme);
@@ -309,9 +296,24 @@ int main(int argc, char **argv)
         one_place(cluster);
     else if (strcmp(name, "failures") == 0)
         failures(cluster);
+    else if (strcmp(name, "no-device") == 0)
+        no_device();
     else
         CHECK(!"no such case");
+}
+
+int main(int argc, char **argv)
+{
+    gravel_cluster *cluster;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(gravel_cluster_create(&cluster, MPI_COMM_WORLD, NULL) == GRAVEL_OK);
+    CHECK(gravel_cluster_get_size(cluster) == size && gravel_cluster_get_rank(cluster) == rank);
+    CHECK(gravel_cluster_get_info(cluster, size - 1)->node_size == size);
+    for (int k = 1; k < argc; k++)
+        run(cluster, argv[k]);
     gravel_cluster_release(cluster);
     MPI_Finalize();
-    return 0;
+    return argc < 2;
 }

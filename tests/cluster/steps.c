@@ -1,5 +1,5 @@
-/* Integrators over ranks: run by gate_mpi as `mpirun -n P steps CASE` with GRAVEL_CLUSTER_LEAST_PAIRS=1, so that small
- * calls are shared.  The exit status is 0 if all ranks found what they should. */
+/* Integrators over ranks: run by gate_mpi as `mpirun -n P steps CASE ...` with GRAVEL_CLUSTER_LEAST_PAIRS=1, so that
+ * small calls are shared.  The exit status is 0 if all ranks found what they should. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,18 +230,8 @@ static void failure(void)
     steps_of(64, 4, GRAVEL_DS, 1); /* and all goes on */
 }
 
-int main(int argc, char **argv)
+static void run(const char *name)
 {
-    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
-    const char *name = argc > 1 ? argv[1] : "";
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(gravel_cluster_create(&cluster, MPI_COMM_WORLD, NULL) == GRAVEL_OK);
-    options.device = gravel_cluster_get_info(cluster, rank)->devices;
-    CHECK(gravel_context_create(&context, &options) == GRAVEL_OK);
-    CHECK(gravel_cluster_share_create(&share, cluster, context) == GRAVEL_OK);
-    CHECK(gravel_cluster_ring_create(&ring, cluster, context) == GRAVEL_OK);
     if (strcmp(name, "steps") == 0)
         steps();
     else if (strcmp(name, "failure") == 0)
@@ -250,10 +240,25 @@ int main(int argc, char **argv)
         dealt();
     else
         CHECK(!"no such case");
+}
+
+int main(int argc, char **argv)
+{
+    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(gravel_cluster_create(&cluster, MPI_COMM_WORLD, NULL) == GRAVEL_OK);
+    options.device = gravel_cluster_get_info(cluster, rank)->devices;
+    CHECK(gravel_context_create(&context, &options) == GRAVEL_OK);
+    CHECK(gravel_cluster_share_create(&share, cluster, context) == GRAVEL_OK);
+    CHECK(gravel_cluster_ring_create(&ring, cluster, context) == GRAVEL_OK);
+    for (int k = 1; k < argc; k++)
+        run(argv[k]);
     gravel_cluster_share_release(share);
     gravel_cluster_ring_release(ring);
     gravel_context_release(context);
     gravel_cluster_release(cluster);
     MPI_Finalize();
-    return 0;
+    return argc < 2;
 }

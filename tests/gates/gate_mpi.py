@@ -30,9 +30,6 @@ def mpirun(ranks, *command, limit=600):
                           errors="replace", check=False, timeout=limit, env=dict(os.environ, **MPI))
 
 
-STEPS = ("steps", "failure", "dealt")  # cases of tests/cluster/steps.c
-
-
 def run_case(program, ranks, *arguments):
     done = mpirun(ranks, os.path.join(BUILD, "cluster", program), *arguments)
     if done.returncode != 0:
@@ -40,12 +37,9 @@ def run_case(program, ranks, *arguments):
     print(done.stdout, end="")
 
 
-def case(name, ranks):
-    return "%s/%d" % (name, ranks), lambda: run_case("steps" if name in STEPS else "ranks", ranks, name)
-
-
-def tree_case(name, ranks):
-    return "tree_%s/%d" % (name, ranks), lambda: run_case("ranks_tree", ranks, name)
+def case(program, ranks, *names):
+    """Several cases in one start, which takes longer than most of them."""
+    return "%s: %s/%d" % (program, ", ".join(names), ranks), lambda: run_case(program, ranks, *names)
 
 
 def a_rank_fails_in_the_middle(ranks, kernel, folder):
@@ -78,6 +72,28 @@ def program_names_the_rank_without_a_device():
         raise Failed("exit status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
 
 
+def program_names_the_rank_that_differs():
+    """Another version (its number changed in a copy of the program), other options, another order of profiles."""
+    gravel = os.path.join(BUILD, "bin", "gravel")
+    with tempfile.TemporaryDirectory() as folder:
+        other = os.path.join(folder, "gravel")
+        version = gatelib.call([gravel, "--version"]).split()[1].encode()
+        with open(gravel, "rb") as handle:
+            text = handle.read()
+        with open(other, "wb") as handle:
+            handle.write(text.replace(version + b"\0", version[:-1] + b"x\0"))
+        os.chmod(other, 0o755)
+        what = ["cluster", "devices", "--json"]
+        force = ["force", "none.txt", "--order"]
+        for says, first, last in (("runs gravel " + version[:-1].decode() + "x", [gravel, *what], [other, *what]),
+                                  ("--order 6", [gravel, *force, "4"], [gravel, *force, "6"]),
+                                  ("GRAVEL_PROFILE_DIR=" + folder, [gravel, *force, "4"],
+                                   ["env", "GRAVEL_PROFILE_DIR=" + folder, gravel, *force, "4"])):
+            done = mpirun(1, *first, ":", "-n", "1", *last)
+            if done.returncode not in (1, 2) or done.stderr.count("rank 1 on") != 1 or says not in done.stderr:
+                raise Failed("exit status %d, '%s'\n%s%s" % (done.returncode, says, done.stdout, done.stderr))
+
+
 def program_refuses_what_is_for_one():
     done = mpirun(2, os.path.join(BUILD, "bin", "gravel"), "info", "nothing")
     if done.returncode != 2 or done.stderr.count("does not run over ranks") != 1:
@@ -108,29 +124,30 @@ def program_measures_the_network():
 
 
 def program_times_leapfrog_steps():
-    gravel, seen = os.path.join(BUILD, "bin", "gravel"), {}
-    for ranks in (1, 2):
-        done = mpirun(ranks, gravel, "bench", "leapfrog", "-n", "3000", "--samples", "1", "--json")
-        if done.returncode != 0:
-            raise Failed(done.stdout + done.stderr)
-        seen[ranks] = json.loads(done.stdout)["results"][0]
+    gravel = os.path.join(BUILD, "bin", "gravel")
+    what = [gravel, "bench", "leapfrog", "-n", "3000", "--samples", "1", "--json"]
+    done = mpirun(2, *what)
+    if done.returncode != 0:
+        raise Failed(done.stdout + done.stderr)
+    seen = {1: json.loads(gatelib.call(what))["results"][0], 2: json.loads(done.stdout)["results"][0]}
     if any(not seen[r]["step_s_median"] > 0 for r in seen) or "bytes" in seen[1] or not seen[2]["bytes"] > 0 or \
             not 0 <= seen[2]["imbalance"] < 0.5:
         raise Failed(json.dumps(seen))
 
 
-CASES = [("forces-copies", 1), ("forces-copies", 3), ("forces-ring", 2), ("forces-ring", 5), ("updates-copies", 4),
-         ("updates-ring", 3), ("one-place", 2), ("failures", 1), ("failures", 3), ("no-device", 2), ("steps", 3), ("steps", 5),
-         ("failure", 2), ("dealt", 1), ("dealt", 4)]
-SOME = [("forces-ring", 3), ("failures", 2)]
-TREES = [("forces", 2), ("forces", 4), ("corners", 2), ("corners", 5), ("steps", 4), ("failures", 3)]
-SOME_TREES = [("corners", 2), ("steps", 3)]
+CASES = [("ranks", 1, "forces-copies", "failures"), ("ranks", 2, "forces-ring", "one-place", "no-device"),
+         ("ranks", 3, "forces-copies", "updates-ring", "failures"), ("ranks", 4, "updates-copies"),
+         ("ranks", 5, "forces-ring"), ("steps", 2, "failure", "dealt"), ("steps", 3, "steps"),
+         ("steps", 5, "steps", "dealt"), ("ranks_tree", 2, "forces"), ("ranks_tree", 2, "corners"),
+         ("ranks_tree", 3, "failures"), ("ranks_tree", 4, "forces"), ("ranks_tree", 4, "steps"),
+         ("ranks_tree", 5, "corners")]
+SOME = [("ranks", 3, "forces-ring", "failures"), ("steps", 2, "dealt"), ("ranks_tree", 2, "corners"),
+        ("ranks_tree", 3, "steps")]
 
 if __name__ == "__main__":
     sys.exit(gatelib.main([case(*c) for c in (SOME if QUICK else CASES)] +
-                          [tree_case(*c) for c in (SOME_TREES if QUICK else TREES)] +
                           [a_rank_fails_in_the_middle(3, "gv_essential_mark", "tree/essential.cl"),
                            a_rank_fails_in_the_middle(3, "gv_tree_store", "tree/gather.cl")] +
                           [program_lists_the_ranks, program_names_the_rank_without_a_device,
-                           program_refuses_what_is_for_one, program_measures_steps, program_measures_the_network,
-                           program_times_leapfrog_steps]))
+                           program_names_the_rank_that_differs, program_refuses_what_is_for_one,
+                           program_measures_steps, program_measures_the_network, program_times_leapfrog_steps]))
