@@ -192,6 +192,14 @@ static void add_to_stage(gv_worker *worker, int stage, cl_event event)
     span->last = event;
 }
 
+/* Whether the argument may stay as it is: of buffers only one that there is not. */
+static int is_same(const gv_arg *arg, const unsigned char *before)
+{
+    static const cl_mem none;
+    return memcmp(before, arg->value, arg->size) == 0 &&
+           (arg->size != sizeof none || memcmp(before, &none, sizeof none) == 0);
+}
+
 /* *number: of the argument that was refused */
 static cl_int set_arguments(cl_kernel kernel, size_t n_args, const gv_arg *arg, gv_last *last, size_t *number)
 {
@@ -202,9 +210,8 @@ static cl_int set_arguments(cl_kernel kernel, size_t n_args, const gv_arg *arg, 
         last->kernel = NULL; /* unless all are set */
     for (size_t k = 0; k < n_args; k++) {
         const size_t size = arg[k].size;
-        const int kept =
-            last && arg[k].value && size != sizeof(cl_mem) && size <= LARGEST && size <= sizeof last->numbers - used;
-        if (!kept || !is_known || memcmp(last->numbers + used, arg[k].value, size) != 0) {
+        const int kept = last && arg[k].value && size <= LARGEST && size <= sizeof last->numbers - used;
+        if (!kept || !is_known || !is_same(&arg[k], last->numbers + used)) {
             const cl_int code = clSetKernelArg(kernel, (cl_uint)k, size, arg[k].value);
             *number = k;
             if (code)
