@@ -35,15 +35,17 @@ static int wished(const char *variable)
 }
 
 /* Compiling is what takes time: seconds a program.  GRAVEL_TEST_FULL=1 has all of the matrix, GRAVEL_TEST_QUICK=1 the
- * default configuration only; else what other programs share is left out: plain forces in GPU_SHAPE, and for orders
- * 4 and 6 plain forces without softening and GPU_SHAPE without (the corners below and test_direct_hostile have some
- * of each). */
+ * default configuration only; else what other programs share is left out: plain forces in GPU_SHAPE, for orders 4 and
+ * 6 plain forces without softening and GPU_SHAPE without (the corners below and test_direct_hostile have some of
+ * each), and GPU_SHAPE but once a precision and once an order (gate_oclgrind has seven such shapes of every variant). */
 static int is_wanted(const matrix *m, int object, double eps)
 {
     if (wished("GRAVEL_TEST_FULL"))
         return 1;
     if (wished("GRAVEL_TEST_QUICK"))
         return object < 2;
+    if (object == 3)
+        return m->order == 2 * ((int)m->precision + 1) && (m->order == 2 || eps > 0);
     return object != 2 && (m->order == 2 || object == 1 || eps > 0);
 }
 

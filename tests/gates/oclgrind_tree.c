@@ -3,9 +3,11 @@
  * sparse and are split.
  *
  *   oclgrind_tree sp|ds|dp BODIES CONFIGURATION [active|periodic]
+ *   oclgrind_tree sort
  *
  * `active`: the forces on a few bodies, which are sorted and walk by themselves.
  * `periodic`: the short range of a split force, in a box whose sides some of the bodies are beyond.
+ * `sort`: one pass of a sort by digits of 8 bits in two tiles.  A tree would make eight of them, each of 256 rows.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@
 #include <string.h>
 
 #include "gravel/tree.h"
+#include "host/program/sort.h"
 
 enum { MOST = 2000 };
 
@@ -94,8 +97,65 @@ static gravel_status run(gravel_context *context, const gravel_tree_options *opt
     return status;
 }
 
+static gravel_status sort_keys(gravel_context *context, size_t n, uint32_t *key, uint32_t *index)
+{
+    static const gv_sort_shape shape = {64, 4, 8};
+    gv_worker worker = {.context = context};
+    gv_sort sort = {0};
+    const cl_command_queue queue = gv_worker_queue(&worker);
+    cl_int code = CL_SUCCESS;
+    gravel_status status = gv_sort_make(&sort, &worker, 32, &shape);
+    if (!status)
+        status = gv_sort_reserve(&sort, &worker, n);
+    if (!status) {
+        code = clEnqueueWriteBuffer(queue, sort.key[sort.sorted].mem, CL_TRUE, 0, n * 4, key, 0, NULL, NULL) ||
+               clEnqueueWriteBuffer(queue, sort.index[sort.sorted].mem, CL_TRUE, 0, n * 4, index, 0, NULL, NULL);
+        status = code ? GRAVEL_ERR_LAUNCH : gv_sort_run(&sort, &worker, 0, n, 8);
+    }
+    if (!status) {
+        code = clEnqueueReadBuffer(queue, sort.key[sort.sorted].mem, CL_TRUE, 0, n * 4, key, 0, NULL, NULL) ||
+               clEnqueueReadBuffer(queue, sort.index[sort.sorted].mem, CL_TRUE, 0, n * 4, index, 0, NULL, NULL);
+        status = code ? GRAVEL_ERR_LAUNCH : GRAVEL_OK;
+    }
+    gv_sort_release(&sort);
+    gv_worker_clear(&worker);
+    return status;
+}
+
+static int run_sort(gravel_context *context)
+{
+    enum { N = 301 };
+    static uint32_t key[N], index[N], before[N];
+    for (uint32_t k = 0; k < N; k++) {
+        before[k] = key[k] = (uint32_t)(200 * uniform()); /* some twice, some digits without keys */
+        index[k] = k;
+    }
+    const gravel_status status = sort_keys(context, N, key, index);
+    int failed = status != GRAVEL_OK;
+    for (uint32_t k = 0; k < N && !failed; k++)
+        failed = index[k] >= N || key[k] != before[index[k]] ||
+                 (k > 0 && (key[k] < key[k - 1] || (key[k] == key[k - 1] && index[k] <= index[k - 1])));
+    printf("sort: %s\n%d cases failed\n", gravel_status_name(status), failed);
+    return failed;
+}
+
+static int only_sort(void)
+{
+    gravel_context *context = NULL;
+    if (gravel_context_create(&context, NULL) != GRAVEL_OK) {
+        printf("no context: %s\n", gravel_error_message());
+        return 1;
+    }
+    printf("device: %s\n", gravel_context_get_device(context, 0)->name);
+    const int failed = run_sort(context);
+    gravel_context_release(context);
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "sort") == 0)
+        return only_sort();
     const size_t every = argc == 5 && strcmp(argv[4], "active") == 0 ? EVERY : 1;
     const int periodic = argc == 5 && strcmp(argv[4], "periodic") == 0;
     const size_t n = argc == 4 || every > 1 || periodic ? (size_t)atoi(argv[2]) : 0;
