@@ -173,6 +173,20 @@ int gv_cli_write_results(const char *command, cJSON *root, const char *out, int 
     return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail_writing(command, status);
 }
 
+int gv_cli_end_bench(const char *command, gravel_status status, int results, int (*write)(const void *bench),
+                     const void *bench)
+{
+    int code = GV_EXIT_OK;
+    if (status == GRAVEL_ERR_CANCELLED) {
+        gv_say(command, "stopped; %d result%s complete", results, results == 1 ? " is" : "s are");
+        code = GV_EXIT_INTERRUPTED;
+    } else if (status) {
+        code = gv_cli_fail(command, status);
+    }
+    const int written = results > 0 ? write(bench) : GV_EXIT_OK;
+    return code ? code : written;
+}
+
 gravel_status gv_cli_flush(void)
 {
     errno = 0;

@@ -23,6 +23,23 @@ int gv_cli_exit_code(gravel_status status);
 
 /* ------------------------------------------------------ common options */
 
+/* Options of several commands, each written once. */
+#define GV_OPT_SIZES_OF_N(type, text)                                                                                  \
+    {                                                                                                                  \
+        .name = "n", .letter = 'n', .kind = GV_OPT_SIZES, .offset = offsetof(type, n), .value = "LIST", .help = text,  \
+        .low = 1, .high = INFINITY                                                                                     \
+    }
+#define GV_OPT_PRECISION(type, text, usual)                                                                            \
+    {                                                                                                                  \
+        .name = "precision", .letter = 'p', .kind = GV_OPT_CHOICE, .offset = offsetof(type, precision),                \
+        .value = "sp|ds|dp", .help = text, .fallback = usual                                                           \
+    }
+#define GV_OPT_REPEATS(type)                                                                                           \
+    {                                                                                                                  \
+        .name = "repeats", .kind = GV_OPT_INT, .offset = offsetof(type, repeats), .value = "K",                        \
+        .help = "calls timed; without it by the timing rule", .low = 1, .high = GV_TIMING_MOST                         \
+    }
+
 #define GV_OPT_DEVICE(type)                                                                                            \
     {                                                                                                                  \
         .name = "device", .letter = 'd', .kind = GV_OPT_TEXT, .offset = offsetof(type, device), .value = "D",          \
@@ -66,10 +83,10 @@ int gv_cli_exit_code(gravel_status status);
          .help = "write the JSON to this file, beside the table"},                                                     \
         GV_OPT_JSON(type), GV_OPT_DEVICE(type), GV_OPT_NO_FP64(type), GV_OPT_VERBOSE(type)
 
-/* device NULL: the best one.  The log (what is compiled, which profile) goes to stderr with `verbose`; warnings
- * always. */
 /* The log alone, for contexts that the library makes. */
 void gv_cli_log(gravel_context_options *options, int verbose);
+/* device NULL: the best one.  The log (what is compiled, which profile) goes to stderr with `verbose`; warnings
+ * always. */
 gravel_status gv_cli_context(gravel_context **context, const char *device, int no_fp64, int verbose);
 
 /* ------------------------------------------------------------- progress */
@@ -108,6 +125,9 @@ gravel_status gv_json_write(cJSON *root, const char *path);
 /* Results of a benchmark, freed here: to the file `out` (NULL: none) and, with `json`, to standard output.  *table: 1
  * if a table is to be printed there instead.  Returns the exit code. */
 int gv_cli_write_results(const char *command, cJSON *root, const char *out, int json, int *table);
+/* The end of a benchmark: says why it came early; `write` is called if there are results.  Returns the exit code. */
+int gv_cli_end_bench(const char *command, gravel_status status, int results, int (*write)(const void *bench),
+                     const void *bench);
 /* The printed text of an object and a line end.  DEL and the C1 controls (two bytes each) are escaped: JSON allows them
  * as they are, but a terminal obeys them. */
 void gv_json_put(const char *text, FILE *stream);

@@ -347,8 +347,9 @@ static void print_table(const hermite_bench *b)
 
 /* ----------------------------------------------------------------- command */
 
-static int write_results(const hermite_bench *b)
+static int write_results(const void *bench)
 {
+    const hermite_bench *const b = bench;
     int table;
     if (!gv_ranks_is_first(b->ranks))
         return GV_EXIT_OK;
@@ -363,20 +364,10 @@ static int work(hermite_bench *b)
     const hermite_options *o = b->opts;
     gravel_status status = b->ranks ? gv_ranks_context(b->ranks, &b->context, o->no_fp64, o->verbose)
                                     : gv_cli_context(&b->context, o->device, o->no_fp64, o->verbose);
-    int code = GV_EXIT_OK;
     status = gv_ranks_agree(b->ranks, status);
     if (!status)
         status = run_sizes(b);
-    if (status == GRAVEL_ERR_CANCELLED) {
-        gv_say(BENCH, "stopped; %d results are complete", b->results);
-        code = GV_EXIT_INTERRUPTED;
-    } else if (status) {
-        code = gv_cli_fail(BENCH, status);
-    }
-    if (b->results > 0) {
-        const int written = write_results(b);
-        code = code ? code : written;
-    }
+    const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     close_size(b);
     close_share(b);
     gravel_context_release(b->context);
@@ -401,14 +392,7 @@ static int run(const void *values, const gv_operands *operands)
 }
 
 static const gv_opt opts_table[] = {
-    {.name = "n",
-     .letter = 'n',
-     .kind = GV_OPT_SIZES,
-     .offset = offsetof(hermite_options, n),
-     .value = "LIST",
-     .help = "how many bodies (default 16Ki,128Ki)",
-     .low = 1,
-     .high = INFINITY},
+    GV_OPT_SIZES_OF_N(hermite_options, "how many bodies (default 16Ki,128Ki)"),
     {.name = "active",
      .letter = 'a',
      .kind = GV_OPT_SIZES,

@@ -327,8 +327,9 @@ static void print_table(const leapfrog_bench *b)
 
 /* ----------------------------------------------------------------- command */
 
-static int write_results(const leapfrog_bench *b)
+static int write_results(const void *bench)
 {
+    const leapfrog_bench *const b = bench;
     int table;
     if (!gv_ranks_is_first(b->ranks))
         return GV_EXIT_OK;
@@ -343,20 +344,10 @@ static int work(leapfrog_bench *b)
     const leapfrog_options *o = b->opts;
     gravel_status status = b->ranks ? gv_ranks_context(b->ranks, &b->context, o->no_fp64, o->verbose)
                                     : gv_cli_context(&b->context, o->device, o->no_fp64, o->verbose);
-    int code = GV_EXIT_OK;
     status = gv_ranks_agree(b->ranks, status);
     if (!status)
         status = run_sizes(b);
-    if (status == GRAVEL_ERR_CANCELLED) {
-        gv_say(BENCH, "stopped; %d results are complete", b->results);
-        code = GV_EXIT_INTERRUPTED;
-    } else if (status) {
-        code = gv_cli_fail(BENCH, status);
-    }
-    if (b->results > 0) {
-        const int written = write_results(b);
-        code = code ? code : written;
-    }
+    const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     close_size(b);
     gravel_context_release(b->context);
     return code;
@@ -376,14 +367,7 @@ static int run(const void *values, const gv_operands *operands)
 }
 
 static const gv_opt opts_table[] = {
-    {.name = "n",
-     .letter = 'n',
-     .kind = GV_OPT_SIZES,
-     .offset = offsetof(leapfrog_options, n),
-     .value = "LIST",
-     .help = "how many bodies, of all ranks together (default 1Mi)",
-     .low = 1,
-     .high = INFINITY},
+    GV_OPT_SIZES_OF_N(leapfrog_options, "how many bodies, of all ranks together (default 1Mi)"),
     {.name = "theta",
      .kind = GV_OPT_REAL,
      .offset = offsetof(leapfrog_options, theta),
@@ -398,13 +382,7 @@ static const gv_opt opts_table[] = {
      .value = "relative|last|geometric",
      .help = "opening criterion",
      .fallback = "relative"},
-    {.name = "precision",
-     .letter = 'p',
-     .kind = GV_OPT_CHOICE,
-     .offset = offsetof(leapfrog_options, precision),
-     .value = "sp|ds|dp",
-     .help = "of forces; bodies are kept in ds, or dp",
-     .fallback = "sp"},
+    GV_OPT_PRECISION(leapfrog_options, "of forces; bodies are kept in ds, or dp", "sp"),
     {.name = "step",
      .kind = GV_OPT_REAL,
      .offset = offsetof(leapfrog_options, step),

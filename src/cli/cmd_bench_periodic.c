@@ -165,11 +165,20 @@ static void print_table(const periodic_bench *b)
 
 /* ----------------------------------------------------------------- command */
 
+static int write_results(const void *bench)
+{
+    const periodic_bench *const b = bench;
+    int table;
+    const int code = gv_cli_write_results(BENCH, all_json(b), b->opts->out, b->opts->json, &table);
+    if (table)
+        print_table(b);
+    return code;
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
     periodic_bench *b = calloc(1, sizeof *b);
     const periodic_options *opts = values;
-    int code = GV_EXIT_OK;
     (void)operands;
     if (!b)
         return gv_cli_fail(BENCH, gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
@@ -179,19 +188,7 @@ static int run(const void *values, const gv_operands *operands)
     const int usual = status || gravel_context_get_device(b->context, 0)->type == GRAVEL_DEVICE_CPU ? 64 : 128;
     for (int k = 0; k < (opts->n.n ? opts->n.n : 1) && !status; k++)
         status = run_size(b, opts->n.n ? opts->n.value[k] : (size_t)usual);
-    if (status == GRAVEL_ERR_CANCELLED) {
-        gv_say(BENCH, "stopped; %d results are complete", b->results);
-        code = GV_EXIT_INTERRUPTED;
-    } else if (status) {
-        code = gv_cli_fail(BENCH, status);
-    }
-    if (b->results > 0) {
-        int table;
-        const int written = gv_cli_write_results(BENCH, all_json(b), opts->out, opts->json, &table);
-        if (table)
-            print_table(b);
-        code = code ? code : written;
-    }
+    const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     gravel_context_release(b->context);
     free(b);
     return code;

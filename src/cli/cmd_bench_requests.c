@@ -440,10 +440,19 @@ static void print_table(const requests_bench *b)
 
 /* ----------------------------------------------------------------- command */
 
+static int write_results(const void *bench)
+{
+    const requests_bench *const b = bench;
+    int table;
+    const int code = gv_cli_write_results(BENCH, all_json(b), b->opts->out, b->opts->json, &table);
+    if (table)
+        print_table(b);
+    return code;
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
     requests_bench *b = calloc(1, sizeof *b);
-    int code = GV_EXIT_OK, table = 0;
     (void)operands;
     if (!b)
         return gv_cli_fail(BENCH, gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
@@ -452,18 +461,7 @@ static int run(const void *values, const gv_operands *operands)
     gravel_status status = gv_cli_context(&b->context, b->opts->device, b->opts->no_fp64, b->opts->verbose);
     if (!status)
         status = run_all(b);
-    if (status == GRAVEL_ERR_CANCELLED) {
-        gv_say(BENCH, "stopped; %d results are complete", b->results);
-        code = GV_EXIT_INTERRUPTED;
-    } else if (status) {
-        code = gv_cli_fail(BENCH, status);
-    }
-    if (b->results > 0) {
-        const int written = gv_cli_write_results(BENCH, all_json(b), b->opts->out, b->opts->json, &table);
-        if (table)
-            print_table(b);
-        code = code ? code : written;
-    }
+    const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     free_all(b);
     return code;
 }
@@ -525,13 +523,7 @@ static const gv_opt opts_table[] = {
      .help = "about so many active sinks (default 16 to all)",
      .low = 1,
      .high = 1 << 26},
-    {.name = "precision",
-     .letter = 'p',
-     .kind = GV_OPT_CHOICE,
-     .offset = offsetof(requests_options, precision),
-     .value = "sp|ds|dp",
-     .help = "of the device's pairs and sums",
-     .fallback = "sp"},
+    GV_OPT_PRECISION(requests_options, "of the device's pairs and sums", "sp"),
     {.name = "configuration",
      .kind = GV_OPT_TEXT,
      .offset = offsetof(requests_options, configuration),

@@ -148,8 +148,9 @@ static void print_table(const step_bench *b)
     printf("\n%s", legend[o->solver]);
 }
 
-static int write_results(const step_bench *b)
+static int write_results(const void *bench)
 {
+    const step_bench *const b = bench;
     int table;
     const int code = gv_cli_write_results(BENCH, all_json(b), b->opts->out, b->opts->json, &table);
     if (table)
@@ -163,7 +164,6 @@ static int run(const void *values, const gv_operands *operands)
 {
     step_bench *b = calloc(1, sizeof *b);
     const step_options *opts = values;
-    int code = GV_EXIT_OK;
     (void)operands;
     if (!b)
         return gv_cli_fail(BENCH, gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
@@ -172,16 +172,7 @@ static int run(const void *values, const gv_operands *operands)
     gravel_status status = gv_cli_context(&b->context, opts->device, opts->no_fp64, opts->verbose);
     if (!status)
         status = run_sizes(b);
-    if (status == GRAVEL_ERR_CANCELLED) {
-        gv_say(BENCH, "stopped; %d results are complete", b->results);
-        code = GV_EXIT_INTERRUPTED;
-    } else if (status) {
-        code = gv_cli_fail(BENCH, status);
-    }
-    if (b->results > 0) {
-        const int written = write_results(b);
-        code = code ? code : written;
-    }
+    const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     gravel_context_release(b->context);
     free(b);
     return code;
@@ -200,14 +191,7 @@ static const gv_opt opts_table[] = {
      .value = "direct|tree",
      .help = "direct: block steps; tree: leapfrog steps",
      .fallback = "direct"},
-    {.name = "n",
-     .letter = 'n',
-     .kind = GV_OPT_SIZES,
-     .offset = offsetof(step_options, n),
-     .value = "LIST",
-     .help = "how many bodies (default 128k; tree: and 1M)",
-     .low = 1,
-     .high = INFINITY},
+    GV_OPT_SIZES_OF_N(step_options, "how many bodies (default 128k; tree: and 1M)"),
     {.name = "active",
      .letter = 'a',
      .kind = GV_OPT_SIZES,
@@ -229,13 +213,7 @@ static const gv_opt opts_table[] = {
     REAL(theta, "T", "tree: opening angle", "0.5", GRAVEL_TREE_THETA_MIN, GRAVEL_TREE_THETA_MAX),
     REAL(eps, "LENGTH", "softening length", "0.01", 0, INFINITY),
     REAL(dt, "T", "tree: length of a step", "0.001", 0, INFINITY),
-    {.name = "precision",
-     .letter = 'p',
-     .kind = GV_OPT_CHOICE,
-     .offset = offsetof(step_options, precision),
-     .value = "sp|ds|dp",
-     .help = "tree: of the forces",
-     .fallback = "sp"},
+    GV_OPT_PRECISION(step_options, "tree: of the forces", "sp"),
     {.name = "bodies",
      .kind = GV_OPT_CHOICE,
      .offset = offsetof(step_options, bodies),

@@ -427,8 +427,9 @@ static void print_table(const tasks_bench *b)
 
 /* ----------------------------------------------------------------- command */
 
-static int write_results(const tasks_bench *b)
+static int write_results(const void *bench)
 {
+    const tasks_bench *const b = bench;
     int table;
     const int code = gv_cli_write_results(BENCH, all_json(b), b->opts->out, b->opts->json, &table);
     if (table)
@@ -453,7 +454,6 @@ static gravel_status run_leaves(tasks_bench *b)
 static int run(const void *values, const gv_operands *operands)
 {
     tasks_bench *b = calloc(1, sizeof *b);
-    int code = GV_EXIT_OK;
     (void)operands;
     if (!b)
         return gv_cli_fail(BENCH, gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
@@ -462,16 +462,7 @@ static int run(const void *values, const gv_operands *operands)
     gravel_status status = gv_cli_context(&b->context, b->opts->device, b->opts->no_fp64, b->opts->verbose);
     if (!status)
         status = run_leaves(b);
-    if (status == GRAVEL_ERR_CANCELLED) {
-        gv_say(BENCH, "stopped; %d results are complete", b->results);
-        code = GV_EXIT_INTERRUPTED;
-    } else if (status) {
-        code = gv_cli_fail(BENCH, status);
-    }
-    if (b->results > 0) {
-        const int written = write_results(b);
-        code = code ? code : written;
-    }
+    const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     gravel_context_release(b->context);
     free(b);
     return code;
@@ -501,13 +492,7 @@ static const gv_opt opts_table[] = {
      .fallback = "2",
      .low = 1,
      .high = 8},
-    {.name = "precision",
-     .letter = 'p',
-     .kind = GV_OPT_CHOICE,
-     .offset = offsetof(tasks_options, precision),
-     .value = "sp|ds|dp",
-     .help = "of pairs and sums",
-     .fallback = "sp"},
+    GV_OPT_PRECISION(tasks_options, "of pairs and sums", "sp"),
     {.name = "shape",
      .kind = GV_OPT_CHOICE,
      .offset = offsetof(tasks_options, shape),
@@ -520,13 +505,7 @@ static const gv_opt opts_table[] = {
      .offset = offsetof(tasks_options, configurations),
      .value = "TEXT",
      .help = "tunables as \"threads=128 form=2\"; several of these, separated\nby ;, are measured in turn"},
-    {.name = "repeats",
-     .kind = GV_OPT_INT,
-     .offset = offsetof(tasks_options, repeats),
-     .value = "K",
-     .help = "calls timed; without it by the timing rule",
-     .low = 1,
-     .high = GV_TIMING_MOST},
+    GV_OPT_REPEATS(tasks_options),
     GV_OPT_BENCH(tasks_options),
     {.name = NULL},
 };

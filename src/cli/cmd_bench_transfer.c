@@ -232,8 +232,9 @@ static void print_table(const transfer_bench *b)
 
 /* ----------------------------------------------------------------- command */
 
-static int write_results(const transfer_bench *b)
+static int write_results(const void *bench)
 {
+    const transfer_bench *const b = bench;
     int table;
     const int code = gv_cli_write_results(BENCH, all_json(b), b->opts->out, b->opts->json, &table);
     if (table)
@@ -259,7 +260,6 @@ static int run(const void *values, const gv_operands *operands)
 {
     transfer_bench *b = calloc(1, sizeof *b);
     const transfer_options *opts = values;
-    int code = GV_EXIT_OK;
     (void)operands;
     if (!b)
         return gv_cli_fail(BENCH, gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
@@ -268,44 +268,16 @@ static int run(const void *values, const gv_operands *operands)
     gravel_status status = gv_cli_context(&b->context, opts->device, opts->no_fp64, opts->verbose);
     if (!status)
         status = run_sizes(b);
-    if (status == GRAVEL_ERR_CANCELLED) {
-        gv_say(BENCH, "stopped; %d results are complete", b->results);
-        code = GV_EXIT_INTERRUPTED;
-    } else if (status) {
-        code = gv_cli_fail(BENCH, status);
-    }
-    if (b->results > 0) {
-        const int written = write_results(b);
-        code = code ? code : written;
-    }
+    const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     gravel_context_release(b->context);
     free(b);
     return code;
 }
 
 static const gv_opt opts_table[] = {
-    {.name = "n",
-     .letter = 'n',
-     .kind = GV_OPT_SIZES,
-     .offset = offsetof(transfer_options, n),
-     .value = "LIST",
-     .help = "how many bodies (default 128k,1M)",
-     .low = 1,
-     .high = INFINITY},
-    {.name = "precision",
-     .letter = 'p',
-     .kind = GV_OPT_CHOICE,
-     .offset = offsetof(transfer_options, precision),
-     .value = "sp|ds|dp",
-     .help = "of what is stored on the device",
-     .fallback = "ds"},
-    {.name = "repeats",
-     .kind = GV_OPT_INT,
-     .offset = offsetof(transfer_options, repeats),
-     .value = "K",
-     .help = "calls timed; without it by the timing rule",
-     .low = 1,
-     .high = GV_TIMING_MOST},
+    GV_OPT_SIZES_OF_N(transfer_options, "how many bodies (default 128k,1M)"),
+    GV_OPT_PRECISION(transfer_options, "of what is stored on the device", "ds"),
+    GV_OPT_REPEATS(transfer_options),
     GV_OPT_BENCH(transfer_options),
     {.name = NULL},
 };
