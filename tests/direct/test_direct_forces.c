@@ -37,7 +37,7 @@ static int wished(const char *variable)
 /* Compiling is what takes time: seconds a program.  GRAVEL_TEST_FULL=1 has all of the matrix, GRAVEL_TEST_QUICK=1 the
  * default configuration only; else what other programs share is left out: plain forces in GPU_SHAPE, for orders 4 and
  * 6 plain forces without softening and GPU_SHAPE without (the corners below and test_direct_hostile have some of
- * each), and GPU_SHAPE but once a precision and once an order (gate_oclgrind has seven such shapes of every variant). */
+ * each), and GPU_SHAPE but once a precision and once an order (gate_oclgrind has seven such shapes of each variant). */
 static int is_wanted(const matrix *m, int object, double eps)
 {
     if (wished("GRAVEL_TEST_FULL"))

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/cmd_run.h"
 #include "host/base/files.h"
 #include "host/profile/store.h"
 #include "sim/blocks_table.h"
@@ -15,8 +14,7 @@
 #include "tuner/recording.h"
 #include "tuner/tlog.h"
 
-/* The data as a file without a name, for readers that take a path. */
-static char *as_file(const uint8_t *data, size_t size)
+char *gv_fuzz_file(const uint8_t *data, size_t size)
 {
     static FILE *file;
     static char path[64];
@@ -33,7 +31,7 @@ static char *as_file(const uint8_t *data, size_t size)
 static void read_particles(const uint8_t *data, size_t size)
 {
     gv_particles particles;
-    const gravel_status status = gv_particles_read_text(&particles, as_file(data, size));
+    const gravel_status status = gv_particles_read_text(&particles, gv_fuzz_file(data, size));
 
     /* either an error and nothing, or particles with all their columns */
     if ((status == GRAVEL_OK) != (particles.count > 0) || (status == GRAVEL_OK) != (particles.z != NULL))
@@ -68,7 +66,7 @@ static void read_log(const uint8_t *data, size_t size)
 {
     gv_tlog log;
 
-    if (gv_tlog_read(as_file(data, size), &log) == GRAVEL_OK)
+    if (gv_tlog_read(gv_fuzz_file(data, size), &log) == GRAVEL_OK)
         gv_tlog_close(&log);
 }
 
@@ -91,7 +89,7 @@ static void read_tables(const uint8_t *data, size_t size)
 {
     gv_diagnostics_table table;
     gv_blocks blocks;
-    char *path = as_file(data, size);
+    char *path = gv_fuzz_file(data, size);
     const gravel_status status = gv_diagnostics_read(&table, path);
 
     if ((status == GRAVEL_OK) != gv_diagnostics_is_table(path) && status == GRAVEL_OK)
@@ -140,14 +138,9 @@ static void read_options(const uint8_t *data, size_t size)
     free(copy);
 }
 
-static void read_run_file(const uint8_t *data, size_t size)
-{
-    gv_run_options options = {0};
-    gv_run_read_file(&gv_run_of_bodies, as_file(data, size), &options);
-}
-
 const gv_fuzz_target gv_fuzz_target_of[GV_FUZZ_TARGETS] = {
-    {"particles", read_particles}, {"profile", read_profile}, {"log", read_log},
-    {"recording", read_recording}, {"options", read_options}, {"tables", read_tables},
-    {"run_file", read_run_file},
+    {"particles", read_particles},  {"profile", read_profile},          {"log", read_log},
+    {"recording", read_recording},  {"options", read_options},          {"tables", read_tables},
+    {"run_file", gv_fuzz_run_file}, {"record", gv_fuzz_record},         {"power", gv_fuzz_power},
+    {"machine", gv_fuzz_machine},   {"checkpoint", gv_fuzz_checkpoint},
 };
