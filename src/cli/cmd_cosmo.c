@@ -156,8 +156,9 @@ static int finish(job *j)
         status = write_summary(j);
     if (status)
         return gv_run_fail(status, 1);
-    gv_print("%s: redshift %.6g, %llu snapshots, energy error %.2e, %.1f s\n", j->opts.out, 1 / j->settings.until - 1,
-             (unsigned long long)j->folder.at.snapshots, gv_cosmo_run_get_line(j->run)->error, j->folder.at.wall_s);
+    gv_print("%s: redshift %.6g, %llu snapshot%s, energy error %.2e, %.1f s\n", j->opts.out, 1 / j->settings.until - 1,
+             (unsigned long long)j->folder.at.snapshots, j->folder.at.snapshots == 1 ? "" : "s",
+             gv_cosmo_run_get_line(j->run)->error, j->folder.at.wall_s);
     return GV_EXIT_OK;
 }
 

@@ -214,8 +214,9 @@ static int finish(job *j)
         status = gv_run_write_summary(j->run, &j->folder, &j->opts, j->context);
     if (status)
         return gv_run_fail(status, 1);
-    gv_print("%s: time %.9g, %llu snapshots, largest energy error %.2e, %.1f s\n", j->opts.out, j->opts.until,
-             (unsigned long long)j->folder.at.snapshots, j->folder.at.error_max, j->folder.at.wall_s);
+    gv_print("%s: time %.9g, %llu snapshot%s, largest energy error %.2e, %.1f s\n", j->opts.out, j->opts.until,
+             (unsigned long long)j->folder.at.snapshots, j->folder.at.snapshots == 1 ? "" : "s", j->folder.at.error_max,
+             j->folder.at.wall_s);
     status = j->opts.timing ? gv_run_print_times(j->context) : GRAVEL_OK;
     return status ? gv_run_fail(status, 1) : GV_EXIT_OK;
 }

@@ -45,6 +45,14 @@ static int fits(const picture *p, const gv_point *point)
                              : q->scheme != GV_MODEL_TREE && !q->forces_only && q->order == 4;
 }
 
+static int has_points(const picture *p)
+{
+    for (size_t k = 0; k < p->points.n; k++)
+        if (fits(p, &p->points.point[k]))
+            return 1;
+    return 0;
+}
+
 static double measured(const picture *p, double n, int ranks)
 {
     for (size_t k = 0; k < p->points.n; k++)
@@ -152,10 +160,12 @@ static void draw(const picture *p)
     for (int k = 0; k < p->ranks.n; k++)
         most = (int)p->ranks.value[k] > most ? (int)p->ranks.value[k] : most;
     gv_plot_style(p->script);
-    if (p->o->figure != PARTS)
-        gv_plot_title(p->script, p->machine.name,
-                      p->o->solver == 1 ? "tree, theta 0.5: lines are the model, points measured"
-                                        : "direct, ds4, shared step: lines are the model, points measured");
+    if (p->o->figure != PARTS) {
+        char what[100];
+        snprintf(what, sizeof what, "%s: %s", p->o->solver == 1 ? "tree, theta 0.5" : "direct, ds4, shared step",
+                 has_points(p) ? "lines are the model, points measured" : "the model");
+        gv_plot_title(p->script, p->machine.name, what);
+    }
     fputs("set logscale x 2\nset format x '%.0f'\nset xtics rotate by -30\n", p->script);
     if (p->o->figure == PARTS) {
         put_parts(p, low, high);

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import shlex
 import shutil
 import signal
 import stat
@@ -64,6 +65,45 @@ def usage_errors():
     refused(USAGE, "is not understood", "ic", "plummer", "-n", "3", "extra")
     refused(USAGE, "not both", "check", "--quick", "--full")
     refused(USAGE, "not both", "check", "--tiny", "--full")
+
+
+def written_commands(text):
+    """Words behind `gravel` of the commands in a page or in the examples of a help text."""
+    for line in text.splitlines():
+        found = re.match(r"(?:    |  )(?:mpirun -n \d+ )?(?:build/bin/)?(gravel .*)$", line)
+        lexer = shlex.shlex(found.group(1) if found else "", posix=True, punctuation_chars=";>|")
+        lexer.whitespace_split = True
+        words = [";" if word == "|" else word for word in lexer]
+        while words:
+            end = words.index(";") if ";" in words else len(words)
+            command, words = words[:end], words[end + 1:]
+            command = command[:command.index(">")] if ">" in command else command
+            if command[0] == "gravel" and "COMMAND" not in command and "..." not in command:
+                yield command[1:]
+
+
+def commands_of_the_documents():
+    """Pages and examples name commands and options that there are: only a word that we add is not understood."""
+    pages = ["README.md"] + [os.path.join("doc", f) for f in sorted(os.listdir(os.path.join(TOP, "doc")))
+                             if f.endswith(".md")]
+    texts = []
+    for page in pages:
+        with open(os.path.join(TOP, page), encoding="utf-8") as handle:
+            texts.append((page, handle.read()))
+    for command in re.findall(r"^  (\w+)  ", good("--help").stdout, re.M):
+        text = good(command, "--help").stdout
+        texts.append((command + " --help", text.split("examples:")[-1]))
+        for sub in re.findall(r"^  (\w+)  ", text, re.M) if "COMMAND" in text else ():
+            texts.append((command + " --help", good(command, sub, "--help").stdout.split("examples:")[-1]))
+    count, wrong = 0, []
+    for place, text in texts:
+        for words in written_commands(text):
+            count += 1
+            done = run(*words, "--no-such-option")
+            if done.returncode != USAGE or "--no-such-option" not in done.stderr:
+                wrong.append("%s: gravel %s -> %d, %s" % (place, " ".join(words), done.returncode, done.stderr.strip()))
+    expect(count > 150, "only %d commands were found" % count)
+    expect(not wrong, "not understood:\n" + "\n".join(wrong))
 
 
 # --------------------------------------------------------------- particles
@@ -383,7 +423,7 @@ def check_finds_a_wrong_kernel():
 def main():
     gatelib.need_file(PROGRAM)
     try:
-        return gatelib.main([help_and_version, usage_errors, initial_conditions, forces_agree_with_the_reference,
+        return gatelib.main([help_and_version, usage_errors, commands_of_the_documents, initial_conditions, forces_agree_with_the_reference,
                              tree_forces, rows_have_seventeen_digits, some_sinks, neighbours, input_of_all_kinds,
                              bad_input, devices_and_their_errors, nothing_is_lost, interrupt_keeps_files, report_fields,
                              bench_fields, check_passes, check_without_double,
