@@ -228,6 +228,17 @@ GRAVEL_API gravel_status gravel_cluster_tree_step(gravel_cluster_tree *tree, dou
  * nothing (count 0). */
 GRAVEL_API gravel_status gravel_cluster_tree_read(gravel_cluster_tree *tree, gravel_plane plane, size_t first,
                                                   size_t count, const gravel_array_out *to);
+/* All ranks.  The largest acceleration of a body in the last computation; it is found on the host. */
+GRAVEL_API gravel_status gravel_cluster_tree_get_largest(gravel_cluster_tree *tree, double *acceleration);
+/* This rank's bodies and what decides when bodies are dealt anew, as bytes: `state` has room for
+ * gravel_cluster_tree_get_state_size of them.  Restored by as many ranks with the same options the same bits
+ * follow. */
+GRAVEL_API size_t gravel_cluster_tree_get_state_size(const gravel_cluster_tree *tree);
+GRAVEL_API gravel_status gravel_cluster_tree_save(gravel_cluster_tree *tree, void *state);
+/* All ranks, each with what was saved by its own. */
+GRAVEL_API gravel_status gravel_cluster_tree_restore(gravel_cluster_tree *tree, const void *state, size_t size);
+/* The bodies in such a state of any rank, into `bodies` of the same precision, with their numbers as ids. */
+GRAVEL_API gravel_status gravel_cluster_tree_open_state(const void *state, size_t size, gravel_bodies *bodies);
 /* Those of this rank at present, for the caller's own kernels and sums; in no order that lasts, with their numbers as
  * ids.  The last user plane holds costs.  Bodies are not to be added or removed. */
 GRAVEL_API gravel_bodies *gravel_cluster_tree_get_bodies(gravel_cluster_tree *tree);

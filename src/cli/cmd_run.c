@@ -89,7 +89,8 @@ static gv_run_settings settings_of(const gv_run_options *o)
                              .checkpoint_every = o->checkpoint_every,
                              .sum_up_to = o->sum_up_to,
                              .text = o->snapshot_format,
-                             .snapshot_files = o->snapshot_files};
+                             .snapshot_files = o->snapshot_files,
+                             .domains = GV_RUN_DOMAINS};
 }
 
 static int check_needed(const gv_run_options *o)
@@ -379,7 +380,8 @@ const gv_command gv_cmd_run = {
         "summary.json. Ctrl-C and SIGTERM write a checkpoint and leave; after these and after a crash --resume goes "
         "on\n"
         "and ends with the same bits as a run that was not stopped. Started by mpirun, the ranks share direct\n"
-        "forces (doc/clusters.md); -d is a list as in 'gravel cluster devices --devices' then.",
+        "forces, or the bodies of a tree, whose steps are shared or fixed then (doc/clusters.md); -d is a list as in\n"
+        "'gravel cluster devices --devices' then.",
     .opts = gv_run_opts,
     .examples = "gravel ic plummer -n 1024 -o plummer.hdf5\n"
                 "gravel run -i plummer.hdf5 --until 10 --snapshot-every 1 --diagnose-every 0.125 -o cluster\n"
@@ -387,7 +389,8 @@ const gv_command gv_cmd_run = {
                 "gravel run -i galaxy.hdf5 --until 50 --solver tree --eps 0.05 --snapshot-every 1 -o disk\n"
                 "gravel run --example > run.json; gravel run --file run.json --until 20\n"
                 "gravel run --resume cluster\n"
-                "mpirun -n 4 gravel run -i plummer.hdf5 --until 10 -o cluster\n",
+                "mpirun -n 4 gravel run -i plummer.hdf5 --until 10 -o cluster\n"
+                "mpirun -n 4 gravel run -i galaxy.hdf5 --until 50 --solver tree --steps shared --eps 0.05 -o disk\n",
     .size = sizeof(gv_run_options),
     .given = offsetof(gv_run_options, given),
     .run = run,

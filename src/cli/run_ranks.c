@@ -204,8 +204,8 @@ gravel_status gv_run_ranks_invite(gv_run_ranks *r, gravel_context *context, gv_r
     int resumes = checkpoint != NULL, no_fp64 = opts->no_fp64, is_dealt;
     if (!r->ranks)
         return GRAVEL_OK;
-    if (s->solver == GV_RUN_TREE)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "runs over ranks have direct forces only: --solver direct");
+    if (s->solver == GV_RUN_TREE && s->steps == GV_RUN_BLOCK)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "a tree over ranks has one step for all bodies: --steps shared or fixed");
     if (s->order == 2 && opts->scheme == GV_SCHEME_RING)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "--scheme ring: bodies of the leapfrog are not dealt out, --order 4 or 6");
     gravel_status status = say_word(r, OPEN, opts->scheme, no_fp64);
@@ -251,6 +251,7 @@ static gravel_status open_run(gv_run_ranks *r, follower *f, int scheme, int no_f
         return status;
     f->settings.configuration = f->configuration;
     f->settings.external = NULL;
+    f->settings.domains = &gv_run_ranks_domains;
     f->settings.company = &r->company;
     return gv_run_ranks_created(r, gv_run_create(&f->run, f->context, &f->settings, &f->particles));
 }

@@ -14,6 +14,13 @@ typedef struct gv_run_ranks {
     gv_run_company company;
 } gv_run_ranks;
 
+#ifdef GV_HAVE_MPI
+extern const gv_run_domains gv_run_ranks_domains; /* run_domains.c; `user` is a gv_run_ranks */
+#define GV_RUN_DOMAINS (&gv_run_ranks_domains)
+#else
+#define GV_RUN_DOMAINS NULL
+#endif
+
 /* All ranks.  A GV_EXIT_... */
 int gv_run_ranks_open(gv_run_ranks *r, const gv_run_options *typed);
 /* All ranks, at last; the first one's code goes to all. */

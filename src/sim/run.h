@@ -33,6 +33,25 @@ typedef enum gv_run_order {
     GV_RUN_ADD_STEPS,
     GV_RUN_SAVE
 } gv_run_order;
+/* Bodies that are dealt out over the processes, and the tree of all of them: what the leapfrog of run_domains.c stands
+ * on.  All processes call these together, but for the last two.  Numbers of bodies are those of the run. */
+struct gv_run_settings;
+typedef struct gv_run_domains {
+    gravel_status (*make)(void *user, const struct gv_run_settings *settings, void **domains);
+    void (*release)(void *domains);
+    gravel_status (*write)(void *domains, size_t first, const gravel_sources *mine);
+    gravel_status (*compute)(void *domains); /* accelerations and potentials */
+    gravel_status (*get_largest)(void *domains, double *acceleration);
+    gravel_status (*step)(void *domains, double dt);
+    gravel_status (*read)(void *domains, gravel_plane plane, size_t first, size_t count, const gravel_array_out *to);
+    /* What decides what comes next, of all processes; malloc'd, on the leading one (else *bytes is NULL). */
+    gravel_status (*save)(void *user, void *domains, void **bytes, size_t *size);
+    /* *same 0: it was saved by another number of processes, and nothing was done. */
+    gravel_status (*restore)(void *user, void *domains, const void *bytes, size_t size, int *same);
+    /* How many parts such bytes have (0: they are others); the bodies of one of them. */
+    int (*count_parts)(const void *bytes, size_t size);
+    gravel_status (*open_part)(const void *bytes, size_t size, int part, gravel_bodies *bodies);
+} gv_run_domains;
 typedef struct gv_run_company {
     gravel_forces_fn forces;
     gravel_status (*tell)(void *user, gv_run_order order, double time); /* NULL: this process follows */
@@ -80,6 +99,8 @@ typedef struct gv_run_settings {
     gravel_external_fn external;           /* see gravel/hermite.h; not in energies */
     void *external_user;
     const gv_run_company *company; /* NULL: this process alone */
+    const gv_run_domains *domains; /* of trees with a company: no process has all bodies on its device; NULL: no such
+                                    * trees, nor their checkpoints */
 } gv_run_settings;
 
 /* Seconds of wall time by what they went into. */

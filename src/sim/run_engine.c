@@ -6,6 +6,7 @@
 
 #include "host/base/clock.h"
 #include "sim/run_dealt.h"
+#include "sim/run_domains.h"
 
 const char *const gv_run_clock_name[GV_CLOCKS] = {"submit",    "host",     "wait",     "transfer",
                                                   "potential", "diagnose", "snapshot", "checkpoint"};
@@ -21,8 +22,10 @@ struct gv_run {
     gravel_tree *tree;
     gravel_hermite *hermite;
     gravel_leapfrog *leapfrog;
-    int by_host;        /* the last block was moved by the host */
-    size_t first, mine; /* the particles that are bodies here; all of them, unless they are dealt out */
+    gv_domains_run *domains;      /* one of these three */
+    gravel_hermite_counts before; /* of steps before it went on from another kind of state */
+    int by_host;                  /* the last block was moved by the host */
+    size_t first, mine;           /* the particles that are bodies here; all of them, unless they are dealt out */
     double clock[GV_CLOCKS];
 };
 
@@ -120,9 +123,11 @@ gravel_status gv_run_create(gv_run **run, gravel_context *context, const gv_run_
         settings->company->get_range(settings->company->user, r->p.count, &r->first, &r->mine);
     bodies.precision = settings->precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_DS;
     gravel_status status = gravel_bodies_create(&r->bodies, context, &bodies);
-    if (!status)
+    if (!status && settings->solver == GV_RUN_TREE && settings->company)
+        status = gv_domains_create(&r->domains, context, &r->s, &r->p, r->clock);
+    else if (!status)
         status = settings->solver == GV_RUN_TREE ? make_tree(r) : make_direct(r);
-    if (!status)
+    if (!status && !r->domains)
         status = settings->order > 2 ? make_hermite(r) : make_leapfrog(r);
     if (status) {
         gv_run_release(r);
@@ -138,6 +143,7 @@ void gv_run_release(gv_run *r)
         return;
     gravel_hermite_release(r->hermite);
     gravel_leapfrog_release(r->leapfrog);
+    gv_domains_release(r->domains);
     gravel_tree_release(r->tree);
     gravel_direct_release(r->exact);
     gravel_direct_release(r->direct);
@@ -182,16 +188,14 @@ static gravel_status write_masses(gv_run *r)
     return status;
 }
 
-gravel_status gv_run_start(gv_run *r)
+/* The particles as they are begin at `time`. */
+static gravel_status begin_at(gv_run *r, double time, double *since)
 {
     const gv_particles *p = &r->p;
     const size_t f = r->first, n = r->mine;
     const gravel_array x = GRAVEL_ARRAY_SOA(p->x + f, p->y + f, p->z + f);
     const gravel_array v = GRAVEL_ARRAY_SOA(p->vx + f, p->vy + f, p->vz + f);
-    double since = gv_now();
-    gravel_status status = tell(r, GV_RUN_START, 0);
-    if (!status)
-        status = gravel_bodies_resize(r->bodies, n);
+    gravel_status status = gravel_bodies_resize(r->bodies, n);
     if (!status && is_dealt(r))
         status = gv_dealt_frame(r->bodies, p, r->gravity);
     if (!status)
@@ -202,9 +206,20 @@ gravel_status gv_run_start(gv_run *r)
         status = gravel_bodies_write(r->bodies, GRAVEL_ID, 0, n, &(gravel_array){p->id + f, NULL, NULL, 1, GRAVEL_I32});
     if (!status)
         status = write_masses(r);
-    charge(r, GV_CLOCK_TRANSFER, &since);
+    charge(r, GV_CLOCK_TRANSFER, since);
+    if (status)
+        return status;
+    return r->hermite ? gravel_hermite_start(r->hermite, time) : gravel_leapfrog_start(r->leapfrog, time);
+}
+
+gravel_status gv_run_start(gv_run *r)
+{
+    if (r->domains)
+        return gv_domains_start(r->domains);
+    double since = gv_now();
+    gravel_status status = tell(r, GV_RUN_START, 0);
     if (!status)
-        status = r->hermite ? gravel_hermite_start(r->hermite, 0) : gravel_leapfrog_start(r->leapfrog, 0);
+        status = begin_at(r, 0, &since);
     status = done(r, status);
     charge(r, GV_CLOCK_SUBMIT, &since);
     return status;
@@ -212,6 +227,10 @@ gravel_status gv_run_start(gv_run *r)
 
 gravel_status gv_run_get_next(gv_run *r, double *time)
 {
+    if (r->domains) {
+        *time = r->domains->now + r->domains->step;
+        return GRAVEL_OK;
+    }
     double since = gv_now();
     gravel_status status = is_dealt(r) ? tell(r, GV_RUN_NEXT, 0) : GRAVEL_OK;
     if (!status)
@@ -224,6 +243,8 @@ gravel_status gv_run_get_next(gv_run *r, double *time)
 
 gravel_status gv_run_step(gv_run *r, gravel_hermite_step_info *info)
 {
+    if (r->domains)
+        return gv_domains_step(r->domains, info);
     double since = gv_now();
     gravel_hermite_counts before, after;
     gv_run_get_counts(r, &before);
@@ -239,6 +260,8 @@ gravel_status gv_run_step(gv_run *r, gravel_hermite_step_info *info)
 
 gravel_status gv_run_look(gv_run *r, double time)
 {
+    if (r->domains)
+        return gv_domains_look(r->domains, time);
     gv_particles *p = &r->p;
     const size_t f = r->first;
     const gravel_array_out x = GRAVEL_ARRAY_OUT_SOA(p->x + f, p->y + f, p->z + f);
@@ -296,6 +319,8 @@ static gravel_status sum_potentials(gv_run *r, double *potential)
 
 gravel_status gv_run_find_potentials(gv_run *r, double *potential)
 {
+    if (r->domains)
+        return gv_domains_find_potentials(r->domains, potential);
     const size_t n = r->p.count;
     double since = gv_now();
     /* a spline's potential is the tree's own */
@@ -324,15 +349,21 @@ double gv_run_get_start(const gv_run *r)
 
 void gv_run_get_counts(const gv_run *r, gravel_hermite_counts *counts)
 {
-    if (r->hermite)
+    if (r->domains)
+        *counts = r->domains->counts;
+    else if (r->hermite)
         gravel_hermite_get_counts(r->hermite, counts);
     else
         gravel_leapfrog_get_counts(r->leapfrog, counts);
+    counts->blocks += r->before.blocks;
+    counts->steps += r->before.steps;
 }
 
 gravel_status gv_run_add_steps(gv_run *r, gv_blocks *blocks)
 {
     uint64_t counts[GRAVEL_STEP_POWERS] = {0};
+    if (r->domains) /* one step for all: blocks tell */
+        return GRAVEL_OK;
     gravel_status status = is_dealt(r) ? tell(r, GV_RUN_ADD_STEPS, 0) : GRAVEL_OK;
     if (!status)
         status = r->hermite ? gravel_hermite_add_step_counts(r->hermite, counts)
@@ -353,6 +384,10 @@ gravel_status gv_run_get_configuration(gv_run *r, char *text, size_t size)
 {
     if (r->tree)
         return gravel_tree_get_configuration(r->tree, text, size, NULL);
+    if (r->domains) {
+        snprintf(text, size, "%s", r->s.configuration ? r->s.configuration : "");
+        return GRAVEL_OK;
+    }
     gravel_direct_get_choices(r->direct, text, size);
     return GRAVEL_OK;
 }
@@ -361,10 +396,14 @@ gravel_status gv_run_get_configuration(gv_run *r, char *text, size_t size)
 
 gravel_status gv_run_save(gv_run *r, gv_checkpoint *c)
 {
+    if (r->domains)
+        return gv_domains_save(r->domains, c);
     gravel_status status = r->hermite ? gravel_hermite_get_state(r->hermite, &c->state)
                                       : gravel_leapfrog_get_state(r->leapfrog, &c->state);
     if (status)
         return status;
+    c->state.blocks += r->before.blocks;
+    c->state.steps += r->before.steps;
     status = tell(r, GV_RUN_SAVE, 0);
     if (status)
         return status;
@@ -417,17 +456,31 @@ static gravel_status restore_choices(gv_run *r, const gv_checkpoint *c)
     return status;
 }
 
+static gravel_status restore(gv_run *r, const gv_checkpoint *c)
+{
+    if (r->tree && r->s.domains && r->s.domains->count_parts(c->bodies, c->bodies_size) > 0) {
+        /* bodies that were dealt out begin anew where they are */
+        const gravel_status status = gv_domains_unpack(r->s.domains, r->context, r->s.precision, c, &r->p);
+        r->before = (gravel_hermite_counts){c->state.blocks, c->state.steps, 0};
+        double since = gv_now();
+        return status ? status : begin_at(r, c->state.time, &since);
+    }
+    gravel_status status = restore_bodies(r, c);
+    if (!status && r->direct)
+        status = restore_choices(r, c);
+    if (status)
+        return status;
+    return r->hermite ? gravel_hermite_resume(r->hermite, &c->state) : gravel_leapfrog_resume(r->leapfrog, &c->state);
+}
+
 gravel_status gv_run_restore(gv_run *r, const gv_checkpoint *c)
 {
+    if (r->domains)
+        return gv_domains_restore(r->domains, c);
     double since = gv_now();
     gravel_status status = tell(r, GV_RUN_RESTORE, 0);
     if (!status)
-        status = restore_bodies(r, c);
-    if (!status && r->direct)
-        status = restore_choices(r, c);
-    if (!status)
-        status =
-            r->hermite ? gravel_hermite_resume(r->hermite, &c->state) : gravel_leapfrog_resume(r->leapfrog, &c->state);
+        status = restore(r, c);
     status = done(r, status);
     memcpy(r->clock, c->at.clock, sizeof r->clock);
     charge(r, GV_CLOCK_TRANSFER, &since);
