@@ -198,7 +198,7 @@ static void forces(gravel_cluster *cluster, gravel_cluster *alone)
     make_galaxy(&b, 1999);
     options.mac = GRAVEL_TREE_GEOMETRIC;
     options.runs = 3;
-    same_errors(cluster, alone, &options, &b, 4e-4);
+    same_errors(cluster, alone, &options, &b, 8e-4); /* groups of 64: 1.6e-4; of 16, as GPUs take for so few: 4.3e-4 */
     options.mac = GRAVEL_TREE_LAST;
     options.precision = GRAVEL_DS;
     options.theta = 0.2;
