@@ -1,6 +1,7 @@
 /* src/sim/cosmo_run: a wave that grows as it should, steps that bodies choose, what is refused. */
 #include "problem.h"
 
+#include "sim/checkpoint.h"
 #include "sim/cosmo_ic.h"
 #include "sim/cosmo_run.h"
 
@@ -157,6 +158,52 @@ static void the_mesh_has_steps_of_its_own(void **state)
     assert_true(coarse < 1e-3 * 64e3 / SIDE);
 }
 
+/* Blocks up to a time, `most` at most; the time of the last one. */
+static double step_on(gv_cosmo_run *r, double end, int most)
+{
+    gravel_hermite_step_info info = {0, 0};
+    double next;
+    assert_ok(gv_cosmo_run_get_next(r, &next));
+    for (int k = 0; k < most && next <= end; k++) {
+        assert_ok(gv_cosmo_run_step(r, &info));
+        assert_ok(gv_cosmo_run_get_next(r, &next));
+    }
+    assert_ok(gv_cosmo_run_look(r, next <= end ? info.time : end));
+    return info.time;
+}
+
+/* Saved between two kicks of the mesh and restored: the same bits at the end as without. */
+static void a_state_within_a_step_of_the_mesh(void **state)
+{
+    if (!*state)
+        skip();
+    gv_cosmo_settings s = settings(0.03);
+    s.eps = 100;
+    s.eta = 3e-3;
+    s.shared = 0;
+    s.mesh_step = s.step_max;
+    gv_particles p = wave(1), q = wave(1);
+    const double end = log(s.until / p.time);
+    gv_checkpoint c = {.record = NULL};
+    gv_cosmo_run *a, *b;
+    assert_ok(gv_cosmo_run_create(&a, *state, &s, &p));
+    assert_ok(gv_cosmo_run_start(a));
+    const double when = step_on(a, end, 11);
+    assert_true(when < end && fmod(when, s.mesh_step) != 0);
+    assert_ok(gv_cosmo_run_save(a, &c));
+    assert_ok(gv_cosmo_run_create(&b, *state, &s, &q));
+    assert_ok(gv_cosmo_run_restore(b, &c));
+    step_on(a, end, 1000);
+    step_on(b, end, 1000);
+    const gv_particles *x = gv_cosmo_run_get_particles(a), *y = gv_cosmo_run_get_particles(b);
+    assert_memory_equal(x->x, y->x, x->count * sizeof *x->x);
+    assert_memory_equal(x->vx, y->vx, x->count * sizeof *x->vx);
+    free(c.bodies);
+    free(c.choices);
+    gv_cosmo_run_release(a);
+    gv_cosmo_run_release(b);
+}
+
 static void refuse(const gv_cosmo_settings *s, const gv_particles *p, gravel_status wanted, const char *part)
 {
     assert_int_equal(gv_cosmo_run_check(s, p), wanted);
@@ -204,6 +251,7 @@ int main(void)
         cmocka_unit_test(a_linear_wave_grows),
         cmocka_unit_test(bodies_choose_steps),
         cmocka_unit_test(the_mesh_has_steps_of_its_own),
+        cmocka_unit_test(a_state_within_a_step_of_the_mesh),
         cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);
