@@ -63,11 +63,14 @@ typedef struct gravel_leapfrog_options {
                                 * become its sources */
     int tally;                 /* as in gravel_hermite_options */
     double mesh_step;          /* a power of two, step_max or longer; 0: the mesh's forces are found at each block */
+    /* 1: block steps also end before |a| has grown beyond what they are right for, judged by its growth over the step
+     * before, and with a tree are at most sqrt(eta / (32 pi rho)), rho the density of some bodies around the body. */
+    int ahead;
 } gravel_leapfrog_options;
 #define GRAVEL_LEAPFROG_OPTIONS_INIT                                                                                   \
     {                                                                                                                  \
         sizeof(gravel_leapfrog_options), 0.025, 0.125, 0x1p-40, 0, 0, GRAVEL_SOFTEN_EPS, 0, 1, NULL, NULL, NULL, NULL, \
-            NULL, NULL, 0, 0                                                                                           \
+            NULL, NULL, 0, 0, 0                                                                                        \
     }
 GRAVEL_API void gravel_leapfrog_options_init(gravel_leapfrog_options *options);
 

@@ -10,6 +10,10 @@
  * all bodies: their ends are kicks of far_kick, 0 at other blocks.  `acc` and `pot` hold the near part when a kernel
  * begins and both when it ends; gv_leap_trim finds both.
  *
+ * GV_AHEAD: steps end before |a| has grown beyond what they are right for, as far as its change over the step before
+ * tells, and are short where bodies are dense: in the middle of a system |a| is small and changes fast.
+ *   gv_leap_before |a| of the bodies of a block, before their new forces
+ *
  *   gv_leap_pick   what an external force needs of the bodies of a block, in the order of the list
  *   gv_leap_put    accelerations and potentials of the block back to its bodies
  */
@@ -57,25 +61,44 @@ static inline void gv_kick_by(gv_scalar4 *v, gv_scalar4 *v_low, gv_scalar4 a, gv
 #define gv_put_both(acc, pot, b, a, f) (void)0
 #endif
 
-/* The next step of a body; reach: eta eps in the units of the planes; 0: no limit but step_most. */
-static inline gv_scalar gv_leap_step(gv_scalar4 acc, gv_scalar old, gv_scalar next, gv_scalar next_low, gv_scalar reach,
+/* |a| at the end of a step as long as the one that ends, if it goes on to grow by the same factor; `before`: at that
+ * one's start, 0: not known.  A body that passes a few others does not go on for long: at most four times. */
+static inline gv_scalar gv_ahead(gv_scalar a, gv_scalar before)
+{
+    return a > before && before > 0 ? a * fmin(a / before, GV_R(4.0)) : a;
+}
+
+/* The next step of a body with the acceleration a; reach: eta eps in the units of the planes; 0: no limit but
+ * step_most. */
+static inline gv_scalar gv_leap_wanted(gv_scalar a, gv_scalar reach, gv_scalar step_most)
+{
+    return reach > 0 && a > 0 ? sqrt(reach / a) : step_most;
+}
+
+static inline gv_scalar gv_leap_step(gv_scalar wanted, gv_scalar old, gv_scalar next, gv_scalar next_low,
                                      gv_scalar step_most, gv_scalar step_least, uint b, global uint *head)
 {
-    const gv_scalar a2 = gv_norm2(acc);
-    const gv_scalar wanted = reach > 0 && a2 > 0 ? sqrt(reach / sqrt(a2)) : step_most;
     const gv_scalar now = gv_block_step(wanted, old, next, next_low, step_most, step_least);
     if (now == 0)
         atomic_min(&head[GV_HEAD_SHORT], b);
     return now > 0 ? now : step_least;
 }
 
-/* first: there is no step that ends. */
+kernel void gv_leap_before(global const uint *list, uint count, global const gv_scalar4 *acc, global gv_scalar *before)
+{
+    const uint k = get_global_id(0);
+    if (k < count)
+        before[k] = sqrt(gv_norm2(acc[list[k]]));
+}
+
+/* first: there is no step that ends.  crowd: steps are at most sqrt(crowd / density). */
 kernel void gv_leap_kick(global const uint *list, uint count, gv_scalar next, gv_scalar next_low,
                          global gv_scalar4 *acc, global gv_scalar4 *vel, global gv_scalar4 *vel_low,
                          global gv_scalar *time, global gv_scalar *time_low, global gv_scalar *step, gv_scalar reach,
                          gv_scalar step_most, gv_scalar step_least, int first, global uint *head,
                          global const gv_scalar *table, global const gv_scalar4 *far, gv_scalar far_kick,
-                         global gv_scalar *pot)
+                         global gv_scalar *pot, global const gv_scalar *before, global const gv_scalar *density,
+                         gv_scalar crowd)
 {
     const uint k = get_global_id(0);
     if (k >= count)
@@ -83,8 +106,16 @@ kernel void gv_leap_kick(global const uint *list, uint count, gv_scalar next, gv
     const uint b = list[k];
     const gv_scalar4 a = acc[b], f = gv_far_of(far, b);
     const gv_scalar old = first ? 0 : step[b];
-    const gv_scalar now =
-        gv_leap_step(gv_both(a, f), first ? step_most : old, next, next_low, reach, step_most, step_least, b, head);
+    gv_scalar size = sqrt(gv_norm2(gv_both(a, f)));
+#if GV_AHEAD
+    size = gv_ahead(size, first ? 0 : before[k]);
+#endif
+    gv_scalar wanted = gv_leap_wanted(size, reach, step_most);
+#if GV_AHEAD
+    if (crowd > 0 && density[b] > 0)
+        wanted = fmin(wanted, sqrt(crowd / density[b]));
+#endif
+    const gv_scalar now = gv_leap_step(wanted, first ? step_most : old, next, next_low, step_most, step_least, b, head);
     gv_scalar4 v = vel[b], v_low = gv_low(vel_low, b);
     const gv_scalar ends = old > 0 ? gv_by(table, GV_TABLE_SECOND, old, GV_R(0.5) * old) : 0;
     gv_kick_by(&v, &v_low, a, ends + gv_by(table, GV_TABLE_FIRST, now, GV_R(0.5) * now));
@@ -108,8 +139,9 @@ kernel void gv_leap_choose(uint n, gv_scalar next, gv_scalar next_low, global co
         return;
     time[b] = next;
     gv_put_low(time_low, b, next_low);
-    step[b] = gv_leap_step(gv_both(acc[b], gv_far_of(far, b)), first ? step_most : step[b], next, next_low, reach,
-                           step_most, step_least, b, head);
+    const gv_scalar a = sqrt(gv_norm2(gv_both(acc[b], gv_far_of(far, b))));
+    step[b] = gv_leap_step(gv_leap_wanted(a, reach, step_most), first ? step_most : step[b], next, next_low, step_most,
+                           step_least, b, head);
 }
 
 /* old: the step that ends, of all bodies */

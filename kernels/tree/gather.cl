@@ -129,6 +129,31 @@ kernel void gv_tree_store(global const gv_scalar4 *result, global const uint *li
     pot[b] = p;
 }
 
+/* Density around each body: of its run of GV_RUN bodies that follow each other in key order, as if they filled a ball
+ * evenly, with the mean square distance 3/5 of its radius squared.  soft2: no ball is smaller. */
+kernel void gv_tree_density(global const gv_scalar4 *body, global const uint *index, global const uint *list,
+                            uint first, uint n, gv_scalar soft2, gv_exact factor, global gv_plane *density)
+{
+    uint begin = GV_RUN * get_global_id(0), end = min(begin + GV_RUN, n);
+    gv_scalar4 sum = (gv_scalar4)(0);
+    gv_scalar spread = 0;
+    if (begin >= n)
+        return;
+    for (uint k = begin; k < end; k++)
+        sum += (gv_scalar4)(body[k].w * body[k].xyz, body[k].w);
+    if (sum.w > 0)
+        sum.xyz /= sum.w;
+    for (uint k = begin; k < end; k++) {
+        gv_scalar4 d = body[k] - sum;
+        spread += body[k].w * (d.x * d.x + d.y * d.y + d.z * d.z);
+    }
+    /* 3 / 4 pi */
+    gv_scalar radius2 = sum.w > 0 ? GV_R(1.6666666666666667) * spread / sum.w + soft2 : GV_R(1.0);
+    gv_plane value = gv_to_plane(GV_R(0.23873241463784300) * sum.w / (radius2 * sqrt(radius2)) * factor);
+    for (uint k = begin; k < end; k++)
+        density[gv_address(list, first, index, k)] = value;
+}
+
 /* What the walk of each sink has cost, into a plane: the slots of kernels/tree/interact.h, and 20 for the test of a
  * cell; what the group did together is shared out.  `counts` as the walk wrote them. */
 kernel void gv_tree_cost(global const uint4 *counts, uint places, global const uint *index, global const uint *list,

@@ -21,6 +21,9 @@
 /* sums that are added over work-items at once: more would need so much local memory that fewer groups run at once */
 #define GV_SUM_TERMS (GV_LOCAL_TERMS / 2)
 
+/* bodies that density is found of together */
+#define GV_RUN 8
+
 /* Places of the stack kept for a walk that takes one cell at a time, seven a level; stacks hold at least twice that. */
 #define GV_STACK_RESERVE (7 * GV_LEVELS + 16)
 

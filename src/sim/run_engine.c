@@ -93,6 +93,7 @@ static gravel_status make_leapfrog(gv_run *r)
     o.shared = r->s.steps == GV_RUN_SHARED;
     o.eps = r->s.eps;
     o.rebuild = r->s.rebuild;
+    o.ahead = r->s.steps == GV_RUN_BLOCK;
     o.last = r->s.mac == GRAVEL_TREE_LAST;
     o.external = r->s.external;
     o.external_user = r->s.external_user;

@@ -127,11 +127,29 @@ int gv_leap_rebuilds(const gravel_leapfrog *f)
     return !f->tree || f->since_build == 0 || (double)f->since_build >= f->options.rebuild * (double)f->n;
 }
 
+/* What the next steps are to know of the bodies of the block before their forces are written over. */
+static gravel_status remember(gravel_leapfrog *f, size_t count)
+{
+    const size_t number = f->bodies->precision == GRAVEL_DP ? 8 : 4;
+    cl_mem acc;
+    gravel_status status = gv_buffer_reserve(&f->worker, &f->before, f->n * number, "accelerations before a block");
+    if (!status && f->tree)
+        status = gv_buffer_reserve(&f->worker, &f->density, f->n * number, "densities around bodies");
+    if (!status)
+        status = gv_bodies_need(f->bodies, GV_WORD_ACCELERATION, &acc);
+    return status || !f->has_forces ? status
+                                    : gv_launch(&f->worker, 0, f->kernel[GV_LEAP_BEFORE], gv_items(count, 64),
+                                                GV_MEM(f->select.list), GV_UINT(count), GV_ARG(acc), GV_MEM(f->before));
+}
+
 gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
 {
+    const int ahead = f->options.ahead && !f->options.shared && f->options.eta > 0;
     gravel_list list = block_list(f, count);
     const gravel_view sinks = count == f->n ? gravel_view_all(f->bodies) : gravel_view_list(f->bodies, &list);
-    gravel_status status;
+    gravel_status status = ahead ? remember(f, count) : GRAVEL_OK;
+    if (status)
+        return status;
     if (f->direct) {
         status = sum(f, f->bodies, sinks);
     } else {
@@ -139,6 +157,8 @@ gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
         f->since_build = (anew ? 0 : f->since_build) + count;
         status =
             walk(f, f->tree, sinks, f->options.last && f->has_forces, anew ? GRAVEL_TREE_REBUILD : GRAVEL_TREE_REFIT);
+        if (!status && ahead && anew)
+            status = gv_tree_find_density(f->tree, f->options.eps, &f->density);
         gv_bodies_changed(f->bodies, GRAVEL_ACCELERATION);
         gv_bodies_changed(f->bodies, GRAVEL_POTENTIAL);
         /* after the walk, whose criterion looks at the whole acceleration of the last forces */

@@ -62,13 +62,13 @@ static gravel_status make_kernels(gravel_leapfrog *f)
     static const char *const name[GV_LEAP_KERNELS] = {
         [GV_LEAP_KICK] = "gv_leap_kick", [GV_LEAP_CHOOSE] = "gv_leap_choose", [GV_LEAP_KICK_ALL] = "gv_leap_kick_all",
         [GV_LEAP_TRIM] = "gv_leap_trim", [GV_LEAP_CLOSE] = "gv_leap_close",   [GV_LEAP_PICK] = "gv_leap_pick",
-        [GV_LEAP_PUT] = "gv_leap_put",
+        [GV_LEAP_PUT] = "gv_leap_put",   [GV_LEAP_BEFORE] = "gv_leap_before",
     };
     char options[160];
     snprintf(options, sizeof options,
-             "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_CLOCK=%d -DGV_MOST=%d -DGV_LEVELS=%d -DGV_FAR=%d",
+             "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_CLOCK=%d -DGV_MOST=%d -DGV_LEVELS=%d -DGV_FAR=%d -DGV_AHEAD=%d",
              (int)f->bodies->precision, f->clock.kick != NULL, f->clock.kick ? ilogb(f->options.step_max) : 0,
-             f->clock.kick ? f->levels : 1, f->options.mesh_step > 0);
+             f->clock.kick ? f->levels : 1, f->options.mesh_step > 0, f->options.ahead && !f->options.shared);
     gravel_status status = gv_selector_make(&f->select, f->bodies);
     if (!status)
         status = gv_leap_make_table(f);
@@ -120,6 +120,8 @@ void gravel_leapfrog_release(gravel_leapfrog *f)
         if (f->kernel[k])
             clReleaseKernel(f->kernel[k]);
     gv_buffer_release(&f->table);
+    gv_buffer_release(&f->before);
+    gv_buffer_release(&f->density);
     free(f->numbers);
     gv_worker_clear(&f->worker);
     gravel_tree_release(f->look_tree);
@@ -192,6 +194,7 @@ static gravel_status kick(gravel_leapfrog *f, size_t count, double time, int fir
     const gravel_precision p = f->bodies->precision;
     const gv_time_words t = gv_time_split(p, time);
     const double reach = f->options.eta * f->options.eps / f->bodies->frame.length * gv_leap_stretch(f, time);
+    const double crowd = f->options.eta * gv_leap_stretch(f, time) / (32 * 3.14159265358979324);
     cl_mem m[WORDS], far;
     gravel_status status = gv_leap_write_kicks(f, time, first);
     for (int k = 0; k < WORDS && !status; k++)
@@ -201,6 +204,7 @@ static gravel_status kick(gravel_leapfrog *f, size_t count, double time, int fir
             status = gv_bodies_need(f->bodies, word[k], &m[k]);
     if (!status)
         status = gv_leap_need_far(f, f->bodies, &far);
+    const cl_mem before = f->before.mem ? f->before.mem : m[0], density = f->density.mem ? f->density.mem : m[0];
     if (!status && f->options.shared)
         return kick_all(f, m, far, time, first);
     if (!status)
@@ -209,7 +213,8 @@ static gravel_status kick(gravel_leapfrog *f, size_t count, double time, int fir
                            GV_ARG(m[VELOCITY]), GV_ARG(m[VELOCITY_LOW]), GV_ARG(m[TIME]), GV_ARG(m[TIME_LOW]),
                            GV_ARG(m[STEP]), GV_REAL(p, reach), GV_REAL(p, f->options.step_max),
                            GV_REAL(p, f->options.step_min), GV_INT(first), GV_MEM(f->select.head), GV_MEM(f->table),
-                           GV_ARG(far), GV_REAL(p, gv_leap_far_kick(f, time, first)), GV_ARG(m[POTENTIAL]));
+                           GV_ARG(far), GV_REAL(p, gv_leap_far_kick(f, time, first)), GV_ARG(m[POTENTIAL]),
+                           GV_ARG(before), GV_ARG(density), GV_REAL(p, f->density.mem ? crowd : 0));
     for (size_t k = 0; k < sizeof changed / sizeof changed[0]; k++)
         gv_bodies_changed(f->bodies, changed[k]);
     f->next_known = 0;

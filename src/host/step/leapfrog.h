@@ -13,6 +13,7 @@ typedef enum gv_leap_kernel {
     GV_LEAP_CLOSE,
     GV_LEAP_PICK,
     GV_LEAP_PUT,
+    GV_LEAP_BEFORE,
     GV_LEAP_KERNELS
 } gv_leap_kernel;
 
@@ -30,6 +31,7 @@ struct gravel_leapfrog {
     gv_buffer table;    /* kernels/step/leapfrog.cl */
     double *numbers;    /* of the table, two parts of them at most in work; float in ds */
     int levels;
+    gv_buffer before, density; /* of the option `ahead`: kernels/step/leapfrog.cl; density is that at the last build */
     int started, next_known, whole;
     int has_forces;         /* all bodies have accelerations */
     size_t n;               /* bodies that were started */

@@ -132,6 +132,19 @@ gravel_status gv_tree_gather(gravel_tree *tree)
                          &tree->buffer[GV_TB_BODY_LOW]);
 }
 
+gravel_status gv_tree_find_density(gravel_tree *tree, double eps, const gv_buffer *density)
+{
+    const gv_selection *s = &tree->sources;
+    const double length = tree->frame.length, soft = eps / length;
+    const int is_double = s->bodies->precision == GRAVEL_DP || tree->scalar == 8;
+    return gv_tree_launch(tree, GV_STAGE_MOMENTS, GV_TK_DENSITY + (int)s->bodies->precision,
+                          gv_tree_items(tree, (tree->n + GV_RUN - 1) / GV_RUN), GV_MEM(tree->buffer[GV_TB_BODY]),
+                          GV_MEM(tree->order.index[tree->order.sorted]), GV_ARG(s->list), GV_UINT(s->first),
+                          GV_UINT(tree->n), GV_TREE_REAL(tree, soft * soft),
+                          GV_REAL(is_double ? GRAVEL_DP : GRAVEL_SP, tree->frame.mass / length / length / length),
+                          GV_MEM(*density));
+}
+
 gravel_status gv_tree_need_inverse(gravel_tree *tree)
 {
     const gv_selection *s = &tree->sources;

@@ -80,7 +80,7 @@ static gv_kernel_place place_of(const gravel_tree *tree, int kernel)
         [GV_TK_PLACE] = {GV_TP_ESSENTIAL, "gv_essential_place"},
     };
     static const char *const gather[] = {"gv_tree_gather", "gv_tree_gather_soft", "gv_tree_gather_last",
-                                         "gv_tree_store", "gv_tree_cost"};
+                                         "gv_tree_store",  "gv_tree_cost",        "gv_tree_density"};
     if (kernel >= GV_TK_GATHER)
         return (gv_kernel_place){GV_TP_GATHER + (kernel - GV_TK_GATHER) % (GRAVEL_DP + 1),
                                  gather[(kernel - GV_TK_GATHER) / (GRAVEL_DP + 1)]};

@@ -72,7 +72,8 @@ typedef enum gv_tree_kernel {
     GV_TK_GATHER_LAST = GV_TK_GATHER_SOFT + GRAVEL_DP + 1,
     GV_TK_STORE = GV_TK_GATHER_LAST + GRAVEL_DP + 1,
     GV_TK_COST = GV_TK_STORE + GRAVEL_DP + 1,
-    GV_TK_COUNT = GV_TK_COST + GRAVEL_DP + 1
+    GV_TK_DENSITY = GV_TK_COST + GRAVEL_DP + 1,
+    GV_TK_COUNT = GV_TK_DENSITY + GRAVEL_DP + 1
 } gv_tree_kernel;
 
 /* Of the sources.  *_LOW hold low words, in ds only. */
@@ -223,6 +224,9 @@ gravel_status gv_tree_soften(gravel_tree *tree, gv_tree_kind kind);
 gravel_status gv_tree_need_inverse(gravel_tree *tree);
 /* Bodies into key order, in the precision of the tree. */
 gravel_status gv_tree_gather(gravel_tree *tree);
+/* Of a tree that is built: mass per volume around each body of the view, in units of its set (not of its frame), to
+ * density[address] in the precision of the set's planes; `eps`: no less than that is the radius of a volume. */
+gravel_status gv_tree_find_density(gravel_tree *tree, double eps, const gv_buffer *density);
 /* Whether a tree of n bodies is possible. */
 gravel_status gv_tree_check_size(const gravel_tree *tree, size_t n);
 /* 1: the sources are all bodies of their gravel_bodies. */
