@@ -57,9 +57,17 @@ static void host_force(const gv_particles *p, const body *all, body *b, double e
     }
 }
 
-static double host_step(const body *b, const gv_run_settings *s, double old)
+static double size_of(const double a[3])
 {
-    const double a = sqrt(b->a[0] * b->a[0] + b->a[1] * b->a[1] + b->a[2] * b->a[2]);
+    return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
+}
+
+/* before: |a| at the start of the step that ends, 0: there is none */
+static double host_step(const body *b, const gv_run_settings *s, double old, double before)
+{
+    double a = size_of(b->a);
+    if (before > 0 && a > before) /* what it will be at the end of the step */
+        a *= fmin(a / before, 4);
     double step = fmin(exp2(floor(log2(sqrt(s->eta * s->eps / a)))), fmin(s->step_max, 2 * old));
     while (fmod(b->time, step) != 0)
         step *= 0.5;
@@ -80,7 +88,7 @@ static void host_leapfrog(const gv_particles *p, const gv_run_settings *s, body 
         b[k] = (body){{p->x[k], p->y[k], p->z[k]}, {p->vx[k], p->vy[k], p->vz[k]}, {0}, 0, 0};
     for (size_t k = 0; k < p->count; k++) {
         host_force(p, b, &b[k], s->eps);
-        b[k].step = host_step(&b[k], s, s->step_max);
+        b[k].step = host_step(&b[k], s, s->step_max, 0);
         host_kick(&b[k], b[k].step / 2);
     }
     while (now < s->until) {
@@ -93,11 +101,11 @@ static void host_leapfrog(const gv_particles *p, const gv_run_settings *s, body 
         now = next;
         for (size_t k = 0; k < p->count; k++)
             if (b[k].time + b[k].step == now) {
-                const double old = b[k].step;
+                const double old = b[k].step, before = size_of(b[k].a);
                 host_force(p, b, &b[k], s->eps);
                 b[k].time = now;
                 host_kick(&b[k], old / 2);
-                b[k].step = now < s->until ? host_step(&b[k], s, old) : 0;
+                b[k].step = now < s->until ? host_step(&b[k], s, old, before) : 0;
                 host_kick(&b[k], b[k].step / 2);
             }
     }
