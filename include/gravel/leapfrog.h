@@ -64,7 +64,7 @@ typedef struct gravel_leapfrog_options {
     int tally;                 /* as in gravel_hermite_options */
     double mesh_step;          /* a power of two, step_max or longer; 0: the mesh's forces are found at each block */
     /* 1: block steps also end before |a| has grown beyond what they are right for, judged by its growth over the step
-     * before, and with a tree are at most sqrt(eta / (32 pi rho)), rho the density of some bodies around the body. */
+     * before, and with a tree are at most sqrt(eta / (8 pi rho)), rho the density of some bodies around the body. */
     int ahead;
 } gravel_leapfrog_options;
 #define GRAVEL_LEAPFROG_OPTIONS_INIT                                                                                   \

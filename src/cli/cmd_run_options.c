@@ -33,7 +33,7 @@ const gv_opt gv_run_opts[] = {
     CHOICE("criterion", criterion, "aarseth|generalised|average",
            "Hermite: how steps are chosen (default aarseth; order 6:\naverage, in dp generalised)", "-1"),
     REAL("eta", eta, "E",
-         "leapfrog: steps are at most sqrt(E eps / |a|), block steps\nof the tree also sqrt(E / (32 pi density))",
+         "leapfrog: steps are at most sqrt(E eps / |a|), block steps\nof the tree also sqrt(E / (8 pi density))",
          "0.025", 1e-12, 1e3),
     REAL("eta4", eta4, "E", "Hermite: accuracy of Aarseth's criterion", "0.01", 1e-12, 1e3),
     REAL("eta6", eta6, "E", "Hermite: accuracy of the generalised criterion", "0.1", 1e-12, 1e3),

@@ -194,7 +194,7 @@ static gravel_status kick(gravel_leapfrog *f, size_t count, double time, int fir
     const gravel_precision p = f->bodies->precision;
     const gv_time_words t = gv_time_split(p, time);
     const double reach = f->options.eta * f->options.eps / f->bodies->frame.length * gv_leap_stretch(f, time);
-    const double crowd = f->options.eta * gv_leap_stretch(f, time) / (32 * 3.14159265358979324);
+    const double crowd = f->options.eta * gv_leap_stretch(f, time) / (8 * 3.14159265358979324);
     cl_mem m[WORDS], far;
     gravel_status status = gv_leap_write_kicks(f, time, first);
     for (int k = 0; k < WORDS && !status; k++)
