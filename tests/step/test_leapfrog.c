@@ -242,8 +242,8 @@ static void density_is_that_of_runs(void **state)
     free_run(&r);
 }
 
-/* A few forces more keep the energy of a concentrated sphere better: 3 times with 16384 bodies (doc/numbers.md), here
- * by much more, where two are asked for. */
+/* A few forces more keep the energy of a concentrated sphere better: 3 times with 16384 bodies (doc/numbers.md) and
+ * here, where two are asked for. */
 static void looking_ahead_keeps_energy(void **state)
 {
     CONTEXT_OR_SKIP(context)
