@@ -237,7 +237,7 @@ static void leaves_fit(void **unused)
             assert_null(gv_space_check(&gv_tasks_space, &config, &variant, &limits));
             const size_t chunk = gv_tasks_chunk(&config);
             const double places = (double)((n + chunk - 1) / chunk * chunk) / (double)n;
-            if (!(places < (p == GRAVEL_DP ? 1.32 : 1.24)))
+            if (!(places < (p == GRAVEL_SP ? 1.24 : 1.32)))
                 fail_msg("leaves of %zu bodies: %.2f places a sink", n, places);
             if (n == 32 || n == 64 || n == 128) /* those that were timed */
                 assert_int_equal(chunk, n == 32 ? 32 : 64);

@@ -125,18 +125,18 @@ static const gv_constraint constraints[] = {
 /* Sinks of a group, as work-items of a row x sinks of each, that leave the fewest places empty; what each costs beside
  * that as seen on an H200.  Short rows fit leaves of any size, and more rows have their sums to join: guesses between
  * those that were timed, large enough that these keep their sizes. */
-static void fit_leaves(gv_config *config, gravel_precision precision, size_t sinks)
+static void fit_leaves(gv_config *config, int most_held, size_t sinks)
 {
     static const struct {
         int row, several;
         double cost;
     } shape[] = {{32, 2, 1},   {16, 3, 1.03}, {32, 1, 1.05}, {16, 1, 1.1}, {8, 5, 1.08},
-                 {8, 6, 1.08}, {8, 7, 1.08},  {8, 3, 1.12},  {8, 2, 1.15}, {8, 1, 1.2}};
+                 {8, 7, 1.08}, {8, 3, 1.12},  {8, 2, 1.15},  {8, 1, 1.2}};
     double least = 1e30;
     for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
         const size_t most = (size_t)(shape[k].row * shape[k].several);
         const double cost = shape[k].cost * (double)((sinks + most - 1) / most * most);
-        if (cost < least && !(precision == GRAVEL_DP && shape[k].several > 4)) { /* registers */
+        if (cost < least && shape[k].several <= most_held) {
             least = cost;
             VALUE(SPLIT) = 128 / shape[k].row;
             VALUE(SINKS_PER_ITEM) = shape[k].several;
@@ -149,7 +149,9 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
 {
     const int dp = variant->precision == GRAVEL_DP;
     VALUE(THREADS) = 128;
-    fit_leaves(config, variant->precision, sinks > 0 ? sinks : 1);
+    /* sinks of a work-item that registers have room for; others spill five of them in float */
+    const int most = dp || !limits->has_ptx_asm ? 4 : variant->precision == GRAVEL_DS ? 5 : 7;
+    fit_leaves(config, most, sinks > 0 ? sinks : 1);
     VALUE(TILE) = dp ? 128 : 256;
     VALUE(UNROLL) = !limits->has_ptx_asm ? 2 : dp ? 4 : 8;
     VALUE(LANES) = 1;
