@@ -193,7 +193,7 @@ static void forces(gravel_cluster *cluster, gravel_cluster *alone)
     gravel_cluster_tree_options options = usual();
     make_galaxy(&b, MOST);
     same_errors(cluster, alone, &options, &b, 4e-4); /* doc/tree.md: 1e-4 to 3e-4 at theta 0.5 */
-    if (size > 1)
+    if (size == 2)                                   /* it takes kernels of its own */
         spline(cluster, alone, &b);
     make_galaxy(&b, 1999);
     options.mac = GRAVEL_TREE_GEOMETRIC;
