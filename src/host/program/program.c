@@ -241,9 +241,16 @@ static gravel_status get_program(gravel_context *context, int device, const char
         free(text);
         return GRAVEL_OK;
     }
-    *program = keeps_binaries(context, device) ? from_cache(context, device, &key, options) : NULL;
-    if (!*program)
-        status = compile(context, device, file, text, options, &key, program);
+    const int keeps = keeps_binaries(context, device);
+    *program = keeps ? from_cache(context, device, &key, options) : NULL;
+    if (!*program) {
+        /* one process compiles, the others take what it has kept; PoCL 3.1 can crash where two build one program */
+        const int lock = keeps ? gv_cache_lock(context, &key) : -1;
+        *program = lock >= 0 ? from_cache(context, device, &key, options) : NULL;
+        if (!*program)
+            status = compile(context, device, file, text, options, &key, program);
+        gv_cache_unlock(lock);
+    }
     free(text);
     if (status != GRAVEL_OK) {
         free(request);
