@@ -103,7 +103,7 @@ static void tickets(void **state)
 {
     (void)state;
     static const gv_ticket_ops ops = {collect_test, release_test};
-    test_ticket t = {{&ops, NULL, NULL, 0}, 0, 0, 1};
+    test_ticket t = {{.ops = &ops}, 0, 0, 1};
     gravel_forces forces;
     int ready = 0;
     memset(&forces, 0, sizeof forces);

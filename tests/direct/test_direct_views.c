@@ -841,7 +841,7 @@ static void prepared(void **state)
     assert_ok(gravel_direct_prepare(d, &call, N, N));
     const int kernels = d->n_kernels;
     const cl_mem partial = d->partial.mem, sinks = d->sinks.mem, quads = d->taken.quads.mem;
-    const struct gv_direct_ticket *tickets = d->tickets;
+    const gravel_ticket *tickets = d->tickets;
     for (size_t n = N; n > 0; n = n * 2 / 3) {
         call.sinks = gravel_view_range(there, 0, n);
         results r = collected(d, &call, n, 0);

@@ -5,19 +5,27 @@
 /* slots are powers of two from here on, so that small calls of different sizes share them */
 static const size_t least_size = 65536, most_bytes = (size_t)64 << 20;
 
-static void release_slot(const gv_worker *worker, gv_slot *slot)
+static void release_host_side(const gv_worker *worker, gv_slot *slot)
 {
-    if (slot->busy) {
-        clWaitForEvents(1, &slot->busy);
-        clReleaseEvent(slot->busy);
-    }
-    gv_buffer_release(&slot->device);
     if (slot->pinned) {
         clEnqueueUnmapMemObject(gv_worker_device(worker)->copy, slot->pinned, slot->host, 0, NULL, NULL);
         clReleaseMemObject(slot->pinned);
     } else {
         free(slot->host);
     }
+    slot->pinned = NULL;
+    slot->host = NULL;
+    slot->size = 0;
+}
+
+void gv_slot_release(const gv_worker *worker, gv_slot *slot)
+{
+    if (slot->busy) {
+        clWaitForEvents(1, &slot->busy);
+        clReleaseEvent(slot->busy);
+    }
+    gv_buffer_release(&slot->device);
+    release_host_side(worker, slot);
     *slot = (gv_slot){.size = 0};
 }
 
@@ -42,15 +50,34 @@ static gravel_status make_host_side(const gv_worker *worker, gv_slot *slot, size
     return gv_fail_cl(code, "pinning %zu bytes of host memory for %s", size, device->info.name);
 }
 
-static gravel_status make_slot(const gv_worker *worker, gv_slot *slot, size_t size)
+gravel_status gv_slot_reserve_host(const gv_worker *worker, gv_slot *slot, size_t size)
 {
-    gravel_status status = gv_buffer_reserve(worker, &slot->device, size, "staging buffers");
+    if (slot->host && slot->size >= size)
+        return GRAVEL_OK;
+    release_host_side(worker, slot);
+    const gravel_status status = make_host_side(worker, slot, size);
+    slot->size = status ? 0 : size;
+    return status;
+}
+
+static size_t round_up(size_t size)
+{
+    size_t rounded = least_size;
+    while (rounded < size)
+        rounded *= 2;
+    return rounded;
+}
+
+gravel_status gv_slot_reserve(const gv_worker *worker, gv_slot *slot, size_t size)
+{
+    if (slot->host && slot->size >= size)
+        return GRAVEL_OK;
+    gv_slot_release(worker, slot);
+    gravel_status status = gv_buffer_reserve(worker, &slot->device, round_up(size), "staging buffers");
     if (!status)
-        status = make_host_side(worker, slot, size);
+        status = gv_slot_reserve_host(worker, slot, round_up(size));
     if (status)
         gv_buffer_release(&slot->device);
-    else
-        slot->size = size;
     return status;
 }
 
@@ -81,11 +108,8 @@ gravel_status gv_slot_wait(const gv_worker *worker, gv_slot *slot)
 
 gravel_status gv_slots_take(const gv_worker *worker, gv_slots *slots, size_t size, gv_slot **slot)
 {
-    size_t rounded = least_size;
     gv_slot *small = NULL;
-    while (rounded < size)
-        rounded *= 2;
-    const size_t fit = most_bytes / rounded;
+    const size_t fit = most_bytes / round_up(size);
     const int most = fit < GV_LEAST_SLOTS ? GV_LEAST_SLOTS : fit < GV_MOST_SLOTS ? (int)fit : GV_MOST_SLOTS;
     for (int k = 0; k < slots->count; k++) {
         gv_slot *one = &slots->slot[k];
@@ -108,15 +132,12 @@ gravel_status gv_slots_take(const gv_worker *worker, gv_slots *slots, size_t siz
             return status;
     }
     *slot = small;
-    if (small->size >= size)
-        return GRAVEL_OK;
-    release_slot(worker, small);
-    return make_slot(worker, small, rounded);
+    return gv_slot_reserve(worker, small, size);
 }
 
 void gv_slots_release(const gv_worker *worker, gv_slots *slots)
 {
     for (int k = 0; k < slots->count; k++)
-        release_slot(worker, &slots->slot[k]);
+        gv_slot_release(worker, &slots->slot[k]);
     slots->count = 0;
 }

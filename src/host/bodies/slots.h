@@ -21,6 +21,13 @@ typedef struct gv_slots {
     int count, next;
 } gv_slots;
 
+/* One slot by itself: room for `size` bytes on both sides, or on the host alone.  If it was too small its contents are
+ * lost, and nothing may use it then. */
+gravel_status gv_slot_reserve(const gv_worker *worker, gv_slot *slot, size_t size);
+gravel_status gv_slot_reserve_host(const gv_worker *worker, gv_slot *slot, size_t size);
+/* Waits for its event first. */
+void gv_slot_release(const gv_worker *worker, gv_slot *slot);
+
 /* A slot of at least `size` bytes that nothing uses; a new one where all are busy, up to GV_MOST_SLOTS or what 64 MB
  * hold, else the wait is for the oldest.  The caller sets `busy`, and holds at most GV_LEAST_SLOTS - 1. */
 gravel_status gv_slots_take(const gv_worker *worker, gv_slots *slots, size_t size, gv_slot **slot);

@@ -1,6 +1,8 @@
 /* What all tickets have in common. */
 #include "host/bodies/ticket.h"
 
+#include <stdlib.h>
+
 gravel_status gravel_ticket_get_ready(gravel_ticket *ticket, int *ready)
 {
     cl_int state = CL_COMPLETE;
@@ -41,4 +43,60 @@ void gravel_ticket_release(gravel_ticket *ticket)
 {
     if (ticket)
         ticket->ops->release(ticket);
+}
+
+/* ------------------------------------------------------- the tickets of a solver */
+
+gravel_status gv_ticket_take(gravel_ticket **list, size_t size, const gv_ticket_ops *ops, gravel_ticket **ticket)
+{
+    gravel_ticket *t = *list;
+    while (t && t->in_use)
+        t = t->next;
+    if (!t) {
+        t = calloc(1, size);
+        if (!t)
+            return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for a ticket");
+        t->ops = ops;
+        t->next = *list;
+        *list = t;
+    }
+    t->in_use = 1;
+    t->on_host = 0;
+    *ticket = t;
+    return GRAVEL_OK;
+}
+
+gravel_status gv_ticket_mark(gravel_ticket *ticket, const gv_worker *worker)
+{
+    const cl_int code = clEnqueueMarkerWithWaitList(gv_worker_queue(worker), 0, NULL, &ticket->compute);
+    return code ? gv_fail_cl(code, "marking the end of a call on %s", gv_worker_device(worker)->info.name) : GRAVEL_OK;
+}
+
+static void clear(gravel_ticket *ticket)
+{
+    if (ticket->done && ticket->on_host && !ticket->collected)
+        clWaitForEvents(1, &ticket->done);
+    if (ticket->done)
+        clReleaseEvent(ticket->done);
+    if (ticket->compute)
+        clReleaseEvent(ticket->compute);
+    ticket->done = ticket->compute = NULL;
+    ticket->collected = 0;
+}
+
+void gv_ticket_give_back(gravel_ticket *ticket)
+{
+    clear(ticket);
+    ticket->in_use = 0;
+}
+
+void gv_tickets_release(gravel_ticket **list, void (*end)(gravel_ticket *ticket))
+{
+    while (*list) {
+        gravel_ticket *t = *list;
+        *list = t->next;
+        clear(t);
+        end(t);
+        free(t);
+    }
 }

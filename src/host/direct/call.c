@@ -210,6 +210,7 @@ static gravel_status prepare_ticket(gravel_direct *d, gv_direct_job *c)
     t->sinks = c->count;
     t->stride = c->is_single ? c->plan.stride : c->count;
     t->into = c->asked.into;
+    t->base.on_host = (t->into & GRAVEL_INTO_HOST) != 0;
     t->layout = c->layout;
     t->frame = c->sources.bodies ? c->sources.bodies->frame : (gravel_frame){{0, 0, 0}, 1, 1};
     if (c->count == 0 || !(t->into & GRAVEL_INTO_HOST))

@@ -96,7 +96,7 @@ struct gravel_direct {
     gv_direct_table table, truncated; /* the caller's; of GRAVEL_SHAPE_TRUNCATED */
     gv_direct_quadrupoles quadrupoles;
     gv_buffer sinks, partial, part_count, part_list; /* of the call in the queue: calls run one after the other */
-    struct gv_direct_ticket *tickets;                /* all that were made; free ones are used again */
+    gravel_ticket *tickets;                          /* all that were made; free ones are used again */
     size_t last_sources;                             /* of the last call */
     gv_direct_again again[3];                        /* force, reduce, join of the last call */
     int n_again;

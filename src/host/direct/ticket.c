@@ -208,23 +208,16 @@ static const gv_ticket_ops ops = {collect, release};
 
 gravel_status gv_direct_take_ticket(gravel_direct *d, gv_direct_ticket **ticket)
 {
-    gv_direct_ticket *t = d->tickets;
-    while (t && t->used)
-        t = t->next;
-    if (!t) {
-        t = calloc(1, sizeof *t);
-        if (!t)
-            return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for a ticket");
-        t->base.ops = &ops;
-        t->direct = d;
-        t->worker = (gv_worker){.context = d->worker.context, .device = d->worker.device};
-        t->next = d->tickets;
-        d->tickets = t;
-    }
-    const gv_device *device = gv_worker_device(&t->worker);
-    t->used = 1;
+    gravel_ticket *base;
+    const gravel_status status = gv_ticket_take(&d->tickets, sizeof **ticket, &ops, &base);
+    if (status)
+        return status;
+    gv_direct_ticket *t = (gv_direct_ticket *)base;
+    const gv_device *device = gv_worker_device(&d->worker);
+    t->direct = d;
+    t->worker.context = d->worker.context;
+    t->worker.device = d->worker.device;
     t->timed = device->compute == device->timed;
-    t->base.collected = 0;
     t->result = NULL;
     *ticket = t;
     return GRAVEL_OK;
@@ -232,29 +225,22 @@ gravel_status gv_direct_take_ticket(gravel_direct *d, gv_direct_ticket **ticket)
 
 void gv_direct_drop_ticket(gv_direct_ticket *t)
 {
-    if (t->base.done) {
-        if (t->into & GRAVEL_INTO_HOST && !t->base.collected) /* staging areas must not be used again before */
-            clWaitForEvents(1, &t->base.done);
-        clReleaseEvent(t->base.done);
-    }
-    if (t->base.compute)
-        clReleaseEvent(t->base.compute);
-    t->base.done = t->base.compute = NULL;
+    gv_ticket_give_back(&t->base);
     gv_worker_clear(&t->worker);
-    t->used = 0;
+}
+
+static void end(gravel_ticket *ticket)
+{
+    gv_direct_ticket *t = (gv_direct_ticket *)ticket;
+    gv_worker_clear(&t->worker);
+    gv_slots_release(&t->worker, &t->in);
+    gv_slots_release(&t->worker, &t->out);
+    gv_buffer_release(&t->ids);
+    gv_buffer_release(&t->list);
+    gv_buffer_release(&t->count);
 }
 
 void gv_direct_release_tickets(gravel_direct *d)
 {
-    while (d->tickets) {
-        gv_direct_ticket *t = d->tickets;
-        d->tickets = t->next;
-        gv_direct_drop_ticket(t);
-        gv_slots_release(&t->worker, &t->in);
-        gv_slots_release(&t->worker, &t->out);
-        gv_buffer_release(&t->ids);
-        gv_buffer_release(&t->list);
-        gv_buffer_release(&t->count);
-        free(t);
-    }
+    gv_tickets_release(&d->tickets, end);
 }

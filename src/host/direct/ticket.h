@@ -7,8 +7,6 @@
 typedef struct gv_direct_ticket {
     gravel_ticket base;
     gravel_direct *direct;
-    struct gv_direct_ticket *next;
-    int used;
     gv_worker worker; /* its own, for the times of its stages */
     int timed;
     /* the call */

@@ -236,16 +236,16 @@ gravel_status gv_mesh_far(gravel_mesh *mesh, const gravel_view *sinks)
 static gravel_status start(gravel_mesh *mesh, const gv_selection *s, unsigned into, gv_mesh_ticket *t)
 {
     gravel_status status = GRAVEL_OK;
-    mesh->result = t && t->slot ? &t->slot->device : &mesh->buffer[GV_MB_RESULT];
+    mesh->result = t && t->forces.base.on_host ? &t->forces.slot.device : &mesh->buffer[GV_MB_RESULT];
     if (s->count > 0)
         status = compute_all(mesh, s);
     if (!status && s->count > 0 && into & GRAVEL_INTO_PLANES)
         status = store(mesh, s, (into & GRAVEL_INTO_ADD) != 0);
     if (!status && t) {
         const double cell = mesh->options.side / mesh->options.cells;
-        t->pot = mesh->frame.mass / cell;
-        t->acc = t->pot / cell;
-        return gv_mesh_finish_ticket(t);
+        t->forces.pot = mesh->frame.mass / cell;
+        t->forces.acc = t->forces.pot / cell;
+        return s->count > 0 ? gv_force_ticket_finish(&t->forces, t->forces.base.on_host) : GRAVEL_OK;
     }
     if (!status && clFlush(gv_worker_queue(&mesh->worker)) != CL_SUCCESS)
         status = gv_fail(GRAVEL_ERR_OPENCL, "starting the forces of a mesh");
@@ -277,9 +277,9 @@ gravel_status gravel_mesh_start(gravel_mesh *mesh, const gravel_mesh_call *call,
         return status;
     status = start(mesh, &s, taken.into, t);
     if (status && t)
-        gravel_ticket_release(&t->base);
+        gravel_ticket_release(&t->forces.base);
     else if (ticket)
-        *ticket = &t->base;
+        *ticket = &t->forces.base;
     return status;
 }
 

@@ -260,8 +260,7 @@ size_t gravel_mesh_get_memory(const gravel_mesh *mesh)
     size_t sum = mesh ? gv_sort_memory(&mesh->sort) : 0;
     for (int k = 0; mesh && k < GV_MB_COUNT; k++)
         sum += mesh->buffer[k].size;
-    for (const gv_mesh_ticket *t = mesh ? mesh->tickets : NULL; t; t = t->next)
-        for (int k = 0; k < t->slots.count; k++)
-            sum += t->slots.slot[k].device.size;
+    for (const gravel_ticket *t = mesh ? mesh->tickets : NULL; t; t = t->next)
+        sum += ((const gv_mesh_ticket *)t)->forces.slot.device.size;
     return sum;
 }

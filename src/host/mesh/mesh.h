@@ -16,8 +16,7 @@
 
 #include "gravel/mesh.h"
 #include "host/bodies/bodies.h"
-#include "host/bodies/slots.h"
-#include "host/bodies/ticket.h"
+#include "host/bodies/force_ticket.h"
 #include "host/mesh/fft.h"
 #include "host/program/sort.h"
 #include "kernels/mesh/layout.h"
@@ -71,14 +70,8 @@ typedef struct gv_mesh_span {
 } gv_mesh_span;
 
 typedef struct gv_mesh_ticket {
-    gravel_ticket base;
+    gv_force_ticket forces;
     gravel_mesh *mesh;
-    struct gv_mesh_ticket *next;
-    int in_use, on_host;
-    gv_slots slots;
-    gv_slot *slot; /* of results; NULL: there are none for the host */
-    size_t sinks;
-    double acc, pot; /* factors from the mesh's units */
 } gv_mesh_ticket;
 
 struct gravel_mesh {
@@ -101,7 +94,7 @@ struct gravel_mesh {
     uint64_t position, mass, order, list;
 
     const gv_buffer *result; /* of the call that is submitted: its ticket's, or GV_MB_RESULT */
-    gv_mesh_ticket *tickets;
+    gravel_ticket *tickets;
 
     int is_timed; /* the last call was, by these */
     int spans;
@@ -134,8 +127,8 @@ size_t gv_mesh_wave_parts(size_t sources, size_t *share); /* of a sum over waves
 gravel_status gv_mesh_take_call(const gravel_mesh *mesh, const gravel_mesh_call *call, gravel_mesh_call *taken);
 
 /* ticket.c */
+/* With room for results that go to the host. */
 gravel_status gv_mesh_take_ticket(gravel_mesh *mesh, size_t sinks, int on_host, gv_mesh_ticket **ticket);
-gravel_status gv_mesh_finish_ticket(gv_mesh_ticket *ticket);
 void gv_mesh_release_tickets(gravel_mesh *mesh);
 
 /* plan.c */

@@ -88,7 +88,7 @@ static gravel_status reserve_results(gravel_mesh *mesh, const gravel_mesh_call *
         return gv_mesh_reserve(mesh, GV_MB_RESULT, sinks * 4 * mesh->scalar, "forces");
     const gravel_status status = gv_mesh_take_ticket(mesh, sinks, 1, &ticket);
     if (!status)
-        gravel_ticket_release(&ticket->base);
+        gravel_ticket_release(&ticket->forces.base);
     return status;
 }
 

@@ -221,7 +221,7 @@ static gravel_status submit(gravel_tasks *tasks, const gravel_tasks_call *call, 
     gravel_status status = t ? GRAVEL_OK : gv_tasks_reserve(tasks, GV_TAB_RESULT, size, "forces");
     if (status || b->count == 0)
         return status;
-    cl_mem result = t ? t->slot->device.mem : tasks->buffer[GV_TAB_RESULT].mem;
+    cl_mem result = t ? t->forces.slot.device.mem : tasks->buffer[GV_TAB_RESULT].mem;
     if (call->into & GRAVEL_INTO_HOST) {
         const cl_int code =
             clEnqueueFillBuffer(gv_worker_queue(&tasks->worker), result, &zero, sizeof zero, 0, size, 0, NULL, NULL);
@@ -256,16 +256,16 @@ gravel_status gravel_tasks_start(gravel_tasks *tasks, const gravel_tasks_call *c
     status = submit(tasks, &taken, t);
     if (!status && t) {
         const gravel_frame *frame = &taken.bodies->frame;
-        t->pot = frame->mass / frame->length;
-        t->acc = t->pot / frame->length;
+        t->forces.pot = frame->mass / frame->length;
+        t->forces.acc = t->forces.pot / frame->length;
         t->potential = taken.potential != 0;
-        status = gv_tasks_finish_ticket(t, (taken.into & GRAVEL_INTO_HOST) != 0);
+        status = gv_force_ticket_finish(&t->forces, (taken.into & GRAVEL_INTO_HOST) != 0);
     }
     if (!status && !t && clFlush(gv_worker_queue(&tasks->worker)) != CL_SUCCESS)
         status = gv_fail(GRAVEL_ERR_OPENCL, "starting tasks on %s", tasks->limits.info.name);
     if (status && t)
-        gravel_ticket_release(&t->base);
+        gravel_ticket_release(&t->forces.base);
     else if (ticket)
-        *ticket = &t->base;
+        *ticket = &t->forces.base;
     return status;
 }

@@ -12,8 +12,7 @@
 
 #include "gravel/tasks.h"
 #include "host/bodies/bodies.h"
-#include "host/bodies/slots.h"
-#include "host/bodies/ticket.h"
+#include "host/bodies/force_ticket.h"
 #include "host/profile/profile.h"
 #include "host/program/sort.h"
 #include "kernels/shape/layout.h"
@@ -83,15 +82,9 @@ typedef struct gv_tasks_kernel {
 } gv_tasks_kernel;
 
 typedef struct gv_tasks_ticket {
-    gravel_ticket base;
+    gv_force_ticket forces;
     struct gravel_tasks *tasks;
-    struct gv_tasks_ticket *next;
-    int in_use, on_host;
-    gv_slots slots;
-    gv_slot *slot; /* of results; NULL: none */
-    size_t bodies;
     int potential;
-    double acc, pot; /* factors from the device's unit */
 } gv_tasks_ticket;
 
 struct gravel_tasks {
@@ -117,7 +110,7 @@ struct gravel_tasks {
     double shift[256][3];
     size_t shifts;       /* 0: the list has none */
     double shift_length; /* unit of GV_TAB_SHIFT; 0: not sent */
-    gv_tasks_ticket *tickets;
+    gravel_ticket *tickets;
 };
 
 /* tasks.c */
@@ -127,7 +120,6 @@ gravel_status gv_tasks_kernel_of(gravel_tasks *tasks, const char *file, const ch
                                  cl_kernel *kernel);
 /* ticket.c */
 gravel_status gv_tasks_take_ticket(gravel_tasks *tasks, size_t bodies, gv_tasks_ticket **ticket);
-gravel_status gv_tasks_finish_ticket(gv_tasks_ticket *ticket, int on_host);
 void gv_tasks_release_tickets(gravel_tasks *tasks);
 
 #endif

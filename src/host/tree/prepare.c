@@ -64,7 +64,7 @@ static gravel_status reserve_results(gravel_tree *tree, const gravel_tree_call *
     if (status)
         return status;
     status = gv_tree_reserve_ticket(ticket, sinks, 1);
-    gravel_ticket_release(&ticket->base);
+    gravel_ticket_release(&ticket->forces.base);
     return status;
 }
 

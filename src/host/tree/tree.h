@@ -17,8 +17,7 @@
 #define GV_TREE_H
 
 #include "host/bodies/bodies.h"
-#include "host/bodies/slots.h"
-#include "host/bodies/ticket.h"
+#include "host/bodies/force_ticket.h"
 #include "host/program/sort.h"
 #include "host/tree/plan.h"
 
@@ -178,7 +177,7 @@ struct gravel_tree {
     const gravel_groups *walked; /* by the last walk; NULL: none */
     gv_buffer result;            /* of calls whose results go to planes only */
     gv_slots slots;              /* points being sent */
-    gv_tree_ticket *tickets;     /* all there are */
+    gravel_ticket *tickets;      /* all there are */
 
     gravel_bodies *own; /* of the calls on host arrays */
     gravel_list *active;
@@ -307,15 +306,8 @@ gravel_status gv_tree_take_call(const gravel_tree *tree, const gravel_tree_call 
 /* Results of a call.  They stay on the device until they are requested or, with GRAVEL_INTO_HOST, are copied to pinned
  * host memory at once. */
 struct gv_tree_ticket {
-    struct gravel_ticket base;
+    gv_force_ticket forces;
     gravel_tree *tree;
-    gv_tree_ticket *next; /* of all tickets of the tree */
-    int in_use, on_host;
-    gv_buffer result;
-    cl_mem pinned;
-    void *host;
-    size_t host_size, n;
-    double acc, pot; /* the caller's units = factor * the tree's */
     uint64_t build;
 };
 gravel_status gv_tree_take_ticket(gravel_tree *tree, gv_tree_ticket **ticket);

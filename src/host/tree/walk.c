@@ -270,18 +270,18 @@ gravel_status gv_tree_walk(gravel_tree *tree, const gravel_tree_call *call, grav
     if (!status && ticket)
         status = gv_tree_take_ticket(tree, &t);
     if (!status && set->n > 0)
-        status = submit(tree, call, set, t ? &t->result : &tree->result);
+        status = submit(tree, call, set, t ? &t->forces.slot.device : &tree->result);
     if (!status && t)
         status = gv_tree_finish_ticket(t, call, set->n);
     if (status) {
         if (t)
-            gravel_ticket_release(&t->base);
+            gravel_ticket_release(&t->forces.base);
         return status;
     }
     tree->walked = set->n > 0 ? set : NULL;
     tree->unseen = tree->unseen || (call->into & GRAVEL_INTO_PLANES && tree->levels_event);
     if (ticket)
-        *ticket = &t->base;
+        *ticket = &t->forces.base;
     return GRAVEL_OK;
 }
 
