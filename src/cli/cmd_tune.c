@@ -226,6 +226,7 @@ static int fill(const tune_options *o, gv_tune_options *t)
     t->limit = o->limit;
     t->unlikely = o->unlikely;
     t->quick = o->quick;
+    t->verbose = o->verbose;
     t->resume = o->resume;
     t->record = o->record != NULL;
     t->jobs = o->jobs;

@@ -13,6 +13,8 @@
 #include "tuner/regret.h"
 #include "tuner/session.h"
 
+#define COMMAND "gravel tune"
+
 static const size_t default_sinks[] = {1, 3, 5, 12, 24, 48, 100, 300, 1024, 3000, 10000, 50000};
 static const size_t leaf_sinks[4] = {24, 40, 64, 100}, leaf_sources[2] = {3000, 12000};
 static const size_t default_sources[] = {1000, 5000, 30000, 131072, 500000, 1000000};
@@ -30,33 +32,62 @@ typedef struct grid {
     gv_tune_worker worker;
     axes axes;
     cJSON *points, *summaries;
-    cJSON *times; /* of the point that is measured: an array of [configuration, seconds] */
+    cJSON *times; /* of the point that is measured: an array of [configuration, seconds, turn] */
     char *plot;   /* gnuplot's data blocks */
     gv_table table;
-    int n_blocks, missed, left_out;
-    double end; /* when the budget is over */
+    int n_blocks, n_variants, missed;
+    int wanted, complete, stopped; /* points: of the whole grid; measured; ended before all candidates were timed */
+    int failing;                   /* points where the choice itself fails */
+    char *why;                     /* the first failure */
+    gravel_status broken;          /* no worker can be started */
+    double end;                    /* when the budget is over */
+    double point_end;              /* when the point that is measured has to end */
     uint64_t seed;
 } grid;
 
-static double time_one(void *user, const gv_task *task, const char *configuration, double stop_above)
+static void append(char **text, char *grown)
+{
+    free(*text);
+    *text = grown;
+}
+
+static int interrupted(void *user)
+{
+    (void)user;
+    return gv_signals_pending();
+}
+
+static double time_one(void *user, const gv_task *task, const char *configuration, int turn, double stop_above)
 {
     grid *g = user;
-    const int quick = g->options->quick;
+    const int quick = g->options->quick, first_two = turn == 0 && cJSON_GetArraySize(g->times) < 2;
+    /* building included, which may wait for others on a busy machine */
+    const double limit_s = g->options->candidate > 0 ? g->options->candidate : 120;
     gv_request request = {.task = *task, .seed = ++g->seed};
     gv_outcome outcome;
 
-    if (gv_signals_pending())
+    /* without the choice and the default there is nothing to compare */
+    if (gv_signals_pending() || (gv_now() > g->point_end && !first_two))
         return -1;
     snprintf(request.configuration, sizeof request.configuration, "%s", configuration);
     request.effort = quick ? (gv_effort){5, 32, 0.008, 0.3, fmin(stop_above, 1e30)}
                            : (gv_effort){9, 64, 0.02, 1.0, fmin(stop_above, 1e30)};
-    if (gv_tune_worker_ask(&g->worker, &request, quick ? 20 : 60, &outcome) != GRAVEL_OK)
+    const gravel_status status = gv_tune_worker_ask(&g->worker, &request, limit_s, &outcome);
+
+    if (status != GRAVEL_OK && status != GRAVEL_ERR_CANCELLED) {
+        g->broken = status;
+        append(&g->why, gv_format("%s", gravel_error_message()));
+    }
+    if (status != GRAVEL_OK)
         return -1;
+    if (gv_signals_pending() && outcome.status != GV_OUTCOME_OK)
+        return -1; /* cut off, not failed */
     if (isfinite(gv_outcome_score(&outcome))) {
         cJSON *timed = cJSON_CreateArray();
 
         cJSON_AddItemToArray(timed, cJSON_CreateString(configuration));
         cJSON_AddItemToArray(timed, cJSON_CreateNumber(gv_outcome_score(&outcome)));
+        cJSON_AddItemToArray(timed, cJSON_CreateNumber(turn));
         cJSON_AddItemToArray(g->times, timed);
     }
     return gv_outcome_score(&outcome);
@@ -78,6 +109,7 @@ static cJSON *json_of(const gv_regret_point *p, cJSON *times)
         gv_json_number(object, "active", p->task.active);
     cJSON_AddNumberToObject(object, "candidates", p->candidates);
     cJSON_AddNumberToObject(object, "failed", p->failed);
+    cJSON_AddBoolToObject(object, "complete", p->complete);
     cJSON_AddStringToObject(object, "choice", p->choice);
     gv_json_number(object, "choice_s", p->choice_s);
     cJSON_AddStringToObject(object, "best", p->best);
@@ -89,25 +121,42 @@ static cJSON *json_of(const gv_regret_point *p, cJSON *times)
     return object;
 }
 
-static void append(char **text, char *grown)
+static int points_of(const axes *a)
 {
-    free(*text);
-    *text = grown;
+    return a->n_sources * a->n_sinks * a->n_theta * a->n_active;
 }
 
+static void add_to_plot(grid *g, const gv_variant *variant, const gv_regret_point *point, int n, int complete)
+{
+    append(&g->plot, gv_format("%stitle%d = \"%s %s%s\"\n$d%d << EOD\n", g->plot ? g->plot : "", g->n_blocks,
+                               variant->name, gv_tune_features_name(variant->features),
+                               complete < points_of(&g->axes) ? " (incomplete)" : "", g->n_blocks));
+    for (int k = 0; k < n; k++)
+        if (point[k].complete && g->plot)
+            append(&g->plot, gv_format("%s%zu %g %g\n", g->plot, point[k].task.sinks,
+                                       point[k].choice_s / point[k].best_s, point[k].choice_s / point[k].default_s));
+    if (g->plot)
+        append(&g->plot, gv_format("%sEOD\n", g->plot));
+    g->n_blocks++;
+}
+
+/* Figures are of the complete points only. */
 static void tell(grid *g, const gv_variant *variant, const gv_regret_point *point, cJSON **times, int n)
 {
     gv_regret_summary s;
     cJSON *object = cJSON_CreateObject();
 
     gv_regret_summarise(point, n, &s);
-    g->missed += !gv_regret_is_kept(&s);
-    gv_table_row(&g->table, "%s|%s|%d|%.3f|%.3f|%.3f|%.3f|%.3f", variant->name,
-                 gv_tune_features_name(variant->features), s.points, s.median, s.p95, s.most, s.median_default,
-                 s.most_default);
+    g->missed += s.points > 0 && !gv_regret_is_kept(&s);
+    g->complete += s.points;
+    g->stopped += n - s.points;
+    gv_table_row(&g->table, s.points > 0 ? "%s|%s|%d of %d|%.3f|%.3f|%.3f|%.3f|%.3f" : "%s|%s|%d of %d|-|-|-|-|-",
+                 variant->name, gv_tune_features_name(variant->features), s.points, points_of(&g->axes), s.median,
+                 s.p95, s.most, s.median_default, s.most_default);
     cJSON_AddStringToObject(object, "variant", variant->name);
     cJSON_AddNumberToObject(object, "features", variant->features);
     cJSON_AddNumberToObject(object, "points", s.points);
+    cJSON_AddBoolToObject(object, "complete", s.points == points_of(&g->axes));
     gv_json_number(object, "over_best_median", s.median);
     gv_json_number(object, "over_best_95_percent", s.p95);
     gv_json_number(object, "over_best_most", s.most);
@@ -115,22 +164,13 @@ static void tell(grid *g, const gv_variant *variant, const gv_regret_point *poin
     gv_json_number(object, "over_default_most", s.most_default);
     cJSON_AddBoolToObject(object, "kept", gv_regret_is_kept(&s));
     cJSON_AddItemToArray(g->summaries, object);
-    append(&g->plot, gv_format("%stitle%d = \"%s %s\"\n$d%d << EOD\n", g->plot ? g->plot : "", g->n_blocks,
-                               variant->name, gv_tune_features_name(variant->features), g->n_blocks));
-    for (int k = 0; k < n && g->plot; k++) {
+    for (int k = 0; k < n; k++) {
         cJSON_AddItemToArray(g->points, json_of(&point[k], times[k]));
         times[k] = NULL;
-        append(&g->plot, gv_format("%s%zu %g %g\n", g->plot, point[k].task.sinks, point[k].choice_s / point[k].best_s,
-                                   point[k].choice_s / point[k].default_s));
     }
-    if (g->plot)
-        append(&g->plot, gv_format("%sEOD\n", g->plot));
-    g->n_blocks++;
-}
-
-static int points_of(const axes *a)
-{
-    return a->n_sources * a->n_sinks * a->n_theta * a->n_active;
+    g->n_variants++;
+    if (s.points > 0)
+        add_to_plot(g, variant, point, n, s.points);
 }
 
 /* The points in an order that is spread over the grid wherever the budget ends: steps of about the golden section. */
@@ -167,11 +207,11 @@ static void show_point(const gv_regret_point *p)
             p->task.sinks, p->task.sources);
     if (p->task.theta > 0)
         fprintf(stderr, ", theta %g, %g active", p->task.theta, p->task.active);
-    fprintf(stderr, ": %.3f of the best of %d, %.3f of the default\n", p->choice_s / p->best_s, p->candidates,
-            p->choice_s / p->default_s);
+    fprintf(stderr, ": %.3f of the best of %d, %.3f of the default%s\n", p->choice_s / p->best_s, p->candidates,
+            p->choice_s / p->default_s, p->complete ? "" : " (incomplete)");
 }
 
-/* Until `end`. */
+/* Until `end`; the first point has until the end of the whole budget. */
 static gravel_status measure_variant(grid *g, const gv_variant *variant, double end)
 {
     const int most = points_of(&g->axes);
@@ -186,23 +226,30 @@ static gravel_status measure_variant(grid *g, const gv_variant *variant, double 
 
         task_of(g, variant, k, &task);
         g->times = cJSON_CreateArray();
+        g->point_end = k == 0 ? g->end : end;
         status = gv_regret_measure(&g->setting, &task, &point[n]);
         if (status != GRAVEL_OK) {
             cJSON_Delete(g->times);
-            break;
+            if (status != GRAVEL_ERR_LAUNCH)
+                break;
+            if (g->failing++ == 0)
+                append(&g->why, gv_format("%s", gravel_error_message()));
+            status = GRAVEL_OK;
+            continue;
         }
         times[n++] = g->times;
         if (g->options->verbose)
             show_point(&point[n - 1]);
+        if (gv_signals_pending())
+            status = gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
     }
-    g->left_out += status == GRAVEL_OK ? most - n : 0;
     if (n > 0)
         tell(g, variant, point, times, n);
     for (int k = 0; k < n; k++)
         cJSON_Delete(times[k]);
     free(times);
     free(point);
-    return status;
+    return g->broken ? gv_fail(g->broken, "%s", g->why ? g->why : "") : status;
 }
 
 static gravel_status measure_all(grid *g)
@@ -210,12 +257,15 @@ static gravel_status measure_all(grid *g)
     static const unsigned each[] = {0, GV_DIRECT_NEAREST, GV_DIRECT_NEAREST | GV_DIRECT_LISTS};
     const tune_options *o = g->options;
     const int is_direct = gv_subject_find(o->kernel)->questions == GV_QUESTIONS_PAIRS;
-    const int n_features = !is_direct || o->nearest || o->neighbours ? 1 : 3;
+    const int n_features = !is_direct || o->nearest || o->neighbours || o->plain ? 1 : 3;
     gv_variant variant[GV_TUNE_VARIANTS];
     const int n = gv_tune_variants(o, variant, GV_TUNE_VARIANTS);
     gravel_status status = n > 0 ? GRAVEL_OK : gv_fail(GRAVEL_ERR_ARGUMENT, "there is nothing to measure");
     int left = n * n_features;
 
+    for (int v = 0; v < n; v++)
+        if (variant[v].precision != GRAVEL_DP || g->setting.limits->info.has_fp64)
+            g->wanted += n_features * points_of(&g->axes);
     for (int v = 0; v < n && status == GRAVEL_OK; v++) {
         for (int f = 0; f < n_features && status == GRAVEL_OK; f++, left--) {
             const double now = gv_now();
@@ -232,37 +282,67 @@ static gravel_status measure_all(grid *g)
 
 static gravel_status plot(const grid *g)
 {
-    char *script = gv_format("%sset logscale x\nset xlabel 'sinks'\nset ylabel 'time of the choice / best kept'\n"
-                             "set yrange [0.95:*]\nset grid\nset key outside\nplot %g dt 2 lc rgb 'gray' notitle",
-                             g->plot ? g->plot : "", GV_REGRET_MOST);
+    gv_plot plot;
+    const gravel_status status = gv_plot_begin(&plot, g->options->plot, 1000, 560, 0);
 
-    for (int k = 0; k < g->n_blocks && script; k++)
-        append(&script, gv_format("%s, $d%d using 1:2 with points title title%d", script, k, k));
-    if (script)
-        append(&script, gv_format("%s\n", script));
-    if (!script)
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a plot");
-    const gravel_status status = gv_plot_run(script, g->options->plot, 1000, 560);
-    free(script);
-    return status;
+    if (status != GRAVEL_OK)
+        return status;
+    plot.late = 1;
+    fprintf(plot.script,
+            "%sset logscale x\nset xlabel 'sinks'\nset ylabel 'time of the choice / best kept'\n"
+            "set yrange [0.95:*]\nset grid\nset key outside\nplot %g dt 2 lc rgb 'gray' notitle",
+            g->plot ? g->plot : "", GV_REGRET_MOST);
+    for (int k = 0; k < g->n_blocks; k++)
+        fprintf(plot.script, ", $d%d using 1:2 with points title title%d", k, k);
+    fputs("\n", plot.script);
+    return gv_plot_finish(&plot);
 }
 
-static gravel_status report(grid *g, const char *device)
+static gravel_status print(grid *g, const char *device)
 {
     if (!g->options->json) {
         gv_table_print(&g->table, stdout);
-        return GRAVEL_OK;
+        return gv_cli_flush();
     }
     cJSON *root = cJSON_CreateObject();
 
     gv_json_stamp(root);
     cJSON_AddStringToObject(root, "device", device);
     cJSON_AddStringToObject(root, "driver", g->setting.limits->info.driver);
-    cJSON_AddNumberToObject(root, "points_left_out", g->left_out);
+    cJSON_AddBoolToObject(root, "complete", g->complete == g->wanted);
+    cJSON_AddNumberToObject(root, "points_left_out", g->wanted - g->complete);
     cJSON_AddItemToObject(root, "summary", g->summaries);
     cJSON_AddItemToObject(root, "points", g->points);
     g->summaries = g->points = NULL;
     return gv_json_write(root, NULL);
+}
+
+/* Whatever ended the run: what was measured is printed and drawn, and what is missing is said. */
+static gravel_status report(grid *g, gravel_status status, const char *device)
+{
+    gravel_status told = print(g, device);
+
+    if (told == GRAVEL_OK && g->options->plot != NULL && g->n_blocks > 0)
+        told = plot(g);
+    if (told != GRAVEL_OK)
+        gv_cli_fail_writing(COMMAND, told);
+    if (g->options->plot != NULL && g->n_blocks == 0)
+        gv_say(COMMAND, "%s: no point is complete, so that there is nothing to draw", g->options->plot);
+    if (g->complete < g->wanted)
+        gv_say(COMMAND, "incomplete: %s%d of %d points were measured%s",
+               status == GRAVEL_ERR_CANCELLED ? "stopped on request, "
+               : isfinite(g->end)             ? "the budget was over, "
+                                              : "",
+               g->complete, g->wanted, g->stopped > 0 ? "; those begun are in the JSON, not in the figures" : "");
+    if (g->failing > 0)
+        gv_say(COMMAND, "%d point%s not be measured: %s", g->failing, g->failing == 1 ? " could" : "s could",
+               g->why ? g->why : "");
+    if (g->missed > 0)
+        gv_say(COMMAND,
+               "%d of %d variants miss the mark: median %.2f, 95 %% %.2f, most %.2f of the best, %.2f of the "
+               "default",
+               g->missed, g->n_variants, GV_REGRET_MEDIAN, GV_REGRET_P95, GV_REGRET_MOST, GV_REGRET_OVER_DEFAULT);
+    return told;
 }
 
 /* Profiles as programs read them. */
@@ -299,7 +379,7 @@ static int make_axes(const tune_options *o, const gv_subject *subject, axes *a)
                leaves ? 2 : sizeof default_sources / sizeof *default_sources, a->sources, &a->n_sources);
     if (subject->questions != GV_QUESTIONS_SQUARE) {
         if (o->theta != NULL || o->active != NULL)
-            gv_say("gravel tune", "--theta and --active are for --kernel tree");
+            gv_say(COMMAND, "--theta and --active are for --kernel tree");
         else
             copy_sizes(&o->sinks, leaves ? leaf_sinks : default_sinks,
                        leaves ? 4 : sizeof default_sinks / sizeof *default_sinks, a->sinks, &a->n_sinks);
@@ -309,9 +389,9 @@ static int make_axes(const tune_options *o, const gv_subject *subject, axes *a)
         gv_parse_reals(o->theta != NULL ? o->theta : "0.3,0.5,0.75", theta[0], theta[1], a->theta, GV_MAX_LIST);
     a->n_active = gv_parse_reals(o->active != NULL ? o->active : "0.01,0.1,1", 1e-9, 1, a->active, GV_MAX_LIST);
     if (a->n_theta < 0)
-        gv_say("gravel tune", "--theta: '%s' is not a list of numbers from %g to %g", o->theta, theta[0], theta[1]);
+        gv_say(COMMAND, "--theta: '%s' is not a list of numbers from %g to %g", o->theta, theta[0], theta[1]);
     if (a->n_active < 0)
-        gv_say("gravel tune", "--active: '%s' is not a list of parts of the bodies, as 0.01,1", o->active);
+        gv_say(COMMAND, "--active: '%s' is not a list of parts of the bodies, as 0.01,1", o->active);
     return a->n_theta > 0 && a->n_active > 0;
 }
 
@@ -319,12 +399,12 @@ int gv_tune_regret(const tune_options *o)
 {
     char program[4096], words[4][12] = {"tune", "--worker", "--device", "--no-fp64"};
     char *device = gv_format("%s", o->device != NULL ? o->device : ""), *argv[8] = {program, words[0], words[1], NULL};
-    const gv_tune_worker_options worker = {.argv = argv, .start_s = 60};
+    const gv_tune_worker_options worker = {.argv = argv, .start_s = 60, .interrupted = interrupted};
     gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
     grid g = {.options = o, .points = cJSON_CreateArray(), .summaries = cJSON_CreateArray()};
     const gv_subject *subject = gv_subject_find(o->kernel);
     gv_tune_device found;
-    gravel_status status;
+    gravel_status status, told = GRAVEL_OK;
     int n = 3;
 
     if (subject != NULL && !make_axes(o, subject, &g.axes)) {
@@ -353,14 +433,8 @@ int gv_tune_regret(const tune_options *o)
             subject->space, &found.limits, found.kernel_version, &user, &shipped, o->most, time_one, &g};
         status = measure_all(&g);
     }
-    /* what was measured before Ctrl-C is reported */
-    if (g.n_blocks > 0) {
-        const gravel_status told = report(&g, found.limits.info.name);
-
-        status = status == GRAVEL_OK ? told : status;
-        if (status == GRAVEL_OK && o->plot != NULL)
-            status = plot(&g);
-    }
+    if (g.wanted > 0)
+        told = report(&g, status, found.limits.info.name);
     gv_tune_worker_stop(&g.worker);
     gv_profile_set_free(&user);
     gv_profile_set_free(&shipped);
@@ -369,14 +443,10 @@ int gv_tune_regret(const tune_options *o)
     cJSON_Delete(g.summaries);
     free(g.plot);
     free(device);
+    free(g.why);
+    if (status == GRAVEL_ERR_CANCELLED)
+        return GV_EXIT_INTERRUPTED;
     if (status != GRAVEL_OK)
-        return gv_cli_fail_writing("gravel tune", status);
-    if (g.left_out > 0)
-        gv_say("gravel tune", "the budget was over before %d points", g.left_out);
-    if (g.missed > 0)
-        gv_say("gravel tune",
-               "%d of %d variants miss the mark: median %.2f, 95 %% %.2f, most %.2f of the best, %.2f of the "
-               "default",
-               g.missed, g.n_blocks, GV_REGRET_MEDIAN, GV_REGRET_P95, GV_REGRET_MOST, GV_REGRET_OVER_DEFAULT);
-    return o->json && g.missed > 0 ? GV_EXIT_FAILURE : GV_EXIT_OK;
+        return gv_cli_fail_writing(COMMAND, status);
+    return told != GRAVEL_OK || g.failing > 0 || (o->json && g.missed > 0) ? GV_EXIT_FAILURE : GV_EXIT_OK;
 }

@@ -83,7 +83,7 @@ static pid_t start_gnuplot(int *to, int *from, FILE *words)
 }
 
 /* Writes the script and reads the picture, whichever pipe is ready; 0 after a signal. */
-static int exchange(const char *script, size_t left, int to, int from, FILE *picture)
+static int exchange(const char *script, size_t left, int late, int to, int from, FILE *picture)
 {
     char block[16384];
 
@@ -91,7 +91,7 @@ static int exchange(const char *script, size_t left, int to, int from, FILE *pic
     for (;;) {
         struct pollfd fd[2] = {{from, POLLIN, 0}, {to, POLLOUT, 0}};
 
-        if (gv_signals_pending())
+        if (gv_signals_pending() && !late)
             return 0;
         if (poll(fd, to >= 0 ? 2 : 1, 200) <= 0) /* a signal may come just before */
             continue;
@@ -127,7 +127,7 @@ static void pass_on(FILE *words)
     }
 }
 
-static gravel_status run_gnuplot(const char *script, size_t size, FILE *picture)
+static gravel_status run_gnuplot(const gv_plot *plot, FILE *picture)
 {
     struct sigaction ignore, before;
     int to, from, state = 0, whole;
@@ -141,7 +141,7 @@ static gravel_status run_gnuplot(const char *script, size_t size, FILE *picture)
     sigaction(SIGPIPE, &ignore, &before);
     gv_signals_catch(0, NULL); /* so that gnuplot is ended too */
     pid = start_gnuplot(&to, &from, words);
-    whole = pid > 0 && exchange(script, size, to, from, picture);
+    whole = pid > 0 && exchange(plot->text, plot->size, plot->late, to, from, picture);
     if (pid > 0 && !whole)
         kill(pid, SIGKILL);
     close(from);
@@ -200,7 +200,7 @@ gravel_status gv_plot_finish(gv_plot *plot)
     status = fflush(plot->script) == 0 && !ferror(plot->script) ? gv_out_open(&out, plot->file)
                                                                 : gv_fail(GRAVEL_ERR_MEMORY, "no memory for a plot");
     if (status == GRAVEL_OK) {
-        status = run_gnuplot(plot->text, plot->size, out.stream);
+        status = run_gnuplot(plot, out.stream);
         if (status == GRAVEL_OK)
             status = gv_out_commit(&out);
         else

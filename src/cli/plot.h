@@ -20,6 +20,7 @@ typedef struct gv_plot {
     char *text;
     size_t size;
     const char *file;
+    int late; /* 1: drawn although a signal has come, of what was measured before it; a second one ends the program */
 } gv_plot;
 
 /* The terminal is that of FILE's ending: .png, .svg, .pdf; .gif is an animation of `frames` pictures a second, and only

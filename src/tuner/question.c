@@ -239,9 +239,8 @@ static int objective_part(gv_run *run, const gv_search *search, const gv_point *
         }
         search_effort(run, &effort);
         if (failed != NULL ? !measure(run, "search", 0, &point[i], &effort, failed, &outcome)
-                           : !gv_run_evaluate(run, "search", 0, &point[i], &effort, &outcome)) {
+                           : !gv_run_evaluate(run, "search", 0, &point[i], &effort, &outcome))
             break;
-        }
         score[i] = gv_outcome_score(&outcome);
         run->seen[run->n_seen++] = outcome;
     }
@@ -336,15 +335,7 @@ static double gain_of(gv_run *run, const gv_finalist *list, int n, int chosen)
     if (built_in->complexity >= 0)
         return 0;
     if (chosen != n - 1 && scatter > GV_FINALS_NOISE) {
-        char text[200];
-
-        snprintf(
-            text, sizeof text,
-            "%s, %zu sinks x %zu sources: times scatter by %.0f %%, so that no gain is reported; tune again when the "
-            "machine is quiet",
-            run->task.variant.name, run->task.sinks, run->task.sources, 100 * scatter);
-        if (run->options->warn != NULL)
-            run->options->warn(text, run->options->user);
+        gv_run_remark(run, GV_REMARK_SCATTER, scatter);
         return 0;
     }
     return built_in->median / list[chosen].median;

@@ -22,9 +22,8 @@ static int read_header(const cJSON *root, gv_recording *r)
     if (!gv_message_text(root, "format", format, sizeof format) || strcmp(format, "gravel-recording") != 0 ||
         gv_message_number(root, "schema", 0) != 1 || !gv_message_get_task(root, &r->task) ||
         !gv_message_text(root, "device", r->header.device.name, GRAVEL_NAME_SIZE) ||
-        !gv_message_text(root, "type", type, sizeof type)) {
+        !gv_message_text(root, "type", type, sizeof type))
         return 0;
-    }
     while (t > 0 && strcmp(type, type_name[t]) != 0)
         t--;
     r->header.device.type = (gravel_device_type)t;
@@ -46,9 +45,8 @@ static int read_tunables(const cJSON *root, gv_domain *domain)
         int d = domain->n++;
 
         if (!gv_message_text(item, "name", domain->name[d], sizeof domain->name[d]) || !cJSON_IsArray(values) ||
-            cJSON_GetArraySize(values) < 1 || cJSON_GetArraySize(values) > GV_MAX_VALUES) {
+            cJSON_GetArraySize(values) < 1 || cJSON_GetArraySize(values) > GV_MAX_VALUES)
             return 0;
-        }
         domain->builds[d] = gv_message_number(item, "builds", 0) != 0;
         cJSON_ArrayForEach(value, values)
         {
@@ -235,9 +233,8 @@ static gravel_status print_recording(const gv_tlog *log, const gv_task *task, co
         memset(&config, 0, sizeof config);
         if (strcmp(record->stage, "search") != 0 || !gv_task_same(&record->task, task) ||
             gv_space_parse(space, record->configuration, &config) != GRAVEL_OK ||
-            !gv_domain_point(domain, &config, &point)) {
+            !gv_domain_point(domain, &config, &point))
             continue;
-        }
         fprintf(out, "%s\n  [", rows++ > 0 ? "," : "");
         for (int d = 0; d < domain->n; d++)
             fprintf(out, "%d, ", point.at[d]);

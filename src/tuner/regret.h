@@ -19,33 +19,37 @@ typedef struct gv_regret_point {
     gv_task task;
     int candidates; /* timed, the default and the choice among them */
     int failed;
+    int complete;         /* 0: stopped before all were timed, in turns too */
     gravel_origin origin; /* of the choice */
     char choice[GV_PROFILE_TEXT], best[GV_PROFILE_TEXT];
     double choice_s, best_s, default_s;
 } gv_regret_point;
 
 typedef struct gv_regret_summary {
-    int points;
+    int points;                          /* the complete ones: figures are of these */
     double median, p95, most;            /* of choice / best */
     double median_default, most_default; /* of choice / default */
 } gv_regret_summary;
 
-/* Seconds of a configuration; more than `stop_above` need not be exact.  INFINITY: it fails.  Negative: stop. */
-typedef double (*gv_regret_time_fn)(void *user, const gv_task *task, const char *configuration, double stop_above);
+/* Seconds of a configuration; more than `stop_above` need not be exact.  INFINITY: it fails.  Negative: stop.  `turn`:
+ * 0 at first, then 1, 2 ... for the choice, the default and the fastest others, whose first times do not count. */
+typedef double (*gv_regret_time_fn)(void *user, const gv_task *task, const char *configuration, int turn,
+                                    double stop_above);
 
 typedef struct gv_regret_setting {
     const gv_space *space;
     const gv_limits *limits;
     const char *kernel_version;
-    const gv_profile_set *user, *shipped; /* what programs would read; shipped may be NULL */
+    const gv_profile_set *user, *shipped; /* what programs read; shipped may be NULL */
     int most;                             /* candidates a point, those of the nearest questions first; 0: all */
     gv_regret_time_fn time;
     void *time_user;
 } gv_regret_setting;
 
-/* GRAVEL_ERR_CANCELLED if the timing stopped, ERR_LAUNCH if neither the choice nor the default runs. */
+/* If the timing stops, what was timed is in the point, which is not complete; GRAVEL_ERR_CANCELLED if that is not even
+ * the choice and the default.  ERR_LAUNCH if the choice does not run. */
 gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task *task, gv_regret_point *point);
 void gv_regret_summarise(const gv_regret_point *point, int n, gv_regret_summary *summary);
-int gv_regret_is_kept(const gv_regret_summary *summary); /* 1: within what tuning must keep */
+int gv_regret_is_kept(const gv_regret_summary *summary); /* 1: within what tuning must keep, or no points */
 
 #endif

@@ -26,6 +26,13 @@ int gv_builders_wait(gv_builders *builders, int i, double limit_s, gv_outcome *o
 /* Takes what is left of the batch out of the pipes. */
 void gv_builders_finish(gv_builders *builders, double limit_s);
 
+/* What may be said of many questions is said of each with `verbose` only, and once at the end. */
+typedef enum gv_remark {
+    GV_REMARK_TOO_LONG, /* takes too long for the budget */
+    GV_REMARK_SCATTER,  /* times scatter too much for a gain to be reported */
+    GV_REMARKS
+} gv_remark;
+
 typedef struct gv_run {
     const gv_tune_options *options;
     gv_tune_summary *summary;
@@ -63,7 +70,9 @@ typedef struct gv_run {
     double best_s;        /* of this question */
     char best[GV_PROFILE_TEXT];
     int evaluations, failures[GV_OUTCOME_COUNT];
-    gv_outcome *seen; /* of its search, in the order of evaluation; as many as the domain has points */
+    int remarks[GV_REMARKS];       /* how many of each */
+    char remarked[GV_REMARKS][96]; /* the first question of each */
+    gv_outcome *seen;              /* of its search, in the order of evaluation; as many as the domain has points */
     size_t n_seen;
 } gv_run;
 
@@ -83,6 +92,10 @@ void gv_plan_make(const gv_tune_options *options, const gv_limits *limits, const
 int gv_run_evaluate(gv_run *run, const char *stage, int round, const gv_point *point, const gv_effort *effort,
                     gv_outcome *outcome);
 
+void gv_run_warn(gv_run *run, const char *text);
+/* About the present question; scatter as a part of the time, 0 where it is not about that. */
+void gv_run_remark(gv_run *run, gv_remark remark, double scatter);
+void gv_run_remarks(gv_run *run); /* at the end */
 void gv_run_point_text(const gv_run *run, const gv_point *point, char text[GV_PROFILE_TEXT]);
 
 enum { GV_FINALS_ROUNDS = 3 };

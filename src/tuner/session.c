@@ -37,12 +37,6 @@ gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *spac
     return GRAVEL_OK;
 }
 
-static void warn(gv_run *run, const char *text)
-{
-    if (run->options->warn != NULL)
-        run->options->warn(text, run->options->user);
-}
-
 /* ------------------------------------------------------------------ starts */
 
 typedef struct winner {
@@ -91,7 +85,7 @@ static gravel_status read_known(gv_run *run)
         }
         /* one that cannot be read is moved aside when the first winner is saved */
         if (access(file, F_OK) == 0 && gv_profile_read_file(file, &run->known) != GRAVEL_OK)
-            warn(run, gravel_error_message());
+            gv_run_warn(run, gravel_error_message());
         free(file);
     }
     status = gv_profile_read_shipped(&device, &run->known, NULL, NULL);
@@ -148,12 +142,10 @@ static int make_starts(gv_run *run, const winners *found, gv_point *start, int m
     while (n < most - 1) {
         int next = -1;
 
-        for (int k = 0; k < found->n; k++) {
+        for (int k = 0; k < found->n; k++)
             if (!taken[k] &&
-                (next < 0 || distance(&found->w[k].task, &run->task) < distance(&found->w[next].task, &run->task))) {
+                (next < 0 || distance(&found->w[k].task, &run->task) < distance(&found->w[next].task, &run->task)))
                 next = k;
-            }
-        }
         if (next < 0)
             break;
         taken[next] = 1;
@@ -330,13 +322,7 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
             isfinite(share) && (found->n > 0 || run->n_plain > 0) && 10 * expected_run_s(run, found) > 1.5 * share;
         if (run->inherits &&
             (2 * expected_run_s(run, found) > 0.2 * allotted || run->spent_s > end + 0.15 * allotted)) {
-            char text[160];
-
-            snprintf(text, sizeof text,
-                     "%s: %zu sinks x %zu sources take too long for this budget; the nearest bucket "
-                     "answers for them",
-                     variant->name, run->task.sinks, run->task.sources);
-            warn(run, text);
+            gv_run_remark(run, GV_REMARK_TOO_LONG, 0);
             continue;
         }
         answer_one(run, found, share);
@@ -370,7 +356,7 @@ static int usable_variant(gv_run *run, const gv_variant *variant)
         return 1;
     snprintf(text, sizeof text, "%s is left out: the device has no double precision", variant->name);
     if (weight_of(run->options, (int)(variant - run->options->variant)) == 1)
-        warn(run, text);
+        gv_run_warn(run, text);
     return 0;
 }
 
@@ -493,11 +479,12 @@ gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary)
         char text[1200];
 
         snprintf(text, sizeof text, GV_TLOG_BAD, options->log_path, run->log.n_bad, run->log.first_bad);
-        warn(run, text);
+        gv_run_warn(run, text);
     }
     if (status == GRAVEL_OK) {
         status = options->record ? GRAVEL_OK : read_known(run);
         status = status == GRAVEL_OK ? run_all(run) : status;
+        gv_run_remarks(run);
         gv_tlog_close(&run->log);
         gv_profile_set_free(&run->known);
     }

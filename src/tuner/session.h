@@ -43,6 +43,7 @@ typedef struct gv_tune_options {
     int unlikely;      /* 1: soft constraints do not count */
     const char *limit; /* narrows the space: "tile=64,128" */
     int quick, resume;
+    int verbose;             /* 1: warns of each question, not once of all that are alike */
     int record;              /* 1: everything is timed properly, no finals, no profile: for recordings */
     double limit_s;          /* per candidate */
     int jobs;                /* processes that build ahead; -1: by the type of device */

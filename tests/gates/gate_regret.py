@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""gravel tune --regret on small grids: every point is there, each ratio follows from its times, wrong use is refused."""
+"""gravel tune --regret on small grids: every point is there, each ratio follows from its times, what was stopped is marked,
+wrong use is refused."""
 import json
 import math
+import os
 import shutil
+import signal
+import subprocess
 import sys
+import time
 
 import gatelib
-from clilib import PROGRAM, USAGE, WORK, expect, good, need_device, refused, run
+from clilib import PROGRAM, USAGE, WORK, by_default, expect, good, need_device, path, read, refused, run
 
 ONE = ("tune", "--device", "cpu", "--quick", "--profile-dir", "profiles")
 
@@ -15,13 +20,17 @@ def check_points(report, wanted, keys):
     points = report["points"]
     expect(sorted(tuple(p[k] for k in keys) for p in points) == sorted(wanted), "points: %s" % points)
     for p in points:
-        least = {}
-        for name, seconds in p["times"]:
-            least[name] = min(seconds, least.get(name, seconds))
-        expect(len(least) == p["candidates"] - p["failed"], "times of every candidate: %s" % p)
-        expect(p["best_s"] == min(least.values()) and p["choice_s"] == least[p["choice"]], "times: %s" % p)
+        least, turns = {}, {}
+        for name, seconds, turn in p["times"]:
+            times = least if turn == 0 else turns
+            times[name] = min(seconds, times.get(name, seconds))
+        expect(p["complete"] and len(least) == p["candidates"] - p["failed"], "times of every candidate: %s" % p)
+        # figures are of those that were timed in turns, the fastest of the first times among them
+        expect(p["best_s"] == min(turns.values()) and p["choice_s"] == turns[p["choice"]], "times: %s" % p)
+        expect(min(least, key=least.get) in turns, "the fastest is not timed again: %s" % p)
         expect(math.isclose(p["over_best"], p["choice_s"] / p["best_s"], rel_tol=1e-12), "over_best: %s" % p)
     ratios = [p["over_best"] for p in points]
+    expect(report["complete"] and report["points_left_out"] == 0, "is complete and does not say so")
     expect(report["summary"][0]["over_best_most"] == max(ratios), "summary: %s" % report["summary"])
     expect(report["summary"][0]["points"] == len(points), "summary: %s" % report["summary"])
 
@@ -48,11 +57,49 @@ def tree_grid():
     check_points(report, [(300, t, a) for t in (0.4, 0.75) for a in (0.1, 1)], ("sources", "theta", "active"))
 
 
+def check_incomplete(report, most):
+    """What was measured is there, of whole points the figures, and that something is missing is said."""
+    whole = [p for p in report["points"] if p["complete"]]
+    expect(not report["complete"] and report["points_left_out"] == most - len(whole), "what is missing: %s" % report)
+    expect(report["points"], "a point that was begun is lost")
+    expect(report["summary"][0]["points"] == len(whole), "summary: %s" % report["summary"])
+    for p in report["points"]:
+        expect(p["choice_s"] > 0 and p["default_s"] > 0, "neither the choice nor the default was timed: %s" % p)
+
+
 def budget_ends_it():
     need_device()
-    done = good(*ONE, "--regret", "--budget", "0.001s", "--variant", "sp2", "--sinks", "2,3", "--sources", "64",
-                "--nearest")
-    expect("the budget was over before 1 point" in done.stderr, "what was left out is said", done)
+    few = ("--regret", "--budget", "0.001s", "--variant", "sp2", "--sinks", "2,3", "--sources", "64", "--nearest")
+    done = good(*ONE, *few, "--json", "--plot", "none.svg")
+    expect("incomplete: the budget was over, 0 of 2 points" in done.stderr, "what was left out is said", done)
+    expect("nothing to draw" in done.stderr and not os.path.exists(path("none.svg")), "no plot of nothing", done)
+    check_incomplete(json.loads(done.stdout), 2)
+    done = good(*ONE, *few)
+    expect("0 of 2" in done.stdout and "-" in done.stdout, "the table is printed", done)
+
+
+def ctrl_c_ends_it():
+    """In the middle of a long grid, behind three points; also of the tree."""
+    need_device()
+    direct = ("--sinks", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", "--sources", "400,500,600,700,800,900", "--nearest")
+    tree = ("--kernel", "tree", "--sources", "300", "--theta", "0.3,0.31,0.32,0.33,0.34,0.35,0.36,0.37,0.38,0.39",
+            "--active", "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1")
+    for grid, most, number in ((direct, 96, signal.SIGINT), (tree, 100, signal.SIGTERM)):
+        with open(path("said"), "w", encoding="utf-8") as err, open(path("json"), "w", encoding="utf-8") as out:
+            child = subprocess.Popen([PROGRAM, *ONE, "--regret", "--json", "--verbose", "--variant", "sp2", *grid,
+                                      "--plot", "some.svg"], stdout=out, stderr=err, cwd=WORK, preexec_fn=by_default)
+            while read("said").count("of the best of") < 3 and child.poll() is None:
+                time.sleep(0.02)
+            child.send_signal(number)
+            child.wait(timeout=300)
+        expect(child.returncode == 128 + number, "exit status %d: %s" % (child.returncode, read("said")))
+        expect("incomplete: stopped on request" in read("said"), "does not say that it is incomplete: " + read("said"))
+        report = json.loads(read("json"))
+        expect(len(report["points"]) >= 3, "what was measured is lost: %s" % report)
+        check_incomplete(report, most)
+        if shutil.which("gnuplot"):
+            expect("(incomplete)" in read("some.svg"), "the plot does not say that it is incomplete")
+            os.unlink(path("some.svg"))
 
 
 def wrong_use():
@@ -65,6 +112,6 @@ def wrong_use():
 if __name__ == "__main__":
     gatelib.need_file(PROGRAM)
     try:
-        sys.exit(gatelib.main([direct_grid, tree_grid, budget_ends_it, wrong_use]))
+        sys.exit(gatelib.main([direct_grid, tree_grid, budget_ends_it, ctrl_c_ends_it, wrong_use]))
     finally:
         shutil.rmtree(WORK, ignore_errors=True)

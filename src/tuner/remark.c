@@ -1,0 +1,51 @@
+/* What a run says about questions: each at once with `verbose`, else one line at the end for all that are alike. */
+#include <stdio.h>
+
+#include "tuner/run.h"
+
+void gv_run_warn(gv_run *run, const char *text)
+{
+    if (run->options->warn != NULL)
+        run->options->warn(text, run->options->user);
+}
+
+void gv_run_remark(gv_run *run, gv_remark remark, double scatter)
+{
+    static const char *const said[GV_REMARKS] = {"takes too long for this budget; the nearest question answers for it",
+                                                 "no gain is reported; tune again when the machine is quiet"};
+    const gv_task *task = &run->task;
+    char about[sizeof run->remarked[0]], text[256];
+    int n = snprintf(about, sizeof about, "%s%s, %zu x %zu", task->variant.name,
+                     task->variant.features != 0 ? " with searches" : "", task->sinks, task->sources);
+
+    if (scatter > 0 && n > 0 && (size_t)n < sizeof about)
+        snprintf(about + n, sizeof about - (size_t)n, " (by %.0f %%)", 100 * scatter);
+    if (run->remarks[remark]++ == 0)
+        snprintf(run->remarked[remark], sizeof run->remarked[remark], "%s", about);
+    if (!run->options->verbose)
+        return;
+    snprintf(text, sizeof text, "%s: %s%s", about, scatter > 0 ? "times scatter; " : "", said[remark]);
+    gv_run_warn(run, text);
+}
+
+void gv_run_remarks(gv_run *run)
+{
+    const int *n = run->remarks;
+    char text[320];
+
+    if (n[GV_REMARK_TOO_LONG] > 0) {
+        snprintf(text, sizeof text,
+                 "%d question%s too long for this budget, %s%s (sinks x sources): the nearest ones answer",
+                 n[GV_REMARK_TOO_LONG], n[GV_REMARK_TOO_LONG] == 1 ? " takes" : "s take",
+                 n[GV_REMARK_TOO_LONG] == 1 ? "" : "as ", run->remarked[GV_REMARK_TOO_LONG]);
+        gv_run_warn(run, text);
+    }
+    if (n[GV_REMARK_SCATTER] > 0) {
+        snprintf(text, sizeof text,
+                 "at %d question%s times scatter by more than %.0f %%, %s%s (sinks x sources): no gain is reported for "
+                 "them; tune again when the machine is quiet",
+                 n[GV_REMARK_SCATTER], n[GV_REMARK_SCATTER] == 1 ? "" : "s", 100 * GV_FINALS_NOISE,
+                 n[GV_REMARK_SCATTER] == 1 ? "" : "as ", run->remarked[GV_REMARK_SCATTER]);
+        gv_run_warn(run, text);
+    }
+}
