@@ -179,24 +179,42 @@ static inline int gv_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_scalar
     return d2 <= w.x * lo.w || d2 <= w.y || (guard > 0 && d <= guard + bmax);
 }
 
-/* Whether any of the runs from ... to - 1 may open it.  Each GV_RUNS_TOGETHER of them have a box around them all, from
- * run[2 around] on. */
-static inline uint gv_any_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_scalar4 *run, uint from, uint to,
-                                   uint around, int deep, gv_scalar guard, gv_scalar slack)
+/* Whether any of n boxes from run[2 from] on may open it.  Each GV_BOX_FAN of them have a box around them all, which may
+ * open whatever one of them may; so have these, up to GV_BOX_FAN at the top.  Levels follow one another from
+ * run[2 above] on.  What is below a box that may not open the cell is left out. */
+static inline uint gv_any_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_scalar4 *run, uint from, uint n,
+                                   uint above, int deep, gv_scalar guard, gv_scalar slack)
 {
-    for (; from < to; from += GV_RUNS_TOGETHER, around++) {
-        if (!gv_may_open(z, w, run + 2 * (size_t)around, deep, guard, slack))
-            continue;
-        for (uint k = from; k < min(from + GV_RUNS_TOGETHER, to); k++)
-            if (gv_may_open(z, w, run + 2 * (size_t)k, deep, guard, slack))
+    uint level = 0, many = n, at = from, k = 0;
+    while (many > GV_BOX_FAN) { /* to the top */
+        at = level > 0 ? at + many : above;
+        many = (many + GV_BOX_FAN - 1) / GV_BOX_FAN;
+        level++;
+    }
+    uint top = level;
+    while (k < many || level < top) {
+        if (gv_may_open(z, w, run + 2 * (size_t)(at + k), deep, guard, slack)) {
+            if (level == 0)
                 return 1;
+            level--; /* to its first part */
+            many = (n + (1u << GV_BOX_BITS * level) - 1) >> GV_BOX_BITS * level;
+            at = level > 0 ? at - many : from;
+            k *= GV_BOX_FAN;
+            continue;
+        }
+        k++;
+        while (level < top && (k % GV_BOX_FAN == 0 || k >= many)) { /* behind the last part: to what follows the whole */
+            at = level > 0 ? at + many : above;
+            many = (many + GV_BOX_FAN - 1) / GV_BOX_FAN;
+            k = (k + GV_BOX_FAN - 1) / GV_BOX_FAN;
+            level++;
+        }
     }
     return 0;
 }
 
-/* Receiver r has the runs first[r] ... first[r + 1] - 1, and the boxes around several of them from
- * first[receivers + 1 + r] on.  One or
- * two bodies go as such: the walk prefers them to their cell. */
+/* Receiver r has the boxes first[r] ... first[r + 1] - 1, and those around several of them from first[receivers + 1 + r]
+ * on.  One or two bodies go as such: the walk prefers them to their cell. */
 kernel void gv_essential_mark(global const gv_scalar4 *cell, global const uint *level_total, uint level,
                               global const gv_scalar4 *run, global const uint *first, uint receivers, int deep,
                               gv_scalar guard, gv_scalar slack, ulong pass, global uint *wanted, global uint *opened)
@@ -214,7 +232,7 @@ kernel void gv_essential_mark(global const gv_scalar4 *cell, global const uint *
             if (!(want >> r & 1) || (leaf && !deep))
                 continue;
             if (!may)
-                may = gv_any_may_open(z, w, run, from, to, first[receivers + 1 + r], deep, guard, slack);
+                may = gv_any_may_open(z, w, run, from, to - from, first[receivers + 1 + r], deep, guard, slack);
             open |= may << r;
         }
         if (level == 0)

@@ -46,9 +46,10 @@
 #define GV_OWN_ASCENDING 1
 #define GV_OWN_ANYWHERE 2
 
-/* runs of sinks that have a box around them all; parts of a run that is too wide (essential.cl) */
-#define GV_RUNS_TOGETHER 16
-#define GV_BOX_FAN 8
+/* boxes of sinks that have a box around them all, and again so many of these; parts of a run that is too wide
+ * (essential.cl) */
+#define GV_BOX_BITS 3
+#define GV_BOX_FAN (1 << GV_BOX_BITS)
 
 /* largest number of bodies or sinks: link.y and the info of a cell use two bits for flags */
 #define GV_MOST_PLACES 0x3fffffff

@@ -71,6 +71,7 @@ gravel_status gravel_essential_create(gravel_essential **essential, gravel_tree 
     e->tree = tree;
     e->parts = parts;
     e->mine = mine;
+    e->listed = -1;
     e->out = calloc((size_t)parts, sizeof *e->out);
     e->in = calloc((size_t)parts, sizeof *e->in);
     e->shallow_out = calloc((size_t)parts, sizeof *e->shallow_out);

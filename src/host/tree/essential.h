@@ -42,6 +42,7 @@ struct gravel_essential {
     int refined;  /* they are those of gravel_essential_refine */
     size_t top;   /* and at least so many */
     size_t cells; /* of the own tree */
+    int listed;   /* the part whose cells and bodies are in GV_EB_LIST and GV_EB_BODY_LIST, -1: none */
     gv_buffer buffer[GV_EB_COUNT];
     gv_buffer result;
     gravel_part *out, *in;

@@ -1,13 +1,14 @@
 /* What others need of this tree: marked, counted, packed, on its way to the host. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/tree/essential.h"
 
-static gravel_run around_all(const gravel_run *runs, int count)
+static gravel_run around_all(const gravel_run *runs, size_t count)
 {
     gravel_run box = runs[0];
-    for (int k = 1; k < count; k++) {
+    for (size_t k = 1; k < count; k++) {
         for (int c = 0; c < 3; c++) {
             box.lo[c] = fmin(box.lo[c], runs[k].lo[c]);
             box.hi[c] = fmax(box.hi[c], runs[k].hi[c]);
@@ -17,30 +18,47 @@ static gravel_run around_all(const gravel_run *runs, int count)
     return box;
 }
 
+/* Boxes around GV_BOX_FAN of the boxes each, until no more than so many are left; a level behind the other. */
+static size_t put_levels(const gravel_run *runs, size_t count, gravel_run *levels)
+{
+    size_t all = 0;
+    for (const gravel_run *below = runs; count > GV_BOX_FAN; below = levels + all - count) {
+        for (size_t k = 0; k < count; k += GV_BOX_FAN)
+            levels[all++] = around_all(below + k, count - k < GV_BOX_FAN ? count - k : GV_BOX_FAN);
+        count = (count + GV_BOX_FAN - 1) / GV_BOX_FAN;
+    }
+    return all;
+}
+
 /* The runs to the device, then the boxes around several of them.  They are numbers of a device of the same precision:
  * nothing is rounded. */
 static gravel_status send_runs(gravel_essential *e, const int *first, const gravel_run *runs)
 {
     gravel_tree *tree = e->tree;
-    const size_t n = (size_t)first[e->parts], most = n + n / GV_RUNS_TOGETHER + (size_t)e->parts;
+    /* levels: a seventh, and one more each */
+    const size_t n = (size_t)first[e->parts], most = n + n / (GV_BOX_FAN - 1) + (size_t)e->parts * GV_LEVELS;
     size_t at = n;
     void *host;
+    gravel_run *levels = malloc((most - n) * sizeof *levels);
     gravel_status status =
-        gv_tree_reserve(tree, &e->buffer[GV_EB_RUNS], most * GV_RUN_VECTORS * gv_essential_vector(e), "boxes of sinks");
+        levels ? gv_tree_reserve(tree, &e->buffer[GV_EB_RUNS], most * GV_RUN_VECTORS * gv_essential_vector(e),
+                                 "boxes of sinks")
+               : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu boxes", most);
     if (!status)
         status = gv_essential_host_room(e, most * GV_RUN_VECTORS, &host);
-    if (status || n == 0)
+    if (status || n == 0) {
+        free(levels);
         return status;
+    }
     for (size_t r = 0; r < n; r++)
         gv_essential_put_run(e, host, r, &runs[r]);
     for (int p = 0; p < e->parts; p++) {
+        const size_t more = put_levels(runs + first[p], (size_t)(first[p + 1] - first[p]), levels);
         e->around[p] = (cl_uint)at;
-        for (int k = first[p]; k < first[p + 1]; k += GV_RUNS_TOGETHER) {
-            const int left = first[p + 1] - k;
-            const gravel_run box = around_all(runs + k, left < GV_RUNS_TOGETHER ? left : GV_RUNS_TOGETHER);
-            gv_essential_put_run(e, host, at++, &box);
-        }
+        for (size_t k = 0; k < more; k++)
+            gv_essential_put_run(e, host, at++, &levels[k]);
     }
+    free(levels);
     const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_RUNS].mem, CL_TRUE, 0,
                                              at * GV_RUN_VECTORS * gv_essential_vector(e), host, 0, NULL, NULL);
     return code ? gv_fail_cl(code, "sending %zu boxes of sinks", n) : GRAVEL_OK;
@@ -100,9 +118,13 @@ static gravel_status copy_total(gravel_essential *e, size_t place)
     return code ? gv_fail_cl(code, "sizes of parts") : GRAVEL_OK;
 }
 
-/* Cells and bodies of one part into the lists, their numbers to GV_EB_SIZES. */
+/* Cells and bodies of one part into the lists, their numbers to GV_EB_SIZES.  They may be there: with one receiver they
+ * are those that were counted. */
 static gravel_status list_part(gravel_essential *e, int part)
 {
+    if (e->listed == part)
+        return GRAVEL_OK;
+    e->listed = -1;
     const gv_pass pass = pass_of(e, part);
     gravel_tree *tree = e->tree;
     gv_buffer *b = e->buffer;
@@ -125,7 +147,11 @@ static gravel_status list_part(gravel_essential *e, int part)
                                 GV_ARG(bit), GV_UINT(e->cells), GV_MEM(b[GV_EB_BODY_FLAG]));
     if (!status)
         status = gv_tree_list_flagged(tree, &e->set, &b[GV_EB_BODY_FLAG], tree->n, &b[GV_EB_BODY_LIST]);
-    return status ? status : copy_total(e, 2 * (size_t)part + 1);
+    if (!status)
+        status = copy_total(e, 2 * (size_t)part + 1);
+    if (!status)
+        e->listed = part;
+    return status;
 }
 
 /* Cells, then bodies, then their low words, at the part's offset. */
@@ -180,6 +206,7 @@ static gravel_status reserve(gravel_essential *e)
 static gravel_status count_parts(gravel_essential *e, int deep, const int *first)
 {
     gravel_status status = reserve(e);
+    e->listed = -1;
     for (int r = 0; r < e->parts && !status; r += GV_RECEIVERS) {
         const gv_pass pass = pass_of(e, r);
         status = mark(e, &pass, deep, first);
