@@ -179,8 +179,8 @@ static inline int gv_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_scalar
     return d2 <= w.x * lo.w || d2 <= w.y || (guard > 0 && d <= guard + bmax);
 }
 
-/* Whether any of n boxes from run[2 from] on may open it.  Each GV_BOX_FAN of them have a box around them all, which may
- * open whatever one of them may; so have these, up to GV_BOX_FAN at the top.  Levels follow one another from
+/* Whether any of n boxes from run[2 from] on may open it.  Each GV_BOX_FAN of them have a box around them all, which
+ * may open whatever one of them may; so have these, up to GV_BOX_FAN at the top.  Levels follow one another from
  * run[2 above] on.  What is below a box that may not open the cell is left out. */
 static inline uint gv_any_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_scalar4 *run, uint from, uint n,
                                    uint above, int deep, gv_scalar guard, gv_scalar slack)
@@ -203,7 +203,7 @@ static inline uint gv_any_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_s
             continue;
         }
         k++;
-        while (level < top && (k % GV_BOX_FAN == 0 || k >= many)) { /* behind the last part: to what follows the whole */
+        while (level < top && (k % GV_BOX_FAN == 0 || k >= many)) { /* behind the last part: up */
             at = level > 0 ? at + many : above;
             many = (many + GV_BOX_FAN - 1) / GV_BOX_FAN;
             k = (k + GV_BOX_FAN - 1) / GV_BOX_FAN;
@@ -213,8 +213,8 @@ static inline uint gv_any_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_s
     return 0;
 }
 
-/* Receiver r has the boxes first[r] ... first[r + 1] - 1, and those around several of them from first[receivers + 1 + r]
- * on.  One or two bodies go as such: the walk prefers them to their cell. */
+/* Receiver r has the boxes first[r] ... first[r + 1] - 1, and those around several of them from
+ * first[receivers + 1 + r] on.  One or two bodies go as such: the walk prefers them to their cell. */
 kernel void gv_essential_mark(global const gv_scalar4 *cell, global const uint *level_total, uint level,
                               global const gv_scalar4 *run, global const uint *first, uint receivers, int deep,
                               gv_scalar guard, gv_scalar slack, ulong pass, global uint *wanted, global uint *opened)

@@ -40,10 +40,9 @@ static gravel_status send_runs(gravel_essential *e, const int *first, const grav
     size_t at = n;
     void *host;
     gravel_run *levels = malloc((most - n) * sizeof *levels);
-    gravel_status status =
-        levels ? gv_tree_reserve(tree, &e->buffer[GV_EB_RUNS], most * GV_RUN_VECTORS * gv_essential_vector(e),
-                                 "boxes of sinks")
-               : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu boxes", most);
+    gravel_status status = levels ? gv_tree_reserve(tree, &e->buffer[GV_EB_RUNS],
+                                                    most * GV_RUN_VECTORS * gv_essential_vector(e), "boxes of sinks")
+                                  : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu boxes", most);
     if (!status)
         status = gv_essential_host_room(e, most * GV_RUN_VECTORS, &host);
     if (status || n == 0) {
