@@ -186,8 +186,10 @@ static int compute_and_write(gv_force_job *job)
         status = gv_force_report(job, report.stream);
     if (status == GRAVEL_OK && opts->report != NULL)
         status = gv_out_finish(&report);
-    if (status == GRAVEL_OK)
-        status = hdf5 ? gv_force_write_hdf5(job) : gv_out_commit(&out);
+    if (status == GRAVEL_OK && !hdf5)
+        status = gv_out_commit(&out);
+    else if (status == GRAVEL_OK || (job->computed && gv_force_ranks_write(job)))
+        status = gv_force_write_hdf5(job, status);
     gv_force_set_free(&job->all);
     if (status == GRAVEL_OK && opts->report != NULL)
         status = gv_out_commit(&report);
@@ -200,10 +202,12 @@ static int compute_and_write(gv_force_job *job)
     return code;
 }
 
-/* A rank behind the first one computes only. */
+/* A rank behind the first one computes, and writes where all do. */
 static int compute_share(gv_force_job *job)
 {
-    const gravel_status status = gv_force_compute(job, NULL);
+    gravel_status status = gv_force_compute(job, NULL);
+    if (job->computed && gv_force_ranks_write(job))
+        status = gv_force_write_hdf5(job, status);
     gv_force_set_free(&job->all);
     return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_exit_code(status);
 }
@@ -383,6 +387,12 @@ static const gv_opt opts_table[] = {
      .offset = offsetof(gv_force_options, configuration),
      .value = "TEXT",
      .help = "tunables as \"threads=128 split=2\", not the tuned ones"},
+    {.name = "writers",
+     .kind = GV_OPT_CHOICE,
+     .offset = offsetof(gv_force_options, writers),
+     .value = "first|all",
+     .help = "over ranks: the first one writes OUT, or all write their\nsinks into one HDF5 file (MPI-IO)",
+     .fallback = "first"},
     GV_OPT_DEVICE(gv_force_options),
     GV_OPT_DEVICES(gv_force_options),
     GV_OPT_VERBOSE(gv_force_options),

@@ -90,6 +90,7 @@ static gv_run_settings settings_of(const gv_run_options *o)
                              .sum_up_to = o->sum_up_to,
                              .text = o->snapshot_format,
                              .snapshot_files = o->snapshot_files,
+                             .together = o->snapshot_writers,
                              .domains = GV_RUN_DOMAINS};
 }
 
@@ -271,7 +272,8 @@ static gravel_status renew_record(job *j, const char *before)
     return status || strcmp(before, j->text) == 0 ? status : write_record(j);
 }
 
-static const char *const MAY_CHANGE = ",resume,allow,until,checkpoint-every,device,scheme,timing,verbose,";
+static const char *const MAY_CHANGE =
+    ",resume,allow,until,checkpoint-every,device,scheme,snapshot-writers,timing,verbose,";
 
 static int resume(job *j, const gv_run_options *typed)
 {

@@ -18,7 +18,7 @@ typedef struct gv_run_options {
     int mac, moments, softening;
     size_t sum_up_to;
     double snapshot_every, diagnose_every, checkpoint_every;
-    int snapshot_format, snapshot_files;
+    int snapshot_format, snapshot_files, snapshot_writers;
     unsigned char given[GV_MAX_OPTIONS]; /* which of them were typed */
 } gv_run_options;
 

@@ -14,11 +14,19 @@ int gv_force_ranks_check(const gv_force_options *opts)
                        : opts->nearest                     ? "no --nearest"
                        : opts->radius >= 0                 ? "no --neighbours-within"
                        : opts->devices != NULL ? "-d with a list as in 'gravel cluster devices', not --devices"
-                                               : NULL;
-    if (gv_ranks_started() == 1 || what == NULL)
+                       : opts->writers && !gv_snapshot_is_hdf5_name(opts->out) ? "--writers all needs a name in .hdf5"
+                                                                               : NULL;
+    if (gv_ranks_started() == 1)
         return GV_EXIT_OK;
+    if (what == NULL)
+        return opts->writers && gv_ranks_can_write() ? gv_cli_fail(GV_FORCE, GRAVEL_ERR_UNSUPPORTED) : GV_EXIT_OK;
     gv_say(GV_FORCE, "over ranks: %s", what);
     return GV_EXIT_USAGE;
+}
+
+int gv_force_ranks_write(const gv_force_job *job)
+{
+    return job->ranks != NULL && job->opts->writers;
 }
 
 gravel_status gv_force_ranks_read(gv_force_job *job, gravel_status status)
@@ -148,15 +156,17 @@ static gravel_status direct_forces(gv_force_job *job)
     return status;
 }
 
-/* A tree over the ranks; the first one gets the results. */
+/* A tree over the ranks; the first one gets all results, one that writes those of its range. */
 static gravel_status tree_forces(gv_force_job *job)
 {
     const gravel_tree_options wanted = gv_force_tree_options(job);
     gravel_cluster_tree_options options = GRAVEL_CLUSTER_TREE_OPTIONS_INIT;
     gravel_cluster_tree *tree = NULL;
     gv_particles part = job->particles;
-    size_t first, count = gv_ranks_is_first(job->ranks) ? job->count : 0;
+    size_t first, at = 0, count = job->count; /* of the sinks, those that come here */
     const double start = gv_now();
+    if (!gv_ranks_is_first(job->ranks))
+        gv_ranks_get_range(job->ranks, gv_force_ranks_write(job) ? job->count : 0, &at, &count);
     gv_ranks_get_range(job->ranks, job->particles.count, &first, &part.count);
     options.theta = wanted.theta;
     options.mac = wanted.mac;
@@ -177,12 +187,13 @@ static gravel_status tree_forces(gv_force_job *job)
     job->setup_s = gv_now() - start;
     if (!status)
         status = gravel_cluster_tree_compute(tree);
-    const gravel_array_out acc = GRAVEL_ARRAY_OUT_SOA(job->all.ax, job->all.ay, job->all.az);
-    const gravel_array_out pot = GRAVEL_ARRAY_OUT(job->all.pot);
+    const gravel_array_out acc = GRAVEL_ARRAY_OUT_SOA(job->all.ax + at, job->all.ay + at, job->all.az + at);
+    const gravel_array_out pot = GRAVEL_ARRAY_OUT(job->all.pot + at);
+    at = count > 0 ? job->first + at : 0;
     if (!status)
-        status = gravel_cluster_tree_read(tree, GRAVEL_ACCELERATION, count > 0 ? job->first : 0, count, &acc);
+        status = gravel_cluster_tree_read(tree, GRAVEL_ACCELERATION, at, count, &acc);
     if (!status)
-        status = gravel_cluster_tree_read(tree, GRAVEL_POTENTIAL, count > 0 ? job->first : 0, count, &pot);
+        status = gravel_cluster_tree_read(tree, GRAVEL_POTENTIAL, at, count, &pot);
     job->call_s = gv_now() - start - job->setup_s;
     snprintf(job->devices, sizeof job->devices, "domains");
     gravel_cluster_tree_release(tree);

@@ -218,7 +218,7 @@ static void keep_all(gv_force_job *job, const gv_force_set *set, size_t done, si
         memcpy(to[c] + done, from[c], count * sizeof *from[c]);
 }
 
-gravel_status gv_force_write_hdf5(gv_force_job *job)
+gravel_status gv_force_write_hdf5(gv_force_job *job, gravel_status status)
 {
     const gv_force_set *a = &job->all;
     const gv_snapshot_column more[] = {{"Potential", a->pot, NULL, NULL, 0, 0, 2},
@@ -226,7 +226,11 @@ gravel_status gv_force_write_hdf5(gv_force_job *job)
                                        {"Snaps", a->sx, a->sy, a->sz, -3, 0, 4}};
     gv_particles sinks;
     const double start = gv_now();
-    gravel_status status = gv_particles_pick(&sinks, &job->particles, job->first, 1, job->count);
+    const int together = gv_force_ranks_write(job);
+    if (status == GRAVEL_OK)
+        status = gv_particles_pick(&sinks, &job->particles, job->first, 1, job->count);
+    if (together)
+        status = gv_ranks_agree(job->ranks, status);
     if (status != GRAVEL_OK)
         return status;
     gv_particles file = sinks; /* with the accelerations that were computed, not those of the input */
@@ -237,7 +241,9 @@ gravel_status gv_force_write_hdf5(gv_force_job *job)
     file.units = job->particles.units;
     file.id_offset = job->particles.id_offset;
     gv_particles_scale_masses(&file, 1.0 / gv_units_gravity(&file.units));
-    status = gv_hdf5_write(&file, job->opts->out, more, 1 + (job->order >= 4) + (job->order >= 6));
+    const int columns = 1 + (job->order >= 4) + (job->order >= 6);
+    status = together ? gv_ranks_write_snapshot(job->ranks, &file, job->opts->out, more, columns)
+                      : gv_hdf5_write(&file, job->opts->out, more, columns);
     gv_particles_free(&sinks);
     job->write_s += gv_now() - start;
     return status;
@@ -288,6 +294,7 @@ static gravel_status compute_over_ranks(gv_force_job *job, FILE *stream)
 {
     gravel_status status = gv_force_ranks_compute(job);
     const double start = gv_now();
+    job->computed = status == GRAVEL_OK;
     if (status == GRAVEL_OK && job->opts->report != NULL && gv_ranks_is_first(job->ranks)) {
         job->checked = gv_sample_size(job->count, job->particles.count, 1024, &job->check_step);
         status = gv_force_set_create(&job->sample, job->checked, job->order, 0, 0);

@@ -24,6 +24,7 @@ typedef struct gv_force_options {
     double periodic; /* side of the box; below 0: not given */
     int is_periodic, is_ewald, cells;
     const char *mesh;
+    int writers; /* 1: all ranks write the file */
 } gv_force_options;
 
 typedef struct gv_force_job {
@@ -33,6 +34,7 @@ typedef struct gv_force_job {
     gravel_precision precision;
     size_t first, count; /* sinks */
     gv_ranks *ranks;     /* of mpirun; NULL: none */
+    int computed;        /* all ranks know that forces were found */
 
     gravel_context *context; /* not with the reference */
     gravel_direct *direct;   /* the one of the method */
@@ -64,8 +66,8 @@ typedef struct gv_force_job {
 /* Computes and writes the text, or with `stream` NULL keeps it in `all`; GRAVEL_ERR_CANCELLED after Ctrl-C.  Frees all
  * but `particles`, `sample`, which the report needs, and `all`. */
 gravel_status gv_force_compute(gv_force_job *job, FILE *stream);
-/* The sinks with what was kept, as a snapshot. */
-gravel_status gv_force_write_hdf5(gv_force_job *job);
+/* The sinks with what was kept, as a snapshot; where all ranks write it all call this, with the first one's status. */
+gravel_status gv_force_write_hdf5(gv_force_job *job, gravel_status status);
 /* Compares the sample with the reference and writes the JSON; frees the sample. */
 gravel_status gv_force_report(gv_force_job *job, FILE *stream);
 
@@ -82,8 +84,10 @@ void gv_force_several_report(const gv_force_job *job, cJSON *root);
 int gv_force_ranks_check(const gv_force_options *opts);
 /* All ranks get what the first one has read, or its failure. */
 gravel_status gv_force_ranks_read(gv_force_job *job, gravel_status status);
-/* All ranks: all sinks, into `all`. */
+/* All ranks: all sinks, into `all` of the first one; a rank that writes has those of its range there. */
 gravel_status gv_force_ranks_compute(gv_force_job *job);
+/* 1: all ranks write the file. */
+int gv_force_ranks_write(const gv_force_job *job);
 
 /* force_periodic.c */
 /* Checks the options of periodic boxes, and fills in the method; returns a GV_EXIT_... */

@@ -4,7 +4,7 @@
 #define GV_RANKS_H
 
 #include "gravel/gravel.h"
-#include "sim/particles.h"
+#include "sim/snapshot.h"
 
 typedef struct gv_ranks gv_ranks;
 struct gravel_cluster;
@@ -45,6 +45,12 @@ gravel_status gv_ranks_gather(gv_ranks *ranks, size_t count, double *numbers, gr
 /* Bytes of all ranks one after another, malloc'd, on the first one; NULL on the others. */
 gravel_status gv_ranks_collect(gv_ranks *ranks, const void *mine, size_t size, char **all, size_t *whole,
                                gravel_status status);
+/* ranks_snapshot.c: one HDF5 file, into which every rank writes its range; all ranks, with all ids and the numbers of
+ * the own range at least.  The first one's path counts. */
+gravel_status gv_ranks_write_snapshot(gv_ranks *ranks, const gv_particles *particles, const char *path,
+                                      const gv_snapshot_column *more, int columns);
+/* What to install where this build cannot. */
+gravel_status gv_ranks_can_write(void);
 /* Whether all ranks have the same bytes. */
 gravel_status gv_ranks_compare(gv_ranks *ranks, const void *bytes, size_t size, gravel_status status);
 /* The largest of all ranks' numbers. */

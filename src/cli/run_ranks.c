@@ -87,6 +87,12 @@ static gravel_status compare(void *user, const void *bytes, size_t size, gravel_
     return gv_ranks_compare(r->ranks, bytes, size, status);
 }
 
+static gravel_status write_snapshot(void *user, const gv_particles *particles, const char *path)
+{
+    gv_run_ranks *r = user;
+    return gv_ranks_write_snapshot(r->ranks, particles, path, NULL, 0);
+}
+
 /* ---------------------------------------------------------------------- life */
 
 int gv_run_ranks_open(gv_run_ranks *r, const gv_run_options *typed)
@@ -101,6 +107,7 @@ int gv_run_ranks_open(gv_run_ranks *r, const gv_run_options *typed)
                                   .compare = compare,
                                   .potentials = potentials,
                                   .collect = collect,
+                                  .write = write_snapshot,
                                   .rank = gv_ranks_rank(r->ranks),
                                   .size = gv_ranks_count(r->ranks),
                                   .user = r};
@@ -208,7 +215,10 @@ gravel_status gv_run_ranks_invite(gv_run_ranks *r, gravel_context *context, gv_r
         return gv_fail(GRAVEL_ERR_ARGUMENT, "a tree over ranks has one step for all bodies: --steps shared or fixed");
     if (s->order == 2 && opts->scheme == GV_SCHEME_RING)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "--scheme ring: bodies of the leapfrog are not dealt out, --order 4 or 6");
-    gravel_status status = say_word(r, OPEN, opts->scheme, no_fp64);
+    gravel_status status = s->together ? gv_ranks_can_write() : GRAVEL_OK;
+    if (status)
+        return status;
+    status = say_word(r, OPEN, opts->scheme, no_fp64);
     if (!status)
         status = spread_all(r, s, &configuration, p, checkpoint, &resumes);
     status = gv_ranks_agree(r->ranks, status); /* the others have contexts */

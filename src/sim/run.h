@@ -31,7 +31,8 @@ typedef enum gv_run_order {
     GV_RUN_LOOK,
     GV_RUN_POTENTIALS,
     GV_RUN_ADD_STEPS,
-    GV_RUN_SAVE
+    GV_RUN_SAVE,
+    GV_RUN_SNAPSHOT
 } gv_run_order;
 /* Bodies that are dealt out over the processes, and the tree of all of them: what the leapfrog of run_domains.c stands
  * on.  All processes call these together, but for the last two.  Numbers of bodies are those of the run. */
@@ -69,6 +70,8 @@ typedef struct gv_run_company {
     /* everyone's bytes one after another, malloc'd, on the process that leads; NULL on others */
     gravel_status (*collect)(void *user, const void *mine, size_t size, char **all, size_t *whole,
                              gravel_status status);
+    /* one snapshot file by all: each has its range of the particles, as it was looked at */
+    gravel_status (*write)(void *user, const gv_particles *particles, const char *path);
     int rank, size;
     void *user;
 } gv_run_company;
@@ -96,6 +99,7 @@ typedef struct gv_run_settings {
     size_t sum_up_to;                      /* a tree's potential energy is a direct sum up to so many bodies */
     int text;                              /* 1: snapshots as text, snapshot_0000.txt */
     int snapshot_files;                    /* above 1: HDF5 in so many files, snapshot_0000.0.hdf5 ... */
+    int together;                          /* 1: all processes of a company write snapshots, into one HDF5 file */
     gravel_external_fn external;           /* see gravel/hermite.h; not in energies */
     void *external_user;
     const gv_run_company *company; /* NULL: this process alone */
@@ -142,6 +146,8 @@ double gv_run_get_start(const gv_run *run);
 void gv_run_get_counts(const gv_run *run, gravel_hermite_counts *counts);
 /* Adds the time-steps of bodies since the run was started or restored. */
 gravel_status gv_run_add_steps(gv_run *run, gv_blocks *blocks);
+/* With a company: the particles as they were looked at, in one file.  The path is that of the leading process. */
+gravel_status gv_run_write_together(gv_run *run, const char *path);
 /* What was used, for records: the configurations of the solver or the tree. */
 gravel_status gv_run_get_configuration(gv_run *run, char *text, size_t size);
 double *gv_run_clocks(gv_run *run); /* [GV_CLOCKS] */

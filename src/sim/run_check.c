@@ -73,6 +73,9 @@ gravel_status gv_run_check(const gv_run_settings *s, const gv_particles *p)
     if (!status && s->snapshot_files > 1 && (s->text || (size_t)s->snapshot_files > p->count))
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "--snapshot-files %d: HDF5 only, and at most as many as particles (%zu)",
                          s->snapshot_files, p->count);
+    if (!status && s->together && (s->text || s->snapshot_files > 1))
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "--snapshot-writers all: one file in HDF5, no --snapshot-%s",
+                         s->text ? "format text" : "files");
     if (!status && !p->vx)
         status = gv_fail(GRAVEL_ERR_INPUT, "the particles have no velocities: columns id m x y z vx vy vz");
     return status ? status : check_times(s, p->time);

@@ -49,9 +49,10 @@ static gravel_status write_snapshot(gv_drive *d)
     const gv_run_settings *s = of(d)->s;
     double since = gv_now();
     char *path = gv_run_snapshot_path(d->folder, d->folder->at.snapshots, s->text ? "txt" : "hdf5");
-    const gravel_status status =
-        path ? gv_snapshot_write_parts(gv_run_get_particles(of(d)->run), path, s->snapshot_files)
-             : gv_drive_no_memory();
+    const gravel_status status = !path                       ? gv_drive_no_memory()
+                                 : s->together && s->company ? gv_run_write_together(of(d)->run, path)
+                                                             : gv_snapshot_write_parts(gv_run_get_particles(of(d)->run),
+                                                                                       path, s->snapshot_files);
     free(path);
     gv_drive_charge(d, GV_CLOCK_SNAPSHOT, &since);
     return status;

@@ -376,6 +376,13 @@ gravel_status gv_run_add_steps(gv_run *r, gv_blocks *blocks)
     return status;
 }
 
+gravel_status gv_run_write_together(gv_run *r, const char *path)
+{
+    const gv_run_company *c = r->s.company;
+    const gravel_status status = tell(r, GV_RUN_SNAPSHOT, 0);
+    return done(r, status ? status : c->write(c->user, &r->p, path));
+}
+
 double *gv_run_clocks(gv_run *r)
 {
     return r->clock;
@@ -535,6 +542,8 @@ gravel_status gv_run_follow(gv_run *r, gv_run_order order, double time, const gv
         return follow_add_steps(r);
     case GV_RUN_SAVE:
         return follow_save(r);
+    case GV_RUN_SNAPSHOT:
+        return gv_run_write_together(r, NULL);
     }
     return gv_fail(GRAVEL_ERR_INTERNAL, "there is no order %d to follow", (int)order);
 }

@@ -55,4 +55,17 @@ gravel_status gv_hdf5_write(const gv_particles *particles, const char *path, con
                             int columns);
 gravel_status gv_hdf5_write_part(const gv_particles *particles, const char *path, size_t total, int files);
 
+/* Processes that write one file together: each has the numbers of its range of the bodies, and all ids.  They make the
+ * same calls. */
+typedef struct gv_snapshot_company {
+    size_t first, count, most;                                /* the range; most: of all counts the largest */
+    int leads;                                                /* one of them: its path is the file's */
+    gravel_status (*agree)(void *user, gravel_status status); /* all get the first failure */
+    gravel_status (*spread)(void *user, char **text);         /* the leading one's, malloc'd */
+    int (*join)(void *user, int64_t access); /* into a property list of HDF5 for opening files; below 0: failed */
+    void *user;
+} gv_snapshot_company;
+gravel_status gv_hdf5_write_together(const gv_particles *particles, const char *path, const gv_snapshot_column *more,
+                                     int columns, const gv_snapshot_company *company);
+
 #endif

@@ -22,10 +22,21 @@ typedef struct writer {
     const char *path; /* for messages */
     size_t total;     /* bodies of all files of the snapshot */
     int files;
-    hid_t file, group;
+    const gv_snapshot_company *company; /* NULL: this process writes alone */
+    gravel_status failed;               /* of any process */
+    size_t first, mine, most;           /* bodies that this process writes; `most`: that one does */
+    hid_t file, group, transfer;
     double length, mass, velocity; /* factors to what the file holds */
     double *rows;                  /* GV_HDF5_ROWS x 3 */
 } writer;
+
+/* What all know needs no message. */
+static gravel_status agree(writer *w, gravel_status status)
+{
+    if (w->company && !w->failed)
+        w->failed = w->company->agree(w->company->user, status);
+    return w->company ? w->failed : status;
+}
 
 static void set_factors(writer *w)
 {
@@ -159,31 +170,43 @@ static hid_t new_dataset(const writer *w, const char *name, hid_t type, int colu
     return dataset;
 }
 
-/* Rows first ... first + count - 1 from `values`. */
-static herr_t write_rows(hid_t dataset, hid_t memory_type, size_t first, size_t count, int columns, const void *values)
+/* Rows first ... first + count - 1 from `values`; 0 of them where other processes have some. */
+static herr_t write_rows(writer *w, hid_t dataset, hid_t memory_type, size_t first, size_t count, int columns)
 {
     const hsize_t begin[2] = {first, 0}, size[2] = {count, (hsize_t)columns};
     const int rank = columns > 1 ? 2 : 1;
     const hid_t space = H5Dget_space(dataset), memory = H5Screate_simple(rank, size, NULL);
-    herr_t status = -1;
-    if (space >= 0 && memory >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, begin, NULL, size, NULL) >= 0)
-        status = H5Dwrite(dataset, memory_type, memory, space, H5P_DEFAULT, values);
+    herr_t status = space < 0 || memory < 0     ? -1
+                    : count > 0                 ? H5Sselect_hyperslab(space, H5S_SELECT_SET, begin, NULL, size, NULL)
+                    : H5Sselect_none(space) < 0 ? -1
+                                                : H5Sselect_none(memory);
+    if (status >= 0)
+        status = H5Dwrite(dataset, memory_type, memory, space, w->transfer, w->rows);
+    /* one that fails would leave the others waiting at the next rows */
+    if (w->company)
+        agree(w, status < 0 ? gv_hdf5_fail(GRAVEL_ERR_FILE, w->path, "cannot write HDF5") : GRAVEL_OK);
     if (memory >= 0)
         H5Sclose(memory);
     if (space >= 0)
         H5Sclose(space);
-    return status;
+    return w->failed ? -1 : status;
+}
+
+/* How many of the rows i, i + 1, ... of this process go at once. */
+static size_t count_rows(const writer *w, size_t i)
+{
+    const size_t left = i < w->mine ? w->mine - i : 0;
+    return left < GV_HDF5_ROWS ? left : GV_HDF5_ROWS;
 }
 
 static herr_t write_reals(writer *w, hid_t dataset, double *const column[3], int columns, double factor)
 {
-    const size_t n = w->p->count;
-    for (size_t i = 0; i < n; i += GV_HDF5_ROWS) {
-        const size_t count = n - i < GV_HDF5_ROWS ? n - i : GV_HDF5_ROWS;
+    for (size_t i = 0; i < w->most; i += GV_HDF5_ROWS) {
+        const size_t count = count_rows(w, i), at = w->first + i;
         for (int c = 0; c < columns; c++)
             for (size_t k = 0; k < count; k++)
-                w->rows[k * (size_t)columns + (size_t)c] = factor * column[c][i + k];
-        if (write_rows(dataset, H5T_NATIVE_DOUBLE, i, count, columns, w->rows) < 0)
+                w->rows[k * (size_t)columns + (size_t)c] = factor * column[c][at + k];
+        if (write_rows(w, dataset, H5T_NATIVE_DOUBLE, at, count, columns) < 0)
             return -1;
     }
     return 0;
@@ -216,11 +239,11 @@ static herr_t put_ids(writer *w)
     int64_t *id = (int64_t *)w->rows;
     const hid_t dataset = new_dataset(w, "ParticleIDs", H5T_STD_U64LE, 1);
     herr_t status = dataset < 0 ? -1 : gv_hdf5_put_integers(dataset, "IdOffset", H5T_STD_I64LE, &offset, 1);
-    for (size_t i = 0; i < p->count && status >= 0; i += GV_HDF5_ROWS) {
-        const size_t count = p->count - i < GV_HDF5_ROWS ? p->count - i : GV_HDF5_ROWS;
+    for (size_t i = 0; i < w->most && status >= 0; i += GV_HDF5_ROWS) {
+        const size_t count = count_rows(w, i), at = w->first + i;
         for (size_t k = 0; k < count; k++)
-            id[k] = p->id[i + k] + offset;
-        status = write_rows(dataset, H5T_NATIVE_INT64, i, count, 1, id);
+            id[k] = p->id[at + k] + offset;
+        status = write_rows(w, dataset, H5T_NATIVE_INT64, at, count, 1);
     }
     if (dataset >= 0 && H5Dclose(dataset) < 0)
         status = -1;
@@ -274,55 +297,94 @@ static gravel_status cut(const writer *w, int fd, hsize_t size)
     return gv_fail(GRAVEL_ERR_FILE, "cannot write %s: %s", w->path, strerror(errno));
 }
 
-/* Into the open file `fd`, whose name is `place`.  The reason of a failure is taken where the call failed: closing what
- * is open would replace it. */
-static gravel_status write_file(writer *w, const char *place, int fd)
+/* What HDF5 needs to know of other processes. */
+static herr_t join(writer *w, hid_t access)
+{
+    w->transfer = H5P_DEFAULT;
+    if (!w->company)
+        return 0;
+#ifdef H5_HAVE_PARALLEL
+    w->transfer = H5Pcreate(H5P_DATASET_XFER);
+    if (w->transfer < 0 || H5Pset_dxpl_mpio(w->transfer, H5FD_MPIO_COLLECTIVE) < 0)
+        return -1;
+#endif
+    return w->company->join(w->company->user, (int64_t)access);
+}
+
+/* The open file `fd` (below 0: another process has it), whose name is `place`. */
+static gravel_status open_file(writer *w, const char *place, int fd)
 {
     const hid_t access = gv_hdf5_access(), creation = gv_hdf5_timeless(H5P_FILE_CREATE);
     gravel_status status = GRAVEL_OK;
-    hsize_t size = 0;
     w->file = w->group = -1;
-    if (access >= 0 && creation >= 0)
+    if (access >= 0 && creation >= 0 && join(w, access) >= 0)
         w->file = H5Fcreate(place, H5F_ACC_TRUNC, creation, access);
     if (w->file < 0)
         status = gv_hdf5_fail(GRAVEL_ERR_FILE, w->path, "cannot write HDF5");
-    if (!status)
+    if (!status && fd >= 0)
         status = reserve(w, fd);
-    if (!status && (put_groups(w) < 0 || put_particles(w) < 0 || H5Fflush(w->file, H5F_SCOPE_LOCAL) < 0 ||
-                    H5Fget_filesize(w->file, &size) < 0))
-        status = gv_hdf5_fail(GRAVEL_ERR_FILE, w->path, "cannot write HDF5");
-    if (w->group >= 0 && H5Gclose(w->group) < 0 && !status)
-        status = gv_hdf5_fail(GRAVEL_ERR_FILE, w->path, "cannot write HDF5");
-    if (w->file >= 0 && H5Fclose(w->file) < 0 && !status)
-        status = gv_hdf5_fail(GRAVEL_ERR_FILE, w->path, "cannot write HDF5");
     if (creation >= 0)
         H5Pclose(creation);
     if (access >= 0)
         H5Pclose(access);
-    return status ? status : cut(w, fd, size);
+    return agree(w, status);
+}
+
+/* The reason of a failure is taken where the call failed: closing what is open would replace it. */
+static gravel_status write_file(writer *w, const char *place, int fd)
+{
+    hsize_t size = 0;
+    gravel_status status = open_file(w, place, fd);
+    if (!status && (put_groups(w) < 0 || put_particles(w) < 0 || H5Fflush(w->file, H5F_SCOPE_LOCAL) < 0 ||
+                    (!w->company && H5Fget_filesize(w->file, &size) < 0)))
+        status = w->failed ? w->failed : gv_hdf5_fail(GRAVEL_ERR_FILE, w->path, "cannot write HDF5");
+    if (w->group >= 0 && H5Gclose(w->group) < 0 && !status)
+        status = gv_hdf5_fail(GRAVEL_ERR_FILE, w->path, "cannot write HDF5");
+    if (w->file >= 0 && H5Fclose(w->file) < 0 && !status)
+        status = gv_hdf5_fail(GRAVEL_ERR_FILE, w->path, "cannot write HDF5");
+    if (w->transfer > 0)
+        H5Pclose(w->transfer);
+    status = agree(w, status);
+    return status || w->company ? status : cut(w, fd, size); /* MPI-IO cuts by itself */
+}
+
+/* Into a file that was opened as `out` by the process that leads. */
+static gravel_status write_into(writer *w, const char *place, int fd)
+{
+    gv_hdf5_quiet quiet;
+    w->rows = malloc(GV_HDF5_ROWS * 3 * sizeof *w->rows);
+    gravel_status status = agree(w, w->rows ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory to write %s", w->path));
+    if (!status) {
+        set_factors(w);
+        gv_hdf5_begin(&quiet);
+        status = write_file(w, place, fd);
+        gv_hdf5_end(&quiet);
+    }
+    free(w->rows);
+    return status;
+}
+
+static gravel_status open_out(gv_out_file *out, const gv_particles *particles, const char *path)
+{
+    memset(out, 0, sizeof *out);
+    if (particles->count == 0)
+        return gv_fail(GRAVEL_ERR_INPUT, "%s: a snapshot without particles", path);
+    gravel_status status = gv_out_open(out, path);
+    if (!status && !out->temporary) {
+        status = gv_fail(GRAVEL_ERR_FILE, "%s: HDF5 can be written to regular files only", path);
+        gv_out_abort(out);
+    }
+    return status;
 }
 
 static gravel_status write_one(writer w, const gv_particles *particles, const char *path)
 {
     gv_out_file out;
-    gv_hdf5_quiet quiet;
-    if (particles->count == 0)
-        return gv_fail(GRAVEL_ERR_INPUT, "%s: a snapshot without particles", path);
-    gravel_status status = gv_out_open(&out, path);
+    gravel_status status = open_out(&out, particles, path);
     if (status)
         return status;
-    w.rows = malloc(GV_HDF5_ROWS * 3 * sizeof *w.rows);
-    if (!out.temporary)
-        status = gv_fail(GRAVEL_ERR_FILE, "%s: HDF5 can be written to regular files only", path);
-    else if (!w.rows)
-        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory to write %s", path);
-    if (!status) {
-        set_factors(&w);
-        gv_hdf5_begin(&quiet);
-        status = write_file(&w, out.temporary, fileno(out.stream));
-        gv_hdf5_end(&quiet);
-    }
-    free(w.rows);
+    w.mine = w.most = particles->count;
+    status = write_into(&w, out.temporary, fileno(out.stream));
     if (!status)
         return gv_out_commit(&out);
     gv_out_abort(&out);
@@ -341,5 +403,40 @@ gravel_status gv_hdf5_write_part(const gv_particles *particles, const char *path
 {
     const writer w = {.p = particles, .path = path, .total = total, .files = files};
     return write_one(w, particles, path);
+}
+
+/* ---------------------------------------------------------------- together */
+
+/* The leading process makes the file and gives it its name at last; the others must see it: a folder of that machine
+ * alone would lose what they write. */
+gravel_status gv_hdf5_write_together(const gv_particles *particles, const char *path, const gv_snapshot_column *more,
+                                     int columns, const gv_snapshot_company *c)
+{
+    gv_out_file out = {.path = NULL};
+    char *place = NULL;
+    gravel_status status = c->leads ? open_out(&out, particles, path) : GRAVEL_OK;
+    if (!status && c->leads && !(place = strdup(out.temporary)))
+        status = gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+    status = c->agree(c->user, status);
+    if (!status)
+        status = c->spread(c->user, &place);
+    if (!status && access(place, R_OK | W_OK) != 0)
+        status = gv_fail(GRAVEL_ERR_FILE, "all ranks write one file, and %s cannot be opened here: %s", place,
+                         strerror(errno));
+    status = c->agree(c->user, status);
+    if (!status) {
+        writer w = {.p = particles, .more = more, .columns = columns, .total = particles->count, .files = 1};
+        w.path = c->leads ? path : place;
+        w.company = c;
+        w.first = c->first;
+        w.mine = c->count;
+        w.most = c->most;
+        status = write_into(&w, place, c->leads ? fileno(out.stream) : -1);
+    }
+    free(place);
+    if (!status)
+        return c->agree(c->user, c->leads ? gv_out_commit(&out) : GRAVEL_OK);
+    gv_out_abort(&out);
+    return status;
 }
 #endif

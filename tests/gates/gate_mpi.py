@@ -57,6 +57,18 @@ def a_rank_fails_in_the_middle(ranks, kernel, folder):
     return "rank_fails_at_%s/%d" % (kernel, ranks), runs
 
 
+def snapshots_of_all_ranks(ranks):
+    """One HDF5 file by all: empty ranks, several pieces, a rank that fails at any moment, a full disk."""
+    def runs():
+        with tempfile.TemporaryDirectory() as folder:
+            done = mpirun(ranks, os.path.join(BUILD, "cluster", "snapshots"), folder)
+        if done.returncode == 77:
+            raise Skipped("built without parallel HDF5 (libhdf5-openmpi-dev)")
+        if done.returncode != 0:
+            raise Failed("%d ranks: exit status %d\n%s%s" % (ranks, done.returncode, done.stdout, done.stderr))
+    return "snapshots/%d" % ranks, runs
+
+
 def program_lists_the_ranks():
     done = mpirun(3, os.path.join(BUILD, "bin", "gravel"), "cluster", "devices", "--json")
     if done.returncode != 0:
@@ -148,6 +160,7 @@ if __name__ == "__main__":
     sys.exit(gatelib.main([case(*c) for c in (SOME if QUICK else CASES)] +
                           [a_rank_fails_in_the_middle(3, "gv_essential_mark", "tree/essential.cl"),
                            a_rank_fails_in_the_middle(3, "gv_tree_store", "tree/gather.cl")] +
+                          [snapshots_of_all_ranks(ranks) for ranks in ((3,) if QUICK else (1, 4, 5))] +
                           [program_lists_the_ranks, program_names_the_rank_without_a_device,
                            program_names_the_rank_that_differs, program_refuses_what_is_for_one,
                            program_measures_steps, program_measures_the_network, program_times_leapfrog_steps]))

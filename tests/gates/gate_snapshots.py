@@ -9,6 +9,7 @@ import tempfile
 import time
 
 import gatelib
+from gate_mpi import mpirun, need_mpirun
 from gatelib import BUILD, Failed, Skipped
 
 try:
@@ -363,11 +364,75 @@ def nothing_is_lost():
     expect(not [f for f in os.listdir(WORK) if f.startswith("old.hdf5.")], "a temporary file is left")
 
 
+# --------------------------------------------------------------------- ranks
+
+
+def over(ranks, *command, code=OK):
+    words = [path(word) if word.startswith("ranks") else word for word in command]
+    done = mpirun(ranks, PROGRAM, *words, "-d", "cpu:1")
+    expect(done.returncode == code, "exit status %d of %s over %d ranks" % (done.returncode, command, ranks), done)
+    return done
+
+
+def same_bodies(one, parts):
+    """Values of a file and of several, one after another: what h5py reads, and what gravel does."""
+    with h5py.File(path(one), "r") as f:
+        several = [h5py.File(path(name), "r") for name in parts]
+        h = f["Header"].attrs
+        expect(h["NumFilesPerSnapshot"] == 1 and list(h["NumPart_ThisFile"]) == list(h["NumPart_Total"]) and
+               h["Time"] == several[0]["Header"].attrs["Time"], "header of " + one)
+        expect(set(f["PartType1"]) == set(several[0]["PartType1"]), "quantities of " + one)
+        for name in f["PartType1"]:
+            whole = numpy.concatenate([part["PartType1/" + name][:] for part in several])
+            here = f["PartType1/" + name]
+            expect(here.dtype == whole.dtype and here.shape == whole.shape and here[:].tobytes() == whole.tobytes(),
+                   "%s of %s" % (name, one))
+            for key, value in several[0]["PartType1/" + name].attrs.items():
+                expect((here.attrs[key] == value).all(), "%s of %s" % (key, name))
+    good("convert", "-i", one, "-o", "one.txt")
+    good("convert", "-i", parts[0], "-o", "parts.txt")
+    expect(read("one.txt") == read("parts.txt"), "%s and %s differ" % (one, parts[0]))
+
+
+def one_file_of_all_ranks():
+    need_hdf5()
+    need_mpirun()
+    good("ic", "plummer", "-n", "50", "--seed", "4", "-o", "ranks_ic.hdf5")
+    what = ("run", "-i", "ranks_ic.hdf5", "--eps", "0.01", "--until", "0.03125", "-o")
+    for more in (("--snapshot-format", "text"), ("--snapshot-files", "2")):
+        done = over(2, *what, "ranks_no", "--snapshot-writers", "all", *more, code=USAGE)
+        expect("one file in HDF5" in done.stderr and not os.path.exists(path("ranks_no")), "refused", done)
+    if subprocess.call(["grep", "-q", "libhdf5_openmpi\\|libhdf5_mpich", PROGRAM]) != 0:
+        done = over(2, *what, "ranks_no", "--snapshot-writers", "all", code=USAGE)
+        expect("libhdf5-openmpi-dev" in done.stderr and not os.path.exists(path("ranks_no")), "what to install", done)
+        return
+    expect("libhdf5_serial" not in gatelib.call(["ldd", PROGRAM]), "two HDF5 libraries in one program")
+    over(3, *what, "ranks_one", "--snapshot-writers", "all")
+    over(3, *what, "ranks_parts", "--snapshot-files", "3")
+    for number in (0, 1):
+        same_bodies("ranks_one/snapshot_000%d.hdf5" % number,
+                    ["ranks_parts/snapshot_000%d.%d.hdf5" % (number, k) for k in range(3)])
+    for copy in ("ranks_one", "ranks_parts"):  # on another number of ranks, with the other form
+        over(2, "run", "--resume", copy, "--until", "0.0625")
+    same_bodies("ranks_one/snapshot_0002.hdf5", ["ranks_parts/snapshot_0002.%d.hdf5" % k for k in range(3)])
+    tree = ("force", "ranks_one/snapshot_0002.hdf5", "-m", "tree", "--eps", "0.1", "--sinks", "10:33", "-o")
+    over(3, *tree, "ranks_all.hdf5", "--writers", "all")
+    over(3, *tree, "ranks_first.hdf5")
+    same_bodies("ranks_all.hdf5", ["ranks_first.hdf5"])
+    over(5, "force", "ranks_one/snapshot_0002.hdf5", "--sinks", "0:2", "-o", "ranks_few.hdf5", "--writers", "all")
+    with h5py.File(path("ranks_few.hdf5"), "r") as few, h5py.File(path("ranks_one/snapshot_0002.hdf5"), "r") as f:
+        expect((few["PartType1/Coordinates"][:] == f["PartType1/Coordinates"][:2]).all(), "ranks without bodies")
+    done = over(2, *tree, "ranks.txt", "--writers", "all", code=USAGE)
+    expect("a name in .hdf5" in done.stderr, "text by all ranks", done)
+    left = [name for name in os.listdir(WORK) + os.listdir(path("ranks_one")) if ".hdf5." in name]
+    expect(not left, "temporary files are left: %s" % left)
+
+
 if __name__ == "__main__":
     try:
         outcome = gatelib.main([every_model, real_units, forces_in_units_of_the_file, text_and_hdf5_are_the_same,
                                 attributes_that_readers_need, forces_as_hdf5, files_of_others, bad_files,
-                                diagnostics_as_hdf5, nothing_is_lost])
+                                diagnostics_as_hdf5, nothing_is_lost, one_file_of_all_ranks])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
     sys.exit(outcome)
