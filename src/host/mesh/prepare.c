@@ -50,35 +50,31 @@ gravel_status gv_mesh_reserve_sinks(gravel_mesh *mesh, size_t count)
 
 /* ----------------------------------------------------------------- prepare */
 
-typedef struct needs {
-    int kernel[16], n;
-} needs;
-
-static void need(needs *all, int kernel)
-{
-    all->kernel[all->n++] = kernel;
-}
-
-static void list_kernels(const gravel_mesh *mesh, const gravel_mesh_call *call, needs *all)
+static void list_kernels(const gravel_mesh *mesh, const gravel_mesh_call *call, gv_needs *all)
 {
     const gravel_mesh_options *o = &mesh->options;
-    need(all, GV_MK_PLACES + (int)mesh->view.bodies->precision);
-    need(all, GV_MK_PLACES + (int)call->sinks.bodies->precision);
+    gv_need(all, GV_MK_PLACES + (int)mesh->view.bodies->precision);
+    gv_need(all, GV_MK_PLACES + (int)call->sinks.bodies->precision);
     if (call->into & GRAVEL_INTO_PLANES)
-        need(all, GV_MK_STORE + (int)call->sinks.bodies->precision);
+        gv_need(all, GV_MK_STORE + (int)call->sinks.bodies->precision);
     if (o->waves > 0) {
-        need(all, GV_MK_WAVES_SUM);
-        need(all, GV_MK_WAVES_JOIN);
-        need(all, GV_MK_WAVES_FIELD);
+        gv_need(all, GV_MK_WAVES_SUM);
+        gv_need(all, GV_MK_WAVES_JOIN);
+        gv_need(all, GV_MK_WAVES_FIELD);
     } else if (o->table > 0) {
-        need(all, GV_MK_PAIRS);
+        gv_need(all, GV_MK_PAIRS);
     } else {
-        need(all, GV_MK_ARRANGE);
-        need(all, GV_MK_STARTS);
-        need(all, mesh->by_rows ? GV_MK_ASSIGN_ROWS : GV_MK_ASSIGN);
-        need(all, GV_MK_GREEN);
-        need(all, o->gradient == GRAVEL_SPECTRAL ? GV_MK_TAKE : GV_MK_GRADIENT);
+        gv_need(all, GV_MK_ARRANGE);
+        gv_need(all, GV_MK_STARTS);
+        gv_need(all, mesh->by_rows ? GV_MK_ASSIGN_ROWS : GV_MK_ASSIGN);
+        gv_need(all, GV_MK_GREEN);
+        gv_need(all, o->gradient == GRAVEL_SPECTRAL ? GV_MK_TAKE : GV_MK_GRADIENT);
     }
+}
+
+static gravel_status make_kernel(void *mesh, int kernel)
+{
+    return gv_mesh_need_kernel(mesh, kernel);
 }
 
 static gravel_status reserve_results(gravel_mesh *mesh, const gravel_mesh_call *call, size_t sinks)
@@ -95,7 +91,7 @@ static gravel_status reserve_results(gravel_mesh *mesh, const gravel_mesh_call *
 gravel_status gravel_mesh_prepare(gravel_mesh *mesh, const gravel_mesh_call *call, size_t sources, size_t sinks)
 {
     gravel_mesh_call taken;
-    needs all = {.n = 0};
+    gv_needs all = {.n = 0};
     if (!mesh || !call || sources == 0)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_mesh_prepare needs a mesh, a call and a number of sources");
     if (!mesh->view.bodies)
@@ -104,8 +100,7 @@ gravel_status gravel_mesh_prepare(gravel_mesh *mesh, const gravel_mesh_call *cal
     if (status)
         return status;
     list_kernels(mesh, &taken, &all);
-    for (int k = 0; k < all.n && !status; k++)
-        status = gv_mesh_need_kernel(mesh, all.kernel[k]);
+    status = gv_needs_make(&all, mesh, make_kernel);
     if (!status)
         status = gv_mesh_reserve_sources(mesh, sources);
     if (!status && sinks > 0)

@@ -153,6 +153,19 @@ gravel_status gv_kernel_make(const gv_worker *worker, const char *file, const ch
     return GRAVEL_OK;
 }
 
+void gv_need(gv_needs *needs, int kernel)
+{
+    needs->kernel[needs->n++] = kernel;
+}
+
+gravel_status gv_needs_make(const gv_needs *needs, void *solver, gravel_status (*make)(void *solver, int kernel))
+{
+    gravel_status status = GRAVEL_OK;
+    for (int k = 0; k < needs->n && !status; k++)
+        status = make(solver, needs->kernel[k]);
+    return status;
+}
+
 gv_range gv_groups(size_t groups, size_t group)
 {
     return (gv_range){1, {groups * group, 1}, {group, 1}};

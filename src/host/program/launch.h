@@ -52,6 +52,14 @@ void gv_buffer_release(gv_buffer *buffer);
 gravel_status gv_kernel_make(const gv_worker *worker, const char *file, const char *options, const char *name,
                              cl_kernel *kernel);
 
+/* Kernels that calls will need, by their numbers in a solver: for its `prepare`. */
+typedef struct gv_needs {
+    int kernel[32], n;
+} gv_needs;
+void gv_need(gv_needs *needs, int kernel);
+/* Makes them all; `make` finds those that are there. */
+gravel_status gv_needs_make(const gv_needs *needs, void *solver, gravel_status (*make)(void *solver, int kernel));
+
 typedef struct gv_range {
     cl_uint dimensions;
     size_t global[2], local[2]; /* local[0] 0: the driver chooses */

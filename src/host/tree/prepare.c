@@ -1,45 +1,42 @@
 /* Everything that walks will need, compiled and allocated before the first of them. */
 #include "host/tree/tree.h"
 
-typedef struct gv_needs {
-    int kernel[32], n;
-} gv_needs;
-
-static void need(gv_needs *needs, int kernel)
-{
-    needs->kernel[needs->n++] = kernel;
-}
-
 /* Kernels of walks of this kind, of up to so many sinks. */
 static void list_kernels(const gravel_tree *tree, const gravel_tree_call *call, const gv_tree_cut *cut, gv_needs *needs)
 {
     const int sources = (int)tree->view.bodies->precision;
     const int sinks = call->sinks.bodies ? (int)call->sinks.bodies->precision : sources;
     const gv_tree_kind kind = gv_tree_numbers_of(tree, call->eps, call->soften).kind;
-    need(needs, GV_TK_GATHER + sources);
-    need(needs, GV_TK_GATHER + sinks);
-    need(needs, gv_tree_walk_kernel(cut, kind));
-    need(needs, GV_TK_PICK);
+    gv_need(needs, GV_TK_GATHER + sources);
+    gv_need(needs, GV_TK_GATHER + sinks);
+    gv_need(needs, gv_tree_walk_kernel(cut, kind));
+    gv_need(needs, GV_TK_PICK);
     if (call->sinks.bodies == tree->view.bodies) {
-        need(needs, GV_TK_INVERSE);
-        need(needs, GV_TK_PLACES);
-        need(needs, GV_TK_RANK);
+        gv_need(needs, GV_TK_INVERSE);
+        gv_need(needs, GV_TK_PLACES);
+        gv_need(needs, GV_TK_RANK);
     }
     if (cut->room > 0) {
-        need(needs, GV_TK_COMPACT_COUNT);
-        need(needs, GV_TK_COMPACT_WRITE);
-        need(needs, GV_TK_SPLIT);
+        gv_need(needs, GV_TK_COMPACT_COUNT);
+        gv_need(needs, GV_TK_COMPACT_WRITE);
+        gv_need(needs, GV_TK_SPLIT);
     }
     if (call->last)
-        need(needs, GV_TK_GATHER_LAST + sinks);
+        gv_need(needs, GV_TK_GATHER_LAST + sinks);
     if (call->into & GRAVEL_INTO_PLANES)
-        need(needs, GV_TK_STORE + sinks);
+        gv_need(needs, GV_TK_STORE + sinks);
     if (kind == GV_TREE_SINKS || kind == GV_TREE_SUM || kind == GV_TREE_MAX)
-        need(needs, GV_TK_GATHER_SOFT + sinks);
+        gv_need(needs, GV_TK_GATHER_SOFT + sinks);
     if (kind >= GV_TREE_SOURCES && kind <= GV_TREE_MAX) {
-        need(needs, GV_TK_GATHER_SOFT + sources);
-        need(needs, GV_TK_SOFTEN + (int)kind);
+        gv_need(needs, GV_TK_GATHER_SOFT + sources);
+        gv_need(needs, GV_TK_SOFTEN + (int)kind);
     }
+}
+
+static gravel_status make_kernel(void *tree, int kernel)
+{
+    cl_kernel made;
+    return gv_tree_get_kernel(tree, kernel, &made);
 }
 
 /* Bodies in key order, sinks in the order of the walk. */
@@ -87,10 +84,7 @@ gravel_status gravel_tree_prepare(gravel_tree *tree, const gravel_tree_call *cal
         return GRAVEL_OK;
     const gv_tree_cut cut = gv_tree_cut_of(&tree->plan, &tree->config, sinks, sources);
     list_kernels(tree, &taken, &cut, &needs);
-    for (int k = 0; k < needs.n && !status; k++) {
-        cl_kernel kernel;
-        status = gv_tree_get_kernel(tree, needs.kernel[k], &kernel);
-    }
+    status = gv_needs_make(&needs, tree, make_kernel);
     if (!status)
         status = reserve_bodies(tree, sources, sinks);
     if (!status)
