@@ -140,20 +140,7 @@ static gravel_status resume(gv_drive *d, const gv_checkpoint *c)
 gravel_status gv_cosmo_drive(gv_cosmo_run *run, gv_run_output *folder, const gv_cosmo_settings *settings,
                              const gv_checkpoint *checkpoint, const gv_cosmo_hooks *hooks)
 {
-    static const gv_drive_kind kind = {.begin = begin,
-                                       .resume = resume,
-                                       .get_next = get_next,
-                                       .step = step,
-                                       .after_step = after_step,
-                                       .look = look,
-                                       .snapshot_time = snapshot_time,
-                                       .line_time = line_time,
-                                       .write_snapshot = write_snapshot,
-                                       .write_line = write_line,
-                                       .write_blocks = write_blocks,
-                                       .save = save,
-                                       .fail_stopped = fail_stopped,
-                                       .finish = finish};
+    static const gv_drive_kind kind = GV_DRIVE_KIND;
     box b = {.run = run, .s = settings, .hooks = hooks, .start = gv_cosmo_run_get_particles(run)->time};
     gv_drive d = {.kind = &kind,
                   .user = &b,

@@ -33,6 +33,14 @@ typedef struct gv_drive_kind {
     gravel_status (*fail_stopped)(gv_drive *d); /* ERR_CANCELLED, with when it was */
     gravel_status (*finish)(gv_drive *d);       /* after the end */
 } gv_drive_kind;
+/* The functions of a file that have these names. */
+#define GV_DRIVE_KIND                                                                                                  \
+    {                                                                                                                  \
+        .begin = begin, .resume = resume, .get_next = get_next, .step = step, .after_step = after_step, .look = look,  \
+        .snapshot_time = snapshot_time, .line_time = line_time, .write_snapshot = write_snapshot,                      \
+        .write_line = write_line, .write_blocks = write_blocks, .save = save, .fail_stopped = fail_stopped,            \
+        .finish = finish                                                                                               \
+    }
 
 struct gv_drive {
     const gv_drive_kind *kind;

@@ -106,7 +106,7 @@ static gravel_status write_blocks(gv_drive *d, gv_blocks *blocks)
 }
 
 /* The diagnostics in HDF5, beside snapshots in it. */
-static gravel_status write_table(gv_drive *d)
+static gravel_status finish(gv_drive *d)
 {
     gv_diagnostics_table table;
     if (of(d)->s->text || !gv_snapshot_has_hdf5())
@@ -227,20 +227,7 @@ static gravel_status resume(gv_drive *d, const gv_checkpoint *c)
 gravel_status gv_run_drive(gv_run *run, gv_run_output *folder, const gv_run_settings *settings,
                            const gv_checkpoint *checkpoint, const gv_run_hooks *hooks)
 {
-    static const gv_drive_kind kind = {.begin = begin,
-                                       .resume = resume,
-                                       .get_next = get_next,
-                                       .step = step,
-                                       .after_step = after_step,
-                                       .look = look,
-                                       .snapshot_time = snapshot_time,
-                                       .line_time = line_time,
-                                       .write_snapshot = write_snapshot,
-                                       .write_line = write_line,
-                                       .write_blocks = write_blocks,
-                                       .save = save,
-                                       .fail_stopped = fail_stopped,
-                                       .finish = write_table};
+    static const gv_drive_kind kind = GV_DRIVE_KIND;
     simulation r = {.run = run, .s = settings, .hooks = hooks, .last_error = NAN};
     gv_drive d = {.kind = &kind,
                   .user = &r,
