@@ -134,19 +134,19 @@ static inline void gv_eval_lists(gv_sinks *sinks, gv_local *local_sum, const gv_
                                  const gv_room *room, gv_filled *filled)
 {
     uint least = filled->top > 0 ? GV_TILE : 1, least_far = filled->top > 0 ? GV_THREADS : 1;
-    while (filled->bodies >= least) {
-        uint n = min((uint)GV_TILE, filled->bodies);
+    for (int first = GV_ITEM_LOOPS; first || filled->bodies >= least; first = 0) {
+        uint n = gv_turn_count(filled->bodies, least, GV_TILE);
         filled->bodies -= n;
         gv_eval_bodies(sinks, sources, room, room->bodies + filled->bodies, n, g->own);
     }
-    while (filled->far >= least_far) {
-        uint n = min((uint)GV_THREADS, filled->far);
+    for (int first = GV_ITEM_LOOPS; first || filled->far >= least_far; first = 0) {
+        uint n = gv_turn_count(filled->far, least_far, GV_THREADS);
         filled->far -= n;
         gv_eval_far(local_sum, g, sources, room->far + filled->far, n);
         gv_group_sync();
     }
-    while (filled->near >= least) {
-        uint n = min((uint)GV_TILE, filled->near);
+    for (int first = GV_ITEM_LOOPS; first || filled->near >= least; first = 0) {
+        uint n = gv_turn_count(filled->near, least, GV_TILE);
         filled->near -= n;
         gv_eval_cells(sinks, sources, room, room->near + filled->near, n);
     }

@@ -1,4 +1,4 @@
-/* Part of walk_group.cl: counters of a step and the scan that places what comes of it. */
+/* Part of walk_group.cl: counters of a step and the scan that places what comes of it; loops with barriers. */
 
 /* four counters in one word, so that one sum over the work-items places all lists */
 #if GV_THREADS == 32 && GV_N_LEAF <= 32
@@ -30,3 +30,16 @@ static inline gv_pack gv_pack_scan(gv_pack value, local ulong *scratch, gv_pack 
     return before;
 }
 #endif
+
+/* GV_ITEM_LOOPS 1: compilers for CPUs make loops over the work-items of what stands between two barriers, and may copy
+ * all that follows a barrier which some paths go around, so that k such barriers make 2^k copies of the kernel's end.
+ * There every path meets every barrier: a list that is not full is evaluated too, as one of no entries. */
+#ifndef GV_ITEM_LOOPS
+#define GV_ITEM_LOOPS 0
+#endif
+
+/* entries to evaluate in one turn of a list that has `filled` of them */
+static inline uint gv_turn_count(uint filled, uint least, uint most)
+{
+    return GV_ITEM_LOOPS && filled < least ? 0u : min(most, filled);
+}

@@ -39,12 +39,12 @@ static inline gv_verdict gv_test_cell(gv_scalar4 z, gv_scalar4 w, const gv_group
 }
 
 /* Bodies of leaves beyond GV_N_LEAF: the work-items' leaves one after the other.  Returns how many bodies. */
-static inline uint gv_walk_large(gv_sinks *sinks, const gv_sources *sources, const gv_room *room, uint2 mine)
+static inline uint gv_walk_large(gv_sinks *sinks, const gv_sources *sources, const gv_room *room, uint2 mine, int some)
 {
-    uint me = get_local_id(0), sum = 0;
+    uint me = get_local_id(0), sum = 0, pieces = GV_ITEM_LOOPS && !some ? 0 : GV_THREADS;
     room->piece[me] = mine;
     gv_group_sync();
-    for (uint k = 0; k < GV_THREADS; k++) {
+    for (uint k = 0; k < pieces; k++) {
         gv_eval_large(sinks, sources, room->piece[k]);
         sum += room->piece[k].y;
     }
@@ -90,7 +90,7 @@ static inline uint4 gv_walk_step(gv_sinks *sinks, const gv_group *g, const gv_so
     filled->far += gv_pack_far(all);
     filled->near += gv_pack_near(all);
     uint4 did = (uint4)(gv_pack_far(all), gv_pack_near(all), gv_pack_bodies(all), take);
-    if (some_large)
-        did.z += gv_walk_large(sinks, sources, room, (uint2)(v.first, v.leaf_bodies - listed));
+    if (GV_ITEM_LOOPS || some_large)
+        did.z += gv_walk_large(sinks, sources, room, (uint2)(v.first, v.leaf_bodies - listed), some_large);
     return did;
 }

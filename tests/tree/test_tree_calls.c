@@ -1,5 +1,5 @@
 /* Calls of the tree in unusual order: groups of a call with a shift, softening lengths that are not there, tickets that
- * are released while their results are on the way. */
+ * are released while their results are on the way; and walks by work-groups on any device. */
 #include "host_test.h"
 
 #include <math.h>
@@ -53,15 +53,20 @@ static gravel_tree_call call_of(gravel_view sinks)
     return call;
 }
 
-static void walk(const gravel_tree_call *call, double *pot)
+static void walk_in(gravel_tree *in, const gravel_tree_call *call, double *pot)
 {
     gravel_ticket *ticket;
     gravel_forces forces;
     memset(&forces, 0, sizeof forces);
     forces.pot = pot;
-    assert_ok(gravel_tree_walk(tree, call, &ticket));
+    assert_ok(gravel_tree_walk(in, call, &ticket));
     assert_ok(gravel_ticket_collect(ticket, &forces, NULL));
     gravel_ticket_release(ticket);
+}
+
+static void walk(const gravel_tree_call *call, double *pot)
+{
+    walk_in(tree, call, pot);
 }
 
 /* The call that made the groups may be used again with them: its shift counts once. */
@@ -113,12 +118,51 @@ static void released_on_the_way(void **state)
     assert_ok(gravel_tree_walk(tree, &all, &ticket)); /* released with the tree */
 }
 
+/* CPUs walk by single work-items; by work-groups they get the same forces, also from a leaf with more bodies than the
+ * lists take, which is another path through the barriers. */
+static void by_work_groups(void **state)
+{
+    (void)state;
+    enum { MANY = 60 };
+    double pot[N + MANY], sum[N + MANY], masses[N + MANY], place[N + MANY][3];
+    for (int k = 0; k < N + MANY; k++) {
+        masses[k] = 1.0 / (N + MANY);
+        for (int c = 0; c < 3; c++)
+            place[k][c] = k < N ? x[k][c] : 0.5;
+    }
+    gravel_bodies *clump;
+    gravel_tree *grouped;
+    gravel_tree_options options;
+    gravel_tree_options_init(&options);
+    options.configuration = "threads=32 n_group=32 n_leaf=16 split=1 tile=32 lanes=1 rsqrt=2";
+    assert_ok(gravel_bodies_create(&clump, context, NULL));
+    assert_ok(gravel_bodies_write(clump, GRAVEL_POSITION, 0, N + MANY, &GRAVEL_ARRAY_AOS(place)));
+    assert_ok(gravel_bodies_write(clump, GRAVEL_MASS, 0, N + MANY, &GRAVEL_ARRAY(masses)));
+    const gravel_view all = gravel_view_all(clump);
+    const gravel_tree_call call = call_of(all);
+    assert_ok(gravel_tree_create(&grouped, context, &options));
+    assert_ok(gravel_tree_set_sources(grouped, &all));
+    walk_in(grouped, &call, pot);
+    gravel_tree_release(grouped);
+    gravel_bodies_release(clump);
+    for (int k = 0; k < N + MANY; k++) {
+        sum[k] = 0;
+        for (int j = 0; j < N + MANY; j++) {
+            const double d[3] = {place[j][0] - place[k][0], place[j][1] - place[k][1], place[j][2] - place[k][2]};
+            sum[k] -= j == k ? 0 : masses[j] / sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + 0.05 * 0.05);
+        }
+        /* the tree's error, as above */
+        assert_true(fabs(pot[k] / sum[k] - 1) < 5e-4);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_of_a_shifted_call),
         cmocka_unit_test(no_softening_lengths),
         cmocka_unit_test(released_on_the_way),
+        cmocka_unit_test(by_work_groups),
     };
     return cmocka_run_group_tests(tests, open_tree, close_tree);
 }

@@ -17,11 +17,12 @@ static void plan_walk(gv_tree_plan *plan, int which, int sparse, gv_tree_kind ki
     snprintf(OPTIONS(which),
              "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_RSQRT=%d -DGV_THREADS=%d -DGV_SPLIT=%d -DGV_SINKS_PER_ITEM=%d "
              "-DGV_N_GROUP=%d -DGV_N_LEAF=%d -DGV_TILE=%d -DGV_STACK=%d -DGV_UNSOFTENED=%d -DGV_MOMENTS=%d "
-             "-DGV_SHAPE=%d -DGV_SOFTEN=%d%s",
+             "-DGV_SHAPE=%d -DGV_SOFTEN=%d%s%s",
              (int)options->precision, VALUE(LANES), VALUE(RSQRT), threads, split, threads > 1 ? n * split / threads : 1,
              n, VALUE(N_LEAF), VALUE(TILE), VALUE(STACK), kind == GV_TREE_UNSOFTENED, options->moments,
              options->softening == GRAVEL_SPLINE && kind != GV_TREE_UNSOFTENED,
-             kind == GV_TREE_UNSOFTENED ? 0 : (int)kind, options->split > 0 ? " -DGV_SHORT_RANGE=1" : "");
+             kind == GV_TREE_UNSOFTENED ? 0 : (int)kind, options->split > 0 ? " -DGV_SHORT_RANGE=1" : "",
+             threads > 1 && VALUE(SORT_THREADS) == 1 ? " -DGV_ITEM_LOOPS=1" : "");
 }
 
 static void plan_sizes(gv_tree_plan *plan, const gv_config *config)
