@@ -267,14 +267,29 @@ static int neighbours_of(const gv_run *run, const winners *found, int k, gv_poin
     return n;
 }
 
+/* The number of the question that is crossed next, the shortest runs first: most questions for the time; -1: none. */
+static int shortest(const winners *found, const int *crossed)
+{
+    int next = -1;
+
+    for (int k = 0; k < found->n; k++)
+        if (!crossed[k] && (next < 0 || found->w[k].time_s < found->w[next].time_s))
+            next = k;
+    return next;
+}
+
 /* The choice between two questions needs their candidates' times at both: each question measures its neighbours'
  * winners. */
 static void cross(gv_run *run, winners *found, double end)
 {
-    for (int k = 0; k < found->n && run->status == GRAVEL_OK && !run->interrupted; k++) {
+    int crossed[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0};
+
+    for (int k = shortest(found, crossed); k >= 0 && run->status == GRAVEL_OK && !run->interrupted;
+         k = shortest(found, crossed)) {
         gv_point point[2 * CROSS_NEIGHBOURS];
         const int n = neighbours_of(run, found, k, point);
 
+        crossed[k] = 1;
         /* a candidate runs about five times */
         if (run->spent_s + 5 * n * found->w[k].time_s > end)
             continue;
@@ -327,8 +342,9 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
         }
         answer_one(run, found, share);
     }
+    /* also where the searches took longer than they should: without these times the choice between questions guesses */
     if (status == GRAVEL_OK && !run->options->record)
-        cross(run, found, last);
+        cross(run, found, fmax(last, run->spent_s + CROSS_PART * allotted));
     free(found);
     free(run->seen);
     run->seen = NULL;

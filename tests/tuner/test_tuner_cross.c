@@ -1,0 +1,94 @@
+/* Winners of neighbouring questions are measured at each question, also in a run whose time is over. */
+#include "host_test.h"
+
+#include "host/profile/store.h"
+#include "tuner/session.h"
+
+/* Times that depend on the request (the configuration, the sinks), so short that no run of a candidate counts. */
+static char script[] = "echo ready >&3\n"
+                       "while read -r line; do\n"
+                       "  text=${line%seed*}\n"
+                       "  set -- $(printf %s \"$text\" | cksum)\n"
+                       "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":$(($1 % 9000 + 1000))e-12}\" >&3\n"
+                       "done\n";
+static char shell[] = "sh", dash_c[] = "-c";
+static char *const worker_argv[] = {shell, dash_c, script, NULL};
+
+static void tune(const char *log_path, const char *profiles, size_t budget, double budget_s)
+{
+    gv_tune_options options;
+    gv_tune_summary summary;
+
+    memset(&options, 0, sizeof options);
+    options.device = "cpu";
+    options.n_variants = 1;
+    assert_true(gv_variant_parse("sp2", &options.variant[0]));
+    options.n_sinks = 3;
+    options.sinks[0] = 1;
+    options.sinks[1] = 30;
+    options.sinks[2] = 100;
+    options.n_sources = 1;
+    options.sources[0] = 1000;
+    options.seed = 5;
+    options.budget = budget;
+    options.budget_s = budget_s;
+    options.limit_s = 300;
+    options.log_path = log_path;
+    options.profile_dir = profiles;
+    options.worker_argv = worker_argv;
+    assert_ok(gv_tune(&options, &summary));
+    assert_int_equal(summary.tasks_done, 3);
+}
+
+static int knows(const gv_profile_entry *entry, const char *configuration)
+{
+    for (int r = 0; r < entry->n_results; r++)
+        if (strcmp(entry->result[r].configuration, configuration) == 0)
+            return 1;
+    return 0;
+}
+
+static void test_winners_meet_without_time(void **state)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    char *folder, *log_path, *profiles;
+    gv_tlog log;
+    size_t crossed = 0;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    folder = make_folder();
+    log_path = gv_path_join(folder, "log.jsonl");
+    profiles = gv_path_join(folder, "profiles");
+    tune(NULL, profiles, 12, 0);       /* the winners that the next run begins with */
+    tune(log_path, profiles, 0, 1e-3); /* less than one answer of the worker takes */
+    assert_ok(gv_tlog_read(log_path, &log));
+    for (size_t i = 0; i < log.n; i++)
+        crossed += strcmp(log.record[i].stage, "cross") == 0;
+    gv_tlog_close(&log);
+    assert_true(crossed > 0);
+    assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+    assert_int_equal(set.block[0].n_entries, 3);
+    /* the question with the shortest run, at least, has measured the others' winners */
+    const gv_profile_entry *entry = set.block[0].entry;
+    int known = 0;
+
+    for (int e = 0; e < 3; e++)
+        known += knows(&entry[e], entry[(e + 1) % 3].result[0].configuration) &&
+                 knows(&entry[e], entry[(e + 2) % 3].result[0].configuration);
+    assert_true(known >= 1);
+    gv_profile_set_free(&set);
+    remove_folder(folder);
+    free(profiles);
+    free(log_path);
+    free(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_winners_meet_without_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
