@@ -43,6 +43,10 @@ typedef struct gravel_clock {
     void *user;
 } gravel_clock;
 
+/* Takes the place of gravel_tree_walk(tree, call, NULL), whose results go into planes: forces that several devices find
+ * together (several.h). */
+typedef gravel_status (*gravel_walk_fn)(gravel_tree *tree, const gravel_tree_call *call, void *user);
+
 typedef struct gravel_leapfrog_options {
     uint32_t size;
     double eta;                /* dt <= sqrt(eta eps / |a|); 0: all steps are step_max */
@@ -66,11 +70,13 @@ typedef struct gravel_leapfrog_options {
     /* 1: block steps also end before |a| has grown beyond what they are right for, judged by its growth over the step
      * before, and with a tree are at most sqrt(eta / (8 pi rho)), rho the density of some bodies around the body. */
     int ahead;
+    gravel_walk_fn walk; /* of blocks, not of looks between them; NULL: gravel_tree_walk */
+    void *walk_user;
 } gravel_leapfrog_options;
 #define GRAVEL_LEAPFROG_OPTIONS_INIT                                                                                   \
     {                                                                                                                  \
         sizeof(gravel_leapfrog_options), 0.025, 0.125, 0x1p-40, 0, 0, GRAVEL_SOFTEN_EPS, 0, 1, NULL, NULL, NULL, NULL, \
-            NULL, NULL, 0, 0, 0                                                                                        \
+            NULL, NULL, 0, 0, 0, NULL, NULL                                                                            \
     }
 GRAVEL_API void gravel_leapfrog_options_init(gravel_leapfrog_options *options);
 

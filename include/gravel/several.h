@@ -172,6 +172,70 @@ GRAVEL_API gravel_status gravel_several_tree_forces_active(gravel_several_tree *
 /* How many sinks the device had in the last call. */
 GRAVEL_API size_t gravel_several_tree_get_sinks(const gravel_several_tree *tree, int device);
 
+/* ------------------------------------------------------------- integrators */
+
+/* Forces of an integrator (hermite.h, leapfrog.h) by several devices.  Bodies, solver or tree and integrator are of the
+ * first device of the list.  The others have copies of the bodies, which get what has changed before a call that is
+ * shared: after block steps the bodies that moved.  Each device finds the forces on some of the sinks, of a tree on a
+ * stretch of the space-filling curve, and they go into the planes as the words that the devices hold: so nothing is
+ * added up, and the same devices and steps give the same bits.  Devices may differ: only the first one moves bodies.
+ *
+ *   gravel_several_share_create(&share, &options);
+ *   context = gravel_several_share_get_context(share);              bodies, solver and tree on its device 0
+ *   hermite_options.forces = gravel_several_share_forces;           of a leapfrog, too
+ *   leapfrog_options.walk = gravel_several_share_walk;              of a tree
+ *   hermite_options.forces_user = share;                            of a leapfrog walk_user
+ *   ... gravel_hermite_create, gravel_hermite_start, gravel_hermite_step ...
+ *
+ * Direct sums go to the devices that gravel_several would ask, by its measurements.  A walk is shared where it has so
+ * many sinks that the work of the others is worth sending them all positions, by a measurement in the first walk, kept
+ * in the cache folder.  The share is released after the integrator, and belongs to one integrator at a time. */
+typedef struct gravel_several_share gravel_several_share;
+
+typedef struct gravel_several_share_options {
+    uint32_t size;
+    const char *devices;                   /* as in gravel_several_options */
+    const gravel_context_options *context; /* likewise */
+    gravel_precision precision;            /* of direct sums */
+    int all_devices;                       /* 1: all devices work on each call */
+    const char *configuration;             /* of direct sums, as in gravel_direct_options */
+    const gravel_tree_options *tree;       /* those of the tree; its `device` is not looked at */
+} gravel_several_share_options;
+#define GRAVEL_SEVERAL_SHARE_OPTIONS_INIT                                                                              \
+    {                                                                                                                  \
+        sizeof(gravel_several_share_options), NULL, NULL, GRAVEL_DS, 0, NULL, NULL                                     \
+    }
+GRAVEL_API void gravel_several_share_options_init(gravel_several_share_options *options);
+
+GRAVEL_API gravel_status gravel_several_share_create(gravel_several_share **share,
+                                                     const gravel_several_share_options *options);
+GRAVEL_API void gravel_several_share_release(gravel_several_share *share);
+/* Of the first device; it lives as long as the share. */
+GRAVEL_API gravel_context *gravel_several_share_get_context(gravel_several_share *share);
+GRAVEL_API int gravel_several_share_get_device_count(const gravel_several_share *share);
+GRAVEL_API const gravel_device_info *gravel_several_share_get_device(const gravel_several_share *share, int device);
+
+/* A gravel_forces_fn (hermite.h): forces into planes, on all sinks, a range or a list, from all bodies of a set;
+ * other calls the first device answers. */
+GRAVEL_API gravel_status gravel_several_share_forces(gravel_direct *direct, const gravel_direct_call *call,
+                                                     void *share);
+/* A gravel_walk_fn (leapfrog.h), likewise on all bodies or a list of them. */
+GRAVEL_API gravel_status gravel_several_share_walk(gravel_tree *tree, const gravel_tree_call *call, void *share);
+
+/* Since the share was created. */
+typedef struct gravel_several_share_counts {
+    uint64_t calls, shared; /* how many, how many of them by other devices too */
+    uint64_t sinks[16];     /* of each device */
+    double bytes;           /* that went from and to the first device */
+} gravel_several_share_counts;
+GRAVEL_API void gravel_several_share_get_counts(const gravel_several_share *share, gravel_several_share_counts *counts);
+
+/* What decides the bits beside bodies and integrator, as text: measurements, configurations of the other devices'
+ * solvers, stretches (as gravel_direct_get_choices, which has those of the first device).  A text of another number of
+ * devices changes nothing. */
+GRAVEL_API size_t gravel_several_share_get_choices(const gravel_several_share *share, char *text, size_t size);
+GRAVEL_API gravel_status gravel_several_share_set_choices(gravel_several_share *share, const char *text);
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,6 +20,7 @@ typedef struct job {
     gv_particles particles;
     gv_checkpoint checkpoint;
     int has_checkpoint;
+    gravel_several_share *share; /* of --devices: then the context is its own */
     gravel_context *context;
     gv_run *run;
     gv_run_output folder;
@@ -143,11 +144,18 @@ static int after_step(void *user, gv_run *run, const gv_run_progress_info *i)
 
 /* ------------------------------------------------------------------ record */
 
+static cJSON *identity(const job *j)
+{
+    cJSON *made_by = gv_run_identity(j->context);
+    gv_run_devices_record(made_by, j->share);
+    return made_by;
+}
+
 static gravel_status describe(job *j)
 {
     j->record = cJSON_CreateObject();
     gv_json_stamp(j->record);
-    cJSON_AddItemToObject(j->record, "made_by", gv_run_identity(j->context));
+    cJSON_AddItemToObject(j->record, "made_by", identity(j));
     const gravel_status status = gv_run_input_json(j->record, j->opts.in, j->particles.count);
     gv_json_number(cJSON_GetObjectItemCaseSensitive(j->record, "input"), "time", j->particles.time);
     cJSON_AddItemToObject(j->record, "options", gv_run_options_json(&gv_run_of_bodies, &j->opts));
@@ -173,9 +181,17 @@ static gravel_status write_record(job *j)
 
 static gravel_status open_device(job *j)
 {
-    const gravel_status status = j->ranks.ranks
-                                     ? gv_ranks_context(j->ranks.ranks, &j->context, j->opts.no_fp64, j->opts.verbose)
-                                     : gv_cli_context(&j->context, j->opts.device, j->opts.no_fp64, j->opts.verbose);
+    gravel_status status = GRAVEL_OK;
+    if (j->opts.devices && j->ranks.ranks)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "--devices is for one process: ranks have a device each, -d names them");
+    if (j->opts.devices) {
+        status = gv_run_devices_open(&j->opts, &j->settings, &j->share);
+        j->settings.share = j->share;
+        j->context = gravel_several_share_get_context(j->share);
+        return status || !j->opts.timing ? status : gv_times_start(j->context, 0);
+    }
+    status = j->ranks.ranks ? gv_ranks_context(j->ranks.ranks, &j->context, j->opts.no_fp64, j->opts.verbose)
+                            : gv_cli_context(&j->context, j->opts.device, j->opts.no_fp64, j->opts.verbose);
     return status || !j->opts.timing ? status : gv_times_start(j->context, 0);
 }
 
@@ -213,7 +229,7 @@ static int finish(job *j)
         gv_run_progress_clear(&p.shown);
     }
     if (!status)
-        status = gv_run_write_summary(j->run, &j->folder, &j->opts, j->context);
+        status = gv_run_write_summary(j->run, &j->folder, &j->opts, j->context, j->share);
     if (status)
         return gv_run_fail(status, 1);
     gv_print("%s: time %.9g, %llu snapshot%s, largest energy error %.2e, %.1f s\n", j->opts.out, j->opts.until,
@@ -236,6 +252,7 @@ static gravel_status read_particles(job *j, const char *path)
 static int begin(job *j, const char *in, int again)
 {
     j->settings = settings_of(&j->opts);
+    j->settings.share = j->share;
     gravel_status status = read_particles(j, in);
     if (!status)
         status = gv_run_check(&j->settings, &j->particles);
@@ -267,13 +284,13 @@ static int begin_again(job *j)
 /* The record again where the program, the device or the end has changed; else its bytes stay. */
 static gravel_status renew_record(job *j, const char *before)
 {
-    cJSON_ReplaceItemInObjectCaseSensitive(j->record, "made_by", gv_run_identity(j->context));
+    cJSON_ReplaceItemInObjectCaseSensitive(j->record, "made_by", identity(j));
     const gravel_status status = print_record(j);
     return status || strcmp(before, j->text) == 0 ? status : write_record(j);
 }
 
 static const char *const MAY_CHANGE =
-    ",resume,allow,until,checkpoint-every,device,scheme,snapshot-writers,timing,verbose,";
+    ",resume,allow,until,checkpoint-every,device,devices,scheme,snapshot-writers,timing,verbose,";
 
 static int resume(job *j, const gv_run_options *typed)
 {
@@ -291,10 +308,15 @@ static int resume(job *j, const gv_run_options *typed)
         return GV_EXIT_USAGE;
     gv_run_overlay(gv_run_opts, &j->opts, typed, typed->given);
     j->opts.out = dir; /* the folder may have been moved */
+    if (is_given(typed, "device") && !is_given(typed, "devices"))
+        j->opts.devices = NULL;
+    j->settings = settings_of(&j->opts);
     status = open_device(j);
     if (status)
         return gv_run_fail(status, 0);
-    if (gv_run_compare_identity(cJSON_GetObjectItemCaseSensitive(j->record, "made_by"), j->context, typed->allow) != 0)
+    const cJSON *made_by = cJSON_GetObjectItemCaseSensitive(j->record, "made_by");
+    if (gv_run_compare_identity(made_by, j->context, typed->allow) != 0 ||
+        gv_run_compare_devices(made_by, j->share, typed->allow) != 0)
         return GV_EXIT_USAGE;
     if (!j->has_checkpoint)
         return begin_again(j);
@@ -303,7 +325,6 @@ static int resume(job *j, const gv_run_options *typed)
         gv_say(GV_RUN, "--until %.9g: the run is at time %.9g already", j->opts.until, reached);
         return GV_EXIT_USAGE;
     }
-    j->settings = settings_of(&j->opts);
     j->particles = j->checkpoint.particles;
     j->checkpoint.particles = (gv_particles)GV_PARTICLES_INIT;
     status = gv_run_check(&j->settings, &j->particles);
@@ -337,7 +358,10 @@ static void free_job(job *j)
     gv_run_release(j->run);
     gv_particles_free(&j->particles);
     gv_checkpoint_free(&j->checkpoint);
-    gravel_context_release(j->context);
+    if (j->share)
+        gravel_several_share_release(j->share);
+    else
+        gravel_context_release(j->context);
     cJSON_Delete(j->record);
     free(j->text);
     if (j->lock >= 0)
@@ -381,7 +405,9 @@ const gv_command gv_cmd_run = {
         "DIR gets run.json (all that was used), snapshot_0000.hdf5 ..., diagnostics.txt, blocks.txt, a checkpoint and\n"
         "summary.json. Ctrl-C and SIGTERM write a checkpoint and leave; after these and after a crash --resume goes "
         "on\n"
-        "and ends with the same bits as a run that was not stopped. Started by mpirun, the ranks share direct\n"
+        "and ends with the same bits as a run that was not stopped. With --devices the first of the list has the "
+        "bodies\n"
+        "and all find the forces (doc/devices.md). Started by mpirun, the ranks share direct\n"
         "forces, or the bodies of a tree, whose steps are shared or fixed then (doc/clusters.md); -d is a list as in\n"
         "'gravel cluster devices --devices' then.",
     .opts = gv_run_opts,
@@ -391,6 +417,7 @@ const gv_command gv_cmd_run = {
                 "gravel run -i galaxy.hdf5 --until 50 --solver tree --eps 0.05 --snapshot-every 1 -o disk\n"
                 "gravel run --example > run.json; gravel run --file run.json --until 20\n"
                 "gravel run --resume cluster\n"
+                "gravel run -i plummer.hdf5 --until 10 --devices gpu,gpu -o cluster\n"
                 "mpirun -n 4 gravel run -i plummer.hdf5 --until 10 -o cluster\n"
                 "mpirun -n 4 gravel run -i galaxy.hdf5 --until 50 --solver tree --steps shared --eps 0.05 -o disk\n",
     .size = sizeof(gv_run_options),

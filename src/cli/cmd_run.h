@@ -9,8 +9,8 @@ typedef struct gv_run_options {
     const char *file, *resume, *allow;
     int example, replace, timing, verbose, cosmology;
     /* of the run: what run.json records, and a run file may hold */
-    const char *in, *out, *device, *configuration;
-    int units, renumber, no_fp64;
+    const char *in, *out, *device, *devices, *configuration;
+    int units, renumber, no_fp64, all_devices;
     double until;
     int solver, order, precision, steps, criterion, iterations, host, scheme;
     double eta, eta4, eta6, eta_start, step_max, step_min, eps;
@@ -24,6 +24,15 @@ typedef struct gv_run_options {
 
 extern const gv_opt gv_run_opts[]; /* cmd_run_options.c */
 gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, const gv_run_options *opts,
-                                   gravel_context *context);
+                                   gravel_context *context, const gravel_several_share *share);
+
+/* run_devices.c.  The devices of --devices, whose first one has the bodies. */
+gravel_status gv_run_devices_open(const gv_run_options *opts, const gv_run_settings *settings,
+                                  gravel_several_share **share);
+/* Which they are, into what decides the bits; share NULL: none. */
+void gv_run_devices_record(cJSON *made_by, const gravel_several_share *share);
+/* 0, or -1 after a message: others than in that record, and not allowed. */
+int gv_run_compare_devices(const cJSON *made_by, const gravel_several_share *share, const char *allow);
+void gv_run_devices_summary(cJSON *summary, const gravel_several_share *share);
 
 #endif

@@ -97,6 +97,12 @@ const gv_opt gv_run_opts[] = {
     GV_OPT_TEXT_UNITS(gv_run_options),
     {.name = "renumber", .kind = GV_OPT_FLAG, AT(renumber), .help = "ids become 0, 1, ... in the order of IC"},
     GV_OPT_DEVICE(gv_run_options),
+    GV_OPT_DEVICES(gv_run_options),
+    {.name = "all-devices",
+     .kind = GV_OPT_FLAG,
+     AT(all_devices),
+     .help =
+         "with --devices: all find forces together in each block, not\nthose that were measured to be fastest for it"},
     GV_OPT_NO_FP64(gv_run_options),
     GV_RUN_OPT_COMMAND(gv_run_options, "go on from the last checkpoint; --until may be a new one"),
     {.name = "cosmology",

@@ -125,6 +125,8 @@ int gv_run_fail(gravel_status status, int writing);
 cJSON *gv_run_identity(gravel_context *context);
 /* 0, or -1 after a message that names what differs and is not in `allow` ("device,version,profile"). */
 int gv_run_compare_identity(const cJSON *then, gravel_context *context, const char *allow);
+int gv_run_allows(const char *allow, const char *name); /* "device" is in the list */
+cJSON *gv_run_device_json(const gravel_device_info *device);
 /* Device time by kernel, where --timing asked for it: to stdout; into the summary. */
 gravel_status gv_run_print_times(gravel_context *context);
 /* Digest of a file, 64 hexadecimal digits. */

@@ -70,9 +70,8 @@ static void digest_profiles(gravel_context *context, char text[65])
         strcpy(text, "none");
 }
 
-static cJSON *device_json(gravel_context *context)
+cJSON *gv_run_device_json(const gravel_device_info *d)
 {
-    const gravel_device_info *d = gravel_context_get_device(context, 0);
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "name", d->name);
     cJSON_AddStringToObject(root, "vendor", d->vendor);
@@ -91,11 +90,11 @@ cJSON *gv_run_identity(gravel_context *context)
     cJSON_AddStringToObject(root, "program", gv_run_digest("/proc/self/exe", text) ? "unknown" : text);
     digest_profiles(context, text);
     cJSON_AddStringToObject(root, "profile", text);
-    cJSON_AddItemToObject(root, "device", device_json(context));
+    cJSON_AddItemToObject(root, "device", gv_run_device_json(gravel_context_get_device(context, 0)));
     return root;
 }
 
-static int is_allowed(const char *allow, const char *name)
+int gv_run_allows(const char *allow, const char *name)
 {
     const size_t length = strlen(name);
     for (const char *c = allow; c && *c; c += strcspn(c, ","), c += *c == ',')
@@ -122,19 +121,19 @@ int gv_run_compare_identity(const cJSON *then, gravel_context *context, const ch
     const cJSON *old = cJSON_GetObjectItemCaseSensitive(then, "device");
     const cJSON *new = cJSON_GetObjectItemCaseSensitive(now, "device");
     int code = 0;
-    if ((!same(then, now, "version") || !same(then, now, "program")) && !is_allowed(allow, "version")) {
+    if ((!same(then, now, "version") || !same(then, now, "program")) && !gv_run_allows(allow, "version")) {
         gv_say(GV_RUN,
                "the run was made by another gravel (%s, program %.12s; this is %s, %.12s), whose steps may have other "
                "bits; --allow version goes on",
                text_of(then, "version"), text_of(then, "program"), text_of(now, "version"), text_of(now, "program"));
         code = -1;
-    } else if (!same(then, now, "device") && !is_allowed(allow, "device")) {
+    } else if (!same(then, now, "device") && !gv_run_allows(allow, "device")) {
         gv_say(GV_RUN,
                "the run was made on another device (%s, driver %s; this is %s, driver %s, or its number of compute "
                "units differs); choose it with -d, or go on with --allow device",
                text_of(old, "name"), text_of(old, "driver"), text_of(new, "name"), text_of(new, "driver"));
         code = -1;
-    } else if (!same(then, now, "profile") && !is_allowed(allow, "profile")) {
+    } else if (!same(then, now, "profile") && !gv_run_allows(allow, "profile")) {
         gv_say(GV_RUN,
                "the profiles in %s have changed since the run began: other configurations give other bits; "
                "--allow profile goes on",
@@ -186,7 +185,7 @@ gravel_status gv_run_print_times(gravel_context *context)
 }
 
 gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, const gv_run_options *opts,
-                                   gravel_context *context)
+                                   gravel_context *context, const gravel_several_share *share)
 {
     gravel_hermite_counts counts;
     const gv_particles *p = gv_run_get_particles(run);
@@ -194,7 +193,8 @@ gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, con
     cJSON *root = cJSON_CreateObject();
     gv_run_get_counts(run, &counts);
     gv_json_stamp(root);
-    cJSON_AddItemToObject(root, "device", device_json(context));
+    cJSON_AddItemToObject(root, "device", gv_run_device_json(gravel_context_get_device(context, 0)));
+    gv_run_devices_summary(root, share);
     if (gv_ranks_started() > 1)
         cJSON_AddNumberToObject(root, "ranks", gv_ranks_started());
     cJSON_AddNumberToObject(root, "bodies", (double)p->count);

@@ -14,6 +14,7 @@
 #define GV_RUN_H
 
 #include "gravel/leapfrog.h"
+#include "gravel/several.h"
 #include "sim/blocks_table.h"
 #include "sim/diagnostics_table.h"
 
@@ -102,6 +103,7 @@ typedef struct gv_run_settings {
     int together;                          /* 1: all processes of a company write snapshots, into one HDF5 file */
     gravel_external_fn external;           /* see gravel/hermite.h; not in energies */
     void *external_user;
+    gravel_several_share *share;   /* devices that find forces together, with the run's context; NULL: one does */
     const gv_run_company *company; /* NULL: this process alone */
     const gv_run_domains *domains; /* of trees with a company: no process has all bodies on its device; NULL: no such
                                     * trees, nor their checkpoints */
@@ -132,6 +134,8 @@ gravel_status gv_run_check(const gv_run_settings *settings, const gv_particles *
 gravel_status gv_run_create(gv_run **run, gravel_context *context, const gv_run_settings *settings,
                             gv_particles *particles);
 void gv_run_release(gv_run *run);
+/* Of the tree in these settings. */
+gravel_tree_options gv_run_tree_options(const gv_run_settings *settings);
 /* First forces. */
 gravel_status gv_run_start(gv_run *run);
 /* Time of the next block; one block. */

@@ -6,9 +6,6 @@
 
 #include "host/bodies/bodies.h"
 
-/* Choices of the processes stand one after another, each ended by this. */
-enum { END_OF_CHOICES = '\f' };
-
 /* As bodies.h has it for what is written first: the middle of the box, half its longest side, the largest mass. */
 gravel_status gv_dealt_frame(gravel_bodies *bodies, const gv_particles *p, double gravity)
 {
@@ -53,7 +50,7 @@ gravel_status gv_dealt_join(const gv_run_company *c, const gravel_bodies *bodies
     size_t states_size = 0, choices_size = 0, size = 0;
     const size_t length = status ? 0 : strlen(checkpoint->choices);
     if (!status)
-        checkpoint->choices[length] = END_OF_CHOICES; /* gv_run_save left room for it */
+        checkpoint->choices[length] = GV_END_OF_CHOICES; /* gv_run_choices left room for it */
     status = c->collect(c->user, checkpoint->bodies, checkpoint->bodies_size, &states, &states_size, status);
     if (!status)
         status = c->collect(c->user, checkpoint->choices, length + 1, &choices, &choices_size, status);
@@ -96,25 +93,4 @@ gravel_status gv_dealt_cut(const gravel_bodies *bodies, const gv_checkpoint *che
                            void **state, size_t *size)
 {
     return gv_bodies_cut_state(bodies, checkpoint->bodies, checkpoint->bodies_size, first, count, state, size);
-}
-
-/* Text number `rank` of those that end with END_OF_CHOICES; of another number of processes none is anyone's. */
-gravel_status gv_dealt_choices(const gv_run_company *c, const gv_checkpoint *checkpoint, char **choices)
-{
-    const char *from = checkpoint->choices;
-    int texts = 0;
-    *choices = NULL;
-    for (const char *p = from; *p; p++)
-        texts += *p == END_OF_CHOICES;
-    const int wanted = c && c->agree;
-    if (texts != (wanted ? c->size : 0))
-        return GRAVEL_OK;
-    for (int k = 0; wanted && k < c->rank; k++)
-        from = strchr(from, END_OF_CHOICES) + 1;
-    const size_t length = wanted ? (size_t)(strchr(from, END_OF_CHOICES) - from) : strlen(from);
-    *choices = calloc(1, length + 1);
-    if (!*choices)
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the choices of a run");
-    memcpy(*choices, from, length);
-    return GRAVEL_OK;
 }

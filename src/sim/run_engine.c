@@ -45,20 +45,33 @@ static gravel_status make_direct(gv_run *r)
     return gravel_direct_create(&r->direct, r->context, &o);
 }
 
-static gravel_status make_tree(gv_run *r)
+gravel_tree_options gv_run_tree_options(const gv_run_settings *s)
 {
     gravel_tree_options o = GRAVEL_TREE_OPTIONS_INIT;
-    o.theta = r->s.theta;
-    o.mac = r->s.mac;
-    o.moments = r->s.moments;
-    o.softening = r->s.softening;
-    o.precision = r->s.precision;
-    o.configuration = r->s.configuration;
+    o.theta = s->theta;
+    o.mac = s->mac;
+    o.moments = s->moments;
+    o.softening = s->softening;
+    o.precision = s->precision;
+    o.configuration = s->configuration;
+    return o;
+}
+
+static gravel_status make_tree(gv_run *r)
+{
+    const gravel_tree_options o = gv_run_tree_options(&r->s);
     return gravel_tree_create(&r->tree, r->context, &o);
 }
 
 /* No criterion asks for a step shorter than step_max. */
 static const double UNLIMITED = 1e30;
+
+/* Where direct sums are not those of the solver alone. */
+static void choose_forces(const gv_run *r, gravel_forces_fn *forces, void **user)
+{
+    *forces = r->s.company ? r->s.company->forces : r->s.share ? gravel_several_share_forces : NULL;
+    *user = r->s.company ? r->s.company->user : r->s.share;
+}
 
 static gravel_status make_hermite(gv_run *r)
 {
@@ -76,8 +89,7 @@ static gravel_status make_hermite(gv_run *r)
     o.eps = r->s.eps;
     o.external = r->s.external;
     o.external_user = r->s.external_user;
-    o.forces = r->s.company ? r->s.company->forces : NULL;
-    o.forces_user = r->s.company ? r->s.company->user : NULL;
+    choose_forces(r, &o.forces, &o.forces_user);
     o.agree = r->s.company ? r->s.company->agree : NULL;
     o.host = r->s.company ? GRAVEL_HOST_NEVER : r->s.host; /* steps stay alike on all processes */
     o.tally = r->s.steps == GV_RUN_BLOCK;
@@ -97,8 +109,9 @@ static gravel_status make_leapfrog(gv_run *r)
     o.last = r->s.mac == GRAVEL_TREE_LAST;
     o.external = r->s.external;
     o.external_user = r->s.external_user;
-    o.forces = r->s.company ? r->s.company->forces : NULL;
-    o.forces_user = r->s.company ? r->s.company->user : NULL;
+    choose_forces(r, &o.forces, &o.forces_user);
+    o.walk = r->s.share ? gravel_several_share_walk : NULL;
+    o.walk_user = r->s.share;
     o.tally = r->s.steps == GV_RUN_BLOCK;
     return gravel_leapfrog_create(&r->leapfrog, r->bodies, r->direct, r->tree, &o);
 }
@@ -415,18 +428,15 @@ gravel_status gv_run_save(gv_run *r, gv_checkpoint *c)
     status = tell(r, GV_RUN_SAVE, 0);
     if (status)
         return status;
-    const size_t choices = r->direct ? gravel_direct_get_choices(r->direct, NULL, 0) : 1;
     c->bodies_size = gravel_bodies_get_state_size(r->bodies);
     c->bodies = malloc(c->bodies_size);
-    c->choices = calloc(1, choices + 1);
+    c->choices = gv_run_choices(r->direct, r->s.share);
     if (!c->bodies || !c->choices) {
         free(c->bodies);
         free(c->choices);
         c->bodies = c->choices = NULL;
         return done(r, gv_fail(GRAVEL_ERR_MEMORY, "no memory for a checkpoint of %zu bodies", r->p.count));
     }
-    if (r->direct)
-        gravel_direct_get_choices(r->direct, c->choices, choices);
     c->particles = r->p; /* borrowed: the caller frees what was allocated here only */
     c->particles.time = r->start;
     status = gravel_bodies_save(r->bodies, c->bodies);
@@ -453,17 +463,6 @@ static gravel_status restore_bodies(gv_run *r, const gv_checkpoint *c)
     return status;
 }
 
-/* Those of other processes, or of another number of them, are chosen anew. */
-static gravel_status restore_choices(gv_run *r, const gv_checkpoint *c)
-{
-    char *choices;
-    gravel_status status = gv_dealt_choices(r->s.company, c, &choices);
-    if (!status && choices)
-        status = gravel_direct_set_choices(r->direct, choices);
-    free(choices);
-    return status;
-}
-
 static gravel_status restore(gv_run *r, const gv_checkpoint *c)
 {
     if (r->tree && r->s.domains && r->s.domains->count_parts(c->bodies, c->bodies_size) > 0) {
@@ -474,8 +473,8 @@ static gravel_status restore(gv_run *r, const gv_checkpoint *c)
         return status ? status : begin_at(r, c->state.time, &since);
     }
     gravel_status status = restore_bodies(r, c);
-    if (!status && r->direct)
-        status = restore_choices(r, c);
+    if (!status)
+        status = gv_run_take_choices(r->s.company, c, r->direct, r->s.share);
     if (status)
         return status;
     return r->hermite ? gravel_hermite_resume(r->hermite, &c->state) : gravel_leapfrog_resume(r->leapfrog, &c->state);

@@ -2,11 +2,12 @@
 """The program on several devices: parts of a CPU stand for them."""
 import json
 import math
+import os
 import shutil
 import sys
 
 import gatelib
-from clilib import OK, PROGRAM, USAGE, WORK, cluster, expect, good, need_device, read, refused, run, table
+from clilib import OK, PROGRAM, USAGE, WORK, cluster, expect, good, need_device, path, read, refused, run, table, write
 
 PARTS = ("--devices", "cpu:1,cpu:1")
 
@@ -49,6 +50,49 @@ def tree_of_parts():
     expect(worst(rows, truth) < 1e-3, "acc error %g" % worst(rows, truth))
 
 
+RUN = ("--eps", "0.01", "--step-max", "0.0625", "--snapshot-every", "0.0625", "--diagnose-every", "0.03125",
+       "--snapshot-format", "text", "--all-devices")
+
+
+def files(folder):
+    names = sorted(n for n in os.listdir(path(folder)) if n.startswith("snapshot_") or n.endswith(".txt"))
+    return {n: read(os.path.join(folder, n)) for n in names}
+
+
+def runs_of_parts(name, *options):
+    """Whole, and stopped at half its time and resumed; the folder of the whole one."""
+    need_parts()
+    if not os.path.exists(path("ic.txt")):
+        good("ic", "plummer", "-n", "100", "--seed", "3", "-o", "ic.txt")
+    whole, half = name, name + "_half"
+    write("run.json", json.dumps({"devices": PARTS[1], "all_devices": True}))
+    good("run", "--file", "run.json", "-i", "ic.txt", "-o", whole, "--until", "0.125", *RUN, *options)
+    good("run", "-i", "ic.txt", "-o", half, "--until", "0.0625", *RUN, *PARTS, *options)
+    good("run", "--resume", half, "--until", "0.125")
+    expect(files(whole) == files(half), "%s: other digits after a stop" % name)
+    summary = json.loads(read(whole + "/summary.json"))
+    expect([d["sinks"] > 0 for d in summary["devices"]] == [True, True], "sinks of both: %s" % summary["devices"])
+    expect(summary["shared_calls"] == summary["force_calls"] > 3 and summary["shared_bytes"] > 0, "calls: %s" % summary)
+    return whole
+
+
+def hermite_of_parts():
+    folder = runs_of_parts("cluster")
+    record = json.loads(read(folder + "/run.json"))
+    expect(record["options"]["devices"] == PARTS[1] and len(record["made_by"]["devices"]) == 2, "record: %s" % record)
+    error = json.loads(read(folder + "/summary.json"))["energy_error_max"]
+    expect(error < 1e-6, "energy error %g" % error)
+    refused(USAGE, "--allow device", "run", "--resume", folder, "--until", "0.15", "--devices", "cpu:1")
+    refused(USAGE, "made on 2 devices", "run", "--resume", folder, "--until", "0.15", "-d", "cpu:1")
+    good("run", "--resume", folder, "--until", "0.15", "-d", "cpu:1", "--allow", "device")
+    expect("devices" not in json.loads(read(folder + "/summary.json")), "one device went on")
+    good("run", "--resume", folder, "--until", "0.175", *PARTS, "--allow", "device")
+
+
+def tree_of_steps():
+    runs_of_parts("disk", "--solver", "tree")
+
+
 def bench_of_parts():
     need_parts()
     done = good("bench", "several", *PARTS, "-n", "500", "--sinks", "1,64", "--order", "2", "--json", "-o", "b.json")
@@ -66,12 +110,13 @@ def misuse():
     refused(USAGE, "no device fits", "force", "-i", cluster(10), "--devices", "abacus")
     refused(USAGE, "without a device", "force", "-i", cluster(10), "-m", "reference", "--devices", "cpu")
     refused(USAGE, "no device fits", "bench", "several", "--devices", "abacus")
+    refused(USAGE, "no device fits", "run", "-i", cluster(10), "--until", "1", "-o", "never", "--devices", "abacus")
     refused(USAGE, "not one of", "bench", "several", "--order", "3")
 
 
 if __name__ == "__main__":
     gatelib.need_file(PROGRAM)
     try:
-        sys.exit(gatelib.main([forces_of_parts, tree_of_parts, bench_of_parts, misuse]))
+        sys.exit(gatelib.main([forces_of_parts, tree_of_parts, hermite_of_parts, tree_of_steps, bench_of_parts, misuse]))
     finally:
         shutil.rmtree(WORK, ignore_errors=True)

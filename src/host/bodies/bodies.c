@@ -186,3 +186,10 @@ gravel_status gv_bodies_need_ids(gravel_bodies *bodies)
     }
     return status;
 }
+
+gv_time_words gv_time_split(gravel_precision precision, double time)
+{
+    if (precision == GRAVEL_DP)
+        return (gv_time_words){time, 0};
+    return (gv_time_words){(float)time, (float)(time - (double)(float)time)};
+}

@@ -105,6 +105,13 @@ size_t gv_held_size(const gv_worker *worker); /* of a batch on this device */
 gravel_status gv_bodies_hold(gravel_bodies *bodies, const gravel_changes *changes, gv_held *held);
 gravel_status gv_bodies_put_held(gravel_bodies *bodies, gv_held *held);
 
+/* The two words of a time as the kernels take them. */
+typedef struct gv_time_words {
+    double high;
+    float low;
+} gv_time_words;
+gv_time_words gv_time_split(gravel_precision precision, double time);
+
 /* Lists as short as this are kept by the host: kernels may take them as an argument, which saves a transfer. */
 enum { GV_FEW = 32 };
 

@@ -1,8 +1,6 @@
 /* Tree code on several devices: every device has all bodies and a tree of its own, and walks for some of the sinks.  A
  * thread for each device, since building waits for the number of cells. */
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,23 +8,21 @@
 #include "host/base/options.h"
 #include "host/base/threads.h"
 #include "host/several/object.h"
+#include "host/several/stretch.h"
 
 /* What one device does in a call. */
 typedef struct part {
     gravel_several_tree *owner;
     int member;
     gravel_tree *tree;
-    size_t first, count; /* of the sinks in key order */
-    double cost;         /* of one of them, in the last call; 0: not known */
-    double speed;
-    gravel_status status;
-    char message[1024];
-    gravel_status (*work)(struct part *part);
+    gv_stretch *stretch; /* of the sinks */
 } part;
 
 struct gravel_several_tree {
     gravel_several devices; /* contexts and members only */
     part part[GV_MOST_MEMBERS];
+    gv_stretch stretch[GV_MOST_MEMBERS];
+    gravel_status (*work)(part *part); /* that is under way */
     size_t bodies;
     int is_ordered;   /* `order` is that of these bodies */
     uint32_t *order;  /* addresses in key order */
@@ -41,38 +37,17 @@ struct gravel_several_tree {
     double eps;
 };
 
-/* ------------------------------------------------------------------------- threads */
-
-static void *work_thread(void *user)
+static gravel_status work_on(void *user, int m)
 {
-    part *p = user;
-    p->status = p->work(p);
-    if (p->status) /* messages belong to threads */
-        snprintf(p->message, sizeof p->message, "%s", gravel_error_message());
-    return NULL;
+    gravel_several_tree *t = user;
+    return t->work(&t->part[m]);
 }
 
-/* On all devices at once; the first failure counts. */
+/* On all devices at once. */
 static gravel_status on_all(gravel_several_tree *t, gravel_status (*work)(part *p))
 {
-    const int n = t->devices.members;
-    pthread_t thread[GV_MOST_MEMBERS];
-    int started[GV_MOST_MEMBERS] = {0};
-    for (int m = 0; m < n; m++) {
-        t->part[m].work = work;
-        if (m > 0)
-            started[m] = pthread_create(&thread[m], NULL, work_thread, &t->part[m]) == 0;
-    }
-    for (int m = 0; m < n; m++)
-        if (!started[m])
-            work_thread(&t->part[m]);
-    for (int m = 0; m < n; m++)
-        if (started[m])
-            pthread_join(thread[m], NULL);
-    for (int m = 0; m < n; m++)
-        if (t->part[m].status)
-            return gv_fail(t->part[m].status, "%s", t->part[m].message);
-    return GRAVEL_OK;
+    t->work = work;
+    return gv_together(t->devices.members, work_on, t);
 }
 
 /* ------------------------------------------------------------------------- life */
@@ -80,24 +55,6 @@ static gravel_status on_all(gravel_several_tree *t, gravel_status (*work)(part *
 void gravel_several_tree_options_init(gravel_several_tree_options *options)
 {
     *options = (gravel_several_tree_options)GRAVEL_SEVERAL_TREE_OPTIONS_INIT;
-}
-
-/* Devices of one kind are alike; of others the measured rate of arithmetic counts. */
-static gravel_status find_speeds(gravel_several_tree *t)
-{
-    const gravel_several *d = &t->devices;
-    int alike = 1;
-    gravel_status status = GRAVEL_OK;
-    for (int m = 0; m < d->members; m++) {
-        t->part[m].speed = 1;
-        alike &= gv_members_alike(d, m, 0);
-    }
-    for (int m = 0; m < d->members && !alike && !status; m++) {
-        gravel_device_facts facts;
-        status = gravel_context_measure(d->member[m].context, d->member[m].device, 1, &facts);
-        t->part[m].speed = status ? 1 : facts.fma_sp;
-    }
-    return status;
 }
 
 gravel_status gravel_several_tree_create(gravel_several_tree **tree, const gravel_several_tree_options *options)
@@ -119,11 +76,11 @@ gravel_status gravel_several_tree_create(gravel_several_tree **tree, const grave
     status = gv_members_open(&t->devices, taken.context, 0);
     for (int m = 0; m < t->devices.members && !status; m++) {
         own.device = t->devices.member[m].device;
-        t->part[m] = (part){.owner = t, .member = m};
+        t->part[m] = (part){.owner = t, .member = m, .stretch = &t->stretch[m]};
         status = gravel_tree_create(&t->part[m].tree, t->devices.member[m].context, &own);
     }
     if (!status)
-        status = find_speeds(t);
+        status = gv_stretch_speeds(&t->devices, t->stretch);
     if (status) {
         gravel_several_tree_release(t);
         return status;
@@ -197,7 +154,7 @@ gravel_status gravel_several_tree_write(gravel_several_tree *t, const gravel_sou
     t->bodies = bodies->count;
     if (before != t->bodies)
         for (int m = 0; m < t->devices.members; m++)
-            t->part[m].cost = 0;
+            t->stretch[m].cost = 0;
     return GRAVEL_OK;
 }
 
@@ -230,42 +187,12 @@ static gravel_status list_sinks(gravel_several_tree *t, const uint32_t *address,
     return GRAVEL_OK;
 }
 
-/* Cuts the sinks so that the work of each device goes with its speed: the ranges of the call before had known costs per
- * sink, which are taken to hold for the same stretch of the curve. */
-static void cut(gravel_several_tree *t)
-{
-    const int n = t->devices.members;
-    double edge[GV_MOST_MEMBERS + 1] = {0}, work[GV_MOST_MEMBERS + 1] = {0}, speed = 0, wanted = 0, before = 0;
-    size_t done = 0;
-    int known = 1, at = 0;
-    for (int m = 0; m < n; m++) {
-        known &= t->part[m].cost > 0;
-        before += (double)t->part[m].count;
-        speed += t->part[m].speed;
-    }
-    for (int m = 0; m < n; m++) { /* as fractions of the curve */
-        edge[m + 1] = edge[m] + (known ? (double)t->part[m].count / before : 1.0 / n);
-        work[m + 1] = work[m] + (known ? (double)t->part[m].count * t->part[m].cost : 1.0 / n);
-    }
-    for (int m = 0; m < n; m++) {
-        wanted += t->part[m].speed / speed * work[n];
-        while (at < n - 1 && work[at + 1] < wanted)
-            at++;
-        const double share = (wanted - work[at]) / (work[at + 1] - work[at]);
-        const double end = m == n - 1 ? 1 : edge[at] + share * (edge[at + 1] - edge[at]);
-        const size_t last = (size_t)rint(fmin(end, 1) * (double)t->sinks);
-        t->part[m].first = done;
-        t->part[m].count = last > done ? last - done : 0;
-        done += t->part[m].count;
-    }
-}
-
 /* ------------------------------------------------------------------------- forces */
 
 static void put(const part *p, double *out, size_t stride, const double *from, size_t first, size_t count)
 {
     const gravel_several_tree *t = p->owner;
-    const uint32_t *const address = t->walks + p->first;
+    const uint32_t *const address = t->walks + p->stretch->first;
     const size_t step = stride ? stride : 1;
     const int is_all = t->walks == t->order;
     for (size_t k = first; out && k < first + count; k++)
@@ -278,7 +205,7 @@ static void put_results(void *user, size_t first, size_t count)
     const part *p = user;
     const gravel_forces *f = p->owner->to;
     const size_t n = p->owner->sinks;
-    const double *const from = p->owner->result + p->first;
+    const double *const from = p->owner->result + p->stretch->first;
     put(p, f->acc.x, f->acc.stride, from, first, count);
     put(p, f->acc.y, f->acc.stride, from + n, first, count);
     put(p, f->acc.z, f->acc.stride, from + 2 * n, first, count);
@@ -291,20 +218,20 @@ static gravel_status walk_part(part *p)
     gravel_several_tree *t = p->owner;
     gravel_context *context = t->devices.member[p->member].context;
     const size_t n = t->sinks;
-    double *const x = t->result + p->first;
+    double *const x = t->result + p->stretch->first;
     const gravel_forces own = {.acc = {x, x + n, x + 2 * n, 1}, .pot = x + 3 * n};
     gravel_tree_counts counts;
-    p->cost = 0;
-    if (p->count == 0)
+    p->stretch->cost = 0;
+    if (p->stretch->count == 0)
         return GRAVEL_OK;
-    gravel_status status = gravel_tree_forces_active(p->tree, t->walks + p->first, p->count, t->eps, &own);
+    gravel_status status =
+        gravel_tree_forces_active(p->tree, t->walks + p->stretch->first, p->stretch->count, t->eps, &own);
     if (!status)
         status = gravel_tree_get_counts(p->tree, &counts);
     if (status)
         return status;
-    gv_parallel(p->count > GRAIN ? gv_context_pool(context) : NULL, p->count, GRAIN, put_results, p);
-    /* a cell is worth about three bodies: its quadrupole, and its part in lists and tests */
-    p->cost = 1 + counts.bodies + 3 * (counts.near_cells + counts.far_cells);
+    gv_parallel(p->stretch->count > GRAIN ? gv_context_pool(context) : NULL, p->stretch->count, GRAIN, put_results, p);
+    p->stretch->cost = gv_stretch_cost(&counts);
     return GRAVEL_OK;
 }
 
@@ -319,7 +246,7 @@ static gravel_status forces(gravel_several_tree *t, const uint32_t *address, siz
         status = list_sinks(t, address, count);
     if (status)
         return status;
-    cut(t);
+    gv_stretch_cut(t->stretch, t->devices.members, t->sinks);
     t->eps = eps;
     t->to = to;
     return on_all(t, walk_part);
@@ -341,7 +268,7 @@ gravel_status gravel_several_tree_forces(gravel_several_tree *t, double eps, con
 {
     gravel_status status = check(t, f);
     if (!status && t->devices.members == 1) {
-        t->part[0].count = t->bodies;
+        t->stretch[0].count = t->bodies;
         return gravel_tree_forces(t->part[0].tree, eps, f);
     }
     return status ? status : forces(t, NULL, 0, eps, f);
@@ -356,7 +283,7 @@ gravel_status gravel_several_tree_forces_active(gravel_several_tree *t, const ui
     if (status || count == 0)
         return status;
     if (t->devices.members == 1) {
-        t->part[0].count = count;
+        t->stretch[0].count = count;
         return gravel_tree_forces_active(t->part[0].tree, address, count, eps, f);
     }
     return forces(t, address, count, eps, f);
@@ -364,5 +291,5 @@ gravel_status gravel_several_tree_forces_active(gravel_several_tree *t, const ui
 
 size_t gravel_several_tree_get_sinks(const gravel_several_tree *t, int device)
 {
-    return t && device >= 0 && device < t->devices.members ? t->part[device].count : 0;
+    return t && device >= 0 && device < t->devices.members ? t->stretch[device].count : 0;
 }

@@ -14,17 +14,6 @@ static gravel_list block_list(gravel_leapfrog *f, size_t count)
                          .is_sent = 1};
 }
 
-/* Cells that did not fit would give incomplete forces: their number is waited for. */
-static gravel_status update_tree(gravel_tree *tree, gravel_tree_moved moved)
-{
-    gravel_status status = gv_tree_update(tree, moved);
-    if (!status)
-        status = gv_tree_settle(tree, 1);
-    if (!status && !tree->built)
-        status = gv_tree_update(tree, GRAVEL_TREE_REBUILD);
-    return status ? status : gv_tree_settle(tree, 1);
-}
-
 static gravel_status walk(gravel_leapfrog *f, gravel_tree *tree, gravel_view sinks, int last, gravel_tree_moved moved)
 {
     gravel_tree_call call;
@@ -35,7 +24,9 @@ static gravel_status walk(gravel_leapfrog *f, gravel_tree *tree, gravel_view sin
     call.soften = f->options.soften;
     call.moved = moved;
     call.into = GRAVEL_INTO_PLANES;
-    gravel_status status = update_tree(tree, moved);
+    if (f->options.walk && tree == f->tree)
+        return f->options.walk(tree, &call, f->options.walk_user);
+    gravel_status status = gv_tree_update_whole(tree, moved);
     return status ? status : gravel_tree_walk(tree, &call, NULL);
 }
 

@@ -4,13 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-gv_time_words gv_time_split(gravel_precision precision, double time)
-{
-    if (precision == GRAVEL_DP)
-        return (gv_time_words){time, 0};
-    return (gv_time_words){(float)time, (float)(time - (double)(float)time)};
-}
-
 int gv_time_fits(gravel_precision precision, double time)
 {
     const gv_time_words t = gv_time_split(precision, time);

@@ -46,12 +46,6 @@ typedef struct gv_due {
 /* `shared`: all bodies get the step of the block.  Waits for the device. */
 gravel_status gv_selector_find(gv_selector *s, int shared, gv_due *block);
 
-/* The two words of a time as the kernels take them. */
-typedef struct gv_time_words {
-    double high;
-    float low;
-} gv_time_words;
-gv_time_words gv_time_split(gravel_precision precision, double time);
 /* 1 if the two words hold it exactly. */
 int gv_time_fits(gravel_precision precision, double time);
 

@@ -268,6 +268,16 @@ gravel_status gv_tree_update(gravel_tree *tree, gravel_tree_moved moved)
     return change == GV_MOVED && moved == GRAVEL_TREE_REFIT ? refit(tree) : GRAVEL_OK;
 }
 
+gravel_status gv_tree_update_whole(gravel_tree *tree, gravel_tree_moved moved)
+{
+    gravel_status status = gv_tree_update(tree, moved);
+    if (!status)
+        status = gv_tree_settle(tree, 1);
+    if (!status && !tree->built)
+        status = gv_tree_update(tree, GRAVEL_TREE_REBUILD);
+    return status ? status : gv_tree_settle(tree, 1);
+}
+
 gravel_status gv_tree_rebuild(gravel_tree *tree)
 {
     gv_selection s;

@@ -216,6 +216,8 @@ gravel_status gv_tree_list_flagged(gravel_tree *tree, gravel_groups *set, const 
 /* sources.c */
 /* The tree of its bodies as they are now, by the rule of `moved`. */
 gravel_status gv_tree_update(gravel_tree *tree, gravel_tree_moved moved);
+/* The same, and it waits until all cells are known to fit: else forces would be incomplete. */
+gravel_status gv_tree_update_whole(gravel_tree *tree, gravel_tree_moved moved);
 /* Sorts and builds whatever is there. */
 gravel_status gv_tree_rebuild(gravel_tree *tree);
 /* Softening of cells and bodies for kinds that need it. */

@@ -1,0 +1,122 @@
+/* The inside of gravel_several_share.  share.c: life, who works on a call, direct sums; copies.c: copies of bodies on
+ * the other devices; state.c: what decides the bits, as text; walk.c: trees. */
+#ifndef GV_SHARE_H
+#define GV_SHARE_H
+
+#include "host/several/object.h"
+#include "host/several/stretch.h"
+#include "kernels/several/layout.h"
+
+typedef enum gv_share_kernel {
+    GV_SHARE_COUNT,
+    GV_SHARE_SCAN,
+    GV_SHARE_LIST,
+    GV_SHARE_TAKE,
+    GV_SHARE_PUT,
+    GV_SHARE_FOUND_TAKE,
+    GV_SHARE_FOUND_PUT,
+    GV_SHARE_KERNELS
+} gv_share_kernel;
+
+/* What one device has of a set of bodies. */
+typedef struct gv_copy {
+    gravel_bodies *bodies;
+    int is_fresh;               /* they are those of the set, but for bodies that moved at `since` or later */
+    double since;               /* time of the call before which bodies were sent last */
+    uint64_t order, id, soften; /* versions of the set's order and planes then */
+    uint64_t mass;
+    gravel_tree *tree; /* NULL: not made yet */
+    uint64_t build;    /* of the first device's tree, when this one was built; 0: never */
+} gv_copy;
+
+/* A set of bodies of the first device, and the copies. */
+typedef struct gv_set {
+    gravel_bodies *of; /* NULL: none */
+    uint64_t turn;     /* when it was used last */
+    gv_copy copy[GV_MOST_MEMBERS];
+} gv_set;
+enum { GV_SHARE_SETS = 2 }; /* bodies, and those that are looked at between blocks */
+
+/* Of the tree that is walked. */
+typedef struct gv_share_walk {
+    const gravel_tree *tree; /* `order` is that of its build number `build` */
+    uint64_t build;
+    uint32_t *order; /* addresses in key order */
+    uint32_t *mark;  /* of sinks */
+    size_t bodies;   /* that they have room for */
+    gv_stretch stretch[GV_MOST_MEMBERS];
+    int has_speeds;
+    double least; /* sinks of a walk that is shared; 0: not known yet */
+} gv_share_walk;
+
+/* Host memory that drivers reach fast. */
+typedef struct gv_stage_memory {
+    cl_mem pinned;
+    unsigned char *host;
+    size_t size, used;
+} gv_stage_memory;
+
+struct gravel_several_share {
+    gravel_several *several;  /* devices, solvers, and how fast they are */
+    gravel_tree_options tree; /* those of the tree, without its configuration */
+    char *configuration;      /* that, or NULL */
+    int all_devices;
+    gv_worker worker[GV_MOST_MEMBERS];
+    cl_kernel kernel[GV_MOST_MEMBERS][GV_SHARE_KERNELS]; /* NULL: not made yet */
+    int precision;                                       /* of the bodies that they are for */
+    gv_set set[GV_SHARE_SETS];
+    uint64_t turn;
+    gv_share_walk walk;
+    gravel_bodies *sinks[GV_MOST_MEMBERS]; /* copies of the bodies of a block */
+    gravel_list *list[GV_MOST_MEMBERS];
+    gv_buffer count, total, moved, records[GV_MOST_MEMBERS], address[GV_MOST_MEMBERS];
+    gv_stage_memory stage;
+    uint32_t *listed; /* sinks of a call in the order in which they are dealt out */
+    size_t listed_room;
+    gravel_several_share_counts counts;
+};
+
+/* Sinks that a device has in a call: numbers `first` ... of those that are dealt out. */
+typedef struct gv_deal_part {
+    int member;
+    size_t first, count;
+} gv_deal_part;
+
+/* copies.c.  Staging of so many bytes; what was there is lost. */
+gravel_status gv_stage_reserve(gravel_several_share *s, size_t bytes);
+void *gv_stage_take(gravel_several_share *s, size_t bytes);
+void gv_stage_release(gravel_several_share *s);
+/* All queues are empty. */
+void gv_share_finish(gravel_several_share *s);
+gravel_status gv_share_kernel_need(gravel_several_share *s, int member, gv_share_kernel kernel, cl_kernel *made);
+/* The set of these bodies. */
+gv_set *gv_share_find_set(gravel_several_share *s, gravel_bodies *bodies);
+void gv_set_release(gv_set *set);
+/* Kernels are those for bodies of this precision; the ones of found forces are made on all devices. */
+gravel_status gv_share_use(gravel_several_share *s, gravel_precision precision);
+/* Words of bodies to the host, and from there to a copy. */
+size_t gv_words_size(const gravel_bodies *bodies, const gv_word *word, int words);
+gravel_status gv_words_read(gravel_bodies *from, const gv_word *word, int words, size_t first, size_t count, void *to);
+gravel_status gv_words_write(const gravel_bodies *of, gravel_bodies *to, const gv_word *word, int words, size_t first,
+                             size_t count, const void *from);
+/* A set like these bodies, of at least so many, on a member. */
+gravel_status gv_copy_make(gravel_several_share *s, int member, const gravel_bodies *like, size_t count,
+                           gravel_bodies **copy);
+/* Copies of `set` on the members of `part` are the bodies as they are now; `time` is that of the call, which predicts
+ * bodies, or else looks at what is given for `order`.  Bytes of staging beside these that the call wants: `more`. */
+gravel_status gv_set_send(gravel_several_share *s, gv_set *set, const gv_deal_part *part, int parts, int predict,
+                          double time, int order, size_t more);
+/* Accelerations and potentials of the listed bodies of a copy on their way to the host; and from there into the planes
+ * of the first device. */
+gravel_status gv_found_read(gravel_several_share *s, int member, gravel_bodies *copy, const gravel_list *list,
+                            size_t count, void *to);
+gravel_status gv_found_write(gravel_several_share *s, gravel_bodies *to, const uint32_t *address, size_t count,
+                             const void *from);
+
+/* share.c */
+gravel_status gv_share_need_listed(gravel_several_share *s, size_t count);
+gravel_status gv_share_need_list(gravel_several_share *s, int member);
+/* Addresses of a view's list. */
+gravel_status gv_share_read_list(const gravel_list *list, uint32_t *address);
+
+#endif

@@ -1,0 +1,95 @@
+#include "host/several/stretch.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+
+gravel_status gv_stretch_speeds(const gravel_several *d, gv_stretch *stretch)
+{
+    int alike = 1;
+    gravel_status status = GRAVEL_OK;
+    for (int m = 0; m < d->members; m++) {
+        stretch[m].speed = 1;
+        alike &= gv_members_alike(d, m, 0);
+    }
+    for (int m = 0; m < d->members && !alike && !status; m++) {
+        gravel_device_facts facts;
+        status = gravel_context_measure(d->member[m].context, d->member[m].device, 1, &facts);
+        stretch[m].speed = status ? 1 : facts.fma_sp;
+    }
+    return status;
+}
+
+void gv_stretch_cut(gv_stretch *stretch, int n, size_t sinks)
+{
+    double edge[GV_MOST_MEMBERS + 1] = {0}, work[GV_MOST_MEMBERS + 1] = {0}, speed = 0, wanted = 0, before = 0;
+    size_t done = 0;
+    int known = 1, at = 0;
+    for (int m = 0; m < n; m++) {
+        known &= stretch[m].cost > 0;
+        before += (double)stretch[m].count;
+        speed += stretch[m].speed;
+    }
+    for (int m = 0; m < n; m++) { /* as fractions of the curve */
+        edge[m + 1] = edge[m] + (known ? (double)stretch[m].count / before : 1.0 / n);
+        work[m + 1] = work[m] + (known ? (double)stretch[m].count * stretch[m].cost : 1.0 / n);
+    }
+    for (int m = 0; m < n; m++) {
+        wanted += stretch[m].speed / speed * work[n];
+        while (at < n - 1 && work[at + 1] < wanted)
+            at++;
+        const double share = (wanted - work[at]) / (work[at + 1] - work[at]);
+        const double end = m == n - 1 ? 1 : edge[at] + share * (edge[at + 1] - edge[at]);
+        const size_t last = (size_t)rint(fmin(end, 1) * (double)sinks);
+        stretch[m].first = done;
+        stretch[m].count = last > done ? last - done : 0;
+        done += stretch[m].count;
+    }
+}
+
+/* A cell is worth about three bodies: its quadrupole, and its part in lists and tests. */
+double gv_stretch_cost(const gravel_tree_counts *counts)
+{
+    return 1 + counts->bodies + 3 * (counts->near_cells + counts->far_cells);
+}
+
+/* ----------------------------------------------------------------- threads */
+
+typedef struct task {
+    gravel_status (*work)(void *user, int m);
+    void *user;
+    int m, is_thread;
+    pthread_t thread;
+    gravel_status status;
+    char message[1024];
+} task;
+
+static void *work_thread(void *user)
+{
+    task *t = user;
+    t->status = t->work(t->user, t->m);
+    if (t->status) /* messages belong to threads */
+        snprintf(t->message, sizeof t->message, "%s", gravel_error_message());
+    return NULL;
+}
+
+gravel_status gv_together(int n, gravel_status (*work)(void *user, int m), void *user)
+{
+    task t[GV_MOST_MEMBERS];
+    for (int m = 0; m < n; m++) {
+        t[m].work = work;
+        t[m].user = user;
+        t[m].m = m;
+        t[m].is_thread = m > 0 && pthread_create(&t[m].thread, NULL, work_thread, &t[m]) == 0;
+    }
+    for (int m = 0; m < n; m++)
+        if (!t[m].is_thread)
+            work_thread(&t[m]);
+    for (int m = 0; m < n; m++)
+        if (t[m].is_thread)
+            pthread_join(t[m].thread, NULL);
+    for (int m = 0; m < n; m++)
+        if (t[m].status)
+            return gv_fail(t[m].status, "%s", t[m].message);
+    return GRAVEL_OK;
+}
