@@ -9,55 +9,21 @@ a silent Oclgrind cannot pass for a clean one.
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
 import gatelib
-from gatelib import BUILD, Failed, QUICK, TOP
-
-# Inlined and in registers, as drivers do it: half as many instructions to simulate as with -O1, the same accesses to
-# global and local memory.
-OPTIONS = "-O2"
-# The precompiled header would bring its own extensions along.
-NO_FP64 = "-cl-ext=-cl_khr_fp64"
-LIMIT = 900  # seconds a run; each takes about ten on an idle machine
+import oclgrindlib
+from gatelib import Failed, QUICK, TOP
 
 
-def oclgrind(variant, fp64=True, kernels=None):
-    """(what the driver printed, its exit status, what Oclgrind found)"""
-    tool = gatelib.need_tool("oclgrind")
-    driver = gatelib.need_file(BUILD, "gates", "oclgrind_driver")
-    env = dict(os.environ)
-    env.pop("GRAVEL_DEVICE", None)
-    if kernels:
-        env["GRAVEL_KERNEL_DIR"] = kernels
-    with tempfile.TemporaryDirectory() as folder:
-        log = os.path.join(folder, "log")
-        command = [tool, "--data-races", "--max-errors", "20", "--log", log]
-        if fp64:
-            command += ["--build-options", OPTIONS, driver, variant]
-        else:
-            command += ["--build-options", OPTIONS + " " + NO_FP64, "--disable-pch", driver, "--no-fp64", variant]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                              check=False, env=env, timeout=LIMIT)
-        found = ""
-        if os.path.exists(log):
-            with open(log, encoding="utf-8", errors="replace") as handle:
-                found = handle.read()
-    if "device: Oclgrind" not in done.stdout:
-        raise Failed("the driver did not run on Oclgrind's device:\n" + done.stdout)
-    return done.stdout, done.returncode, found.strip()
+DRIVER = "oclgrind_driver"
 
 
 def clean(variant, fp64):
-    def check():
-        printed, status, found = oclgrind(variant, fp64)
-        if found:
-            raise Failed(printed + found)
-        if status != 0 or "\n0 cases failed" not in printed:
-            raise Failed(printed + "exit status %d" % status)
-    return "%s%s" % (variant, "" if fp64 else "/no-fp64"), check
+    if fp64:
+        return variant, oclgrindlib.clean(DRIVER, variant)
+    return variant + "/no-fp64", oclgrindlib.clean(DRIVER, "--no-fp64", variant, fp64=False)
 
 
 def spoiled(change):
@@ -83,7 +49,7 @@ def notices_a_race():
     """Without its barriers the force kernel reads tiles that others are still writing."""
     copy = spoiled(lambda d: edit(os.path.join(d, "direct", "force.cl"), r"barrier\(CLK_LOCAL_MEM_FENCE\);", ";"))
     try:
-        _, _, found = oclgrind("sp2", kernels=copy)
+        _, _, found = oclgrindlib.run(DRIVER, "sp2", kernels=copy)
     finally:
         shutil.rmtree(os.path.dirname(copy))
     if "race" not in found:
@@ -95,7 +61,7 @@ def notices_fp64():
     line = "\nstatic inline double gv_spoiled(double x)\n{\n    return 2 * x;\n}\n"
     copy = spoiled(lambda d: edit(os.path.join(d, "lib", "real.h"), r"\Z", line))
     try:
-        printed, status, _ = oclgrind("sp2", fp64=False, kernels=copy)
+        printed, status, _ = oclgrindlib.run(DRIVER, "--no-fp64", "sp2", fp64=False, kernels=copy)
     finally:
         shutil.rmtree(os.path.dirname(copy))
     if status == 0 or "ERR_BUILD" not in printed:
