@@ -1,56 +1,14 @@
 /* Tasks as a subject of the tuner: good candidates pass and are timed, bad ones are caught, profiles are used. */
-#include "host_test.h"
+#include "subject_test.h"
 
 #include "gravel/tasks.h"
-#include "host/profile/store.h"
 #include "host/tasks/tasks.h"
-#include "tuner/search.h"
-#include "tuner/subject.h"
 
-static char phases[256];
-
-static void note(const char *phase, void *user)
-{
-    (void)user;
-    strncat(phases, phase, sizeof phases - strlen(phases) - 1);
-    strncat(phases, " ", sizeof phases - strlen(phases) - 1);
-}
-
-static gravel_context *open_context(const char *kernel_dir, const char *profile_dir)
-{
-    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
-    gravel_context *context;
-    options.kernel_dir = kernel_dir;
-    options.profile_dir = profile_dir;
-    assert_ok(gravel_context_create(&context, &options));
-    context->for_once = 1;
-    return context;
-}
-
-/* The built-in configuration with `changes`: leaves of `leaf` bodies. */
+/* Leaves of `leaf` bodies. */
 static void make_request(const gravel_context *context, const char *variant, size_t leaf, const char *changes,
                          gv_request *request)
 {
-    const gv_limits limits = gv_limits_of(context, 0);
-    gv_config config;
-    memset(request, 0, sizeof *request);
-    strcpy(request->task.kernel, "tasks");
-    assert_true(gv_variant_parse(variant, &request->task.variant));
-    request->task.sinks = leaf;
-    request->task.sources = 7 * leaf;
-    gv_tasks_space.built_in(&config, &request->task.variant, &limits, leaf, 7 * leaf);
-    assert_ok(gv_space_parse(&gv_tasks_space, changes, &config));
-    gv_space_format(&gv_tasks_space, &config, request->configuration, sizeof request->configuration);
-    request->seed = 7;
-    request->effort = (gv_effort){2, 3, 0, 1, 1e30};
-}
-
-static gv_outcome evaluate(gravel_context *context, void *state, const gv_request *request)
-{
-    gv_outcome outcome;
-    phases[0] = '\0';
-    gv_subject_find("tasks")->evaluate(state, context, request, note, NULL, &outcome);
-    return outcome;
+    fill_request(context, &gv_tasks_space, variant, leaf, 7 * leaf, changes, request);
 }
 
 static void good_candidates(void **unused)
@@ -97,20 +55,6 @@ static void good_candidates(void **unused)
 
 /* ---------------------------------------------------------------- sabotage */
 
-static void replace(const char *folder, const char *file, const char *what, const char *with)
-{
-    char *path = gv_path_join(folder, file), *text;
-    assert_ok(gv_file_read(path, 1 << 20, &text, NULL));
-    char *at = strstr(text, what);
-    if (!at)
-        fail_msg("%s: no '%s' to spoil", file, what);
-    char *edited = gv_format("%.*s%s%s", (int)(at - text), text, with, at + strlen(what));
-    assert_ok(gv_file_write(path, edited, strlen(edited)));
-    free(edited);
-    free(text);
-    free(path);
-}
-
 /* A force that is wrong by little, a sink that is left out. */
 static void sabotage_is_caught(void **unused)
 {
@@ -123,16 +67,11 @@ static void sabotage_is_caught(void **unused)
     };
     (void)unused;
     SKIP_WITHOUT_DEVICE();
-    if (!gv_env("GRAVEL_SOURCE_DIR")) {
-        print_message("skipped: GRAVEL_SOURCE_DIR is not set\n");
-        skip();
-    }
+    SKIP_WITHOUT_KERNELS();
     for (size_t k = 0; k < sizeof spoil / sizeof *spoil; k++) {
-        char *folder = make_folder(), *from = gv_path_join(gv_env("GRAVEL_SOURCE_DIR"), "kernels");
-        char *command = gv_format("cp -r '%s' '%s'", from, folder), *kernels = gv_path_join(folder, "kernels");
+        char *folder = make_folder(), *kernels = copy_kernels(folder);
         gv_request request;
-        assert_int_equal(system(command), 0);
-        replace(kernels, spoil[k].file, spoil[k].what, spoil[k].with);
+        replace(kernels, spoil[k].file, "", spoil[k].what, spoil[k].with);
         gravel_context *context = open_context(kernels, "");
         make_request(context, "sp2", 20, "", &request);
         if (k == 0 || strstr(request.configuration, "threads=1 ")) { /* the second is of lanes only */
@@ -145,8 +84,6 @@ static void sabotage_is_caught(void **unused)
         gravel_context_release(context);
         remove_folder(folder);
         free(kernels);
-        free(command);
-        free(from);
         free(folder);
     }
 }
@@ -172,39 +109,17 @@ static void configuration_of(gravel_context *context, size_t leaf, const char *n
 /* An entry of the user's folder is what lists of such leaves take; what the caller names goes before it. */
 static void profile_is_used(void **unused)
 {
-    gv_profile_set set = GV_PROFILE_SET_INIT;
-    gv_profile_device device;
     gravel_origin origin;
     gv_request request;
-    char text[GV_PROFILE_TEXT], path[1024];
+    char text[GV_PROFILE_TEXT];
     (void)unused;
     SKIP_WITHOUT_DEVICE();
-    gv_profile_entry *entry = calloc(1, sizeof *entry);
-    assert_non_null(entry);
     char *folder = make_folder();
     gravel_context *context = open_context(NULL, "");
     configuration_of(context, 48, NULL, text, sizeof text, &origin);
     assert_int_equal(origin, GRAVEL_ORIGIN_BUILT_IN);
     make_request(context, "sp2", 48, "unroll=4 form=0", &request);
-    gv_profile_device_of(&context->device[0].info, &device);
-    gv_name_clean(context->device[0].info.driver, entry->driver);
-    strcpy(entry->kernel, "tasks");
-    strcpy(entry->variant, "sp2");
-    gv_profile_kernel_version(context, &gv_tasks_space, entry->kernel_version);
-    assert_int_equal(strlen(entry->kernel_version), 16);
-    entry->sinks = 48;
-    entry->sources = 8192;
-    entry->sink_bucket = gv_sink_bucket(entry->sinks);
-    entry->source_bucket = gv_source_bucket(entry->sources);
-    strcpy(entry->date, "2026-11-21T00:00:00Z");
-    strcpy(entry->gravel, GRAVEL_VERSION);
-    strcpy(entry->strategy, "forest");
-    entry->evaluations = entry->n_results = 1;
-    snprintf(entry->result[0].configuration, GV_PROFILE_TEXT, "%s", request.configuration);
-    entry->result[0].time_s = entry->result[0].time_min_s = entry->result[0].call_s = 1e-3;
-    assert_ok(gv_profile_set_add(&set, &device, entry));
-    assert_ok(gv_profile_save(folder, &set, path, sizeof path));
-    gv_profile_set_free(&set);
+    save_profile(folder, context, &gv_tasks_space, &request, 8192);
     gravel_context_release(context);
 
     context = open_context(NULL, folder);
@@ -218,7 +133,6 @@ static void profile_is_used(void **unused)
     gravel_context_release(context);
     remove_folder(folder);
     free(folder);
-    free(entry);
 }
 
 /* On GPUs groups fit leaves of all sizes: of the places of sinks at least so many are taken.  sp: 1.24 times the slots
