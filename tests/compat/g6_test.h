@@ -2,7 +2,7 @@
 #ifndef GV_G6_TEST_H
 #define GV_G6_TEST_H
 
-#include "problem.h"
+#include "two_devices.h"
 
 #include "compat/common/compat.h"
 #include "gravel/g6.h"
@@ -186,29 +186,9 @@ static inline int host_answers(void **state)
     return setenv("GRAVEL_COMPAT_HOST", "always", 1);
 }
 
-/* Two parts of the CPU, both of them in every call. */
 static inline int two_devices_answer(void **state)
 {
-    return devices_answer(state) || setenv("GRAVEL_COMPAT_DEVICES", "cpu:1,cpu:1", 1) ||
-           setenv("GRAVEL_COMPAT_ALL_DEVICES", "yes", 1);
-}
-
-static inline int one_device_again(void **state)
-{
-    (void)state;
-    return unsetenv("GRAVEL_COMPAT_DEVICES") || unsetenv("GRAVEL_COMPAT_ALL_DEVICES");
-}
-
-static inline int has_two_parts(void)
-{
-    gravel_device_info *list;
-    int count, parts = 0;
-    if (gravel_device_list(&list, &count) != GRAVEL_OK)
-        return 0;
-    for (int k = 0; k < count; k++)
-        parts |= list[k].type == GRAVEL_DEVICE_CPU && list[k].compute_units >= 2;
-    gravel_device_list_free(list);
-    return parts;
+    return devices_answer(state) || two_devices(state);
 }
 
 static inline void needs_a_device(void **state)

@@ -1,6 +1,6 @@
 /* libgravel_g5: tables and quadrupoles with a softening length for each sink, on one device and on two parts of a
  * CPU. */
-#include "problem.h"
+#include "two_devices.h"
 
 #include "compat/common/compat.h"
 #include "gravel/g5.h"
@@ -170,24 +170,6 @@ static int end(void **state)
 {
     (void)state;
     return g5_close();
-}
-
-static int two_devices(void **state)
-{
-    (void)state;
-    return setenv("GRAVEL_COMPAT_DEVICES", "cpu:1,cpu:1", 1) || setenv("GRAVEL_COMPAT_ALL_DEVICES", "yes", 1);
-}
-
-static int has_two_parts(void)
-{
-    gravel_device_info *list;
-    int count, parts = 0;
-    if (gravel_device_list(&list, &count) != GRAVEL_OK)
-        return 0;
-    for (int k = 0; k < count; k++)
-        parts |= list[k].type == GRAVEL_DEVICE_CPU && list[k].compute_units >= 2;
-    gravel_device_list_free(list);
-    return parts;
 }
 
 int main(void)

@@ -1,50 +1,5 @@
 /* Runs that stop and go on, and runs that are looked at: the same bits as one that nobody touched. */
-#include "problem.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "gravel/hermite.h"
-#include "sim/ic.h"
-
-enum { N = 48 };
-
-typedef struct run {
-    gravel_bodies *bodies;
-    gravel_direct *direct;
-    gravel_hermite *hermite;
-} run;
-
-static run make_run(gravel_context *context, gravel_precision precision, const gravel_hermite_options *options)
-{
-    gravel_bodies_options stored = GRAVEL_BODIES_OPTIONS_INIT;
-    gravel_direct_options direct = GRAVEL_DIRECT_OPTIONS_INIT;
-    run r;
-    stored.precision = direct.precision = precision;
-    direct.order = options->order;
-    assert_ok(gravel_bodies_create(&r.bodies, context, &stored));
-    assert_ok(gravel_direct_create(&r.direct, context, &direct));
-    assert_ok(gravel_hermite_create(&r.hermite, r.bodies, r.direct, options));
-    return r;
-}
-
-static void fill_run(run *r)
-{
-    gv_particles p;
-    assert_ok(gv_ic_plummer(N, 5, NULL, &p));
-    assert_ok(gravel_bodies_write(r->bodies, GRAVEL_POSITION, 0, N, &GRAVEL_ARRAY_SOA(p.x, p.y, p.z)));
-    assert_ok(gravel_bodies_write(r->bodies, GRAVEL_VELOCITY, 0, N, &GRAVEL_ARRAY_SOA(p.vx, p.vy, p.vz)));
-    assert_ok(gravel_bodies_write(r->bodies, GRAVEL_MASS, 0, N, &GRAVEL_ARRAY(p.m)));
-    gv_particles_free(&p);
-    assert_ok(gravel_hermite_start(r->hermite, 0));
-}
-
-static void free_run(run *r)
-{
-    gravel_hermite_release(r->hermite);
-    gravel_direct_release(r->direct);
-    gravel_bodies_release(r->bodies);
-}
+#include "hermite_test.h"
 
 static void *state_of(gravel_bodies *set, size_t *size)
 {
@@ -80,7 +35,7 @@ static void resumed_runs_have_the_same_bits(void **state)
         gravel_hermite_counts counts, again;
         size_t size, end_size, other_size;
         run whole = make_run(context, p, &o), rest = make_run(context, p, &o);
-        fill_run(&whole);
+        fill_run(&whole, 1);
         steps(&whole, 37);
         void *middle = state_of(whole.bodies, &size);
         assert_ok(gravel_hermite_get_state(whole.hermite, &at));
@@ -118,8 +73,8 @@ static void looking_changes_nothing(void **state)
     gravel_bodies *at;
     gravel_hermite_step_info info;
     run plain = make_run(context, GRAVEL_DS, &o), looked = make_run(context, GRAVEL_DS, &o);
-    fill_run(&plain);
-    fill_run(&looked);
+    fill_run(&plain, 1);
+    fill_run(&looked, 1);
     for (int k = 0; k < 40; k++) {
         steps(&plain, 1);
         assert_ok(gravel_hermite_step(looked.hermite, &info));
@@ -158,7 +113,7 @@ static void states_are_checked(void **state)
     double x[N][3], again[N][3];
     size_t size;
     run r = make_run(context, GRAVEL_DS, &o);
-    fill_run(&r);
+    fill_run(&r, 1);
     char *saved = state_of(r.bodies, &size);
     single.precision = GRAVEL_SP;
     assert_ok(gravel_bodies_create(&other, context, &single));
