@@ -21,6 +21,8 @@ struct gravel_cluster {
     char *kernel_dir, *cache_dir, *profile_dir;
 };
 
+/* Ten arrays of n numbers as places of forces: accelerations, jerks, snaps by component, then potentials. */
+gravel_forces gv_cluster_forces_at(double *p, size_t n, int order);
 /* Sets the thread's message. */
 gravel_status gv_cluster_fail(gravel_status status, const char *format, ...) GV_CLUSTER_PRINTF(2, 3);
 /* An MPI call that failed. */

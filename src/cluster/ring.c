@@ -135,7 +135,13 @@ static void choose_columns(round_trip *t)
         add_kind(t, GRAVEL_TIME);
 }
 
-/* Ids are the int32 at the beginning of their column. */
+/* A plane of n bodies in a block.  Ids are the int32 at the beginning of their column. */
+static gravel_array_out column_at(const column *c, double *at, size_t n)
+{
+    return (gravel_array_out){at, c->components > 1 ? at + n : NULL, c->components > 1 ? at + 2 * n : NULL, 1,
+                              c->plane == GRAVEL_ID ? GRAVEL_I32 : GRAVEL_F64};
+}
+
 static gravel_status read_own(gravel_cluster_ring *r, const round_trip *t)
 {
     gravel_bodies *bodies = t->call->sources.bodies;
@@ -143,17 +149,14 @@ static gravel_status read_own(gravel_cluster_ring *r, const round_trip *t)
     double *to = r->block[0];
     gravel_status status = GRAVEL_OK;
     for (int k = 0; k < t->kinds && n > 0 && !status; k++) {
-        const column *c = &t->kind[k];
-        const gravel_type type = c->plane == GRAVEL_ID ? GRAVEL_I32 : GRAVEL_F64;
-        const gravel_array_out out = {to, c->components > 1 ? to + n : NULL, c->components > 1 ? to + 2 * n : NULL, 1,
-                                      type};
-        status = gravel_bodies_read(bodies, c->plane, 0, n, &out);
-        to += (size_t)c->components * n;
+        const gravel_array_out out = column_at(&t->kind[k], to, n);
+        status = gravel_bodies_read(bodies, t->kind[k].plane, 0, n, &out);
+        to += (size_t)t->kind[k].components * n;
     }
     return status;
 }
 
-static gravel_status write_visitors(gravel_bodies *bodies, const round_trip *t, const double *from, size_t n)
+static gravel_status write_visitors(gravel_bodies *bodies, const round_trip *t, double *from, size_t n)
 {
     gravel_frame frame;
     gravel_status status = gravel_bodies_get_frame(t->call->sources.bodies, &frame);
@@ -162,12 +165,10 @@ static gravel_status write_visitors(gravel_bodies *bodies, const round_trip *t, 
     if (!status)
         status = gravel_bodies_set_frame(bodies, &frame);
     for (int k = 0; k < t->kinds && !status; k++) {
-        const column *c = &t->kind[k];
-        const gravel_type type = c->plane == GRAVEL_ID ? GRAVEL_I32 : GRAVEL_F64;
-        const gravel_array in = {from, c->components > 1 ? from + n : NULL, c->components > 1 ? from + 2 * n : NULL, 1,
-                                 type};
-        status = gravel_bodies_write(bodies, c->plane, 0, n, &in);
-        from += (size_t)c->components * n;
+        const gravel_array_out at = column_at(&t->kind[k], from, n);
+        const gravel_array in = {at.x, at.y, at.z, at.stride, at.type};
+        status = gravel_bodies_write(bodies, t->kind[k].plane, 0, n, &in);
+        from += (size_t)t->kind[k].components * n;
     }
     return status;
 }
@@ -209,7 +210,7 @@ static gravel_status need_room(gravel_cluster_ring *r, const round_trip *t)
 
 /* ----------------------------------------------------------------------- sums */
 
-static gravel_forces forces_at(double *p, size_t n, int order)
+gravel_forces gv_cluster_forces_at(double *p, size_t n, int order)
 {
     gravel_forces f = {.acc = GRAVEL_VEC_OUT_SOA(p, p + n, p + 2 * n), .pot = p + 9 * n};
     if (order >= 4)
@@ -220,7 +221,7 @@ static gravel_forces forces_at(double *p, size_t n, int order)
 }
 
 /* Sums from the bodies of one rank, submitted. */
-static gravel_status start_sum(gravel_cluster_ring *r, round_trip *t, int turn, const double *block, size_t n)
+static gravel_status start_sum(gravel_cluster_ring *r, round_trip *t, int turn, double *block, size_t n)
 {
     gravel_direct_call call = *t->call;
     gravel_status status = GRAVEL_OK;
@@ -241,7 +242,7 @@ static gravel_status add_sum(gravel_cluster_ring *r, round_trip *t, int turn, do
     gravel_status status = GRAVEL_OK;
     if (!*ticket)
         return GRAVEL_OK;
-    const gravel_forces to = forces_at(r->part, n, t->call->order);
+    const gravel_forces to = gv_cluster_forces_at(r->part, n, t->call->order);
     const double begin = MPI_Wtime();
     status = gravel_ticket_collect(*ticket, &to, NULL);
     r->times.device_s += MPI_Wtime() - begin;
@@ -269,7 +270,7 @@ static int pass_block(gravel_cluster_ring *r, int turn, MPI_Datatype body, const
 static gravel_status go_round(gravel_cluster_ring *r, round_trip *t, double *sum)
 {
     const gravel_cluster *c = r->cluster;
-    const double *here = r->block[0];
+    double *here = r->block[0];
     gravel_status status = start_sum(r, t, 0, NULL, r->count[c->rank]);
     int code = MPI_SUCCESS;
     MPI_Datatype body;

@@ -5,21 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
+
 #include "cpu_ref/ref.h"
-#include "gravel/cluster.h"
+#include "cluster/object.h"
 
 enum { MOST = 600 };
-
-static int rank, size;
-
-static void check(int good, const char *what, int line)
-{
-    if (good)
-        return;
-    fprintf(stderr, "rank %d of %d: line %d: %s (%s)\n", rank, size, line, what, gravel_error_message());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-#define CHECK(condition) check((condition), #condition, __LINE__)
 
 /* d[k][c][i]: component c of the k-th derivative of body i */
 typedef struct bodies {
@@ -117,16 +108,6 @@ static void compare(const bodies *b, size_t first, size_t count, int order, cons
         }
 }
 
-static gravel_forces forces_at(double *f, size_t n, int order)
-{
-    gravel_forces out = {.acc = GRAVEL_VEC_OUT_SOA(f, f + n, f + 2 * n), .pot = f + 9 * n};
-    if (order >= 4)
-        out.jerk = GRAVEL_VEC_OUT_SOA(f + 3 * n, f + 4 * n, f + 5 * n);
-    if (order >= 6)
-        out.snap = GRAVEL_VEC_OUT_SOA(f + 6 * n, f + 7 * n, f + 8 * n);
-    return out;
-}
-
 static gravel_cluster_direct *open_direct(gravel_cluster *cluster, gravel_precision precision, gravel_scheme scheme)
 {
     gravel_cluster_direct_options options = GRAVEL_CLUSTER_DIRECT_OPTIONS_INIT;
@@ -146,7 +127,7 @@ static void find_forces(gravel_cluster_direct *direct, const bodies *b, size_t f
                                 .vel = vector(b, 1, first),
                                 .acc = vector(b, 2, first)};
     gravel_cluster_call call = GRAVEL_CLUSTER_CALL_INIT;
-    const gravel_forces out = forces_at(f, count, order);
+    const gravel_forces out = gv_cluster_forces_at(f, count, order);
     call.sinks = &sinks;
     call.order = order;
     call.eps = 0.1;
@@ -209,7 +190,7 @@ static void updates(gravel_cluster *cluster, gravel_scheme scheme)
     const gravel_sinks sinks = {
         .count = count, .id = b.id + first, .pos = vector(&b, 0, first), .vel = vector(&b, 1, first)};
     gravel_cluster_call call = GRAVEL_CLUSTER_CALL_INIT;
-    const gravel_forces out = forces_at(f, count, 4);
+    const gravel_forces out = gv_cluster_forces_at(f, count, 4);
     call.sinks = &sinks;
     call.eps = 0.1;
     call.predict = 1;

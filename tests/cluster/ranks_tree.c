@@ -5,23 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
+
 #include "cpu_ref/ref.h"
 #include "gravel/cluster.h"
 
 enum { MOST = 6000 };
 #define EPS 0.02
-
-static int rank, size;
-
-static void check(int good, const char *what, int line)
-{
-    if (good)
-        return;
-    printf("rank %d of %d: line %d: %s (%.300s)\n", rank, size, line, what, gravel_error_message());
-    fflush(stdout);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-#define CHECK(condition) check((condition), #condition, __LINE__)
 
 static void check_below(double got, double most, const char *what, int line)
 {

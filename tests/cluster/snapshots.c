@@ -16,20 +16,11 @@ int main(void)
 #include <string.h>
 #include <sys/resource.h>
 
+#include "check.h"
+
 #include "host/base/status.h"
 #include "sim/hdf5_file.h"
 #include "sim/snapshot.h"
-
-static int rank, size;
-
-static void check(int good, const char *what, int line)
-{
-    if (good)
-        return;
-    fprintf(stderr, "rank %d of %d: line %d: %s (%s)\n", rank, size, line, what, gravel_error_message());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-#define CHECK(condition) check((condition), #condition, __LINE__)
 
 /* How many agreements there have been; the last rank fails at number `fails` (-1: never). */
 static int agreements, fails;

@@ -5,26 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
+
 #include "gravel/cluster.h"
 #include "gravel/leapfrog.h"
 #include "sim/ic.h"
 
 enum { MOST = 128 };
 
-static int rank, size;
 static gravel_cluster *cluster;
 static gravel_context *context;
 static gravel_cluster_share *share;
 static gravel_cluster_ring *ring;
-
-static void check(int good, const char *what, int line)
-{
-    if (good)
-        return;
-    fprintf(stderr, "rank %d of %d: line %d: %s (%s)\n", rank, size, line, what, gravel_error_message());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-#define CHECK(condition) check((condition), #condition, __LINE__)
 
 typedef struct job {
     gravel_bodies *bodies;
