@@ -419,9 +419,9 @@ static void print_table(const requests_bench *b)
 {
     const double from = crossing(b);
     gv_table table;
-    gv_print("%s, %s, %zu bodies, theta %g, %zu buckets, %d threads; %.3g pairs\n\n", b->device.name,
+    gv_print("%s, %s, %zu bodies, theta %g, %zu buckets, %d thread%s; %.3g pairs\n\n", b->device.name,
              gravel_precision_name((gravel_precision)b->opts->precision), b->p.count, b->opts->theta, b->buckets,
-             b->opts->threads, b->pairs);
+             b->opts->threads, b->opts->threads == 1 ? "" : "s", b->pairs);
     printf("walk on the host %.3f ms, work on the device %.3f ms, both at once %.3f ms: %.2f of the longer\n\n",
            1e3 * b->walk, 1e3 * b->work, 1e3 * b->both, b->both / fmax(b->walk, b->work));
     gv_table_start(&table, "active sinks|buckets|pairs|host ms|device ms|auto ms");

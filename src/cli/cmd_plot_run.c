@@ -14,6 +14,11 @@
         .name = "scaled-time", .kind = GV_OPT_FLAG, .offset = offsetof(gv_plot_run_options, scaled_time),              \
         .help = "times 212.75 ln(0.11 N) / N, so that clusters of\ndifferent N lie on one another"                     \
     }
+#define LABELS                                                                                                         \
+    {                                                                                                                  \
+        .name = "labels", .kind = GV_OPT_TEXT, .offset = offsetof(gv_plot_run_options, labels), .value = "A;B;...",    \
+        .help = "what the legend calls the runs, in their order; else\nthe names of their folders"                     \
+    }
 #define SNAPSHOT                                                                                                       \
     {                                                                                                                  \
         .name = "snapshot", .kind = GV_OPT_INT, .offset = offsetof(gv_plot_run_options, snapshot), .value = "K",       \
@@ -25,9 +30,9 @@
         .help = "only bodies with these ids; those of a galaxy's disk\ncome first"                                     \
     }
 
-const gv_opt gv_plot_energy_opts[] = {OUTPUT, SCALED_TIME, {.name = NULL}};
+const gv_opt gv_plot_energy_opts[] = {OUTPUT, LABELS, SCALED_TIME, {.name = NULL}};
 const gv_opt gv_plot_lagrange_opts[] = {OUTPUT, SCALED_TIME, {.name = NULL}};
-const gv_opt gv_plot_core_opts[] = {OUTPUT, SCALED_TIME, {.name = NULL}};
+const gv_opt gv_plot_core_opts[] = {OUTPUT, LABELS, SCALED_TIME, {.name = NULL}};
 const gv_opt gv_plot_blocks_opts[] = {OUTPUT, {.name = NULL}};
 const gv_opt gv_plot_profile_opts[] = {OUTPUT, SNAPSHOT, IDS, GV_OPT_TEXT_UNITS(gv_plot_run_options), {.name = NULL}};
 

@@ -85,13 +85,20 @@ static void put_against_n(const picture *p, double low, double high)
     }
 }
 
+/* The next number of ranks that a line goes through, `most` among them; 0: there is none. */
+static int next_ranks(int ranks, int most)
+{
+    const int next = ranks + (ranks < 8 ? 1 : ranks / 8);
+    return ranks == most ? 0 : next < most ? next : most;
+}
+
 /* ... of a number of bodies against ranks; time, or how much faster than one rank. */
 static void put_against_ranks(const picture *p, int most, int speedup)
 {
     for (int l = 0; l < p->n.n; l++) {
         const double n = (double)p->n.value[l], one = time_of(p, n, 1), first = measured(p, n, 1);
         fprintf(p->script, "$m%d << EOD\n", l);
-        for (int ranks = 1; ranks <= most; ranks += ranks < 8 ? 1 : ranks / 8)
+        for (int ranks = 1; ranks > 0; ranks = next_ranks(ranks, most))
             fprintf(p->script, "%d %.9g\n", ranks, speedup ? one / time_of(p, n, ranks) : time_of(p, n, ranks));
         fprintf(p->script, "EOD\n$p%d << EOD\nnan nan\n", l);
         for (size_t k = 0; k < p->points.n; k++) {
@@ -136,15 +143,16 @@ static void plot_lines(const picture *p, const gv_size_list *list, const char *o
 
 static void script_parts(const picture *p)
 {
-    fprintf(p->script, "set multiplot layout 1,%d\nset key bottom right\nset yrange [0:100]\n", p->ranks.n);
+    /* one key for all: where ranks are few, the middle of the right side is empty */
+    fprintf(p->script, "set multiplot layout 1,%d\nset key right center\nset yrange [0:100]\n", p->ranks.n);
     for (int l = 0; l < p->ranks.n; l++) {
-        fprintf(p->script, "set title '%zu ranks'\nset xlabel 'bodies'\nset ylabel 'share of a step / %%'\nplot ",
-                p->ranks.value[l]);
+        fprintf(p->script, "set title '%zu %s'\nset xlabel 'bodies'\nset ylabel 'share of a step / %%'\nplot ",
+                p->ranks.value[l], p->ranks.value[l] == 1 ? "rank" : "ranks");
         static const char *const part[] = {"host", "transfer", "network", "device"};
         for (int k = 0; k < 4; k++)
             fprintf(p->script, "%s$m%d using 1:%d with lines lw 2 lc rgb '%s' title '%s'", k > 0 ? ", " : "", l, k + 2,
                     gv_plot_colour(k), part[k]);
-        fputc('\n', p->script);
+        fputs("\nunset key\n", p->script);
     }
     fputs("unset multiplot\n", p->script);
 }
@@ -166,18 +174,17 @@ static void draw(const picture *p)
                  has_points(p) ? "lines are the model, points measured" : "the model");
         gv_plot_title(p->script, p->machine.name, what);
     }
-    fputs("set logscale x 2\nset format x '%.0f'\nset xtics rotate by -30\n", p->script);
+    fprintf(p->script, "set logscale x 2\nset format x '%s'\n",
+            p->o->figure == TIME_N || p->o->figure == PARTS ? "2^{%L}" : "%.0f");
     if (p->o->figure == PARTS) {
         put_parts(p, low, high);
         script_parts(p);
     } else if (p->o->figure == TIME_N) {
         put_against_n(p, low, high);
-        /* the last number of the axis is turned, and ends beside it */
-        fputs("set rmargin 7\nset logscale y\nset format y '10^{%L}'\nset key top left\nset xlabel 'bodies'\nset "
-              "ylabel 'time of a "
-              "step / "
-              "s'\n",
-              p->script);
+        fputs(
+            "set logscale y\nset format y '10^{%L}'\nset key top left\nset xlabel 'bodies'\nset ylabel 'time of a step "
+            "/ s'\n",
+            p->script);
         plot_lines(p, &p->ranks, "rank", "ranks");
     } else {
         put_against_ranks(p, most, p->o->figure == SPEEDUP);

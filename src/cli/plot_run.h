@@ -10,8 +10,9 @@ typedef struct gv_plot_run_options {
     const char *out;
     int units; /* of text files */
     int scaled_time;
-    int snapshot;    /* below 0: not given */
-    const char *ids; /* NULL: all */
+    const char *labels; /* of runs in the legend, "one;another"; NULL: their names */
+    int snapshot;       /* below 0: not given */
+    const char *ids;    /* NULL: all */
     int view, movie;
     double width; /* below 0: what holds most of the mass */
     size_t pixels;

@@ -6,14 +6,16 @@
 #include "cli/cli.h"
 #include "cli/plot_run.h"
 #include "cli/run_folder.h"
+#include "host/base/files.h"
 #include "sim/blocks_table.h"
 #include "sim/diagnostics_table.h"
 
-enum { MOST_POINTS = 3000 };
+enum { MOST_POINTS = 3000, MOST_MARKS = 100 };
 
 typedef struct runs {
     int n;
-    char **name; /* operands */
+    char **name;  /* operands */
+    char *labels; /* texts for the legend behind one another; NULL: the names */
     gv_diagnostics_table table[GV_PLOT_MOST_RUNS];
     gv_plot_time time;
     int scaled;
@@ -51,18 +53,37 @@ static void free_runs(runs *r)
 {
     for (int k = 0; k < r->n; k++)
         gv_diagnostics_free(&r->table[k]);
+    free(r->labels);
 }
 
-static gravel_status read_runs(runs *r, const gv_operands *operands, int scaled, const char *what)
+/* "one;another" in memory of the plot's, a text for each run. */
+static gravel_status read_labels(runs *r, const char *text)
+{
+    int n = 1;
+    r->labels = gv_format("%s", text);
+    if (!r->labels)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for labels");
+    for (char *c = r->labels; *c; c++)
+        if (*c == ';') {
+            *c = '\0';
+            n++;
+        }
+    return n == r->n ? GRAVEL_OK
+                     : gv_fail(GRAVEL_ERR_ARGUMENT, "--labels '%s' names %d, there are %d runs", text, n, r->n);
+}
+
+static gravel_status read_runs(runs *r, const gv_operands *operands, const gv_plot_run_options *o, const char *what)
 {
     gravel_status status = GRAVEL_OK;
     double longest = 0.0;
-    *r = (runs){.name = operands->value, .scaled = scaled};
+    *r = (runs){.name = operands->value, .scaled = o->scaled_time};
     for (int k = 0; !status && k < operands->n; k++) {
         status = read_one(r, operands->value[k], what);
         if (!status)
             longest = fmax(longest, fabs(r->table[k].row[r->table[k].rows - 1].time));
     }
+    if (!status && o->labels)
+        status = read_labels(r, o->labels);
     if (status)
         free_runs(r);
     else
@@ -167,14 +188,17 @@ static void put_title(FILE *out, const runs *r)
     fputs(" noenhanced\n", out);
 }
 
-/* "title 'NAME'" of a run, or another text where there is one run only. */
-static void put_run_title(FILE *out, const runs *r, int k, const char *alone)
+/* How run k is drawn, and its name where there are several: told apart by colour and marks. */
+static void put_curve(FILE *out, const runs *r, int k)
 {
-    fputs(" title ", out);
-    if (r->n == 1)
-        fprintf(out, "'%s'", alone);
-    else
-        gv_plot_text(out, r->name[k], 50);
+    static const int mark[] = {7, 5, 9, 11, 13, 6, 4, 8};
+    const size_t points = r->table[k].rows / (r->table[k].rows / MOST_POINTS + 1);
+    const char *label = r->labels ? r->labels : r->name[k];
+    for (int i = 0; i < k && r->labels; i++)
+        label += strlen(label) + 1;
+    fprintf(out, "with linespoints pt %d ps 0.7 pi %zu ", mark[k % 8], points / MOST_MARKS + 1);
+    fprintf(out, "lw 1.5 lc rgb '%s' title ", gv_plot_colour(k));
+    gv_plot_text(out, r->n > 1 ? label : "", 50);
     fputs(" noenhanced", out);
 }
 
@@ -201,14 +225,15 @@ static int finish(const char *command, gravel_status status, gv_plot *plot, runs
 static void draw_energies(FILE *out, const runs *r)
 {
     static const char *const title[] = {"kinetic", "potential", "total"};
+    static const char *const dashes[] = {"(16,5)", "(5,4)", "1"}; /* told apart without colours */
     put_title(out, r);
     fputs("set format x ''\nset ylabel ", out);
     gv_plot_label(out, "energy", &r->table[0].units, 0, 1, 2);
     /* room for the key */
     fputs("\nset offsets 0, 0, graph 0.18, 0\nset key top right horizontal\nplot ", out);
     for (int k = 0; k < 3; k++)
-        fprintf(out, "%s$e0 using 1:%d with lines lw 2 lc rgb '%s' title '%s'", k ? ", " : "", k + 2, gv_plot_colour(k),
-                title[k]);
+        fprintf(out, "%s$e0 using 1:%d with lines lw 2 dt %s lc rgb '%s' title '%s'", k ? ", " : "", k + 2, dashes[k],
+                gv_plot_colour(k), title[k]);
     fputs("\nunset title\nset offsets\nset format x '%g'\n", out);
 }
 
@@ -216,17 +241,16 @@ static void draw_errors(FILE *out, const runs *r)
 {
     const int any = has_positive(r, index_of("energy_error"), 1);
     put_time_label(out, r);
-    fputs("set ylabel '|E - E_0| / |E_0|'\n", out);
+    fputs("set ylabel '|E - E_0| / |E_0|'\nset key tmargin center horizontal\n", out);
     if (any)
-        fputs("set logscale y\nset format y '10^{%L}'\nset key right bottom\n", out);
+        fputs("set logscale y\nset format y '10^{%L}'\n", out);
     else
         fputs("set yrange [0:1e-15]\n", out);
     fputs("plot ", out);
     for (int k = 0; k < r->n; k++) {
         /* an error of 0 has no logarithm: the lines before it go on behind it */
-        fprintf(out, "%s$e%d using 1:($5 > 0 || !%d ? $5 : NaN) with %s lw 1.5 lc rgb '%s'", k ? ", " : "", k, any,
-                r->table[k].rows < 100 ? "linespoints pt 7 ps 0.5" : "lines", gv_plot_colour(k));
-        put_run_title(out, r, k, "");
+        fprintf(out, "%s$e%d using 1:($5 > 0 || !%d ? $5 : NaN) ", k ? ", " : "", k, any);
+        put_curve(out, r, k);
     }
     fputc('\n', out);
 }
@@ -238,7 +262,7 @@ int gv_plot_energy(const void *values, const gv_operands *operands)
     const int column[4] = {index_of("kinetic"), index_of("potential"), index_of("energy"), index_of("energy_error")};
     gv_plot plot = {0};
     runs r;
-    gravel_status status = read_runs(&r, operands, o->scaled_time, "energies");
+    gravel_status status = read_runs(&r, operands, o, "energies");
     if (status)
         return gv_cli_fail(command, status);
     if (!has_finite(&r, column[2]))
@@ -268,7 +292,7 @@ int gv_plot_lagrange(const void *values, const gv_operands *operands)
     int column[GV_DIAGNOSTIC_SHARES + 1];
     gv_plot plot = {0};
     runs r;
-    gravel_status status = read_runs(&r, operands, o->scaled_time, "radii");
+    gravel_status status = read_runs(&r, operands, o, "radii");
     if (status)
         return gv_cli_fail(command, status);
     for (int k = 0; k < GV_DIAGNOSTIC_SHARES; k++)
@@ -309,9 +333,8 @@ static void draw_core(FILE *out, const runs *r, int field, int column)
     put_log_range(out, r, column, column);
     fputs("plot ", out);
     for (int k = 0; k < r->n; k++) {
-        fprintf(out, "%s$c%d using 1:%d with %s lw 1.5 lc rgb '%s'", k ? ", " : "", k, field,
-                r->table[k].rows < 100 ? "linespoints pt 7 ps 0.5" : "lines", gv_plot_colour(k));
-        put_run_title(out, r, k, "");
+        fprintf(out, "%s$c%d using 1:%d ", k ? ", " : "", k, field);
+        put_curve(out, r, k);
     }
     fputc('\n', out);
 }
@@ -323,7 +346,7 @@ int gv_plot_core(const void *values, const gv_operands *operands)
     const int column[2] = {index_of("core_radius"), index_of("core_density")};
     gv_plot plot = {0};
     runs r;
-    gravel_status status = read_runs(&r, operands, o->scaled_time, "the core");
+    gravel_status status = read_runs(&r, operands, o, "the core");
     if (status)
         return gv_cli_fail(command, status);
     if (!has_positive(&r, column[0], 0) || !has_positive(&r, column[1], 0))

@@ -83,6 +83,8 @@ def several_runs_and_files():
     make_run("one")
     make_run("two")
     says(picture("energy", "one", "two"), "one", "two", "|E - E")
+    says(picture("energy", "one", "two", "--labels", "4th order, ds;6th order"), "4th order, ds", "6th order")
+    refused(USAGE, "names 1, there are 2 runs", "plot", "energy", "one", "two", "--labels", "a", "-o", "p.svg")
     says(picture("core", "one", "two", "--scaled-time"), "212.75 t ln(0.11 N) / N")
     says(picture("energy", "one/diagnostics.txt"), "kinetic")
     says(picture("blocks", "one/blocks.txt"), "share")
