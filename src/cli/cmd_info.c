@@ -60,10 +60,13 @@ static gravel_status find_facts(facts *f, const info_options *opts)
     if (status)
         return status;
     gv_diagnose_core(f->p, &around, &f->core);
-    f->has_nearest = gv_diagnose_nearest(f->p, &around, f->nearest, &f->nearest_distance);
-    f->binaries = gv_diagnose_binaries(f->p, &around, (int)opts->binaries, f->binary);
+    status = gv_diagnose_nearest(&around, f->nearest, &f->nearest_distance);
+    f->has_nearest = f->nearest_distance < INFINITY;
+    if (!status)
+        status = gv_diagnose_binaries(f->p, &around, (int)opts->binaries, f->binary, &f->binaries);
     gv_surroundings_free(&around);
-    status = gv_diagnose_lagrange(f->p, f->core.centre, share, SHARES, f->lagrange);
+    if (!status)
+        status = gv_diagnose_lagrange(f->p, f->core.centre, share, SHARES, f->lagrange);
     if (!status && (opts->energies || f->p->count <= opts->energies_to))
         status = find_energies(f, opts->eps);
     return status;

@@ -62,15 +62,16 @@ static int pixels_for(const gv_plot_run_options *o, size_t bodies)
  * alone stays a spot; NULL: too many to need it. */
 static gravel_status find_reach(const film *f, const gv_particles *p, double pixel, double **reach)
 {
-    gv_surroundings around;
+    gv_neighbours near;
     *reach = NULL;
     if (p->count > SMOOTHED)
         return GRAVEL_OK;
-    gravel_status status = gv_surroundings_find(p, &around);
-    for (size_t i = 0; !status && i < p->count; i++)
-        around.radius[i] = fmax(2.0 * pixel, fmin(around.radius[i], SPOT * f->width));
-    *reach = around.radius;
-    free(around.index);
+    gravel_status status = gv_neighbours_find(p, GV_CORE_NEIGHBOURS, &near);
+    if (!status && !(*reach = malloc((p->count + 1) * sizeof **reach)))
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for a picture");
+    for (size_t s = 0; !status && s < p->count; s++)
+        (*reach)[near.at[s].body] = fmax(2.0 * pixel, fmin(near.radius[s], SPOT * f->width));
+    gv_neighbours_free(&near);
     return status;
 }
 

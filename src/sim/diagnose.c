@@ -4,94 +4,149 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu_ref/parallel.h"
-#include "sim/neighbours.h"
-#include "sim/shells.h"
+#include "sim/pieces.h"
 
 static const double PI = 3.14159265358979323846;
 
 /* ------------------------------------------------------------------- sums */
 
-void gv_diagnose_totals(const gv_particles *p, gv_totals *t)
+/* mass, m x, m v; -smallest and largest mass */
+static void add_mass(const void *user, size_t first, size_t count, double *sum)
 {
-    const double *const x[3] = {p->x, p->y, p->z}, *const v[3] = {p->vx, p->vy, p->vz};
-    memset(t, 0, sizeof *t);
-    t->mass_min = p->count ? p->m[0] : 0.0;
-    for (size_t i = 0; i < p->count; i++) {
-        t->mass += p->m[i];
-        t->mass_min = fmin(t->mass_min, p->m[i]);
-        t->mass_max = fmax(t->mass_max, p->m[i]);
-        for (int c = 0; c < 3; c++) {
-            t->x[c] += p->m[i] * x[c][i];
-            t->v[c] += v[c] ? p->m[i] * v[c][i] : 0.0;
-        }
-    }
-    for (int c = 0; c < 3 && t->mass > 0.0; c++) {
-        t->x[c] /= t->mass;
-        t->v[c] /= t->mass;
-    }
-    for (size_t i = 0; p->vx && i < p->count; i++) {
-        double r[3], u[3];
-        for (int c = 0; c < 3; c++) {
-            r[c] = x[c][i] - t->x[c];
-            u[c] = v[c][i] - t->v[c];
-        }
-        for (int c = 0; c < 3; c++)
-            t->angular_momentum[c] += p->m[i] * (r[(c + 1) % 3] * u[(c + 2) % 3] - r[(c + 2) % 3] * u[(c + 1) % 3]);
+    const gv_particles *p = user;
+    const double *const of[6] = {p->x, p->y, p->z, p->vx, p->vy, p->vz};
+    for (size_t i = first; i < first + count; i++) {
+        const double m = p->m[i];
+        sum[0] += m;
+        for (int c = 0; c < (p->vx ? 6 : 3); c++)
+            sum[1 + c] += m * of[c][i];
+        sum[7] = -m > sum[7] ? -m : sum[7];
+        sum[8] = m > sum[8] ? m : sum[8];
     }
 }
 
-void gv_diagnose_energies(const gv_particles *p, const double *potential, gv_energies *e)
+typedef struct sums_of {
+    const gv_particles *p;
+    const gv_totals *t;
+    const double *potential;
+} sums_of;
+
+/* angular momentum, twice the kinetic energy, m phi; each as far as there is what it needs */
+static void add_motion(const void *user, size_t first, size_t count, double *sum)
+{
+    const sums_of *s = user;
+    const gv_particles *p = s->p;
+    for (size_t i = first; i < first + count; i++) {
+        const double m = p->m[i];
+        if (p->vx) {
+            const double r[3] = {p->x[i] - s->t->x[0], p->y[i] - s->t->x[1], p->z[i] - s->t->x[2]};
+            const double u[3] = {p->vx[i] - s->t->v[0], p->vy[i] - s->t->v[1], p->vz[i] - s->t->v[2]};
+            sum[0] += m * (r[1] * u[2] - r[2] * u[1]);
+            sum[1] += m * (r[2] * u[0] - r[0] * u[2]);
+            sum[2] += m * (r[0] * u[1] - r[1] * u[0]);
+            sum[3] += m * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+        }
+        if (s->potential)
+            sum[4] += m * s->potential[i];
+    }
+}
+
+static void take_mass(const gv_particles *p, gv_totals *t)
+{
+    double sum[9];
+    gv_pieces_sum(p->count, 9, 2, add_mass, p, sum);
+    *t = (gv_totals){.mass = sum[0]};
+    if (p->count) {
+        t->mass_min = -sum[7];
+        t->mass_max = fmax(0.0, sum[8]);
+    }
+    for (int c = 0; c < 3; c++) {
+        t->x[c] = t->mass > 0.0 ? sum[1 + c] / t->mass : sum[1 + c];
+        t->v[c] = t->mass > 0.0 ? sum[4 + c] / t->mass : sum[4 + c];
+    }
+}
+
+void gv_diagnose_sums(const gv_particles *p, const double *potential, gv_totals *t, gv_energies *e)
 {
     const double gravity = gv_units_gravity(&p->units);
-    gv_totals t;
-    gv_diagnose_totals(p, &t);
-    *e = (gv_energies){0};
-    for (size_t i = 0; i < p->count; i++) {
-        if (p->vx) {
-            const double u = p->vx[i] - t.v[0], v = p->vy[i] - t.v[1], w = p->vz[i] - t.v[2];
-            e->kinetic += 0.5 * p->m[i] * (u * u + v * v + w * w);
-        }
-        e->potential += 0.5 * p->m[i] * gravity * potential[i];
-    }
+    double sum[5];
+    take_mass(p, t);
+    gv_pieces_sum(p->count, 5, 0, add_motion, &(sums_of){p, t, potential}, sum);
+    memcpy(t->angular_momentum, sum, sizeof t->angular_momentum);
+    if (!e)
+        return;
+    *e = (gv_energies){.kinetic = 0.5 * sum[3], .potential = 0.5 * gravity * sum[4]};
     e->total = e->kinetic + e->potential;
     e->virial_ratio = e->potential < 0.0 ? e->kinetic / -e->potential : NAN;
 }
 
+void gv_diagnose_totals(const gv_particles *p, gv_totals *t)
+{
+    gv_diagnose_sums(p, NULL, t, NULL);
+}
+
+void gv_diagnose_energies(const gv_particles *p, const double *potential, gv_energies *e)
+{
+    gv_totals t;
+    gv_diagnose_sums(p, potential, &t, e);
+}
+
 /* ------------------------------------------------------------------- core */
+
+typedef struct density_job {
+    const gv_particles *p;
+    gv_surroundings *around;
+    double *mass; /* by slot */
+} density_job;
+
+static void take_masses(void *user, size_t first, size_t count)
+{
+    const density_job *job = user;
+    for (size_t s = first; s < first + count; s++)
+        job->mass[s] = job->p->m[job->around->near.at[s].body];
+}
+
+/* Six bodies at one place have no volume: such a body counts with the smallest sphere that a double can cube. */
+static void find_densities(void *user, size_t first, size_t count)
+{
+    const density_job *job = user;
+    for (size_t s = first; s < first + count; s++) {
+        const uint32_t *neighbour = job->around->near.slot + s * GV_CORE_NEIGHBOURS;
+        const double r = fmax(job->around->near.radius[s], 1e-100);
+        double mass = 0.0;
+        for (int k = 0; k < GV_CORE_NEIGHBOURS - 1; k++)
+            mass += job->mass[neighbour[k]];
+        job->around->density[s] = mass / (4.0 / 3.0 * PI * r * r * r);
+    }
+}
 
 gravel_status gv_surroundings_find(const gv_particles *p, gv_surroundings *around)
 {
-    const size_t room = p->count ? p->count : 1;
-    *around = (gv_surroundings){.count = p->count};
-    around->index = malloc(room * GV_CORE_NEIGHBOURS * sizeof *around->index);
-    around->radius = malloc(room * sizeof *around->radius);
-    gravel_status status = GRAVEL_OK;
-    if (!around->index || !around->radius)
-        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the neighbours of %zu particles", p->count);
-    if (!status)
-        status = gv_neighbours_find(p, GV_CORE_NEIGHBOURS, around->index, around->radius);
-    if (status)
+    const size_t n = p->count;
+    *around = (gv_surroundings){0};
+    gravel_status status = gv_neighbours_find(p, GV_CORE_NEIGHBOURS, &around->near);
+    if (status || n <= GV_CORE_NEIGHBOURS)
+        return status;
+    density_job job = {p, around, malloc(n * sizeof *job.mass)};
+    around->density = malloc(n * sizeof *around->density);
+    if (job.mass && around->density) {
+        gv_pool *pool = gv_pieces_pool(n);
+        gv_pieces_each(pool, n, take_masses, &job);
+        gv_pieces_each(pool, n, find_densities, &job);
+        gv_pool_release(pool);
+    } else {
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the densities of %zu particles", n);
         gv_surroundings_free(around);
+    }
+    free(job.mass);
     return status;
 }
 
 void gv_surroundings_free(gv_surroundings *around)
 {
-    free(around->index);
-    free(around->radius);
+    gv_neighbours_free(&around->near);
+    free(around->density);
     *around = (gv_surroundings){0};
-}
-
-/* Six bodies at one place have no volume: such a body counts with the smallest sphere that a double can cube. */
-static double density_at(const gv_particles *p, const gv_surroundings *around, size_t i)
-{
-    const uint32_t *neighbour = around->index + i * GV_CORE_NEIGHBOURS;
-    const double r = fmax(around->radius[i], 1e-100);
-    double mass = 0.0;
-    for (int k = 0; k < GV_CORE_NEIGHBOURS - 1; k++)
-        mass += p->m[neighbour[k]];
-    return mass / (4.0 / 3.0 * PI * r * r * r);
 }
 
 static void core_without_density(const gv_particles *p, gv_core *core)
@@ -103,57 +158,56 @@ static void core_without_density(const gv_particles *p, gv_core *core)
     core->radius = core->density = NAN;
 }
 
-void gv_diagnose_core(const gv_particles *p, const gv_surroundings *around, gv_core *core)
+typedef struct core_of {
+    const gv_particles *p;
+    const gv_surroundings *around;
+    const gv_core *core;
+} core_of;
+
+/* rho, rho^2, rho x, rho v */
+static void add_density(const void *user, size_t first, size_t count, double *sum)
 {
-    const double *const x[3] = {p->x, p->y, p->z}, *const v[3] = {p->vx, p->vy, p->vz};
-    double sum = 0.0, square = 0.0, distance = 0.0;
-    *core = (gv_core){{0.0}, {0.0}, 0.0, 0.0};
-    for (size_t i = 0; p->count > GV_CORE_NEIGHBOURS && i < p->count; i++) {
-        const double rho = density_at(p, around, i);
-        sum += rho;
-        square += rho * rho;
+    const core_of *o = user;
+    const double *const v[3] = {o->p->vx, o->p->vy, o->p->vz};
+    for (size_t s = first; s < first + count; s++) {
+        const gv_point *at = &o->around->near.at[s];
+        const double rho = o->around->density[s];
+        sum[0] += rho;
+        sum[1] += rho * rho;
         for (int c = 0; c < 3; c++) {
-            core->centre[c] += rho * x[c][i];
-            core->velocity[c] += v[c] ? rho * v[c][i] : 0.0;
+            sum[2 + c] += rho * at->x[c];
+            sum[5 + c] += v[c] ? rho * v[c][at->body] : 0.0;
         }
     }
-    if (!(sum > 0.0)) {
+}
+
+static void add_distance(const void *user, size_t first, size_t count, double *sum)
+{
+    const core_of *o = user;
+    for (size_t s = first; s < first + count; s++) {
+        const double *x = o->around->near.at[s].x, *c = o->core->centre;
+        const double dx = x[0] - c[0], dy = x[1] - c[1], dz = x[2] - c[2];
+        sum[0] += o->around->density[s] * sqrt(dx * dx + dy * dy + dz * dz);
+    }
+}
+
+void gv_diagnose_core(const gv_particles *p, const gv_surroundings *around, gv_core *core)
+{
+    const core_of of = {p, around, core};
+    double sum[8], distance;
+    *core = (gv_core){{0.0}, {0.0}, 0.0, 0.0};
+    gv_pieces_sum(around->density ? p->count : 0, 8, 0, add_density, &of, sum);
+    if (!(sum[0] > 0.0)) {
         core_without_density(p, core);
         return;
     }
     for (int c = 0; c < 3; c++) {
-        core->centre[c] /= sum;
-        core->velocity[c] /= sum;
+        core->centre[c] = sum[2 + c] / sum[0];
+        core->velocity[c] = sum[5 + c] / sum[0];
     }
-    for (size_t i = 0; i < p->count; i++) {
-        const double dx = p->x[i] - core->centre[0], dy = p->y[i] - core->centre[1], dz = p->z[i] - core->centre[2];
-        distance += density_at(p, around, i) * sqrt(dx * dx + dy * dy + dz * dz);
-    }
-    core->radius = distance / sum;
-    core->density = square / sum;
-}
-
-/* -------------------------------------------------------- Lagrangian radii */
-
-gravel_status gv_diagnose_lagrange(const gv_particles *p, const double centre[3], const double *share, int shares,
-                                   double *radius)
-{
-    gv_shell *s;
-    double total = 0.0, inside = 0.0;
-    gravel_status status = gv_shells_sorted(p, centre, &s);
-    if (status)
-        return status;
-    for (size_t i = 0; i < p->count; i++)
-        total += p->m[i];
-    size_t at = 0;
-    for (int k = 0; k < shares; k++) {
-        /* the last shares must not be missed by what rounding takes from the sum */
-        while (at < p->count && inside < share[k] * total * (1.0 - 1e-12))
-            inside += s[at++].m;
-        radius[k] = at > 0 ? s[at - 1].r : 0.0;
-    }
-    free(s);
-    return GRAVEL_OK;
+    gv_pieces_sum(p->count, 1, 0, add_distance, &of, &distance);
+    core->radius = distance / sum[0];
+    core->density = sum[1] / sum[0];
 }
 
 /* --------------------------------------------------------------- binaries */
@@ -201,80 +255,131 @@ static int insert(gv_binary *list, int count, int room, const gv_binary *item)
     return count;
 }
 
-/* The closest of bodies begin ... end - 1 with their neighbours. */
-static int binaries_of(const gv_particles *p, const gv_surroundings *around, size_t begin, size_t end, int room,
-                       gv_binary *binary)
-{
-    int count = 0;
-    for (size_t i = begin; i < end; i++)
-        for (int k = 0; k < GV_CORE_NEIGHBOURS; k++) {
-            const uint32_t j = around->index[i * GV_CORE_NEIGHBOURS + (size_t)k];
-            gv_binary pair;
-            if (j == GV_NO_NEIGHBOUR || !elements(p, i, j, &pair))
-                continue;
-            if (count == room && pair.semi_major_axis >= binary[room - 1].semi_major_axis)
-                continue;
-            count = insert(binary, count, room, &pair);
-        }
-    return count;
-}
-
-/* Neighbours stand anywhere in memory, which all cores wait for at once.  Each chunk has a list of its own. */
-enum { CHUNK = 4096 };
-
-typedef struct binary_job {
+typedef struct pair_job {
     const gv_particles *p;
-    const gv_surroundings *around;
-    int room, *count;
-    gv_binary *list; /* [chunks][room] */
-} binary_job;
+    const gv_neighbours *near;
+    size_t stride;    /* of the bodies that are looked at */
+    double bound;     /* the last pair of the result has no longer axis */
+    int room, *count; /* [pieces] */
+    gv_binary *list;  /* [pieces][room] */
+} pair_job;
 
-static void binaries_in_chunks(void *arg, size_t begin, size_t end)
+static double square_between(const gv_point *a, const gv_point *b)
 {
-    const binary_job *job = arg;
-    for (size_t c = begin; c < end; c++) {
-        const size_t first = c * CHUNK, left = job->p->count - first;
-        job->count[c] = binaries_of(job->p, job->around, first, first + (left < CHUNK ? left : CHUNK), job->room,
-                                    job->list + c * (size_t)job->room);
-    }
+    const double dx = b->x[0] - a->x[0], dy = b->x[1] - a->x[1], dz = b->x[2] - a->x[2];
+    return dx * dx + dy * dy + dz * dz;
 }
 
-int gv_diagnose_binaries(const gv_particles *p, const gv_surroundings *around, int room, gv_binary *binary)
+/* An orbit of axis a reaches out to 2 a: pairs that are further apart than the last of a full list would allow are left
+ * out without their elements (a thousandth is more than rounding takes). */
+static void binaries_of_piece(void *user, size_t first, size_t count)
 {
-    const size_t chunks = (p->count + CHUNK - 1) / CHUNK;
+    const pair_job *job = user;
+    const gv_neighbours *near = job->near;
+    gv_binary *list = job->list + first / GV_PIECE * (size_t)job->room;
+    int found = 0;
+    for (size_t s = first; s < first + count; s += job->stride)
+        for (int k = 0; k < near->k; k++) {
+            const uint32_t other = near->slot[s * (size_t)near->k + (size_t)k];
+            gv_binary pair;
+            if (other == GV_NO_NEIGHBOUR)
+                break;
+            const double own = found == job->room ? list[found - 1].semi_major_axis : INFINITY;
+            const double reach = 2.001 * fmin(own, job->bound);
+            if (square_between(&near->at[s], &near->at[other]) > reach * reach)
+                break;
+            if (elements(job->p, near->at[s].body, near->at[other].body, &pair))
+                found = insert(list, found, job->room, &pair);
+        }
+    job->count[first / GV_PIECE] = found;
+}
+
+static int find_binaries(const pair_job *job, gv_pool *pool, gv_binary *binary)
+{
+    const size_t n = job->p->count;
+    int found = 0;
+    gv_pieces_each(pool, n, binaries_of_piece, (void *)job);
+    for (size_t c = 0; c < gv_pieces_of(n); c++)
+        for (int k = 0; k < job->count[c]; k++)
+            found = insert(binary, found, job->room, &job->list[c * (size_t)job->room + (size_t)k]);
+    return found;
+}
+
+gravel_status gv_diagnose_binaries(const gv_particles *p, const gv_surroundings *around, int room, gv_binary *binary,
+                                   int *found)
+{
+    const size_t n = p->count, pieces = gv_pieces_of(n);
+    *found = 0;
     if (!p->vx || room < 1)
-        return 0;
-    binary_job job = {p, around, room, malloc((chunks ? chunks : 1) * sizeof(int)),
-                      malloc((chunks ? chunks : 1) * (size_t)room * sizeof *binary)};
-    int count = 0;
+        return GRAVEL_OK;
+    pair_job job = {.p = p, .near = &around->near, .stride = 16, .bound = INFINITY, .room = room};
+    job.count = malloc((pieces + 1) * sizeof *job.count);
+    job.list = malloc((pieces + 1) * (size_t)room * sizeof *job.list);
+    gravel_status status = GRAVEL_OK;
     if (job.count && job.list) {
-        gv_ref_parallel(chunks, 4e-7 * (double)p->count, binaries_in_chunks, &job);
-        for (size_t c = 0; c < chunks; c++)
-            for (int k = 0; k < job.count[c]; k++)
-                count = insert(binary, count, room, &job.list[c * (size_t)room + (size_t)k]);
+        gv_pool *pool = gv_pieces_pool(n);
+        if (find_binaries(&job, pool, binary) == room) /* a part of all bounds the rest */
+            job.bound = binary[room - 1].semi_major_axis;
+        job.stride = 1;
+        *found = find_binaries(&job, pool, binary);
+        gv_pool_release(pool);
     } else {
-        count = binaries_of(p, around, 0, p->count, room, binary);
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the binaries of %zu particles", n);
     }
     free(job.count);
     free(job.list);
-    return count;
+    return status;
 }
 
-int gv_diagnose_nearest(const gv_particles *p, const gv_surroundings *around, size_t pair[2], double *distance)
+/* The nearest pair of a piece; of those at one distance that of the first body of the set. */
+typedef struct nearest {
+    double r2;
+    uint32_t a, b;
+} nearest;
+
+typedef struct nearest_job {
+    const gv_neighbours *near;
+    nearest *piece;
+} nearest_job;
+
+static int is_nearer(const nearest *one, const nearest *other)
 {
-    double least = INFINITY;
-    for (size_t i = 0; i < p->count; i++) {
-        const uint32_t j = around->index[i * GV_CORE_NEIGHBOURS];
-        if (j == GV_NO_NEIGHBOUR)
+    return one->r2 < other->r2 || (one->r2 == other->r2 && one->a < other->a);
+}
+
+static void nearest_of_piece(void *user, size_t first, size_t count)
+{
+    const nearest_job *job = user;
+    nearest best = {INFINITY, 0, 0};
+    for (size_t s = first; s < first + count; s++) {
+        const uint32_t other = job->near->slot[s * (size_t)job->near->k];
+        if (other == GV_NO_NEIGHBOUR)
             continue;
-        const double dx = p->x[j] - p->x[i], dy = p->y[j] - p->y[i], dz = p->z[j] - p->z[i];
-        const double r2 = dx * dx + dy * dy + dz * dz;
-        if (r2 < least) {
-            least = r2;
-            pair[0] = i;
-            pair[1] = j;
-        }
+        const gv_point *at = &job->near->at[s], *to = &job->near->at[other];
+        const nearest pair = {square_between(at, to), at->body, to->body};
+        if (is_nearer(&pair, &best))
+            best = pair;
     }
-    *distance = sqrt(least);
-    return least < INFINITY;
+    job->piece[first / GV_PIECE] = best;
+}
+
+gravel_status gv_diagnose_nearest(const gv_surroundings *around, size_t pair[2], double *distance)
+{
+    const size_t n = around->near.count, pieces = gv_pieces_of(n);
+    nearest best = {INFINITY, 0, 0};
+    nearest_job job = {&around->near, malloc((pieces + 1) * sizeof *job.piece)};
+    *distance = INFINITY;
+    if (!job.piece)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the nearest pair of %zu particles", n);
+    gv_pool *pool = gv_pieces_pool(n);
+    gv_pieces_each(pool, n, nearest_of_piece, &job);
+    gv_pool_release(pool);
+    for (size_t k = 0; k < pieces; k++)
+        if (is_nearer(&job.piece[k], &best))
+            best = job.piece[k];
+    free(job.piece);
+    pair[0] = best.a;
+    pair[1] = best.b;
+    *distance = sqrt(best.r2);
+    return GRAVEL_OK;
 }

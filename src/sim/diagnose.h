@@ -3,7 +3,7 @@
 #ifndef GV_DIAGNOSE_H
 #define GV_DIAGNOSE_H
 
-#include "sim/particles.h"
+#include "sim/neighbours.h"
 
 typedef struct gv_totals {
     double mass, mass_min, mass_max;
@@ -20,14 +20,15 @@ typedef struct gv_energies {
 } gv_energies;
 /* `potential`: of each body, -sum m / r with G = 1, as forces give it. */
 void gv_diagnose_energies(const gv_particles *particles, const double *potential, gv_energies *energies);
+/* Both in one go; `potential` NULL: 0 for the potential energy. */
+void gv_diagnose_sums(const gv_particles *particles, const double *potential, gv_totals *totals, gv_energies *energies);
 
 enum { GV_CORE_NEIGHBOURS = 6 };
 
-/* Neighbours of every body (neighbours.h); what the functions below start from. */
+/* Neighbours of every body and the density there; what the functions below start from. */
 typedef struct gv_surroundings {
-    size_t count;
-    uint32_t *index; /* [count][GV_CORE_NEIGHBOURS] */
-    double *radius;  /* of the sixth */
+    gv_neighbours near; /* GV_CORE_NEIGHBOURS of them */
+    double *density;    /* by slot */
 } gv_surroundings;
 /* An empty one after a failure. */
 gravel_status gv_surroundings_find(const gv_particles *particles, gv_surroundings *around);
@@ -52,10 +53,11 @@ typedef struct gv_binary {
     size_t a, b; /* places in the set, a < b */
     double distance, semi_major_axis, eccentricity, period;
 } gv_binary;
-/* The `room` closest ones (smallest semi-major axis first) among the pairs of six nearest neighbours; returns how many.
- * 0 without velocities. */
-int gv_diagnose_binaries(const gv_particles *particles, const gv_surroundings *around, int room, gv_binary *binary);
-/* The nearest pair; 0 if there is none. */
-int gv_diagnose_nearest(const gv_particles *particles, const gv_surroundings *around, size_t pair[2], double *distance);
+/* The `room` closest ones (smallest semi-major axis first) among the pairs of six nearest neighbours, and how many
+ * there are.  None without velocities. */
+gravel_status gv_diagnose_binaries(const gv_particles *particles, const gv_surroundings *around, int room,
+                                   gv_binary *binary, int *found);
+/* The nearest pair, the first of the set's if there are several; `distance` is infinite with less than two bodies. */
+gravel_status gv_diagnose_nearest(const gv_surroundings *around, size_t pair[2], double *distance);
 
 #endif

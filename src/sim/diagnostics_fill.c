@@ -14,7 +14,8 @@ static void fill_nan(gv_diagnostics *record)
 static void take_sums(const gv_particles *p, const double *potential, gv_diagnostics *d)
 {
     gv_totals t;
-    gv_diagnose_totals(p, &t);
+    gv_energies e;
+    gv_diagnose_sums(p, potential, &t, &e);
     d->time = p->time;
     d->mass = t.mass;
     memcpy(d->centre, t.x, sizeof t.x);
@@ -24,8 +25,6 @@ static void take_sums(const gv_particles *p, const double *potential, gv_diagnos
     }
     if (!potential)
         return;
-    gv_energies e;
-    gv_diagnose_energies(p, potential, &e);
     d->potential = e.potential;
     if (!p->vx)
         return;
@@ -34,20 +33,24 @@ static void take_sums(const gv_particles *p, const double *potential, gv_diagnos
     d->virial_ratio = e.virial_ratio;
 }
 
-static void take_pairs(const gv_particles *p, const gv_surroundings *around, gv_diagnostics *d)
+static gravel_status take_pairs(const gv_particles *p, const gv_surroundings *around, gv_diagnostics *d)
 {
     gv_binary binary[GV_DIAGNOSTIC_BINARIES];
     size_t pair[2];
     double distance;
-    if (gv_diagnose_nearest(p, around, pair, &distance)) {
+    int found = 0;
+    gravel_status status = gv_diagnose_nearest(around, pair, &distance);
+    if (!status)
+        status = gv_diagnose_binaries(p, around, GV_DIAGNOSTIC_BINARIES, binary, &found);
+    if (!status && distance < INFINITY) {
         d->nearest_a = p->id[pair[0]];
         d->nearest_b = p->id[pair[1]];
         d->nearest_distance = distance;
     }
-    const int found = gv_diagnose_binaries(p, around, GV_DIAGNOSTIC_BINARIES, binary);
     for (int k = 0; k < found; k++)
         d->binary[k] = (gv_diagnostic_binary){p->id[binary[k].a], p->id[binary[k].b], binary[k].semi_major_axis,
                                               binary[k].eccentricity, binary[k].period};
+    return status;
 }
 
 gravel_status gv_diagnostics_fill(const gv_particles *particles, const double *potential, gv_diagnostics *record)
@@ -63,7 +66,9 @@ gravel_status gv_diagnostics_fill(const gv_particles *particles, const double *p
     memcpy(record->density_centre, core.centre, sizeof core.centre);
     record->core_radius = core.radius;
     record->core_density = core.density;
-    take_pairs(particles, &around, record);
+    status = take_pairs(particles, &around, record);
     gv_surroundings_free(&around);
-    return gv_diagnose_lagrange(particles, core.centre, gv_diagnostic_share, GV_DIAGNOSTIC_SHARES, record->lagrange);
+    return status ? status
+                  : gv_diagnose_lagrange(particles, core.centre, gv_diagnostic_share, GV_DIAGNOSTIC_SHARES,
+                                         record->lagrange);
 }

@@ -1,5 +1,5 @@
-/* The k nearest neighbours of every body, through a balanced k-d tree: O(N log N), on all cores, the same result
- * whatever their number. */
+/* The k nearest neighbours of every body, through a k-d tree: O(N log N), on all cores, the same result whatever their
+ * number. */
 #ifndef GV_NEIGHBOURS_H
 #define GV_NEIGHBOURS_H
 
@@ -8,8 +8,24 @@
 enum { GV_NEIGHBOURS_MAX = 16 };
 #define GV_NO_NEIGHBOUR UINT32_MAX
 
-/* index[k i ... k i + k - 1]: the neighbours of body i by distance, GV_NO_NEIGHBOUR where the set has too few.
- * radius[i]: distance of the k-th, infinity without one.  k is from 1 to GV_NEIGHBOURS_MAX. */
-gravel_status gv_neighbours_find(const gv_particles *particles, int k, uint32_t *index, double *radius);
+typedef struct gv_point {
+    double x[3];
+    uint32_t body;
+} gv_point;
+
+/* Bodies in the order of the tree, where those that are near each other stand together: who goes through them in this
+ * order finds neighbours in the cache.  A place in it is a slot. */
+typedef struct gv_neighbours {
+    size_t count;
+    int k;
+    gv_point *at;   /* [count] */
+    uint32_t *slot; /* [count][k]: of the neighbours by distance, GV_NO_NEIGHBOUR where the set has too few */
+    double *radius; /* [count]: distance of the k-th, infinity without one */
+} gv_neighbours;
+
+/* k is from 1 to GV_NEIGHBOURS_MAX; of neighbours at one distance the first of the set come first.  Empty after a
+ * failure. */
+gravel_status gv_neighbours_find(const gv_particles *particles, int k, gv_neighbours *neighbours);
+void gv_neighbours_free(gv_neighbours *neighbours);
 
 #endif

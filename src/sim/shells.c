@@ -35,25 +35,36 @@ static void sort(gv_shell *from, gv_shell *to, size_t n, size_t (*count)[VALUES]
     }
 }
 
-gravel_status gv_shells_sorted(const gv_particles *p, const double centre[3], gv_shell **shells)
+gravel_status gv_shells_sort(gv_shell *s, size_t n)
 {
-    const size_t room = p->count ? p->count : 1;
-    gv_shell *s = malloc(room * sizeof *s), *other = malloc(room * sizeof *other);
+    gv_shell *other = malloc((n + 1) * sizeof *other);
     size_t(*count)[VALUES] = malloc(PASSES * sizeof *count);
     gravel_status status = GRAVEL_OK;
-    if (!s || !other || !count) {
+    if (other && count)
+        sort(s, other, n, count); /* an even number of passes ends where it began */
+    else
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the radii of %zu particles", n);
+    free(other);
+    free(count);
+    return status;
+}
+
+gravel_status gv_shells_sorted(const gv_particles *p, const double centre[3], gv_shell **shells)
+{
+    gv_shell *s = malloc((p->count + 1) * sizeof *s);
+    gravel_status status = GRAVEL_OK;
+    if (!s)
         status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the radii of %zu particles", p->count);
-        free(s);
-        s = NULL;
-    }
     for (size_t i = 0; !status && i < p->count; i++) {
         const double dx = p->x[i] - centre[0], dy = p->y[i] - centre[1], dz = p->z[i] - centre[2];
         s[i] = (gv_shell){sqrt(dx * dx + dy * dy + dz * dz), p->m[i]};
     }
     if (!status)
-        sort(s, other, p->count, count); /* an even number of passes ends where it began */
-    free(other);
-    free(count);
+        status = gv_shells_sort(s, p->count);
+    if (status) {
+        free(s);
+        s = NULL;
+    }
     *shells = s;
     return status;
 }

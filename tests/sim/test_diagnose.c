@@ -33,12 +33,19 @@ static double square(const gv_particles *p, size_t i, size_t j)
 static void check_neighbours(const gv_particles *p, int k)
 {
     const size_t n = p->count;
-    uint32_t *index = malloc(n * (size_t)k * sizeof *index);
-    double *radius = malloc(n * sizeof *radius);
-    assert_true(index && radius);
-    assert_int_equal(gv_neighbours_find(p, k, index, radius), GRAVEL_OK);
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t *list = index + i * (size_t)k;
+    gv_neighbours near;
+    unsigned char *seen = calloc(n, 1);
+    assert_non_null(seen);
+    assert_int_equal(gv_neighbours_find(p, k, &near), GRAVEL_OK);
+    for (size_t s = 0; s < n; s++) {
+        const uint32_t i = near.at[s].body;
+        assert_true(i < n && !seen[i] && near.at[s].x[0] == p->x[i] && near.at[s].x[2] == p->z[i]);
+        seen[i] = 1;
+        uint32_t list[GV_NEIGHBOURS_MAX];
+        for (int q = 0; q < k; q++) {
+            const uint32_t slot = near.slot[s * (size_t)k + (size_t)q];
+            list[q] = slot == GV_NO_NEIGHBOUR ? slot : near.at[slot].body;
+        }
         const int found = n - 1 < (size_t)k ? (int)n - 1 : k;
         double last = 0.0;
         size_t closer = 0;
@@ -53,10 +60,10 @@ static void check_neighbours(const gv_particles *p, int k)
         for (size_t j = 0; j < n; j++)
             closer += j != i && square(p, i, j) < last;
         assert_true(found == 0 || closer < (size_t)found);
-        assert_true(found < k ? radius[i] == INFINITY : radius[i] == sqrt(last));
+        assert_true(found < k ? near.radius[s] == INFINITY : near.radius[s] == sqrt(last));
     }
-    free(index);
-    free(radius);
+    free(seen);
+    gv_neighbours_free(&near);
 }
 
 static void neighbours(void **state)
@@ -86,10 +93,10 @@ static void neighbours_of_equal_places(void **state)
         p.z[i] = (double)(i / 100);
     }
     check_neighbours(&p, 6);
-    uint32_t index[1];
-    double radius[1];
-    assert_int_equal(gv_neighbours_find(&p, 0, index, radius), GRAVEL_ERR_ARGUMENT);
-    assert_int_equal(gv_neighbours_find(&p, GV_NEIGHBOURS_MAX + 1, index, radius), GRAVEL_ERR_ARGUMENT);
+    gv_neighbours none;
+    assert_int_equal(gv_neighbours_find(&p, 0, &none), GRAVEL_ERR_ARGUMENT);
+    assert_int_equal(gv_neighbours_find(&p, GV_NEIGHBOURS_MAX + 1, &none), GRAVEL_ERR_ARGUMENT);
+    assert_null(none.at);
     gv_particles_free(&p);
 }
 
@@ -200,7 +207,9 @@ static void core_of_few(void **state)
         assert_int_equal(n >= 7, isfinite(core.radius) && core.density > 0.0);
         assert_true(n >= 7 || (isnan(core.radius) && isnan(core.density)));
         close_to(n < 7 ? core.centre[2] : 0.0, 0.0, 1e-14);
-        assert_true(gv_diagnose_binaries(&p, &around, 2, pair) <= 2);
+        int pairs;
+        assert_int_equal(gv_diagnose_binaries(&p, &around, 2, pair, &pairs), GRAVEL_OK);
+        assert_true(pairs <= 2);
         gv_surroundings_free(&around);
         gv_particles_free(&p);
     }
@@ -264,7 +273,9 @@ static void binaries(void **state)
         p.vz[to] = pair.vz[k];
     }
     assert_int_equal(gv_surroundings_find(&p, &around), GRAVEL_OK);
-    assert_int_equal(gv_diagnose_binaries(&p, &around, 4, found), 1);
+    int pairs;
+    assert_int_equal(gv_diagnose_binaries(&p, &around, 4, found, &pairs), GRAVEL_OK);
+    assert_int_equal(pairs, 1);
     assert_true(found[0].a == 7 && found[0].b == 41);
     /* 0.5 was added to speeds of some 30: eps / 0.01 of the energy's terms */
     close_to(found[0].semi_major_axis / 1e-3, 1.0, 1e-12);
@@ -273,9 +284,10 @@ static void binaries(void **state)
     close_to(found[0].period / (2.0 * PI * pow(1e-3, 1.5)), 1.0, 1e-12);
     size_t nearest[2];
     double distance;
-    assert_int_equal(gv_diagnose_nearest(&p, &around, nearest, &distance), 1);
+    assert_int_equal(gv_diagnose_nearest(&around, nearest, &distance), GRAVEL_OK);
     assert_true(nearest[0] == 7 && nearest[1] == 41 && distance == found[0].distance);
-    assert_int_equal(gv_diagnose_binaries(&p, &around, 0, NULL), 0);
+    assert_int_equal(gv_diagnose_binaries(&p, &around, 0, NULL, &pairs), GRAVEL_OK);
+    assert_int_equal(pairs, 0);
     gv_surroundings_free(&around);
     gv_particles_free(&p);
     gv_particles_free(&pair);
@@ -295,7 +307,8 @@ static void closest_binaries(void **state)
         gv_surroundings around;
         assert_int_equal(gv_ic_uniform(sizes[s], 5, NULL, &p), GRAVEL_OK);
         assert_int_equal(gv_surroundings_find(&p, &around), GRAVEL_OK);
-        const int count = gv_diagnose_binaries(&p, &around, ALL, all);
+        int count, five;
+        assert_int_equal(gv_diagnose_binaries(&p, &around, ALL, all, &count), GRAVEL_OK);
         size_t most = 0;
         assert_true(count > 5 && count < ALL);
         for (int k = 0; k < count; k++) {
@@ -303,7 +316,8 @@ static void closest_binaries(void **state)
             most = all[k].a > most ? all[k].a : most;
         }
         assert_true(most > sizes[s] / 2);
-        assert_int_equal(gv_diagnose_binaries(&p, &around, 5, few), 5);
+        assert_int_equal(gv_diagnose_binaries(&p, &around, 5, few, &five), GRAVEL_OK);
+        assert_int_equal(five, 5);
         for (int k = 0; k < 5; k++)
             assert_true(few[k].a == all[k].a && few[k].b == all[k].b);
         gv_surroundings_free(&around);
@@ -312,18 +326,72 @@ static void closest_binaries(void **state)
     free(all);
 }
 
+/* So many bodies that the tree begins with that of a sample: neighbours of some against all pairs, Lagrangian radii
+ * against sorting, and the same bits with any number of threads. */
+static void many_bodies(void **state)
+{
+    (void)state;
+    enum { N = 70000, SHARES = 4 };
+    const char *const threads[] = {"1", "2", "5"};
+    const double share[SHARES] = {0.01, 0.5, 0.9, 1.0};
+    gv_particles p;
+    gv_surroundings around;
+    gv_core core[3];
+    gv_totals totals[3];
+    gv_binary binary[3][3];
+    double radius[3][SHARES], distance[3];
+    size_t pair[3][2];
+    int found[3];
+    assert_int_equal(gv_ic_plummer(N, 4, NULL, &p), GRAVEL_OK);
+    for (size_t i = 0; i < 5000; i++) { /* planes of the tree go through these */
+        p.x[i] = 0.125;
+        p.y[i + 4000] = 0.0;
+    }
+    for (int t = 0; t < 3; t++) {
+        assert_int_equal(setenv("GRAVEL_THREADS", threads[t], 1), 0);
+        assert_int_equal(gv_surroundings_find(&p, &around), GRAVEL_OK);
+        gv_diagnose_core(&p, &around, &core[t]);
+        gv_diagnose_totals(&p, &totals[t]);
+        assert_int_equal(gv_diagnose_binaries(&p, &around, 3, binary[t], &found[t]), GRAVEL_OK);
+        assert_int_equal(gv_diagnose_nearest(&around, pair[t], &distance[t]), GRAVEL_OK);
+        assert_int_equal(gv_diagnose_lagrange(&p, core[t].centre, share, SHARES, radius[t]), GRAVEL_OK);
+        for (size_t s = 0; t == 0 && s < N; s += 997) {
+            const uint32_t i = around.near.at[s].body;
+            const double sixth = around.near.radius[s];
+            int nearer = 0, within = 0;
+            for (size_t j = 0; j < N; j++) {
+                nearer += j != i && sqrt(square(&p, i, j)) < sixth;
+                within += j != i && sqrt(square(&p, i, j)) <= sixth;
+            }
+            assert_true(nearer < GV_CORE_NEIGHBOURS && within >= GV_CORE_NEIGHBOURS);
+        }
+        gv_surroundings_free(&around);
+    }
+    assert_int_equal(unsetenv("GRAVEL_THREADS"), 0);
+    gv_shell *sorted;
+    assert_int_equal(gv_shells_sorted(&p, core[0].centre, &sorted), GRAVEL_OK);
+    for (int k = 0; k < SHARES; k++) /* equal masses: a share is a number of bodies */
+        assert_true(radius[0][k] == sorted[(size_t)(share[k] * N + 0.5) - 1].r);
+    free(sorted);
+    for (int t = 1; t < 3; t++) {
+        assert_memory_equal(&core[t], &core[0], sizeof core[0]);
+        assert_memory_equal(&totals[t], &totals[0], sizeof totals[0]);
+        assert_memory_equal(radius[t], radius[0], sizeof radius[0]);
+        assert_int_equal(found[t], found[0]);
+        assert_memory_equal(binary[t], binary[0], (size_t)found[0] * sizeof binary[0][0]);
+        assert_true(pair[t][0] == pair[0][0] && pair[t][1] == pair[0][1] && distance[t] == distance[0]);
+    }
+    gv_particles_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours),
-        cmocka_unit_test(neighbours_of_equal_places),
-        cmocka_unit_test(totals_and_energies),
-        cmocka_unit_test(shells_are_sorted),
-        cmocka_unit_test(core_of_a_plummer_sphere),
-        cmocka_unit_test(core_of_few),
-        cmocka_unit_test(lagrange),
-        cmocka_unit_test(binaries),
-        cmocka_unit_test(closest_binaries),
+        cmocka_unit_test(neighbours),        cmocka_unit_test(neighbours_of_equal_places),
+        cmocka_unit_test(many_bodies),       cmocka_unit_test(totals_and_energies),
+        cmocka_unit_test(shells_are_sorted), cmocka_unit_test(core_of_a_plummer_sphere),
+        cmocka_unit_test(core_of_few),       cmocka_unit_test(lagrange),
+        cmocka_unit_test(binaries),          cmocka_unit_test(closest_binaries),
     };
     return cmocka_run_group_tests_name("diagnose", tests, NULL, NULL);
 }

@@ -56,18 +56,18 @@ static void *run(void *argument)
     return NULL;
 }
 
-static int count_threads(void)
+static int count_threads(int most)
 {
     const char *asked = gv_env("GRAVEL_THREADS");
     const long given = asked ? strtol(asked, NULL, 10) : 0, cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (given > 0)
         return given < MOST_ASKED ? (int)given : MOST_ASKED;
-    return cores < 1 ? 1 : cores < MOST_THREADS ? (int)cores : MOST_THREADS;
+    return cores < 1 ? 1 : cores < most ? (int)cores : most;
 }
 
-gv_pool *gv_pool_create(void)
+static gv_pool *create(int most)
 {
-    const int threads = count_threads() - 1;
+    const int threads = count_threads(most) - 1;
     gv_pool *pool = threads > 0 ? calloc(1, sizeof *pool) : NULL;
     if (!pool)
         return NULL;
@@ -77,6 +77,16 @@ gv_pool *gv_pool_create(void)
     while (pool->threads < threads && pthread_create(&pool->thread[pool->threads], NULL, run, pool) == 0)
         pool->threads++;
     return pool;
+}
+
+gv_pool *gv_pool_create(void)
+{
+    return create(MOST_THREADS);
+}
+
+gv_pool *gv_pool_create_wide(void)
+{
+    return create(MOST_ASKED);
 }
 
 int gv_pool_threads(const gv_pool *pool)
