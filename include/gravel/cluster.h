@@ -230,9 +230,9 @@ GRAVEL_API gravel_status gravel_cluster_tree_read(gravel_cluster_tree *tree, gra
                                                   size_t count, const gravel_array_out *to);
 /* All ranks.  The largest acceleration of a body in the last computation; it is found on the host. */
 GRAVEL_API gravel_status gravel_cluster_tree_get_largest(gravel_cluster_tree *tree, double *acceleration);
-/* This rank's bodies and what decides when bodies are dealt anew, as bytes: `state` has room for
- * gravel_cluster_tree_get_state_size of them.  Restored by as many ranks with the same options the same bits
- * follow. */
+/* This rank's bodies, cells of others that the next step needs, and what decides when bodies are dealt anew, as bytes:
+ * `state` has room for gravel_cluster_tree_get_state_size of them.  Restored by as many ranks with the same options the
+ * same bits follow. */
 GRAVEL_API size_t gravel_cluster_tree_get_state_size(const gravel_cluster_tree *tree);
 GRAVEL_API gravel_status gravel_cluster_tree_save(gravel_cluster_tree *tree, void *state);
 /* All ranks, each with what was saved by its own. */

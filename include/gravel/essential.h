@@ -20,8 +20,10 @@
  *   gravel_essential_walk(e, 1);                                 they act; results are added
  *
  * The geometric criterion and `last` need no estimates of others: cut (0) to join are left out before
- * gravel_essential_estimate.  Results go to the sinks' planes.  Every call but fetch returns as soon as its work is
- * submitted, or waits for sizes only.
+ * gravel_essential_estimate.  So are they where bodies have moved little since the last computation, as in time steps:
+ * after gravel_essential_keep the deep parts that came then, which hold the shallow ones, serve the estimates.  Results
+ * after gravel_essential_keep the deep parts that came then, which hold the shallow ones, serve the estimates.  Results
+ * go to the sinks' planes.  Every call but fetch returns as soon as its work is submitted, or waits for sizes only.
  */
 #ifndef GRAVEL_ESSENTIAL_H
 #define GRAVEL_ESSENTIAL_H
@@ -44,16 +46,26 @@ typedef struct gravel_run {
 } gravel_run;
 
 /* Builds the tree and takes the call's sinks, a view of bodies; `soften`, `groups`, `shift` and a split force are not
- * for parts.  Up to `most` runs of equally many sinks are written, *count of them: 0 without sinks. */
+ * for parts.  Up to `most` runs of equally many sinks are written, *count of them: 0 without sinks.  Without `runs`,
+ * gravel_essential_estimate brings them: nothing is waited for here. */
 GRAVEL_API gravel_status gravel_essential_begin(gravel_essential *essential, const gravel_tree_call *call, int most,
                                                 gravel_run *runs, int *count);
+/* What was joined last stays for the estimates of the next begin.  It is of the same frame and of the same other
+ * bodies, a little moved. */
+GRAVEL_API void gravel_essential_keep(gravel_essential *essential);
+/* What was joined last as bytes, to go on from with keep; 0: nothing was joined.  Waits for the device. */
+GRAVEL_API size_t gravel_essential_get_state_size(const gravel_essential *essential);
+GRAVEL_API gravel_status gravel_essential_save(gravel_essential *essential, void *state);
+GRAVEL_API gravel_status gravel_essential_restore(gravel_essential *essential, const void *state, size_t size);
 /* Other runs of the own sinks: boxes that are small beside their distances from the runs of all other parts, first[r]
- * ... first[r + 1] - 1 of part r, or beside these runs; down to single sinks.  Up to `most` of them. */
+ * ... first[r + 1] - 1 of part r, or beside these runs; down to single sinks.  Up to `most` of them.  The others' runs
+ * may be old ones: they guide the choice only.  Without `runs` the boxes stay on the device. */
 GRAVEL_API gravel_status gravel_essential_refine(gravel_essential *essential, const int *first,
                                                  const gravel_run *all_runs, int most, gravel_run *runs, int *count);
 /* Groups of the sinks, by what was joined last (or not, since the begin: by the own tree alone); `runs` are those of
- * gravel_essential_refine, now with their factors. */
-GRAVEL_API gravel_status gravel_essential_estimate(gravel_essential *essential, gravel_run *runs);
+ * gravel_essential_refine, now with their factors, behind them those of gravel_essential_begin if it had no place for
+ * them: *equal of these. */
+GRAVEL_API gravel_status gravel_essential_estimate(gravel_essential *essential, gravel_run *runs, int *equal);
 
 /* A part of a tree on its way. */
 typedef struct gravel_part {

@@ -37,7 +37,6 @@
 #define GV_RESULT 1
 #define gv_apart(a, a_low, b, b_low) ((a) - (b))
 #endif
-#define GV_LEAF 0x80000000u
 #define GV_FIRSTBORN 0x40000000u /* its parent starts at the same body */
 #define GV_COUNT 0x3fffffffu
 #define GV_NO_BODY 0xffffffffu

@@ -51,6 +51,9 @@
 #define GV_BOX_BITS 3
 #define GV_BOX_FAN (1 << GV_BOX_BITS)
 
+/* of a cell's info: it is a leaf */
+#define GV_LEAF 0x80000000u
+
 /* largest number of bodies or sinks: link.y and the info of a cell use two bits for flags */
 #define GV_MOST_PLACES 0x3fffffff
 

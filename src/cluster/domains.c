@@ -151,5 +151,6 @@ gravel_status gv_cluster_deal(gravel_cluster_tree *t)
     t->info.moved = 0;
     if (t->cluster->size == 1 || t->total == 0 || (!due && !uneven))
         return GRAVEL_OK;
+    t->kept = 0; /* parts that others sent are of other bodies then, or in another frame */
     return deal(t);
 }

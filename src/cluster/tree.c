@@ -53,10 +53,13 @@ static gravel_status make_arrays(gravel_cluster_tree *t)
     const int even = 16384 / t->cluster->size, boxes = 8 * even;
     t->most_runs = even < 8 ? 8 : even > 256 ? 256 : even;
     t->most_boxes = t->options.runs > 0 ? t->options.runs : boxes < 512 ? 512 : boxes > 8192 ? 8192 : boxes;
-    const size_t most = (size_t)(t->most_runs > t->most_boxes ? t->most_runs : t->most_boxes);
+    const size_t most = (size_t)(t->most_runs + t->most_boxes);
     t->runs = malloc(most * sizeof *t->runs);
     t->all_runs = malloc(size * most * sizeof *t->all_runs);
+    t->equal = malloc(size * (size_t)t->most_runs * sizeof *t->equal);
     t->first = calloc(size + 1, sizeof *t->first);
+    t->equal_first = calloc(size + 1, sizeof *t->equal_first);
+    t->counts_of = calloc(2 * size, sizeof *t->counts_of);
     t->count = calloc(size, sizeof *t->count);
     t->out = calloc(size, sizeof *t->out);
     t->in = calloc(size, sizeof *t->in);
@@ -64,8 +67,8 @@ static gravel_status make_arrays(gravel_cluster_tree *t)
     t->in_bytes = calloc(size, sizeof *t->in_bytes);
     t->counts = calloc(size, sizeof *t->counts);
     t->arrivals = calloc(size, sizeof *t->arrivals);
-    if (!t->runs || !t->all_runs || !t->first || !t->count || !t->out || !t->in || !t->out_bytes || !t->in_bytes ||
-        !t->counts || !t->arrivals)
+    if (!t->runs || !t->all_runs || !t->equal || !t->equal_first || !t->counts_of || !t->first || !t->count ||
+        !t->out || !t->in || !t->out_bytes || !t->in_bytes || !t->counts || !t->arrivals)
         return gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a tree over %d ranks", t->cluster->size);
     return gv_swap_make(&t->swap, t->cluster);
 }
@@ -139,7 +142,10 @@ void gravel_cluster_tree_release(gravel_cluster_tree *t)
     gv_swap_release(&t->swap);
     free(t->runs);
     free(t->all_runs);
+    free(t->equal);
     free(t->first);
+    free(t->equal_first);
+    free(t->counts_of);
     free(t->count);
     free(t->out);
     free(t->in);
@@ -168,20 +174,43 @@ void gravel_cluster_tree_get_info(const gravel_cluster_tree *t, gravel_cluster_t
 
 /* ------------------------------------------------------------------- forces */
 
-/* The runs of all ranks, first[r] ... of rank r. */
-static gravel_status gather_runs(gravel_cluster_tree *t, int count)
+/* Behind each rank's runs are `equal` ones, those that tell where its bodies are: away from there. */
+static void put_equal_apart(gravel_cluster_tree *t)
+{
+    const int *count = t->counts_of, size = t->cluster->size;
+    int from = 0;
+    t->first[0] = t->equal_first[0] = 0;
+    for (int r = 0; r < size; r++) {
+        memmove(t->all_runs + t->first[r], t->all_runs + from, (size_t)count[2 * r] * sizeof *t->runs);
+        memcpy(t->equal + t->equal_first[r], t->all_runs + from + count[2 * r],
+               (size_t)count[2 * r + 1] * sizeof *t->runs);
+        from += count[2 * r] + count[2 * r + 1];
+        t->first[r + 1] = t->first[r] + count[2 * r];
+        t->equal_first[r + 1] = t->equal_first[r] + count[2 * r + 1];
+    }
+}
+
+/* The runs of all ranks, first[r] ... of rank r; `equal` of those behind them go to t->equal, if any rank has some. */
+static gravel_status gather_runs(gravel_cluster_tree *t, int count, int equal)
 {
     gravel_cluster *c = t->cluster;
+    const int mine[2] = {count, equal};
+    int any = 0;
     MPI_Datatype run;
-    int code = MPI_Allgather(&count, 1, MPI_INT, t->count, 1, MPI_INT, c->comm);
+    int code = MPI_Allgather(mine, 2, MPI_INT, t->counts_of, 2, MPI_INT, c->comm);
     t->first[0] = 0;
-    for (int r = 0; r < c->size; r++)
+    for (int r = 0; r < c->size; r++) {
+        t->count[r] = t->counts_of[2 * r] + t->counts_of[2 * r + 1];
         t->first[r + 1] = t->first[r] + t->count[r];
+        any |= t->counts_of[2 * r + 1];
+    }
     MPI_Type_contiguous((int)(sizeof *t->runs / sizeof(double)), MPI_DOUBLE, &run);
     MPI_Type_commit(&run);
     if (code == MPI_SUCCESS)
-        code = MPI_Allgatherv(t->runs, count, run, t->all_runs, t->count, t->first, run, c->comm);
+        code = MPI_Allgatherv(t->runs, count + equal, run, t->all_runs, t->count, t->first, run, c->comm);
     MPI_Type_free(&run);
+    if (code == MPI_SUCCESS && any)
+        put_equal_apart(t);
     return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "boxes of all ranks' sinks");
 }
 
@@ -215,39 +244,39 @@ static gravel_status swap_parts(gravel_cluster_tree *t, int tag, void *to)
     return fetched ? fetched : status;
 }
 
-/* Boxes of the own sinks that are small beside their distances from the others' bodies. */
-static gravel_status refine(gravel_cluster_tree *t, int *count)
-{
-    gravel_status status = gather_runs(t, *count);
-    if (!status)
-        status = gravel_essential_refine(t->essential, t->first, t->all_runs, t->most_boxes, t->runs, count);
-    status = gravel_cluster_agree(t->cluster, status);
-    t->info.boxes = (size_t)*count;
-    return status;
-}
-
-/* Accelerations of groups: from the own tree and from shallow parts of the others'. */
-static gravel_status estimate(gravel_cluster_tree *t, int count)
+/* Cells that estimates need travel, between all ranks that are near each other. */
+static gravel_status swap_boundaries(gravel_cluster_tree *t, int count)
 {
     void *to;
-    gravel_status status = refine(t, &count);
-    if (status)
-        return status;
-    if (t->options.mac != GRAVEL_TREE_GEOMETRIC && !(t->options.mac == GRAVEL_TREE_LAST && t->computed)) {
-        status = gather_runs(t, count);
-        if (!status)
-            status = gravel_essential_cut(t->essential, 0, t->first, t->all_runs, t->out);
-        status = agree_on_parts(t, status, &to);
-        if (status)
-            return status;
+    gravel_status status = gather_runs(t, count, 0);
+    if (!status)
+        status = gravel_essential_cut(t->essential, 0, t->first, t->all_runs, t->out);
+    status = agree_on_parts(t, status, &to);
+    if (!status)
         status = swap_parts(t, TAG_SHALLOW, to);
+    return status ? status : gravel_essential_join(t->essential);
+}
+
+/* Boxes of the own sinks that are small beside their distances from the others' bodies, and the accelerations of
+ * groups: from the own tree and from parts of the others'. */
+static gravel_status estimate(gravel_cluster_tree *t, gravel_status status)
+{
+    const int has_boundaries =
+        t->options.mac != GRAVEL_TREE_GEOMETRIC && !(t->options.mac == GRAVEL_TREE_LAST && t->computed);
+    int count = 0, equal = 0;
+    if (!status)
+        status = gravel_essential_refine(t->essential, t->equal_first, t->equal, t->most_boxes,
+                                         t->kept || !has_boundaries ? NULL : t->runs, &count);
+    t->info.boxes = (size_t)count;
+    if (!t->kept && has_boundaries) {
+        status = gravel_cluster_agree(t->cluster, status);
         if (!status)
-            status = gravel_essential_join(t->essential);
+            status = swap_boundaries(t, count);
     }
     if (!status)
-        status = gravel_essential_estimate(t->essential, t->runs);
+        status = gravel_essential_estimate(t->essential, t->runs, &equal);
     status = gravel_cluster_agree(t->cluster, status);
-    return status ? status : gravel_cluster_agree(t->cluster, gather_runs(t, count));
+    return status ? status : gravel_cluster_agree(t->cluster, gather_runs(t, count, equal));
 }
 
 /* The own tree acts while the others' parts come. */
@@ -295,41 +324,48 @@ static gravel_status compare_costs(gravel_cluster_tree *t)
     return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "costs of all ranks");
 }
 
-static gravel_status begin(gravel_cluster_tree *t, int *count)
+/* The tree; in the first computation, and where bodies went to other ranks, also where all bodies are. */
+static gravel_status begin(gravel_cluster_tree *t)
 {
     gravel_tree_call call;
     const gravel_view all = gravel_view_all(t->bodies);
+    int count = 0;
     gravel_status status = gravel_tree_set_sources(t->tree, &all);
     gravel_tree_call_init(&call);
     call.sinks = all;
     call.eps = t->options.eps;
     call.into = GRAVEL_INTO_PLANES;
     call.last = t->options.mac == GRAVEL_TREE_LAST && t->computed;
-    return status ? status : gravel_essential_begin(t->essential, &call, t->most_runs, t->runs, count);
+    if (!status && t->kept)
+        gravel_essential_keep(t->essential);
+    if (!status)
+        status = gravel_essential_begin(t->essential, &call, t->most_runs, t->kept ? NULL : t->runs, &count);
+    if (t->kept)
+        return status;
+    status = gravel_cluster_agree(t->cluster, status);
+    return status ? status : gravel_cluster_agree(t->cluster, gather_runs(t, 0, count));
 }
 
-gravel_status gravel_cluster_tree_compute(gravel_cluster_tree *t)
+/* Forces where the bodies are now. */
+static gravel_status find_forces(gravel_cluster_tree *t)
 {
-    if (!t)
-        return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_tree_compute: no tree was given");
     const double start = MPI_Wtime();
-    int count = 0;
     t->swap.bytes = 0;
     gravel_status status = gv_cluster_deal(t);
     if (status)
         return status;
     const double dealt = MPI_Wtime();
     t->info = (gravel_cluster_tree_info){.moved = t->info.moved};
-    status = gravel_cluster_agree(t->cluster, begin(t, &count));
+    status = begin(t);
     const double built = MPI_Wtime();
-    if (!status)
-        status = estimate(t, count);
+    if (!status || t->kept) /* with kept parts all learn of a failure there */
+        status = estimate(t, status);
     const double estimated = MPI_Wtime();
     if (!status)
         status = walk(t);
     if (!status)
         status = gravel_cluster_agree(t->cluster, compare_costs(t));
-    t->computed = !status;
+    t->computed = t->kept = !status;
     t->computations++;
     t->since = status ? -1 : t->since + 1;
     t->info.bodies = gravel_bodies_get_count(t->bodies);
@@ -339,6 +375,14 @@ gravel_status gravel_cluster_tree_compute(gravel_cluster_tree *t)
     t->info.estimate = estimated - built;
     t->info.seconds = MPI_Wtime() - start;
     return status;
+}
+
+gravel_status gravel_cluster_tree_compute(gravel_cluster_tree *t)
+{
+    if (!t)
+        return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_tree_compute: no tree was given");
+    t->kept = 0; /* bodies may be far from where they were */
+    return find_forces(t);
 }
 
 gravel_status gravel_cluster_tree_step(gravel_cluster_tree *t, double dt)
@@ -354,7 +398,7 @@ gravel_status gravel_cluster_tree_step(gravel_cluster_tree *t, double dt)
         status = gravel_bodies_advance(t->bodies, 0.5 * dt, dt);
     status = gravel_cluster_agree(t->cluster, status);
     if (!status)
-        status = gravel_cluster_tree_compute(t);
+        status = find_forces(t);
     if (!status && gravel_bodies_get_count(t->bodies) > 0)
         status = gravel_bodies_advance(t->bodies, 0.5 * dt, 0);
     return gravel_cluster_agree(t->cluster, status);

@@ -33,11 +33,12 @@ struct gravel_cluster_tree {
     int has_costs;    /* the plane of costs is that of an earlier computation */
     int since;        /* computations since bodies were dealt */
     int computations; /* since bodies were written */
-    int most_runs;    /* that tell where bodies are */
+    int most_runs;    /* that tell where bodies are, of each rank */
     int most_boxes;   /* for which others cut their trees */
     /* one a rank, or as many as all ranks have together */
-    gravel_run *runs, *all_runs;
-    int *first, *count;
+    gravel_run *runs, *all_runs, *equal; /* equal: of all ranks, that tell where bodies were in the last computation */
+    int *first, *count, *equal_first, *counts_of; /* counts_of: two a rank */
+    int kept; /* what came then serves for the next estimates: no boundaries travel */
     gravel_part *out, *in;
     size_t *out_bytes, *in_bytes, *counts, *arrivals;
     gv_swap swap;

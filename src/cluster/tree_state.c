@@ -5,18 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bytes begin with this, those of the bodies follow.  No padding: what is saved twice is the same. */
+/* The bytes begin with this; those of the bodies follow, those of the parts of trees that serve for the next estimates,
+ * and the runs of all ranks.  No padding: what is saved twice is the same. */
 typedef struct head {
     char magic[8];
     uint64_t total;
-    int32_t ranks, rank, has_velocities, computed, has_costs, since, computations, zero;
+    int32_t ranks, rank, has_velocities, computed, has_costs, since, computations, kept;
     double cost_mean, cost_most;
+    uint64_t parts, runs; /* bytes of what follows the bodies */
 } head;
 static const char magic[8] = "gvranks";
 
+/* Bytes of the parts, and of the runs with how many each rank has. */
+static uint64_t parts_of(const gravel_cluster_tree *t)
+{
+    return t->kept ? gravel_essential_get_state_size(t->essential) : 0;
+}
+
+static uint64_t runs_of(const gravel_cluster_tree *t)
+{
+    const size_t size = (size_t)t->cluster->size;
+    return t->kept ? size * sizeof *t->equal_first + (size_t)t->equal_first[size] * sizeof *t->equal : 0;
+}
+
 size_t gravel_cluster_tree_get_state_size(const gravel_cluster_tree *t)
 {
-    return t ? sizeof(head) + gravel_bodies_get_state_size(t->bodies) : 0;
+    return t ? sizeof(head) + gravel_bodies_get_state_size(t->bodies) + (size_t)(parts_of(t) + runs_of(t)) : 0;
 }
 
 gravel_status gravel_cluster_tree_save(gravel_cluster_tree *t, void *state)
@@ -31,11 +45,25 @@ gravel_status gravel_cluster_tree_save(gravel_cluster_tree *t, void *state)
               .has_costs = t->has_costs,
               .since = t->since,
               .computations = t->computations,
+              .kept = t->kept,
+              .parts = parts_of(t),
+              .runs = runs_of(t),
               .cost_mean = t->info.cost_mean,
               .cost_most = t->info.cost_most};
     memcpy(h.magic, magic, sizeof h.magic);
     memcpy(state, &h, sizeof h);
-    return gravel_bodies_save(t->bodies, (char *)state + sizeof h);
+    const size_t size = (size_t)t->cluster->size, firsts = size * sizeof *t->equal_first;
+    char *at = (char *)state + sizeof h;
+    gravel_status status = gravel_bodies_save(t->bodies, at);
+    at += gravel_bodies_get_state_size(t->bodies);
+    if (!status && h.parts > 0)
+        status = gravel_essential_save(t->essential, at);
+    at += h.parts;
+    if (h.runs > 0) {
+        memcpy(at, t->equal_first + 1, firsts);
+        memcpy(at + firsts, t->equal, (size_t)h.runs - firsts);
+    }
+    return status;
 }
 
 static gravel_status read_head(const void *state, size_t size, head *h)
@@ -43,14 +71,46 @@ static gravel_status read_head(const void *state, size_t size, head *h)
     if (!state || size < sizeof *h || memcmp(state, magic, sizeof magic) != 0)
         return gv_cluster_fail(GRAVEL_ERR_FORMAT, "these bytes are no state of a tree over ranks");
     memcpy(h, state, sizeof *h);
+    if (h->parts > size - sizeof *h || h->runs > size - sizeof *h - h->parts)
+        return gv_cluster_fail(GRAVEL_ERR_FORMAT, "%zu bytes are too few for what they say of themselves", size);
     return GRAVEL_OK;
+}
+
+/* The bytes of the bodies. */
+static gravel_status restore_bodies(gravel_bodies *bodies, const head *h, const void *state, size_t size)
+{
+    return gravel_bodies_restore(bodies, (const char *)state + sizeof *h,
+                                 size - sizeof *h - (size_t)(h->parts + h->runs));
+}
+
+/* What serves for the next estimates: the last bytes. */
+static gravel_status restore_kept(gravel_cluster_tree *t, const head *h, const char *state, size_t size)
+{
+    const size_t ranks = (size_t)t->cluster->size, firsts = ranks * sizeof *t->equal_first;
+    const char *runs = state + size - h->runs;
+    int ascends = h->runs >= firsts;
+    t->kept = 0;
+    if (!h->kept)
+        return GRAVEL_OK;
+    if (ascends)
+        memcpy(t->equal_first + 1, runs, firsts);
+    for (size_t r = 0; r < ranks && ascends; r++)
+        ascends =
+            t->equal_first[r + 1] >= t->equal_first[r] && t->equal_first[r + 1] - t->equal_first[r] <= t->most_runs;
+    if (!ascends || h->runs - firsts != (size_t)t->equal_first[ranks] * sizeof *t->equal)
+        return gv_cluster_fail(GRAVEL_ERR_FORMAT, "%llu bytes are no runs of %zu ranks", (unsigned long long)h->runs,
+                               ranks);
+    memcpy(t->equal, runs + firsts, (size_t)h->runs - firsts);
+    const gravel_status status = gravel_essential_restore(t->essential, runs - h->parts, (size_t)h->parts);
+    t->kept = !status;
+    return status;
 }
 
 gravel_status gravel_cluster_tree_open_state(const void *state, size_t size, gravel_bodies *bodies)
 {
     head h;
     gravel_status status = read_head(state, size, &h);
-    return status ? status : gravel_bodies_restore(bodies, (const char *)state + sizeof h, size - sizeof h);
+    return status ? status : restore_bodies(bodies, &h, state, size);
 }
 
 gravel_status gravel_cluster_tree_restore(gravel_cluster_tree *t, const void *state, size_t size)
@@ -62,7 +122,9 @@ gravel_status gravel_cluster_tree_restore(gravel_cluster_tree *t, const void *st
     if (!status && (h.ranks != t->cluster->size || h.rank != t->cluster->rank))
         status = gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "the state is that of rank %d of %d", h.rank, h.ranks);
     if (!status)
-        status = gravel_bodies_restore(t->bodies, (const char *)state + sizeof h, size - sizeof h);
+        status = restore_bodies(t->bodies, &h, state, size);
+    if (!status)
+        status = restore_kept(t, &h, state, size);
     if (!status) {
         t->total = (size_t)h.total;
         t->has_velocities = h.has_velocities;

@@ -287,6 +287,56 @@ static void steps(gravel_cluster *cluster, gravel_cluster *alone)
                info.sent_bodies, info.bodies, info.boxes);
 }
 
+/* Without exchanges of bodies estimates are by what others sent in the step before: errors stay those of one rank, and
+ * nothing but deep parts travels.  What was saved in the middle goes on with the same bits. */
+static void kept(gravel_cluster *cluster, gravel_cluster *alone)
+{
+    enum { STEPS = 6, SAVED = 3 };
+    static bodies b;
+    static double acc[2][3][MOST], x[2][3][MOST];
+    double error[2];
+    void *state = NULL;
+    size_t bytes = 0;
+    gravel_cluster_tree_options options = usual();
+    gravel_cluster_tree_info info;
+    options.exchange = 0;
+    options.imbalance = 1e9;
+    for (int k = 0; k < 2; k++) {
+        gravel_cluster *c = k ? cluster : alone;
+        gravel_cluster_tree *tree = open_tree(c, &options);
+        make_galaxy(&b, MOST);
+        write_bodies(c, tree, &b);
+        for (int s = 0; s < STEPS; s++) {
+            CHECK(gravel_cluster_tree_step(tree, 0.01) == GRAVEL_OK);
+            if (k == 0 || s != SAVED)
+                continue;
+            bytes = gravel_cluster_tree_get_state_size(tree);
+            state = malloc(bytes);
+            CHECK(state != NULL && gravel_cluster_tree_save(tree, state) == GRAVEL_OK);
+        }
+        read_all(tree, GRAVEL_POSITION, b.n, x[k]);
+        read_all(tree, GRAVEL_ACCELERATION, b.n, acc[k]);
+        memcpy(b.x, x[k], sizeof b.x);
+        error[k] = error_of(&b, acc[k]);
+        gravel_cluster_tree_get_info(tree, &info);
+        gravel_cluster_tree_release(tree);
+    }
+    /* cells of 64 bytes, bodies of 16: no boundaries */
+    CHECK(size == 1 || info.bytes == 64 * info.sent_cells + 16 * info.sent_bodies);
+    if (rank == 0)
+        printf("%d ranks, after %d steps: error %.3e, of one rank %.3e\n", size, STEPS, error[1], error[0]);
+    check_below(error[1], 2 * error[0] + 1e-7, "error after steps", __LINE__);
+    gravel_cluster_tree *again = open_tree(cluster, &options);
+    CHECK(gravel_cluster_tree_restore(again, state, bytes - 1) != GRAVEL_OK);
+    CHECK(gravel_cluster_tree_restore(again, state, bytes) == GRAVEL_OK);
+    for (int s = SAVED + 1; s < STEPS; s++)
+        CHECK(gravel_cluster_tree_step(again, 0.01) == GRAVEL_OK);
+    read_all(again, GRAVEL_POSITION, b.n, x[0]);
+    CHECK(memcmp(x[0], x[1], sizeof x[0]) == 0);
+    gravel_cluster_tree_release(again);
+    free(state);
+}
+
 /* What one rank gives wrong all refuse; afterwards all goes on. */
 static void failures(gravel_cluster *cluster)
 {
@@ -362,6 +412,8 @@ int main(int argc, char **argv)
         corners(cluster);
     else if (strcmp(name, "steps") == 0)
         steps(cluster, alone);
+    else if (strcmp(name, "kept") == 0)
+        kept(cluster, alone);
     else if (strcmp(name, "failures") == 0)
         failures(cluster);
     else

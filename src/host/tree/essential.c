@@ -137,16 +137,23 @@ static gravel_status check_call(const gravel_tree_call *call)
     return GRAVEL_OK;
 }
 
+void gravel_essential_keep(gravel_essential *e)
+{
+    if (e)
+        e->keep = 1;
+}
+
 gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call *call, int most, gravel_run *runs,
                                      int *count)
 {
-    if (!e || !call || !runs || !count || most < 1)
+    if (!e || !call || !count || most < 1)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_begin needs a call and room for runs");
     gravel_tree *tree = e->tree;
     gravel_status status = gv_tree_take_call(tree, call, &e->call);
     *count = 0;
-    e->joined = 0;
-    e->cells = e->runs = e->set.n = 0;
+    e->joined = e->keep ? e->joined : 0;
+    e->keep = 0;
+    e->cells = e->runs = e->equal = e->set.n = 0;
     e->refined = 0;
     e->set.others = NULL;
     memset(e->shallow_out, 0, (size_t)e->parts * sizeof *e->shallow_out);
@@ -167,14 +174,16 @@ gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call
     if (e->set.n == 0)
         return GRAVEL_OK;
     status = gv_essential_equal_runs(e, (size_t)most, runs);
-    *count = status ? 0 : (int)e->runs;
+    *count = status ? 0 : (int)e->equal;
+    e->equal = runs ? 0 : e->equal;
     return status;
 }
 
-gravel_status gravel_essential_estimate(gravel_essential *e, gravel_run *runs)
+gravel_status gravel_essential_estimate(gravel_essential *e, gravel_run *runs, int *equal)
 {
-    if (!e || !runs)
+    if (!e || !runs || !equal)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_estimate needs room for runs");
+    *equal = 0;
     if (e->set.n > 0 && !e->refined && e->parts > 1)
         return gv_fail(GRAVEL_ERR_STATE, "gravel_essential_refine comes before gravel_essential_estimate");
     if (e->set.n == 0)
@@ -182,7 +191,12 @@ gravel_status gravel_essential_estimate(gravel_essential *e, gravel_run *runs)
     e->set.others = e->joined ? e->buffer[GV_EB_CELL].mem : NULL;
     gravel_status status = gv_groups_make(e->tree, &e->set, e->numbers.plummer, e->call.last);
     e->set.others = NULL;
-    return status || !e->refined ? status : gv_essential_take_runs(e, 1, runs);
+    if (status || !e->refined)
+        return status;
+    status = gv_essential_take_runs(e, 1, runs);
+    *equal = status ? 0 : (int)e->equal;
+    e->equal = 0;
+    return status;
 }
 
 /* -------------------------------------------------------------------- walks */

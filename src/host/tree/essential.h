@@ -12,6 +12,7 @@ enum { GV_FAN = 8, GV_ABOVE = 1 + GV_FAN };
 
 typedef enum gv_essential_buffer {
     GV_EB_OWN_RUNS, /* boxes of the own sinks */
+    GV_EB_EQUAL,    /* of equal runs of them */
     GV_EB_RUNS,     /* of all parts' */
     GV_EB_BOXES,    /* of runs of 8, 64 ... own sinks */
     GV_EB_WIDE,     /* which of them are too wide */
@@ -39,6 +40,7 @@ struct gravel_essential {
     gv_tree_numbers numbers;
     gravel_groups set;
     size_t runs;  /* boxes of the own sinks */
+    size_t equal; /* boxes in GV_EB_EQUAL, that gravel_essential_estimate brings; 0: they have been brought */
     int refined;  /* they are those of gravel_essential_refine */
     size_t top;   /* and at least so many */
     size_t cells; /* of the own tree */
@@ -54,7 +56,8 @@ struct gravel_essential {
     gv_slots slots;
     gv_slot *sent, *room, *kept; /* kept: the shallow parts that came, where some of them are used again */
     cl_double above[GV_ABOVE * (GV_CELL_VECTORS + 1) * 4]; /* on their way while the next join is far off */
-    int joined;                                            /* there are cells of others in GV_EB_CELL */
+    size_t joined; /* cells in GV_EB_CELL; 0: nothing was joined since the begin, or is kept from before */
+    int keep;
 };
 
 /* Bytes of a vector, of a cell, of a body with its low word. */
@@ -67,9 +70,10 @@ size_t gv_essential_lay_out(const gravel_essential *e, gravel_part *parts);
 gravel_status gv_essential_host_room(gravel_essential *e, size_t vectors, void **room);
 /* One run onto the place r of the host's vectors, in the scalars of the device. */
 void gv_essential_put_run(const gravel_essential *e, void *to, size_t r, const gravel_run *run);
-/* Boxes of `count` equal runs of sinks, to the host. */
+/* Boxes of `count` equal runs of sinks, to the host if there is a place for them. */
 gravel_status gv_essential_equal_runs(gravel_essential *e, size_t count, gravel_run *runs);
-/* The boxes that were chosen, with the factors of their groups if these are there. */
+/* The boxes that were chosen, with the factors of their groups if these are there; behind them those of equal runs if
+ * these are still on the device. */
 gravel_status gv_essential_take_runs(gravel_essential *e, int with_groups, gravel_run *runs);
 /* A staging slot of the object, in use until it is given back with *slot = NULL and held = 0. */
 gravel_status gv_essential_take_slot(gravel_essential *e, size_t bytes, gv_slot **slot);

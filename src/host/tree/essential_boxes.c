@@ -35,29 +35,35 @@ void gv_essential_put_run(const gravel_essential *e, void *to, size_t r, const g
     put_number(e->tree, to, 8 * r + 7, 0);
 }
 
-/* The own boxes to the host. */
-static gravel_status read_runs(gravel_essential *e, gravel_run *runs)
+/* The own boxes to the host, then those of equal runs. */
+static gravel_status read_runs(gravel_essential *e, size_t count, size_t equal, gravel_run *runs)
 {
     const gravel_tree *tree = e->tree;
+    const size_t all = count + equal, box = GV_RUN_VECTORS * gv_essential_vector(e);
     void *host;
-    gravel_status status = gv_essential_host_room(e, e->runs * GV_RUN_VECTORS, &host);
+    gravel_status status = gv_essential_host_room(e, all * GV_RUN_VECTORS, &host);
     if (status)
         return status;
-    const cl_int code = clEnqueueReadBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_OWN_RUNS].mem, CL_TRUE, 0,
-                                            e->runs * GV_RUN_VECTORS * gv_essential_vector(e), host, 0, NULL, NULL);
-    for (size_t r = 0; r < e->runs && !code; r++) {
+    cl_int code = CL_SUCCESS;
+    if (count > 0)
+        code = clEnqueueReadBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_OWN_RUNS].mem, equal == 0, 0,
+                                   count * box, host, 0, NULL, NULL);
+    if (!code && equal > 0)
+        code = clEnqueueReadBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_EQUAL].mem, CL_TRUE, 0, equal * box,
+                                   (char *)host + count * box, 0, NULL, NULL);
+    for (size_t r = 0; r < all && !code; r++) {
         for (size_t c = 0; c < 3; c++) {
             runs[r].lo[c] = number_at(tree, host, 8 * r + c);
             runs[r].hi[c] = number_at(tree, host, 8 * r + 4 + c);
         }
         runs[r].open = number_at(tree, host, 8 * r + 3);
     }
-    return code ? gv_fail_cl(code, "reading %zu boxes of sinks", e->runs) : GRAVEL_OK;
+    return code ? gv_fail_cl(code, "reading %zu boxes of sinks", all) : GRAVEL_OK;
 }
 
-static gravel_status reserve_runs(gravel_essential *e)
+static gravel_status reserve_runs(gravel_essential *e, gv_essential_buffer which, size_t count)
 {
-    return gv_tree_reserve(e->tree, &e->buffer[GV_EB_OWN_RUNS], e->runs * GV_RUN_VECTORS * gv_essential_vector(e),
+    return gv_tree_reserve(e->tree, &e->buffer[which], count * GV_RUN_VECTORS * gv_essential_vector(e),
                            "boxes of sinks");
 }
 
@@ -65,13 +71,13 @@ gravel_status gv_essential_equal_runs(gravel_essential *e, size_t count, gravel_
 {
     gravel_tree *tree = e->tree;
     const size_t each = (e->set.n + count - 1) / count;
-    e->runs = (e->set.n + each - 1) / each;
-    gravel_status status = reserve_runs(e);
+    e->equal = (e->set.n + each - 1) / each;
+    gravel_status status = reserve_runs(e, GV_EB_EQUAL, e->equal);
     if (!status)
         status =
-            gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_RUNS, gv_groups(e->runs, tree->plan.look_group),
-                           GV_ARG(e->set.points), GV_UINT(e->set.n), GV_UINT(each), GV_MEM(e->buffer[GV_EB_OWN_RUNS]));
-    return status ? status : read_runs(e, runs);
+            gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_RUNS, gv_groups(e->equal, tree->plan.look_group),
+                           GV_ARG(e->set.points), GV_UINT(e->set.n), GV_UINT(each), GV_MEM(e->buffer[GV_EB_EQUAL]));
+    return status || !runs ? status : read_runs(e, 0, e->equal, runs);
 }
 
 /* -------------------------------------------------------------------- boxes */
@@ -171,7 +177,7 @@ gravel_status gv_essential_take_runs(gravel_essential *e, int with_groups, grave
     const gravel_groups *set = &e->set;
     const gv_box_levels l = levels_of(set->n, e->top);
     cl_mem factor = NULL;
-    gravel_status status = reserve_runs(e);
+    gravel_status status = reserve_runs(e, GV_EB_OWN_RUNS, e->runs);
     if (!status && with_groups) {
         status = gv_tree_reserve(tree, &b[GV_EB_FACTOR], set->n * tree->scalar, "factors of sinks");
         factor = b[GV_EB_FACTOR].mem;
@@ -185,13 +191,13 @@ gravel_status gv_essential_take_runs(gravel_essential *e, int with_groups, grave
         status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_TAKE, gv_tree_items(tree, e->runs), GV_ARG(set->points),
                                 GV_ARG(factor), GV_UINT(set->n), GV_MEM(b[GV_EB_BOXES]), GV_MEM(b[GV_EB_TAKEN]),
                                 GV_MEM(b[GV_EB_TAKEN_LIST]), GV_UINT(e->runs), GV_MEM(b[GV_EB_OWN_RUNS]));
-    return status ? status : read_runs(e, runs);
+    return status ? status : read_runs(e, e->runs, with_groups ? e->equal : 0, runs);
 }
 
 gravel_status gravel_essential_refine(gravel_essential *e, const int *first, const gravel_run *others, int most,
                                       gravel_run *runs, int *count)
 {
-    if (!e || !first || !runs || !count || most < 1 || (!others && first[e->parts] > 0))
+    if (!e || !first || !count || most < 1 || (!others && first[e->parts] > 0))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_refine needs the runs of all parts and room for others");
     *count = 0;
     if (e->set.n == 0)
@@ -206,7 +212,7 @@ gravel_status gravel_essential_refine(gravel_essential *e, const int *first, con
     e->runs = (size_t)most + 1;
     for (double ease = 1; e->runs > (size_t)most && !status; ease = ease < MOST_EASE ? 2 * ease : 0)
         status = choose(e, &l, first, ease); /* larger ones if they are too many */
-    if (!status)
+    if (!status && runs)
         status = gv_essential_take_runs(e, 0, runs);
     e->refined = !status;
     *count = status ? 0 : (int)e->runs;

@@ -158,6 +158,59 @@ gravel_status gravel_essential_join(gravel_essential *e)
         status = send_block(e, bytes);
     if (!status)
         status = place_parts(e, above, above + roots);
-    e->joined = !status;
+    e->joined = status ? 0 : above + roots + cells - (1 + FAN);
+    return status;
+}
+
+/* -------------------------------------------------------------------- state */
+
+size_t gravel_essential_get_state_size(const gravel_essential *e)
+{
+    return e ? e->joined * gv_essential_cell(e) : 0;
+}
+
+gravel_status gravel_essential_save(gravel_essential *e, void *state)
+{
+    if (!e || !state)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_save needs an object and a place for the state");
+    if (e->joined == 0)
+        return GRAVEL_OK;
+    const cl_int code = clEnqueueReadBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_CELL].mem, CL_TRUE, 0,
+                                            gravel_essential_get_state_size(e), state, 0, NULL, NULL);
+    return code ? gv_fail_cl(code, "reading %zu cells of others", e->joined) : GRAVEL_OK;
+}
+
+/* Whether the children of every cell stand behind it, all of them here: nothing else is read by an estimate. */
+static int is_tree(const gravel_essential *e, const char *cells, size_t count)
+{
+    const size_t scalar = e->tree->scalar;
+    for (size_t k = 0; k < count; k++) {
+        const char *held = cells + k * gv_essential_cell(e) + 6 * scalar;
+        cl_uint first, info;
+        memcpy(&first, held, sizeof first); /* of a wider word: its low half */
+        memcpy(&info, held + scalar, sizeof info);
+        if (!(info & GV_LEAF) && info > 0 && (first <= k || info > GV_FAN || first > count - info))
+            return 0;
+    }
+    return 1;
+}
+
+gravel_status gravel_essential_restore(gravel_essential *e, const void *state, size_t size)
+{
+    if (!e || (!state && size > 0))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_restore needs an object and a state");
+    const size_t count = size / gv_essential_cell(e);
+    e->joined = 0;
+    if (size % gv_essential_cell(e) != 0 || !is_tree(e, state, count))
+        return gv_fail(GRAVEL_ERR_FORMAT, "%zu bytes are no state of parts of a tree", size);
+    if (count == 0)
+        return GRAVEL_OK;
+    gravel_status status = gv_tree_reserve(e->tree, &e->buffer[GV_EB_CELL], size, "cells of others");
+    const cl_int code = status ? CL_SUCCESS
+                               : clEnqueueWriteBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_CELL].mem,
+                                                      CL_TRUE, 0, size, state, 0, NULL, NULL);
+    if (code)
+        status = gv_fail_cl(code, "sending %zu cells of others", count);
+    e->joined = status ? 0 : count;
     return status;
 }
