@@ -16,7 +16,15 @@
 /* numbers a wave of one axis has in the table of green.cl */
 #define GV_WAVE_VECTORS 2
 
-/* points of a row that a work-group of gv_mesh_assign sums */
-#define GV_POINTS 16
+/* gv_mesh_assign: points of a line, and lines of a work-group along y and z.  Bodies of a run and of a long run: the
+ * sums of both take two thirds of the room of the bodies themselves */
+#define GV_MESH_LINE 16
+#define GV_MESH_TILE_Y 8
+#define GV_MESH_TILE_Z 4
+#define GV_MESH_LINES (GV_MESH_TILE_Y * GV_MESH_TILE_Z)
+#define GV_MESH_RUN 32
+#define GV_MESH_LONG_RUN 256
+/* work-items of gv_mesh_dense: a point around a cell each */
+#define GV_MESH_CUBE 64
 
 #endif

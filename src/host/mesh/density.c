@@ -79,24 +79,40 @@ static gravel_status sort_sources(gravel_mesh *mesh, double displaced)
                                 GV_MEM(mesh->buffer[GV_MB_RAW]), GV_UINT(s->count), GV_MEM(mesh->buffer[GV_MB_SORTED]));
 }
 
-static gravel_status assign(gravel_mesh *mesh)
+/* A work-item a row of points. */
+static gravel_status assign_rows(gravel_mesh *mesh)
 {
-    const size_t n = (size_t)mesh->options.cells, starts = mesh->by_rows ? n * n + 1 : n * n * n + 1;
+    const size_t n = (size_t)mesh->options.cells, starts = gv_mesh_starts(mesh);
     const gv_buffer *key = &mesh->sort.key[mesh->sort.sorted], *b = mesh->buffer;
-    const size_t width = (size_t)mesh->options.assignment;
     const gv_arg line = {(n + 4) * mesh->scalar, NULL};
     const gravel_status status =
         gv_mesh_launch(mesh, GV_MK_STARTS, gv_items(starts, mesh->group), GV_MEM(*key), GV_UINT(mesh->sources.count),
-                       GV_UINT(mesh->by_rows ? n : 1), GV_UINT(starts), GV_MEM(b[GV_MB_START]));
-    if (status)
-        return status;
-    if (mesh->by_rows)
-        return gv_mesh_launch(mesh, GV_MK_ASSIGN_ROWS, gv_groups(n * n, 1), GV_MEM(*key), GV_MEM(b[GV_MB_SORTED]),
-                              GV_MEM(b[GV_MB_START]), GV_UINT(n), GV_UINT(mesh->row), GV_MEM(b[GV_MB_DENSITY]), line);
-    return gv_mesh_launch(mesh, GV_MK_ASSIGN,
-                          gv_groups_2d((n + GV_POINTS - 1) / GV_POINTS, n * n, GV_POINTS * width * width), GV_MEM(*key),
-                          GV_MEM(b[GV_MB_SORTED]), GV_MEM(b[GV_MB_START]), GV_UINT(n), GV_UINT(mesh->row),
-                          GV_MEM(b[GV_MB_DENSITY]));
+                       GV_UINT(n), GV_UINT(starts), GV_MEM(b[GV_MB_START]));
+    return status
+               ? status
+               : gv_mesh_launch(mesh, GV_MK_ASSIGN_ROWS, gv_groups(n * n, 1), GV_MEM(*key), GV_MEM(b[GV_MB_SORTED]),
+                                GV_MEM(b[GV_MB_START]), GV_UINT(n), GV_UINT(mesh->row), GV_MEM(b[GV_MB_DENSITY]), line);
+}
+
+/* Lines of points; sums of runs go where the bodies were before they were arranged. */
+static gravel_status assign_lines(gravel_mesh *mesh)
+{
+    const size_t n = (size_t)mesh->options.cells, count = mesh->sources.count;
+    const size_t tiles_y = (n + GV_MESH_TILE_Y - 1) / GV_MESH_TILE_Y,
+                 tiles_z = (n + GV_MESH_TILE_Z - 1) / GV_MESH_TILE_Z;
+    const gv_range groups = gv_groups_2d((n + GV_MESH_LINE - 1) / GV_MESH_LINE, tiles_y * tiles_z,
+                                         GV_MESH_LINES * (size_t)mesh->options.assignment);
+    const gv_buffer *key = &mesh->sort.key[mesh->sort.sorted], *b = mesh->buffer;
+    gravel_status status = gv_mesh_launch(mesh, GV_MK_EDGES, gv_items(gv_mesh_starts(mesh), mesh->group), GV_MEM(*key),
+                                          GV_UINT(count), GV_UINT(n), GV_MEM(b[GV_MB_START]));
+    if (!status)
+        status = gv_mesh_launch(mesh, GV_MK_DENSE,
+                                gv_groups((count + GV_MESH_LONG_RUN - 1) / GV_MESH_LONG_RUN, GV_MESH_CUBE),
+                                GV_MEM(*key), GV_MEM(b[GV_MB_SORTED]), GV_UINT(count), GV_MEM(b[GV_MB_RAW]));
+    return status ? status
+                  : gv_mesh_launch(mesh, GV_MK_ASSIGN, groups, GV_MEM(*key), GV_MEM(b[GV_MB_SORTED]),
+                                   GV_MEM(b[GV_MB_RAW]), GV_UINT(count), GV_MEM(b[GV_MB_START]), GV_UINT(n),
+                                   GV_UINT(mesh->row), GV_MEM(b[GV_MB_DENSITY]));
 }
 
 gravel_status gv_mesh_density(gravel_mesh *mesh, double displaced)
@@ -110,7 +126,7 @@ gravel_status gv_mesh_density(gravel_mesh *mesh, double displaced)
     gv_mesh_end(mesh);
     gv_mesh_begin(mesh, GV_MS_ASSIGN);
     if (!status)
-        status = assign(mesh);
+        status = mesh->by_rows ? assign_rows(mesh) : assign_lines(mesh);
     gv_mesh_end(mesh);
     gv_mesh_begin(mesh, GV_MS_FFT);
     if (!status)

@@ -37,6 +37,8 @@ static void place_of(const gravel_mesh *mesh, int kernel, const char **file, con
     } of[GV_MK_PLACES] = {
         [GV_MK_ARRANGE] = {"mesh/assign.cl", "gv_mesh_arrange"},
         [GV_MK_STARTS] = {"mesh/assign.cl", "gv_mesh_starts"},
+        [GV_MK_EDGES] = {"mesh/assign.cl", "gv_mesh_edges"},
+        [GV_MK_DENSE] = {"mesh/assign.cl", "gv_mesh_dense"},
         [GV_MK_ASSIGN] = {"mesh/assign.cl", "gv_mesh_assign"},
         [GV_MK_ASSIGN_ROWS] = {"mesh/assign.cl", "gv_mesh_assign_rows"},
         [GV_MK_GREEN] = {"mesh/green.cl", "gv_mesh_green"},
@@ -116,12 +118,12 @@ static gravel_status check_device(const gravel_context *context, const gravel_me
     return GRAVEL_OK;
 }
 
-/* Two meshes, and where the bodies of each cell are. */
+/* Two meshes, and where the bodies of each row or line of cells begin. */
 static gravel_status check_memory(const gravel_mesh *mesh)
 {
     const gravel_device_info *info = &gv_worker_device(&mesh->worker)->info;
     const double n = mesh->options.cells, one = (n + 2) * n * n * (double)mesh->scalar,
-                 starts = mesh->by_rows ? 0 : n * n * n * 4;
+                 starts = 4 * (double)gv_mesh_starts(mesh);
     const double need = (2 + (mesh->options.isolated != 0)) * one + starts, largest = one > starts ? one : starts;
     if (need <= (double)info->global_memory && largest <= (double)info->max_allocation)
         return GRAVEL_OK;

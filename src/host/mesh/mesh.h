@@ -33,6 +33,8 @@ typedef enum gv_mesh_stage {
 typedef enum gv_mesh_kernel {
     GV_MK_ARRANGE,
     GV_MK_STARTS,
+    GV_MK_EDGES,
+    GV_MK_DENSE,
     GV_MK_ASSIGN,
     GV_MK_ASSIGN_ROWS,
     GV_MK_GREEN,
@@ -53,9 +55,9 @@ typedef enum gv_mesh_buffer {
     GV_MB_WORK,     /* waves of a field, then the field */
     GV_MB_WAVES,    /* table of kernels/mesh/green.cl, or of pairs.cl */
     GV_MB_ISOLATED, /* transform of a potential without images */
-    GV_MB_RAW,      /* places of sources as they come */
+    GV_MB_RAW,      /* places of sources as they come, then sums of runs of sorted ones */
     GV_MB_SORTED,   /* sources by cell */
-    GV_MB_START,    /* where those of each cell, or row of cells, begin */
+    GV_MB_START,    /* where those of each row of cells, or of each line of one, begin */
     GV_MB_CELL,     /* cells and places of sinks that are not the sources */
     GV_MB_PLACE,
     GV_MB_RESULT, /* of calls without a ticket */
@@ -121,6 +123,7 @@ void gv_mesh_end(gravel_mesh *mesh);
 /* prepare.c: room for so many bodies */
 gravel_status gv_mesh_reserve_sources(gravel_mesh *mesh, size_t count);
 gravel_status gv_mesh_reserve_sinks(gravel_mesh *mesh, size_t count);
+size_t gv_mesh_starts(const gravel_mesh *mesh);           /* numbers in GV_MB_START */
 size_t gv_mesh_wave_parts(size_t sources, size_t *share); /* of a sum over waves, and how many bodies each has */
 
 /* forces.c */

@@ -22,13 +22,18 @@ static gravel_status reserve_waves(gravel_mesh *mesh, size_t sources)
     return status ? status : gv_mesh_reserve(mesh, GV_MB_DENSITY, bytes, "waves of bodies");
 }
 
+size_t gv_mesh_starts(const gravel_mesh *mesh)
+{
+    const size_t n = (size_t)mesh->options.cells, lines = (n + GV_MESH_LINE - 1) / GV_MESH_LINE;
+    return mesh->by_rows ? n * n + 1 : n * n * 2 * (lines + 1);
+}
+
 static gravel_status reserve_cells(gravel_mesh *mesh, size_t sources)
 {
-    const size_t n = (size_t)mesh->options.cells, starts = mesh->by_rows ? n * n + 1 : n * n * n + 1;
     gravel_status status = gv_mesh_reserve(mesh, GV_MB_SORTED, sources * 4 * mesh->scalar, "bodies in a mesh");
     if (!status)
         status = gv_sort_reserve(&mesh->sort, &mesh->worker, sources);
-    return status ? status : gv_mesh_reserve(mesh, GV_MB_START, starts * 4, "cells of a mesh");
+    return status ? status : gv_mesh_reserve(mesh, GV_MB_START, gv_mesh_starts(mesh) * 4, "cells of a mesh");
 }
 
 gravel_status gv_mesh_reserve_sources(gravel_mesh *mesh, size_t count)
@@ -65,8 +70,10 @@ static void list_kernels(const gravel_mesh *mesh, const gravel_mesh_call *call, 
         gv_need(all, GV_MK_PAIRS);
     } else {
         gv_need(all, GV_MK_ARRANGE);
-        gv_need(all, GV_MK_STARTS);
+        gv_need(all, mesh->by_rows ? GV_MK_STARTS : GV_MK_EDGES);
         gv_need(all, mesh->by_rows ? GV_MK_ASSIGN_ROWS : GV_MK_ASSIGN);
+        if (!mesh->by_rows)
+            gv_need(all, GV_MK_DENSE);
         gv_need(all, GV_MK_GREEN);
         gv_need(all, o->gradient == GRAVEL_SPECTRAL ? GV_MK_TAKE : GV_MK_GRADIENT);
     }
