@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/bench_walk.h"
 #include "cli/cli.h"
 #include "gravel/requests.h"
 #include "host/base/clock.h"
-#include "sim/ic.h"
 
 #define BENCH "gravel bench requests"
 
@@ -23,30 +23,18 @@ typedef struct requests_options {
     uint64_t seed;
 } requests_options;
 
-/* A bucket of sinks and its lists. */
-typedef struct bucket {
-    gravel_leaf sinks;
-    double centre[3], radius;
-    uint32_t *cell;
-    gravel_leaf *run;
-    size_t cells, runs, room_cells, room_runs;
-} bucket;
-
 typedef struct timing {
     size_t sinks, buckets;
     double pairs, host, device, any; /* seconds */
 } timing;
 
-enum { MOST_RESULTS = GV_MAX_LIST, STACK = 1024 };
+enum { MOST_RESULTS = GV_MAX_LIST };
 
 typedef struct requests_bench {
     const requests_options *opts;
     gravel_context *context;
     gravel_device_info device;
-    gv_particles p; /* in the order of the tree */
-    gravel_cell *cell;
-    size_t cells, buckets;
-    bucket *bucket;
+    gv_host_walk host;
     double *acc[3], *pot;
     double walk, work, both; /* seconds */
     double pairs;
@@ -55,129 +43,9 @@ typedef struct requests_bench {
     int results;
 } requests_bench;
 
-/* -------------------------------------------------------------------- tree */
+/* ----------------------------------------------------------------- parties */
 
-static uint32_t first_body(const requests_bench *b, size_t c)
-{
-    while (!b->cell[c].leaf)
-        c = b->cell[c].first;
-    return b->cell[c].first;
-}
-
-static gravel_status read_tree(requests_bench *b)
-{
-    gravel_tree_options options = {.size = 0};
-    gravel_tree *tree = NULL;
-    gv_particles p = {.count = 0};
-    uint32_t *order = malloc(b->opts->n * sizeof *order);
-    gravel_tree_options_init(&options);
-    gravel_status status = order ? gv_ic_plummer(b->opts->n, b->opts->seed, NULL, &p)
-                                 : gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu bodies", b->opts->n);
-    const gravel_sources all = {.count = p.count, .mass = p.m, .pos = GRAVEL_VEC_SOA(p.x, p.y, p.z)};
-    if (!status)
-        status = gravel_tree_create(&tree, b->context, &options);
-    if (!status)
-        status = gravel_tree_write(tree, &all);
-    if (!status)
-        status = gravel_tree_build(tree);
-    if (!status)
-        status = gravel_tree_get_cell_count(tree, &b->cells);
-    if (!status && !(b->cell = malloc(b->cells * sizeof *b->cell)))
-        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu cells", b->cells);
-    if (!status)
-        status = gravel_tree_read_cells(tree, 0, b->cells, b->cell);
-    if (!status)
-        status = gravel_tree_read_order(tree, order);
-    if (!status)
-        status = gv_ic_plummer(b->opts->n, b->opts->seed, NULL, &b->p);
-    for (size_t k = 0; k < p.count && !status; k++) {
-        b->p.x[k] = p.x[order[k]], b->p.y[k] = p.y[order[k]], b->p.z[k] = p.z[order[k]];
-        b->p.m[k] = p.m[order[k]];
-    }
-    gravel_tree_release(tree);
-    gv_particles_free(&p);
-    free(order);
-    return status;
-}
-
-static void add_bucket(requests_bench *b, size_t c)
-{
-    bucket *k = &b->bucket[b->buckets++];
-    const double *const x[3] = {b->p.x, b->p.y, b->p.z};
-    k->sinks = (gravel_leaf){first_body(b, c), b->cell[c].bodies};
-    double r2 = 0;
-    for (int a = 0; a < 3; a++) {
-        double low = INFINITY, high = -INFINITY;
-        for (size_t j = k->sinks.first; j < k->sinks.first + k->sinks.count; j++) {
-            low = fmin(low, x[a][j]);
-            high = fmax(high, x[a][j]);
-        }
-        k->centre[a] = (low + high) / 2;
-        r2 += (high - low) * (high - low) / 4;
-    }
-    k->radius = sqrt(r2);
-}
-
-/* Cells of at most so many bodies, the largest ones there are. */
-static gravel_status make_buckets(requests_bench *b)
-{
-    size_t stack[STACK], n = 0;
-    b->bucket = calloc(b->cells, sizeof *b->bucket);
-    if (!b->bucket)
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for buckets");
-    stack[n++] = 0;
-    while (n > 0) {
-        const size_t c = stack[--n];
-        if (b->cell[c].leaf || b->cell[c].bodies <= b->opts->bucket)
-            add_bucket(b, c);
-        else
-            for (uint32_t k = 0; k < b->cell[c].count && n < STACK; k++)
-                stack[n++] = b->cell[c].first + k;
-    }
-    return GRAVEL_OK;
-}
-
-/* -------------------------------------------------------------------- walk */
-
-static int grow(void **array, size_t *room, size_t n, size_t size)
-{
-    if (n < *room)
-        return 1;
-    void *more = realloc(*array, 2 * (n + 32) * size);
-    if (!more)
-        return 0;
-    *array = more;
-    *room = 2 * (n + 32);
-    return 1;
-}
-
-/* The lists of a bucket: cells that are seen under less than theta, and the bodies of the other leaves. */
-static int walk(const requests_bench *b, bucket *k)
-{
-    size_t stack[STACK], n = 0;
-    k->cells = k->runs = 0;
-    stack[n++] = 0;
-    while (n > 0) {
-        const gravel_cell *c = &b->cell[stack[--n]];
-        const double dx = c->centre[0] - k->centre[0], dy = c->centre[1] - k->centre[1],
-                     dz = c->centre[2] - k->centre[2], far = k->radius + c->radius / b->opts->theta;
-        if (c->bodies > 1 && dx * dx + dy * dy + dz * dz > far * far) {
-            if (!grow((void **)&k->cell, &k->room_cells, k->cells, sizeof *k->cell))
-                return 0;
-            k->cell[k->cells++] = (uint32_t)(c - b->cell);
-        } else if (c->leaf) {
-            if (!grow((void **)&k->run, &k->room_runs, k->runs, sizeof *k->run))
-                return 0;
-            k->run[k->runs++] = (gravel_leaf){c->first, c->bodies};
-        } else {
-            for (uint32_t child = 0; child < c->count && n < STACK; child++)
-                stack[n++] = c->first + child;
-        }
-    }
-    return 1;
-}
-
-static gravel_status submit(const requests_bench *b, gravel_requests *r, const bucket *k)
+static gravel_status submit(const requests_bench *b, gravel_requests *r, const gv_bucket *k)
 {
     gravel_request q = GRAVEL_REQUEST_INIT;
     const size_t at = k->sinks.first;
@@ -203,11 +71,11 @@ static void *take_part(void *user)
     party *p = user;
     for (;;) {
         const size_t k = atomic_fetch_add(&p->next, 1) * p->step;
-        if (k >= p->b->buckets || atomic_load(&p->failed))
+        if (k >= p->b->host.buckets || atomic_load(&p->failed))
             return NULL;
-        if (p->walks && !walk(p->b, &p->b->bucket[k]))
+        if (p->walks && !gv_host_walk_bucket(&p->b->host, &p->b->host.bucket[k], p->b->opts->theta))
             atomic_store(&p->failed, GRAVEL_ERR_MEMORY);
-        else if (p->r && submit(p->b, p->r, &p->b->bucket[k]) != GRAVEL_OK)
+        else if (p->r && submit(p->b, p->r, &p->b->host.bucket[k]) != GRAVEL_OK)
             atomic_store(&p->failed, GRAVEL_ERR_INTERNAL);
     }
 }
@@ -240,11 +108,11 @@ static gravel_status make_requests(requests_bench *b, gravel_requests_by by, gra
     options.precision = (gravel_precision)b->opts->precision;
     options.batch = b->opts->batch;
     options.configuration = b->opts->configuration;
-    sources.count = b->p.count;
-    sources.mass = b->p.m;
-    sources.pos = (gravel_vec)GRAVEL_VEC_SOA(b->p.x, b->p.y, b->p.z);
-    sources.cells = b->cells;
-    sources.cell = b->cell;
+    sources.count = b->host.p.count;
+    sources.mass = b->host.p.m;
+    sources.pos = (gravel_vec)GRAVEL_VEC_SOA(b->host.p.x, b->host.p.y, b->host.p.z);
+    sources.cells = b->host.cells;
+    sources.cell = b->host.cell;
     sources.eps = b->opts->eps;
     gravel_status status = gravel_requests_create(r, b->context, &options);
     return status ? status : gravel_requests_set_sources(*r, &sources);
@@ -279,13 +147,13 @@ static gravel_status measure_overlap(requests_bench *b, gravel_requests *device)
 static gravel_status measure_active(requests_bench *b, gravel_requests *r[3], size_t sinks)
 {
     timing *t = &b->result[b->results];
-    const size_t wanted = (sinks * b->buckets + b->p.count - 1) / b->p.count;
-    const size_t step = wanted > 0 ? b->buckets / wanted : b->buckets;
+    const size_t wanted = (sinks * b->host.buckets + b->host.p.count - 1) / b->host.p.count;
+    const size_t step = wanted > 0 ? b->host.buckets / wanted : b->host.buckets;
     double *const to[3] = {&t->host, &t->device, &t->any};
     gravel_status status = GRAVEL_OK;
     *t = (timing){.sinks = 0};
-    for (size_t k = 0; k < b->buckets; k += step) {
-        const bucket *one = &b->bucket[k];
+    for (size_t k = 0; k < b->host.buckets; k += step) {
+        const gv_bucket *one = &b->host.bucket[k];
         double sources = (double)one->cells;
         for (size_t n = 0; n < one->runs; n++)
             sources += one->run[n].count;
@@ -313,16 +181,16 @@ static gravel_status measure(requests_bench *b)
         status = make_requests(b, by[k], &r[k]);
     if (!status)
         status = measure_overlap(b, r[1]);
-    for (size_t k = 0; k < b->buckets && !status; k++) {
-        b->pairs += (double)b->bucket[k].cells * b->bucket[k].sinks.count;
-        for (size_t n = 0; n < b->bucket[k].runs; n++)
-            b->pairs += (double)b->bucket[k].run[n].count * b->bucket[k].sinks.count;
+    for (size_t k = 0; k < b->host.buckets && !status; k++) {
+        b->pairs += (double)b->host.bucket[k].cells * b->host.bucket[k].sinks.count;
+        for (size_t n = 0; n < b->host.bucket[k].runs; n++)
+            b->pairs += (double)b->host.bucket[k].run[n].count * b->host.bucket[k].sinks.count;
     }
     double once;
     if (!status) /* what decides who answers is measured here */
         status = run_party(b, r[2], 0, 1, &once);
     for (int k = 0; k < active.n && !status; k++)
-        if (active.value[k] <= b->p.count)
+        if (active.value[k] <= b->host.p.count)
             status = measure_active(b, r, active.value[k]);
     if (!status)
         status = gravel_requests_get_counts(r[2], &b->counts);
@@ -334,29 +202,23 @@ static gravel_status measure(requests_bench *b)
 static gravel_status run_all(requests_bench *b)
 {
     b->device = *gravel_context_get_device(b->context, 0);
-    gravel_status status = read_tree(b);
+    gravel_status status = gv_host_walk_read(&b->host, b->context, b->opts->n, b->opts->seed);
     for (int c = 0; c < 4 && !status; c++) {
         double **to = c < 3 ? &b->acc[c] : &b->pot;
-        if (!(*to = calloc(b->p.count, sizeof **to)))
-            status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu forces", b->p.count);
+        if (!(*to = calloc(b->host.p.count, sizeof **to)))
+            status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu forces", b->host.p.count);
     }
     if (!status)
-        status = make_buckets(b);
+        status = gv_host_walk_make_buckets(&b->host, b->opts->bucket);
     return status ? status : measure(b);
 }
 
 static void free_all(requests_bench *b)
 {
-    for (size_t k = 0; k < b->buckets; k++) {
-        free(b->bucket[k].cell);
-        free(b->bucket[k].run);
-    }
     for (int c = 0; c < 3; c++)
         free(b->acc[c]);
     free(b->pot);
-    free(b->bucket);
-    free(b->cell);
-    gv_particles_free(&b->p);
+    gv_host_walk_free(&b->host);
     gravel_context_release(b->context);
     free(b);
 }
@@ -387,9 +249,9 @@ static cJSON *all_json(const requests_bench *b)
     cJSON_AddStringToObject(root, "device", b->device.name);
     cJSON_AddStringToObject(root, "driver", b->device.driver);
     cJSON_AddStringToObject(root, "precision", gravel_precision_name((gravel_precision)b->opts->precision));
-    cJSON_AddNumberToObject(root, "n", (double)b->p.count);
+    cJSON_AddNumberToObject(root, "n", (double)b->host.p.count);
     cJSON_AddNumberToObject(root, "theta", b->opts->theta);
-    cJSON_AddNumberToObject(root, "buckets", (double)b->buckets);
+    cJSON_AddNumberToObject(root, "buckets", (double)b->host.buckets);
     cJSON_AddNumberToObject(root, "threads", b->opts->threads);
     cJSON_AddNumberToObject(root, "pairs", b->pairs);
     gv_json_number(root, "walk_s", b->walk);
@@ -420,8 +282,8 @@ static void print_table(const requests_bench *b)
     const double from = crossing(b);
     gv_table table;
     gv_print("%s, %s, %zu bodies, theta %g, %zu buckets, %d thread%s; %.3g pairs\n\n", b->device.name,
-             gravel_precision_name((gravel_precision)b->opts->precision), b->p.count, b->opts->theta, b->buckets,
-             b->opts->threads, b->opts->threads == 1 ? "" : "s", b->pairs);
+             gravel_precision_name((gravel_precision)b->opts->precision), b->host.p.count, b->opts->theta,
+             b->host.buckets, b->opts->threads, b->opts->threads == 1 ? "" : "s", b->pairs);
     printf("walk on the host %.3f ms, work on the device %.3f ms, both at once %.3f ms: %.2f of the longer\n\n",
            1e3 * b->walk, 1e3 * b->work, 1e3 * b->both, b->both / fmax(b->walk, b->work));
     gv_table_start(&table, "active sinks|buckets|pairs|host ms|device ms|auto ms");

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/bench_grid.h"
 #include "cli/cli.h"
 #include "cpu_ref/ref.h"
 #include "gravel/tasks.h"
 #include "host/base/clock.h"
-#include "sim/ic_random.h"
 #include "tuner/timing.h"
 
 #define BENCH "gravel bench tasks"
@@ -29,16 +29,6 @@ typedef struct tasks_options {
 
 enum { NEWTON, SPLINE, SHORT };
 static const char *const shape_name[] = {"newton", "spline", "short"};
-
-/* A periodic grid of leaves with as many bodies each; the unit of length is the side of a leaf. */
-typedef struct grid {
-    size_t side, per_leaf, leaves, bodies, tasks, around;
-    double *block, *x[3], *m;
-    gravel_leaf *leaf;
-    gravel_task *task;
-    uint8_t *shift_of;
-    double shift[27][3];
-} grid;
 
 typedef struct tasks_result {
     size_t per_leaf;
@@ -64,95 +54,6 @@ typedef struct tasks_bench {
     int results;
 } tasks_bench;
 
-/* -------------------------------------------------------------------- grid */
-
-static void free_grid(grid *g)
-{
-    free(g->block);
-    free(g->leaf);
-    free(g->task);
-    free(g->shift_of);
-    memset(g, 0, sizeof *g);
-}
-
-/* Which leaf is `away` from coordinate c, and over which border of the box. */
-static size_t wrapped(size_t c, int away, size_t side, int *border)
-{
-    const long long at = (long long)c + away, n = (long long)side;
-    *border = at < 0 ? -1 : at >= n ? 1 : 0;
-    return (size_t)(at - *border * n);
-}
-
-static void fill_tasks(grid *g, int reach)
-{
-    size_t t = 0;
-    for (size_t k = 0; k < g->leaves; k++) {
-        const size_t c[3] = {k % g->side, k / g->side % g->side, k / g->side / g->side};
-        for (int dz = -reach; dz <= reach; dz++)
-            for (int dy = -reach; dy <= reach; dy++)
-                for (int dx = -reach; dx <= reach; dx++) {
-                    int over[3];
-                    const size_t x = wrapped(c[0], dx, g->side, &over[0]), y = wrapped(c[1], dy, g->side, &over[1]);
-                    const size_t z = wrapped(c[2], dz, g->side, &over[2]);
-                    /* number 13 of all 27 is no shift; it changes places with number 0 */
-                    const int which = 13 + over[0] + 3 * over[1] + 9 * over[2];
-                    g->task[t] = (gravel_task){(uint32_t)k, (uint32_t)(x + g->side * (y + g->side * z))};
-                    g->shift_of[t++] = (uint8_t)(which == 13 ? 0 : which == 0 ? 13 : which);
-                }
-    }
-}
-
-static void fill_bodies(grid *g, uint64_t seed)
-{
-    gv_random random;
-    gv_random_seed(&random, seed);
-    for (size_t k = 0; k < g->leaves; k++) {
-        const size_t c[3] = {k % g->side, k / g->side % g->side, k / g->side / g->side};
-        g->leaf[k] = (gravel_leaf){(uint32_t)(k * g->per_leaf), (uint32_t)g->per_leaf};
-        for (size_t b = k * g->per_leaf; b < (k + 1) * g->per_leaf; b++) {
-            for (int a = 0; a < 3; a++)
-                g->x[a][b] = (double)c[a] + gv_random_unit(&random);
-            g->m[b] = 1.0 / (double)g->bodies;
-        }
-    }
-    for (int which = 0; which < 27; which++) {
-        const int at = which == 13 ? 0 : which == 0 ? 13 : which;
-        const int over[3] = {which % 3 - 1, which / 3 % 3 - 1, which / 9 - 1};
-        for (int a = 0; a < 3; a++)
-            g->shift[at][a] = over[a] * (double)g->side;
-    }
-}
-
-static gravel_status make_grid(grid *g, size_t bodies, size_t per_leaf, int reach, uint64_t seed)
-{
-    const size_t least = 2 * (size_t)reach + 1;
-    memset(g, 0, sizeof *g);
-    g->per_leaf = per_leaf;
-    g->side = (size_t)rint(cbrt((double)bodies / (double)per_leaf));
-    g->side = g->side < least ? least : g->side;
-    g->leaves = g->side * g->side * g->side;
-    g->bodies = g->leaves * per_leaf;
-    g->around = least * least * least;
-    g->tasks = g->leaves * g->around;
-    if (g->bodies > INT32_MAX / 2 || g->tasks > INT32_MAX / 2)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "%zu leaves of %zu bodies with %zu neighbours are too many", g->leaves,
-                       per_leaf, g->around);
-    g->block = malloc(4 * g->bodies * sizeof *g->block);
-    g->leaf = malloc(g->leaves * sizeof *g->leaf);
-    g->task = malloc(g->tasks * sizeof *g->task);
-    g->shift_of = malloc(g->tasks);
-    if (!g->block || !g->leaf || !g->task || !g->shift_of) {
-        free_grid(g);
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu leaves and their tasks", g->leaves);
-    }
-    for (int a = 0; a < 3; a++)
-        g->x[a] = g->block + (size_t)a * g->bodies;
-    g->m = g->block + 3 * g->bodies;
-    fill_bodies(g, seed);
-    fill_tasks(g, reach);
-    return GRAVEL_OK;
-}
-
 /* ------------------------------------------------------------------ errors */
 
 static double factor_of_force(double u, void *user)
@@ -175,7 +76,7 @@ static double whole(double u, void *user)
 
 /* The exact accelerations of one body of each of some leaves, and the largest error relative to the sum of what pairs
  * contribute.  Softening is Plummer's here: that of a spline differs within its support. */
-static gravel_status find_error(const tasks_bench *b, const grid *g, double *error)
+static gravel_status find_error(const tasks_bench *b, const gv_leaf_grid *g, double *error)
 {
     const double r_s = b->call.r_s, zero = 0;
     const gv_ref_law law = {.kind = GV_REF_LAW_FACTORS,
@@ -257,7 +158,7 @@ static gravel_status run_once(void *user, double *device_s, double *call_s)
     return status ? status : gravel_tasks_get_kernel_time(b->tasks, device_s);
 }
 
-static gravel_status measure(tasks_bench *b, const grid *g, const char *configuration)
+static gravel_status measure(tasks_bench *b, const gv_leaf_grid *g, const char *configuration)
 {
     gravel_tasks_options options = GRAVEL_TASKS_OPTIONS_INIT;
     gravel_task_list list = GRAVEL_TASK_LIST_INIT;
@@ -295,7 +196,7 @@ static gravel_status measure(tasks_bench *b, const grid *g, const char *configur
 }
 
 /* Configurations are separated by semicolons; one that cannot run on this device is left out, and said so. */
-static gravel_status run_configurations(tasks_bench *b, const grid *g)
+static gravel_status run_configurations(tasks_bench *b, const gv_leaf_grid *g)
 {
     char *text = b->opts->configurations ? strdup(b->opts->configurations) : NULL, *rest = text;
     gravel_status status = GRAVEL_OK;
@@ -319,10 +220,10 @@ static gravel_status run_configurations(tasks_bench *b, const grid *g)
 static gravel_status run_leaf(tasks_bench *b, size_t per_leaf)
 {
     gravel_bodies_options options = GRAVEL_BODIES_OPTIONS_INIT;
-    grid g;
+    gv_leaf_grid g;
     const int is_gpu = b->device.type != GRAVEL_DEVICE_CPU;
     const size_t n = b->opts->n > 0 ? b->opts->n : is_gpu ? (size_t)1 << 20 : (size_t)1 << 13;
-    gravel_status status = make_grid(&g, n, per_leaf, b->opts->reach, b->opts->seed);
+    gravel_status status = gv_leaf_grid_make(&g, n, per_leaf, b->opts->reach, b->opts->seed);
     if (status)
         return status;
     options.precision = (gravel_precision)b->opts->precision;
@@ -345,7 +246,7 @@ static gravel_status run_leaf(tasks_bench *b, size_t per_leaf)
         status = run_configurations(b, &g);
     gravel_bodies_release(b->bodies);
     b->bodies = NULL;
-    free_grid(&g);
+    gv_leaf_grid_free(&g);
     return status;
 }
 
