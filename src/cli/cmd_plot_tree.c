@@ -4,150 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/bench_tree.h"
 #include "cli/plot.h"
-#include "host/base/files.h"
-#include "host/profile/store.h"
+#include "cli/plot_tree_records.h"
 
 #define COMMAND "gravel plot tree"
 enum { KIND_AUTO, KIND_DISTRIBUTION, KIND_THETA, KIND_N, KIND_TIME, KIND_CROSSOVER };
-enum { MOST_RECORDS = 512, MOST_GROUPS = 16 };
-
-/* One result of the benchmark, as far as figures need it. */
-typedef struct record {
-    const char *device, *model, *mac; /* of the JSON text */
-    double n, theta, moments;
-    double p50, p99, stage[GV_TREE_STAGES];
-    const cJSON *above, *points; /* NULL: not there */
-    double crossover_dp, crossover_sp;
-} record;
-
-typedef struct records {
-    int n, n_files;
-    record r[MOST_RECORDS];
-    cJSON *root[16];
-} records;
-
-/* ------------------------------------------------------------------ reading */
-
-static double number(const cJSON *item, const char *name)
-{
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, name);
-
-    return cJSON_IsNumber(value) ? value->valuedouble : NAN;
-}
-
-static const char *text(const cJSON *item, const char *name)
-{
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, name);
-
-    return cJSON_IsString(value) ? value->valuestring : "";
-}
-
-static const cJSON *rows(const cJSON *item, const char *name)
-{
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, name);
-
-    return cJSON_IsArray(value) ? value : NULL;
-}
-
-static void take(const cJSON *item, record *r)
-{
-    char name[32];
-
-    *r = (record){text(item, "device"),
-                  text(item, "model"),
-                  text(item, "mac"),
-                  number(item, "n"),
-                  number(item, "theta"),
-                  number(item, "moments"),
-                  number(item, "err_acc_p50"),
-                  number(item, "err_acc_p99"),
-                  {0},
-                  rows(item, "err_acc_above"),
-                  rows(item, "points"),
-                  number(item, "crossover_n"),
-                  number(item, "crossover_n_sp2")};
-    for (int s = 0; s < GV_TREE_STAGES; s++) {
-        snprintf(name, sizeof name, "%s_s_median", gv_tree_stage_name[s]);
-        r->stage[s] = number(item, name);
-    }
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const record *x = a, *y = b;
-
-    return x->n != y->n ? (x->n > y->n) - (x->n < y->n) : (x->theta > y->theta) - (x->theta < y->theta);
-}
-
-static gravel_status read_file(records *all, const char *path)
-{
-    char *content = NULL;
-    size_t size = 0, at;
-    const cJSON *item;
-    gravel_status status = gv_file_read(path, 64 << 20, &content, &size);
-    cJSON *root = NULL;
-
-    if (status == GRAVEL_OK && gv_json_check(content, size, &at) == NULL)
-        root = cJSON_ParseWithLength(content, size);
-    free(content);
-    if (status == GRAVEL_OK && !cJSON_IsArray(root))
-        status = gv_fail(GRAVEL_ERR_FORMAT, "%s: not the JSON of 'gravel bench tree'", path);
-    if (status != GRAVEL_OK) {
-        cJSON_Delete(root);
-        return status;
-    }
-    all->root[all->n_files++] = root;
-    cJSON_ArrayForEach(item, root)
-    {
-        if (all->n < MOST_RECORDS)
-            take(item, &all->r[all->n++]);
-    }
-    qsort(all->r, (size_t)all->n, sizeof all->r[0], ascending);
-    return GRAVEL_OK;
-}
 
 /* ------------------------------------------------------------------ drawing */
 
-/* Records of one curve or panel share these. */
-typedef int (*same_fn)(const record *a, const record *b);
-
-static int same_n(const record *a, const record *b)
+static int same_n(const gv_tree_record *a, const gv_tree_record *b)
 {
     return a->n == b->n;
 }
 
-static int same_theta(const record *a, const record *b)
+static int same_theta(const gv_tree_record *a, const gv_tree_record *b)
 {
     return a->theta == b->theta && strcmp(a->mac, b->mac) == 0 && a->moments == b->moments;
 }
 
-static int same_method(const record *a, const record *b)
+static int same_method(const gv_tree_record *a, const gv_tree_record *b)
 {
     return a->n == b->n && strcmp(a->mac, b->mac) == 0 && a->moments == b->moments;
-}
-
-/* Numbers of the groups in order of appearance; group[i] of record i, -1 where `wanted` says no. */
-static int group(const records *all, same_fn same, int (*wanted)(const record *r), int *of, const record **first)
-{
-    int groups = 0;
-
-    for (int i = 0; i < all->n; i++) {
-        int g = 0;
-
-        of[i] = -1;
-        if (!wanted(&all->r[i]))
-            continue;
-        while (g < groups && !same(first[g], &all->r[i]))
-            g++;
-        if (g == MOST_GROUPS)
-            continue;
-        if (g == groups)
-            first[groups++] = &all->r[i];
-        of[i] = g;
-    }
-    return groups;
 }
 
 /* Axes are logarithmic. */
@@ -156,36 +33,28 @@ static int drawable(double value)
     return isfinite(value) && value > 0;
 }
 
-static int has_distribution(const record *r)
+static int has_distribution(const gv_tree_record *r)
 {
     return r->above != NULL && drawable(r->theta) && drawable(r->n);
 }
 
-static int has_errors(const record *r)
+static int has_errors(const gv_tree_record *r)
 {
     return drawable(r->p50) && drawable(r->theta) && drawable(r->n);
 }
 
-static int has_time(const record *r)
+static int has_time(const gv_tree_record *r)
 {
     return drawable(r->stage[GV_TREE_TOTAL]) && drawable(r->theta) && drawable(r->n);
 }
 
-static int has_points(const record *r)
+static int has_points(const gv_tree_record *r)
 {
     return r->points != NULL && drawable(r->theta);
 }
 
-static const record *first_wanted(const records *all, int (*wanted)(const record *r))
-{
-    for (int i = 0; i < all->n; i++)
-        if (wanted(&all->r[i]))
-            return &all->r[i];
-    return NULL;
-}
-
 /* Two lines: the device's name, cut so that it fits the figure; "model, what". */
-static void put_title(FILE *out, const char *set, const record *r, const char *what)
+static void put_title(FILE *out, const char *set, const gv_tree_record *r, const char *what)
 {
     fprintf(out, "%s ", set);
     gv_plot_text(out, r->device, 60);
@@ -197,12 +66,12 @@ static void put_title(FILE *out, const char *set, const record *r, const char *w
     fputs(" noenhanced\n", out);
 }
 
-static const char *criterion(const record *r)
+static const char *criterion(const gv_tree_record *r)
 {
     return strcmp(r->mac, "geometric") == 0 ? "geometric" : strcmp(r->mac, "last") == 0 ? "last" : "relative";
 }
 
-static const char *moments(const record *r)
+static const char *moments(const gv_tree_record *r)
 {
     return r->moments == 1 ? ", mass only" : "";
 }
@@ -219,10 +88,10 @@ static void put_colours(FILE *out)
 }
 
 /* A panel for each N, a curve for each theta. */
-static int draw_distribution(FILE *out, const records *all)
+static int draw_distribution(FILE *out, const gv_tree_records *all)
 {
-    const record *panel[MOST_GROUPS];
-    int of[MOST_RECORDS], panels = group(all, same_n, has_distribution, of, panel);
+    const gv_tree_record *panel[GV_MOST_TREE_GROUPS];
+    int of[GV_MOST_TREE_RECORDS], panels = gv_tree_records_group(all, same_n, has_distribution, of, panel);
 
     if (panels == 0)
         return 0;
@@ -268,8 +137,8 @@ static int draw_distribution(FILE *out, const records *all)
 }
 
 /* Curves through the median (filled) and the 99 % error (open) of each group against x. */
-static void put_error_curves(FILE *out, const records *all, const int *of, int groups, const record *const *first,
-                             int against_n)
+static void put_error_curves(FILE *out, const gv_tree_records *all, const int *of, int groups,
+                             const gv_tree_record *const *first, int against_n)
 {
     const char *between = "plot ";
 
@@ -295,7 +164,7 @@ static void put_error_curves(FILE *out, const records *all, const int *of, int g
 }
 
 /* `x` -> y of a line with the given slope in the middle of the medians. */
-static double anchor(const records *all, const int *of, double slope, double *low, double *high)
+static double anchor(const gv_tree_records *all, const int *of, double slope, double *low, double *high)
 {
     double sum = 0;
     int n = 0;
@@ -313,10 +182,10 @@ static double anchor(const records *all, const int *of, double slope, double *lo
     return exp(sum / n);
 }
 
-static int draw_theta(FILE *out, const records *all)
+static int draw_theta(FILE *out, const gv_tree_records *all)
 {
-    const record *first[MOST_GROUPS];
-    int of[MOST_RECORDS], groups = group(all, same_method, has_errors, of, first);
+    const gv_tree_record *first[GV_MOST_TREE_GROUPS];
+    int of[GV_MOST_TREE_RECORDS], groups = gv_tree_records_group(all, same_method, has_errors, of, first);
     double low, high, at;
 
     if (groups == 0)
@@ -334,10 +203,10 @@ static int draw_theta(FILE *out, const records *all)
     return 960;
 }
 
-static int draw_n(FILE *out, const records *all)
+static int draw_n(FILE *out, const gv_tree_records *all)
 {
-    const record *first[MOST_GROUPS];
-    int of[MOST_RECORDS], groups = group(all, same_theta, has_errors, of, first);
+    const gv_tree_record *first[GV_MOST_TREE_GROUPS];
+    int of[GV_MOST_TREE_RECORDS], groups = gv_tree_records_group(all, same_theta, has_errors, of, first);
 
     if (groups == 0)
         return 0;
@@ -351,9 +220,9 @@ static int draw_n(FILE *out, const records *all)
 }
 
 /* Time per body of every stage, for the opening angle that is nearest to the usual 0.5. */
-static int draw_time(FILE *out, const records *all)
+static int draw_time(FILE *out, const gv_tree_records *all)
 {
-    const record *first = first_wanted(all, has_time);
+    const gv_tree_record *first = gv_tree_records_first(all, has_time);
     const char *between = "plot ";
     char what[80];
 
@@ -364,7 +233,7 @@ static int draw_time(FILE *out, const records *all)
             first = &all->r[i];
     fprintf(out, "$t << EOD\n");
     for (int i = 0; i < all->n; i++) {
-        const record *r = &all->r[i];
+        const gv_tree_record *r = &all->r[i];
 
         if (has_time(r) && same_theta(r, first)) {
             fprintf(out, "%.0f", r->n);
@@ -395,9 +264,9 @@ static double two_digits(double x)
     return unit * round(x / unit);
 }
 
-static int draw_crossover(FILE *out, const records *all)
+static int draw_crossover(FILE *out, const gv_tree_records *all)
 {
-    const record *r = first_wanted(all, has_points);
+    const gv_tree_record *r = gv_tree_records_first(all, has_points);
     const cJSON *point;
     char what[160];
 
@@ -406,8 +275,10 @@ static int draw_crossover(FILE *out, const records *all)
     fprintf(out, "$x << EOD\n");
     cJSON_ArrayForEach(point, r->points)
     {
-        fprintf(out, "%.0f %.6g %.6g %.6g\n", number(point, "n"), 1e3 * number(point, "tree_s_median"),
-                1e3 * number(point, "direct_dp2_s_median"), 1e3 * number(point, "direct_sp2_s_median"));
+        fprintf(out, "%.0f %.6g %.6g %.6g\n", gv_tree_record_number(point, "n"),
+                1e3 * gv_tree_record_number(point, "tree_s_median"),
+                1e3 * gv_tree_record_number(point, "direct_dp2_s_median"),
+                1e3 * gv_tree_record_number(point, "direct_sp2_s_median"));
     }
     fprintf(out, "EOD\n");
     snprintf(what, sizeof what, "tree (theta %g) and direct summation", r->theta);
@@ -428,50 +299,35 @@ static int draw_crossover(FILE *out, const records *all)
 
 /* ------------------------------------------------------------------ command */
 
-/* How many different values the wanted records have. */
-static int distinct(const records *all, int (*wanted)(const record *r), int of_n)
+static int kind_of(const gv_tree_records *all)
 {
-    int count = 0;
-
-    for (int i = 0; i < all->n; i++) {
-        int seen = !wanted(&all->r[i]);
-
-        for (int k = 0; k < i && !seen; k++)
-            seen = wanted(&all->r[k]) && (of_n ? all->r[k].n == all->r[i].n : all->r[k].theta == all->r[i].theta);
-        count += !seen;
-    }
-    return count;
-}
-
-static int kind_of(const records *all)
-{
-    return first_wanted(all, has_points) != NULL         ? KIND_CROSSOVER
-           : first_wanted(all, has_distribution) != NULL ? KIND_DISTRIBUTION
-           : distinct(all, has_errors, 0) >= 2           ? KIND_THETA
-           : distinct(all, has_errors, 1) >= 2           ? KIND_N
-           : first_wanted(all, has_errors) != NULL       ? KIND_THETA
-                                                         : KIND_TIME;
+    return gv_tree_records_first(all, has_points) != NULL         ? KIND_CROSSOVER
+           : gv_tree_records_first(all, has_distribution) != NULL ? KIND_DISTRIBUTION
+           : gv_tree_records_distinct(all, has_errors, 0) >= 2    ? KIND_THETA
+           : gv_tree_records_distinct(all, has_errors, 1) >= 2    ? KIND_N
+           : gv_tree_records_first(all, has_errors) != NULL       ? KIND_THETA
+                                                                  : KIND_TIME;
 }
 
 /* A line needs two points: says what is missing and how to get it. */
-static gravel_status check_points(const records *all, int kind)
+static gravel_status check_points(const gv_tree_records *all, int kind)
 {
-    const record *r = first_wanted(all, has_points);
+    const gv_tree_record *r = gv_tree_records_first(all, has_points);
     int n = 2;
 
-    if (kind == KIND_THETA && (n = distinct(all, has_errors, 0)) < 2) {
+    if (kind == KIND_THETA && (n = gv_tree_records_distinct(all, has_errors, 0)) < 2) {
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "the files hold errors for %d opening angle%s, a line needs two: "
                        "`gravel bench tree --theta 0.3,0.5,0.75`",
                        n, n == 1 ? "" : "s");
     }
-    if (kind == KIND_N && (n = distinct(all, has_errors, 1)) < 2) {
+    if (kind == KIND_N && (n = gv_tree_records_distinct(all, has_errors, 1)) < 2) {
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "the files hold errors for %d number%s of bodies, a line needs two: "
                        "`gravel bench tree -n 16Ki,128Ki`",
                        n, n == 1 ? "" : "s");
     }
-    if (kind == KIND_TIME && (n = distinct(all, has_time, 1)) < 2) {
+    if (kind == KIND_TIME && (n = gv_tree_records_distinct(all, has_time, 1)) < 2) {
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "the files hold times for %d number%s of bodies, a line needs two: "
                        "`gravel bench tree -n 16Ki,128Ki`",
@@ -483,20 +339,20 @@ static gravel_status check_points(const records *all, int kind)
                        "`gravel bench tree --crossover`",
                        n, n == 1 ? "" : "s");
     }
-    if (kind == KIND_DISTRIBUTION && first_wanted(all, has_distribution) == NULL) {
+    if (kind == KIND_DISTRIBUTION && gv_tree_records_first(all, has_distribution) == NULL) {
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the files hold no distribution of errors: `gravel bench tree "
                                             "--distribution`");
     }
     return GRAVEL_OK;
 }
 
-static gravel_status draw(const records *all, const gv_plot_tree_options *o)
+static gravel_status draw(const gv_tree_records *all, const gv_plot_tree_options *o)
 {
-    static int (*const by_kind[])(FILE *out, const records *all) = {[KIND_DISTRIBUTION] = draw_distribution,
-                                                                    [KIND_THETA] = draw_theta,
-                                                                    [KIND_N] = draw_n,
-                                                                    [KIND_TIME] = draw_time,
-                                                                    [KIND_CROSSOVER] = draw_crossover};
+    static int (*const by_kind[])(FILE * out, const gv_tree_records *all) = {[KIND_DISTRIBUTION] = draw_distribution,
+                                                                             [KIND_THETA] = draw_theta,
+                                                                             [KIND_N] = draw_n,
+                                                                             [KIND_TIME] = draw_time,
+                                                                             [KIND_CROSSOVER] = draw_crossover};
     char *script = NULL;
     size_t size = 0;
     const int kind = o->kind == KIND_AUTO ? kind_of(all) : o->kind;
@@ -523,15 +379,15 @@ static gravel_status draw(const records *all, const gv_plot_tree_options *o)
 
 int gv_plot_tree(const void *values, const gv_operands *operands)
 {
-    records *all = calloc(1, sizeof *all);
+    gv_tree_records *all = calloc(1, sizeof *all);
     gravel_status status = all != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for a figure");
 
     for (int f = 0; f < operands->n && status == GRAVEL_OK; f++)
-        status = read_file(all, operands->value[f]);
+        status = gv_tree_records_read(all, operands->value[f]);
     const int read = status == GRAVEL_OK;
     status = read ? draw(all, values) : status;
-    for (int f = 0; all != NULL && f < all->n_files; f++)
-        cJSON_Delete(all->root[f]);
+    if (all != NULL)
+        gv_tree_records_free(all);
     free(all);
     return status == GRAVEL_OK ? GV_EXIT_OK
            : read              ? gv_cli_fail_writing(COMMAND, status)

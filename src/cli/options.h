@@ -92,7 +92,7 @@ int gv_parse_size(const char *text, size_t *value); /* 0, or -1 */
 int gv_parse_reals(const char *text, double low, double high, double *value, int most);
 
 /* For commands that take options from files, too: defaults into `values`; one option from text, whose place messages
- * call `source`; 0, or -1 after a message. */
+ * call `source`, "--device" or "GRAVEL_DEVICE": what the user can change; 0, or -1 after a message. */
 int gv_options_defaults(const char *full_name, const gv_command *command, void *values);
 int gv_options_set(const char *full_name, const gv_opt *opt, const char *source, const char *text, void *values);
 /* Bytes of an option's value. */
