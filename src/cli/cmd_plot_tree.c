@@ -348,11 +348,11 @@ static gravel_status check_points(const gv_tree_records *all, int kind)
 
 static gravel_status draw(const gv_tree_records *all, const gv_plot_tree_options *o)
 {
-    static int (*const by_kind[])(FILE * out, const gv_tree_records *all) = {[KIND_DISTRIBUTION] = draw_distribution,
-                                                                             [KIND_THETA] = draw_theta,
-                                                                             [KIND_N] = draw_n,
-                                                                             [KIND_TIME] = draw_time,
-                                                                             [KIND_CROSSOVER] = draw_crossover};
+    static int (*const by_kind[])(FILE *out, const gv_tree_records *all) = {[KIND_DISTRIBUTION] = draw_distribution,
+                                                                            [KIND_THETA] = draw_theta,
+                                                                            [KIND_N] = draw_n,
+                                                                            [KIND_TIME] = draw_time,
+                                                                            [KIND_CROSSOVER] = draw_crossover};
     char *script = NULL;
     size_t size = 0;
     const int kind = o->kind == KIND_AUTO ? kind_of(all) : o->kind;
