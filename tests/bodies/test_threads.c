@@ -41,6 +41,99 @@ static void every_item_once(void **state)
     assert_int_equal(touched[ITEMS - 1], 1);
 }
 
+/* A loop of each thread, with small loops within it. */
+enum { OUTER = 37, INNER = 501 };
+typedef struct beginner {
+    pthread_t thread;
+    gv_pool *pool;
+    unsigned char touched[OUTER][INNER];
+    struct beginner_row {
+        struct beginner *owner;
+        size_t row;
+    } row[OUTER];
+} beginner;
+
+static void touch_row(void *user, size_t first, size_t count)
+{
+    const struct beginner_row *r = user;
+    for (size_t k = first; k < first + count; k++)
+        r->owner->touched[r->row][k]++;
+}
+
+static void touch_rows(void *user, size_t first, size_t count)
+{
+    beginner *b = user;
+    for (size_t k = first; k < first + count; k++) {
+        b->row[k] = (struct beginner_row){b, k};
+        gv_parallel(b->pool, INNER, 10, touch_row, &b->row[k]);
+    }
+}
+
+static void *begin_loops(void *argument)
+{
+    beginner *b = argument;
+    for (int turn = 0; turn < 20; turn++)
+        gv_parallel(b->pool, OUTER, 1, touch_rows, b);
+    return NULL;
+}
+
+static void loops_at_the_same_time(void **state)
+{
+    (void)state;
+    static beginner b[THREADS];
+    assert_int_equal(setenv("GRAVEL_THREADS", "3", 1), 0);
+    gv_pool *pool = gv_pool_create();
+    assert_non_null(pool);
+    for (int k = 0; k < THREADS; k++) {
+        b[k].pool = pool;
+        assert_int_equal(pthread_create(&b[k].thread, NULL, begin_loops, &b[k]), 0);
+    }
+    for (int k = 0; k < THREADS; k++)
+        pthread_join(b[k].thread, NULL);
+    gv_pool_release(pool);
+    for (int k = 0; k < THREADS; k++)
+        for (int row = 0; row < OUTER; row++)
+            for (int i = 0; i < INNER; i++)
+                assert_int_equal(b[k].touched[row][i], 20);
+}
+
+/* A loop gets threads of the pool while another one waits: its two pieces wait for each other, so they end only if two
+ * threads are within it. */
+typedef struct meeting {
+    pthread_barrier_t all;
+    gv_pool *pool;
+} meeting;
+
+static void meet(void *user, size_t first, size_t count)
+{
+    meeting *m = user;
+    for (size_t k = first; k < first + count; k++)
+        pthread_barrier_wait(&m->all);
+}
+
+static void *begin_meeting(void *argument)
+{
+    meeting *m = argument;
+    gv_parallel(m->pool, 2, 1, meet, m);
+    return NULL;
+}
+
+static void loops_share_the_pool(void **state)
+{
+    (void)state;
+    meeting m;
+    pthread_t other;
+    assert_int_equal(setenv("GRAVEL_THREADS", "4", 1), 0);
+    m.pool = gv_pool_create();
+    assert_int_equal(gv_pool_threads(m.pool), 4);
+    assert_int_equal(pthread_barrier_init(&m.all, NULL, 4), 0);
+    assert_int_equal(pthread_create(&other, NULL, begin_meeting, &m), 0);
+    begin_meeting(&m);
+    pthread_join(other, NULL);
+    pthread_barrier_destroy(&m.all);
+    gv_pool_release(m.pool);
+}
+
 /* ------------------------------------------------------------------- contexts */
 
 /* assertions of cmocka work in the main thread only: a thread stores its message */
@@ -132,6 +225,8 @@ int main(void)
         /* first: no driver may have been used before */
         cmocka_unit_test(contexts_at_the_same_time),
         cmocka_unit_test(every_item_once),
+        cmocka_unit_test(loops_at_the_same_time),
+        cmocka_unit_test(loops_share_the_pool),
         cmocka_unit_test(one_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,35 +6,58 @@
 
 #include "host/base/files.h"
 
-enum { MOST_THREADS = 8, MOST_ASKED = 64 };
+enum { MOST_THREADS = 16, MOST_ASKED = 64 };
+
+/* A loop that some thread has begun; it lives in that thread's gv_parallel. */
+typedef struct loop {
+    struct loop *next;
+    size_t first; /* item that no thread has taken */
+    size_t n, grain;
+    int at_work; /* threads of the pool within it */
+    gv_work work;
+    void *user;
+} loop;
 
 struct gv_pool {
     pthread_mutex_t lock;
     pthread_cond_t begin, end;
     pthread_t thread[MOST_ASKED];
-    int threads; /* beside the caller */
+    int threads; /* beside those that begin loops */
     int stop;
-    int in_use;  /* a loop is worked on */
-    int at_work; /* threads within it */
-    size_t next; /* first item that no thread has taken */
-    size_t n, grain;
-    gv_work work;
-    void *user;
+    loop *open; /* loops with pieces that no thread has taken */
 };
 
-/* Takes pieces until there are none.  The lock is held on entry and exit, and not while a piece is worked on. */
-static void take_pieces(gv_pool *pool)
+/* The loop has no pieces left. */
+static void close_loop(gv_pool *pool, const loop *l)
 {
-    const gv_work work = pool->work;
-    void *const user = pool->user;
-    while (pool->next < pool->n) {
-        const size_t first = pool->next, left = pool->n - first;
-        const size_t count = left < pool->grain ? left : pool->grain;
-        pool->next = first + count;
-        pthread_mutex_unlock(&pool->lock);
-        work(user, first, count);
-        pthread_mutex_lock(&pool->lock);
-    }
+    loop **at = &pool->open;
+    while (*at && *at != l)
+        at = &(*at)->next;
+    if (*at)
+        *at = l->next;
+}
+
+/* Takes one piece, of which there is at least one.  The lock is held on entry and exit, and not while it is worked
+ * on. */
+static void take_piece(gv_pool *pool, loop *l)
+{
+    const size_t first = l->first, left = l->n - first, count = left < l->grain ? left : l->grain;
+    l->first = first + count;
+    if (l->first == l->n)
+        close_loop(pool, l);
+    pthread_mutex_unlock(&pool->lock);
+    l->work(l->user, first, count);
+    pthread_mutex_lock(&pool->lock);
+}
+
+/* Of the loops that are open the one that fewest threads work on. */
+static loop *choose_loop(const gv_pool *pool)
+{
+    loop *best = pool->open;
+    for (loop *l = best; l; l = l->next)
+        if (l->at_work < best->at_work)
+            best = l;
+    return best;
 }
 
 static void *run(void *argument)
@@ -42,15 +65,16 @@ static void *run(void *argument)
     gv_pool *pool = argument;
     pthread_mutex_lock(&pool->lock);
     while (!pool->stop) {
-        if (pool->next < pool->n) {
-            pool->at_work++;
-            take_pieces(pool);
-            pool->at_work--;
-            if (pool->at_work == 0)
-                pthread_cond_signal(&pool->end);
-        } else {
+        loop *l = choose_loop(pool);
+        if (!l) {
             pthread_cond_wait(&pool->begin, &pool->lock);
+            continue;
         }
+        l->at_work++;
+        take_piece(pool, l);
+        l->at_work--;
+        if (l->at_work == 0 && l->first == l->n)
+            pthread_cond_broadcast(&pool->end);
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -112,25 +136,21 @@ void gv_pool_release(gv_pool *pool)
 
 void gv_parallel(gv_pool *pool, size_t n, size_t grain, gv_work work, void *user)
 {
-    int alone = !pool || n <= grain;
-    if (!alone) {
-        pthread_mutex_lock(&pool->lock);
-        alone = pool->in_use;
-        if (!alone) {
-            pool->in_use = 1;
-            pool->next = 0;
-            pool->n = n;
-            pool->grain = grain;
-            pool->work = work;
-            pool->user = user;
-            pthread_cond_broadcast(&pool->begin);
-            take_pieces(pool);
-            while (pool->at_work > 0)
-                pthread_cond_wait(&pool->end, &pool->lock);
-            pool->in_use = 0;
-        }
-        pthread_mutex_unlock(&pool->lock);
+    if (!pool || n <= grain) {
+        if (n > 0)
+            work(user, 0, n);
+        return;
     }
-    if (alone && n > 0)
-        work(user, 0, n);
+    const size_t others = (n - 1) / grain;
+    loop l = {.n = n, .grain = grain, .work = work, .user = user};
+    pthread_mutex_lock(&pool->lock);
+    l.next = pool->open;
+    pool->open = &l;
+    for (int k = 0; k < pool->threads && (size_t)k < others; k++)
+        pthread_cond_signal(&pool->begin);
+    while (l.first < n)
+        take_piece(pool, &l);
+    while (l.at_work > 0)
+        pthread_cond_wait(&pool->end, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
 }

@@ -49,6 +49,27 @@ gravel_status gv_force_ticket_check(const gv_force_ticket *t, const gravel_force
     return GRAVEL_OK;
 }
 
+void gv_force_ticket_put(const gv_force_ticket *t, size_t first, size_t count, const uint32_t *at,
+                         const gravel_forces *to)
+{
+    const size_t stride = to->acc.stride ? to->acc.stride : 1, pot_stride = to->pot_stride ? to->pot_stride : 1;
+    double *const acc[3] = {to->acc.x, to->acc.y, to->acc.z};
+    for (size_t k = first; k < first + count; k++) {
+        const float *single = (const float *)t->slot.host + 4 * t->words * k;
+        const size_t entry = at ? at[k] : k;
+        double f[4];
+        for (size_t c = 0; c < 4; c++) {
+            f[c] = t->scalar == 8 ? ((const double *)t->slot.host)[4 * k + c] : (double)single[c];
+            f[c] += t->words == 2 ? (double)single[4 + c] : 0;
+        }
+        for (size_t c = 0; c < 3; c++)
+            if (acc[c])
+                acc[c][entry * stride] = f[c] * t->acc;
+        if (to->pot)
+            to->pot[entry * pot_stride] = f[3] * t->pot;
+    }
+}
+
 typedef struct unpacking {
     const gv_force_ticket *ticket;
     const gravel_forces *to;
@@ -57,23 +78,7 @@ typedef struct unpacking {
 static void unpack(void *user, size_t first, size_t count)
 {
     const unpacking *u = user;
-    const gv_force_ticket *t = u->ticket;
-    const size_t stride = u->to->acc.stride ? u->to->acc.stride : 1;
-    const size_t pot_stride = u->to->pot_stride ? u->to->pot_stride : 1;
-    double *const acc[3] = {u->to->acc.x, u->to->acc.y, u->to->acc.z};
-    for (size_t k = first; k < first + count; k++) {
-        const float *single = (const float *)t->slot.host + 4 * t->words * k;
-        double f[4];
-        for (size_t c = 0; c < 4; c++) {
-            f[c] = t->scalar == 8 ? ((const double *)t->slot.host)[4 * k + c] : (double)single[c];
-            f[c] += t->words == 2 ? (double)single[4 + c] : 0;
-        }
-        for (size_t c = 0; c < 3; c++)
-            if (acc[c])
-                acc[c][k * stride] = f[c] * t->acc;
-        if (u->to->pot)
-            u->to->pot[k * pot_stride] = f[3] * t->pot;
-    }
+    gv_force_ticket_put(u->ticket, first, count, NULL, u->to);
 }
 
 void gv_force_ticket_unpack(const gv_force_ticket *t, const gravel_forces *to)

@@ -25,7 +25,10 @@ gravel_status gv_force_ticket_finish(gv_force_ticket *ticket, int on_host);
 /* ERR_ARGUMENT where something else than accelerations and potentials on the host is wanted.  `who` is in the message:
  * "a tree gives". */
 gravel_status gv_force_ticket_check(const gv_force_ticket *ticket, const gravel_forces *to, const char *who);
-/* Results in host memory to the caller's arrays. */
+/* Results number `first` ... in host memory to entry at[k] of the caller's arrays, of result k; `at` NULL: entry k. */
+void gv_force_ticket_put(const gv_force_ticket *ticket, size_t first, size_t count, const uint32_t *at,
+                         const gravel_forces *to);
+/* All of them, by the threads of the context. */
 void gv_force_ticket_unpack(const gv_force_ticket *ticket, const gravel_forces *to);
 
 #endif

@@ -1,7 +1,7 @@
 /* The inside of gravel_several.  Each file uses only those before it: store (sources on the host), members (devices),
  * team (shares of the sources on some of the devices), host with sum (the host answers), call, merge (results), model
- * with measure (which of them answers), shape (tables, quadrupoles), several, read; tree (tree code, on the devices
- * only). */
+ * with measure (which of them answers), shape (tables, quadrupoles), several, read; tree with tree_deal (tree code, on
+ * the devices only). */
 #ifndef GV_SEVERAL_OBJECT_H
 #define GV_SEVERAL_OBJECT_H
 

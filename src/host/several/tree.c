@@ -2,20 +2,22 @@
  * thread for each device, since building waits for the number of cells. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "gravel/tree.h"
 #include "host/base/options.h"
 #include "host/base/threads.h"
 #include "host/several/object.h"
 #include "host/several/stretch.h"
+#include "host/several/tree_deal.h"
+#include "host/tree/tree.h"
 
 /* What one device does in a call. */
 typedef struct part {
     gravel_several_tree *owner;
     int member;
     gravel_tree *tree;
-    gv_stretch *stretch; /* of the sinks */
+    gv_stretch *stretch;           /* of the sinks */
+    const gv_force_ticket *forces; /* on them; NULL: there were none */
 } part;
 
 struct gravel_several_tree {
@@ -24,16 +26,11 @@ struct gravel_several_tree {
     gv_stretch stretch[GV_MOST_MEMBERS];
     gravel_status (*work)(part *part); /* that is under way */
     size_t bodies;
-    int is_ordered;   /* `order` is that of these bodies */
-    uint32_t *order;  /* addresses in key order */
-    uint32_t *listed; /* some sinks, likewise */
-    uint32_t *slot;   /* of each body, its place in the results and one; 0: it is no sink */
-    double *result;   /* four columns */
-    size_t sinks;     /* of the last call */
+    int is_built;   /* trees and `places` are those of these bodies */
+    gv_slot places; /* host side: of each body its rank on the curve */
+    gv_tree_deal deal;
     /* arguments of the call */
-    const uint32_t *walks; /* its sinks in key order: `order` or `listed` */
     const gravel_sources *from;
-    const gravel_forces *to;
     double eps;
 };
 
@@ -93,13 +90,12 @@ void gravel_several_tree_release(gravel_several_tree *t)
 {
     if (!t)
         return;
+    if (t->part[0].tree)
+        gv_slot_release(&t->part[0].tree->worker, &t->places);
+    gv_tree_deal_release(&t->deal);
     for (int m = 0; m < t->devices.members; m++)
         gravel_tree_release(t->part[m].tree);
     gv_members_release(&t->devices);
-    free(t->order);
-    free(t->listed);
-    free(t->slot);
-    free(t->result);
     free(t);
 }
 
@@ -120,34 +116,15 @@ static gravel_status write_part(part *p)
     return gravel_tree_write(p->tree, p->owner->from);
 }
 
-static gravel_status need_room(gravel_several_tree *t, size_t n)
-{
-    if (n == t->bodies && t->order)
-        return GRAVEL_OK;
-    free(t->order);
-    free(t->listed);
-    free(t->slot);
-    free(t->result);
-    t->order = malloc(n * sizeof *t->order);
-    t->listed = malloc(n * sizeof *t->listed);
-    t->slot = malloc(n * sizeof *t->slot);
-    t->result = malloc(4 * n * sizeof *t->result);
-    if (t->order && t->listed && t->slot && t->result)
-        return GRAVEL_OK;
-    return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu sinks", n);
-}
-
 gravel_status gravel_several_tree_write(gravel_several_tree *t, const gravel_sources *bodies)
 {
     if (!t || !bodies || bodies->count == 0)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_several_tree_write: no object or no bodies");
     const size_t before = t->bodies;
-    gravel_status status = need_room(t, bodies->count);
     t->bodies = 0;
-    t->is_ordered = 0;
+    t->is_built = 0;
     t->from = bodies;
-    if (!status)
-        status = on_all(t, write_part);
+    const gravel_status status = on_all(t, write_part);
     t->from = NULL;
     if (status)
         return status;
@@ -163,93 +140,69 @@ gravel_status gravel_several_tree_write(gravel_several_tree *t, const gravel_sou
 static gravel_status build_part(part *p)
 {
     gravel_status status = gravel_tree_build(p->tree);
-    return status || p->member > 0 ? status : gravel_tree_read_order(p->tree, p->owner->order);
+    return status || p->member > 0 ? status : gv_tree_read_places(p->tree, &p->owner->places);
 }
 
-/* The sinks in key order; `address` NULL: all bodies. */
-static gravel_status list_sinks(gravel_several_tree *t, const uint32_t *address, size_t count)
+/* The sinks of each device; `address` NULL: of all bodies. */
+static gravel_status deal_sinks(gravel_several_tree *t, const uint32_t *address, size_t count)
 {
-    t->walks = address ? t->listed : t->order;
-    t->sinks = address ? 0 : t->bodies;
-    if (!address)
-        return GRAVEL_OK;
-    memset(t->slot, 0, t->bodies * sizeof *t->slot);
-    for (size_t k = 0; k < count; k++) {
-        if (address[k] >= t->bodies)
-            return gv_fail(GRAVEL_ERR_INPUT, "there is no body %u: there are %zu", (unsigned)address[k], t->bodies);
-        if (t->slot[address[k]])
-            return gv_fail(GRAVEL_ERR_INPUT, "body %u is listed twice", (unsigned)address[k]);
-        t->slot[address[k]] = (uint32_t)k + 1;
+    const int n = t->devices.members;
+    double edge[GV_MOST_MEMBERS + 1];
+    gv_stretch_cut(t->stretch, n, count);
+    for (int m = 0; m <= n; m++)
+        edge[m] = m == n ? 1 : (double)t->stretch[m].first / (double)count;
+    gravel_status status = gv_tree_deal_make(&t->deal, gv_context_pool(t->devices.member[0].context), n, edge,
+                                             t->places.host, t->bodies, address, count);
+    for (int m = 0; m < n && !status; m++) {
+        t->stretch[m].first = t->deal.first[m];
+        t->stretch[m].count = t->deal.first[m + 1] - t->deal.first[m];
     }
-    for (size_t k = 0; k < t->bodies; k++)
-        if (t->slot[t->order[k]])
-            t->listed[t->sinks++] = t->order[k];
-    return GRAVEL_OK;
+    return status;
 }
 
 /* ------------------------------------------------------------------------- forces */
 
-static void put(const part *p, double *out, size_t stride, const double *from, size_t first, size_t count)
-{
-    const gravel_several_tree *t = p->owner;
-    const uint32_t *const address = t->walks + p->stretch->first;
-    const size_t step = stride ? stride : 1;
-    const int is_all = t->walks == t->order;
-    for (size_t k = first; out && k < first + count; k++)
-        out[(is_all ? address[k] : t->slot[address[k]] - 1) * step] = from[k];
-}
-
-/* Results of a part to where the caller wants them. */
-static void put_results(void *user, size_t first, size_t count)
-{
-    const part *p = user;
-    const gravel_forces *f = p->owner->to;
-    const size_t n = p->owner->sinks;
-    const double *const from = p->owner->result + p->stretch->first;
-    put(p, f->acc.x, f->acc.stride, from, first, count);
-    put(p, f->acc.y, f->acc.stride, from + n, first, count);
-    put(p, f->acc.z, f->acc.stride, from + 2 * n, first, count);
-    put(p, f->pot, f->pot_stride, from + 3 * n, first, count);
-}
-
 static gravel_status walk_part(part *p)
 {
-    enum { GRAIN = 16384 };
-    gravel_several_tree *t = p->owner;
-    gravel_context *context = t->devices.member[p->member].context;
-    const size_t n = t->sinks;
-    double *const x = t->result + p->stretch->first;
-    const gravel_forces own = {.acc = {x, x + n, x + 2 * n, 1}, .pot = x + 3 * n};
+    const gravel_several_tree *t = p->owner;
+    gv_stretch *s = p->stretch;
     gravel_tree_counts counts;
-    p->stretch->cost = 0;
-    if (p->stretch->count == 0)
+    p->forces = NULL;
+    s->cost = 0;
+    if (s->count == 0)
         return GRAVEL_OK;
-    gravel_status status =
-        gravel_tree_forces_active(p->tree, t->walks + p->stretch->first, p->stretch->count, t->eps, &own);
+    gravel_status status = gv_tree_compute_listed(p->tree, t->deal.address + s->first, s->count, t->eps);
+    if (!status)
+        status = gv_tree_fetch_ticket(p->tree->last);
     if (!status)
         status = gravel_tree_get_counts(p->tree, &counts);
     if (status)
         return status;
-    gv_parallel(p->stretch->count > GRAIN ? gv_context_pool(context) : NULL, p->stretch->count, GRAIN, put_results, p);
-    p->stretch->cost = gv_stretch_cost(&counts);
+    p->forces = &((gv_tree_ticket *)p->tree->last)->forces;
+    s->cost = gv_stretch_cost(&counts);
     return GRAVEL_OK;
 }
 
 static gravel_status forces(gravel_several_tree *t, const uint32_t *address, size_t count, double eps,
                             const gravel_forces *to)
 {
-    gravel_status status = GRAVEL_OK;
-    if (!t->is_ordered)
+    const gv_force_ticket *ticket[GV_MOST_MEMBERS];
+    gravel_status status = address ? gv_tree_check_addresses(address, count, t->bodies) : GRAVEL_OK;
+    if (!status && !t->is_built)
         status = on_all(t, build_part);
-    t->is_ordered = !status;
-    if (!status)
-        status = list_sinks(t, address, count);
     if (status)
         return status;
-    gv_stretch_cut(t->stretch, t->devices.members, t->sinks);
+    t->is_built = 1;
     t->eps = eps;
-    t->to = to;
-    return on_all(t, walk_part);
+    status = deal_sinks(t, address, count);
+    if (!status)
+        status = on_all(t, walk_part);
+    if (status)
+        return status;
+    for (int m = 0; m < t->devices.members; m++)
+        ticket[m] = t->part[m].forces;
+    gv_tree_deal_collect(&t->deal, gv_context_pool(t->devices.member[0].context), ticket, to);
+    return GRAVEL_OK;
 }
 
 static gravel_status check(const gravel_several_tree *t, const gravel_forces *f)
@@ -271,7 +224,7 @@ gravel_status gravel_several_tree_forces(gravel_several_tree *t, double eps, con
         t->stretch[0].count = t->bodies;
         return gravel_tree_forces(t->part[0].tree, eps, f);
     }
-    return status ? status : forces(t, NULL, 0, eps, f);
+    return status ? status : forces(t, NULL, t->bodies, eps, f);
 }
 
 gravel_status gravel_several_tree_forces_active(gravel_several_tree *t, const uint32_t *address, size_t count,

@@ -101,6 +101,17 @@ gravel_status gravel_tree_read_order(gravel_tree *tree, uint32_t *order)
     return status;
 }
 
+gravel_status gv_tree_read_places(gravel_tree *tree, gv_slot *slot)
+{
+    const size_t size = tree->n * 4;
+    gravel_status status = settled(tree, "gv_tree_read_places");
+    if (!status)
+        status = gv_tree_need_inverse(tree);
+    if (!status)
+        status = gv_slot_reserve_host(&tree->worker, slot, size);
+    return status ? status : read(tree, &tree->buffer[GV_TB_INVERSE], 0, size, slot->host, "places of bodies");
+}
+
 /* ------------------------------------------------------------------- counts */
 
 /* The counts of all groups of the last walk, malloc'd. */

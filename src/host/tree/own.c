@@ -215,7 +215,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Each at most once.  A few are sorted, many are marked in a bit each. */
-static gravel_status check_addresses(const uint32_t *address, size_t count, size_t n)
+gravel_status gv_tree_check_addresses(const uint32_t *address, size_t count, size_t n)
 {
     const size_t words = n / 32 + 1;
     const int sorts = count < n / 4096;
@@ -242,17 +242,10 @@ static gravel_status check_addresses(const uint32_t *address, size_t count, size
     return twice == GRAVEL_NONE ? GRAVEL_OK : gv_fail(GRAVEL_ERR_INPUT, "active bodies: address %u comes twice", twice);
 }
 
-gravel_status gravel_tree_forces_active(gravel_tree *tree, const uint32_t *address, size_t count, double eps,
-                                        const gravel_forces *forces)
+gravel_status gv_tree_compute_listed(gravel_tree *tree, const uint32_t *address, size_t count, double eps)
 {
     gravel_tree_call call;
-    gravel_status status = check_own(tree);
-    if (!status && !address && count > 0)
-        status = gv_fail(GRAVEL_ERR_ARGUMENT, "no addresses of active bodies were given");
-    if (!status && count > 0)
-        status = check_addresses(address, count, tree->view.bodies->count);
-    if (!status)
-        status = own_bodies(tree);
+    gravel_status status = own_bodies(tree);
     if (!status)
         status = gravel_list_write(tree->active, address, count);
     if (status)
@@ -260,7 +253,19 @@ gravel_status gravel_tree_forces_active(gravel_tree *tree, const uint32_t *addre
     gravel_tree_call_init(&call);
     call.sinks = gravel_view_list(tree->view.bodies, tree->active);
     call.eps = eps;
-    status = walk(tree, &call);
+    return walk(tree, &call);
+}
+
+gravel_status gravel_tree_forces_active(gravel_tree *tree, const uint32_t *address, size_t count, double eps,
+                                        const gravel_forces *forces)
+{
+    gravel_status status = check_own(tree);
+    if (!status && !address && count > 0)
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "no addresses of active bodies were given");
+    if (!status && count > 0)
+        status = gv_tree_check_addresses(address, count, tree->view.bodies->count);
+    if (!status)
+        status = gv_tree_compute_listed(tree, address, count, eps);
     return status ? status : gravel_tree_read(tree, forces);
 }
 

@@ -52,7 +52,7 @@ static gravel_status reserve_host(gv_tree_ticket *t, size_t n)
     return gv_slot_reserve_host(&t->tree->worker, &t->forces.slot, gv_force_ticket_size(&t->forces, n));
 }
 
-gravel_status gv_tree_read_ticket(gravel_ticket *ticket, const gravel_forces *forces)
+gravel_status gv_tree_fetch_ticket(gravel_ticket *ticket)
 {
     gv_tree_ticket *t = (gv_tree_ticket *)ticket;
     gravel_status status = GRAVEL_OK;
@@ -61,10 +61,14 @@ gravel_status gv_tree_read_ticket(gravel_ticket *ticket, const gravel_forces *fo
         if (!status)
             status = gv_force_ticket_read(&t->forces);
     }
+    return status ? status : gravel_ticket_wait(ticket);
+}
+
+gravel_status gv_tree_read_ticket(gravel_ticket *ticket, const gravel_forces *forces)
+{
+    const gravel_status status = gv_tree_fetch_ticket(ticket);
     if (!status)
-        status = gravel_ticket_wait(ticket);
-    if (!status)
-        gv_force_ticket_unpack(&t->forces, forces);
+        gv_force_ticket_unpack(&((gv_tree_ticket *)ticket)->forces, forces);
     return status;
 }
 

@@ -304,6 +304,16 @@ int gv_tree_walk_kernel(const gv_tree_cut *cut, gv_tree_kind kind);
 /* The caller's call with defaults for members that an older caller does not have, checked. */
 gravel_status gv_tree_take_call(const gravel_tree *tree, const gravel_tree_call *call, gravel_tree_call *taken);
 
+/* own.c */
+/* Each address is that of one of n bodies, and comes once. */
+gravel_status gv_tree_check_addresses(const uint32_t *address, size_t count, size_t n);
+/* gravel_tree_forces_active without that check; the results stay in tree->last. */
+gravel_status gv_tree_compute_listed(gravel_tree *tree, const uint32_t *address, size_t count, double eps);
+
+/* cells.c */
+/* Of each body its rank on the curve, into the slot's host memory; the view is all bodies of its set. */
+gravel_status gv_tree_read_places(gravel_tree *tree, gv_slot *slot);
+
 /* ticket.c */
 /* Results of a call.  They stay on the device until they are requested or, with GRAVEL_INTO_HOST, are copied to pinned
  * host memory at once. */
@@ -318,8 +328,9 @@ gravel_status gv_tree_reserve_ticket(gv_tree_ticket *ticket, size_t n, int host)
 /* Marks the end of the call's work, and submits the transfer of results that go to the host. */
 gravel_status gv_tree_finish_ticket(gv_tree_ticket *ticket, const gravel_tree_call *call, size_t n);
 void gv_tree_release_tickets(gravel_tree *tree);
-/* The results of a ticket of this tree from the device into host memory, and from there to the caller; any number of
- * times. */
+/* The results of a ticket of this tree from the device into host memory. */
+gravel_status gv_tree_fetch_ticket(gravel_ticket *ticket);
+/* And from there to the caller; any number of times. */
 gravel_status gv_tree_read_ticket(gravel_ticket *ticket, const gravel_forces *forces);
 /* 1: the cells that the walk of this ticket used did not fit.  Waits for their number. */
 gravel_status gv_tree_is_bad_ticket(gravel_ticket *ticket, int *bad);
