@@ -22,7 +22,7 @@ gravel_status gv_field_space_make(gv_field_space *s, int n)
     if (!s->twiddles)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a mesh");
     gv_fft_host_prepare(n, 1, s->twiddles);
-    s->pool = gv_pool_create();
+    s->pool = gv_pool_create_wide();
     return GRAVEL_OK;
 }
 

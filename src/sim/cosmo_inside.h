@@ -10,6 +10,7 @@ struct gv_cosmo_run {
     gv_particles p; /* as they were looked at last */
     double start;   /* scale factor */
     double gravity;
+    double *potential; /* of all bodies, once it was asked for */
     gravel_bodies *bodies, *seen;
     gravel_mesh *mesh;
     gravel_tree *tree;

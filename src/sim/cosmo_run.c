@@ -221,6 +221,7 @@ void gv_cosmo_run_release(gv_cosmo_run *r)
     gravel_mesh_release(r->mesh);
     gravel_bodies_release(r->bodies);
     gv_particles_free(&r->p);
+    free(r->potential);
     free(r);
 }
 

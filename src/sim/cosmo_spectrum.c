@@ -6,6 +6,7 @@
 
 #include "sim/cosmo_field.h"
 #include "sim/cosmo_run.h"
+#include "sim/pieces.h"
 
 #define PI 3.14159265358979323846
 
@@ -39,7 +40,8 @@ typedef struct planes {
     const gv_field_space *space;
     double cells, displaced, per_mass, *cube; /* cells in the unit of length */
     place *body;
-    size_t *begin; /* [n + 1] */
+    size_t *begin;   /* [n + 1] */
+    uint32_t *piece; /* [pieces][n]: bodies of a piece in each plane, then where they begin */
 } planes;
 
 static place place_of(const planes *w, size_t i)
@@ -58,18 +60,30 @@ static size_t plane_of(const planes *w, size_t i)
     return (size_t)at[1];
 }
 
+static void count_planes(void *user, size_t first, size_t count)
+{
+    const planes *w = user;
+    uint32_t *here = w->piece + first / GV_PIECE * (size_t)w->space->n;
+    memset(here, 0, (size_t)w->space->n * sizeof *here);
+    for (size_t i = first; i < first + count; i++)
+        here[plane_of(w, i)]++;
+}
+
+static void move_to_planes(void *user, size_t first, size_t count)
+{
+    const planes *w = user;
+    uint32_t *next = w->piece + first / GV_PIECE * (size_t)w->space->n;
+    for (size_t i = first; i < first + count; i++)
+        w->body[next[plane_of(w, i)]++] = place_of(w, i);
+}
+
+/* Bodies stay in the set's order within a plane. */
 static void order(planes *w)
 {
     const size_t n = (size_t)w->space->n;
-    memset(w->begin, 0, (n + 1) * sizeof *w->begin);
-    for (size_t i = 0; i < w->p->count; i++)
-        w->begin[plane_of(w, i) + 1]++;
-    for (size_t k = 1; k <= n; k++)
-        w->begin[k] += w->begin[k - 1];
-    for (size_t i = 0; i < w->p->count; i++)
-        w->body[w->begin[plane_of(w, i)]++] = place_of(w, i);
-    memmove(w->begin + 1, w->begin, n * sizeof *w->begin);
-    w->begin[0] = 0;
+    gv_pieces_each(w->space->pool, w->p->count, count_planes, w);
+    w->begin[n] = gv_pieces_begin(w->piece, gv_pieces_of(w->p->count), n, w->begin);
+    gv_pieces_each(w->space->pool, w->p->count, move_to_planes, w);
 }
 
 /* side: 0 to 2, the body's plane is before, on or after this one */
@@ -111,14 +125,17 @@ static gravel_status assign(const gv_particles *p, const gv_field_space *s, doub
                 .cube = cube};
     w.body = malloc((p->count + 1) * sizeof *w.body);
     w.begin = malloc(((size_t)s->n + 1) * sizeof *w.begin);
-    const gravel_status status =
-        w.body && w.begin ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for a spectrum of %zu bodies", p->count);
+    w.piece = malloc((gv_pieces_of(p->count) + 1) * (size_t)s->n * sizeof *w.piece);
+    const gravel_status status = w.body && w.begin && w.piece
+                                     ? GRAVEL_OK
+                                     : gv_fail(GRAVEL_ERR_MEMORY, "no memory for a spectrum of %zu bodies", p->count);
     if (!status) {
         order(&w);
         gv_parallel(s->pool, (size_t)s->n, 1, assign_planes, &w);
     }
     free(w.body);
     free(w.begin);
+    free(w.piece);
     return status;
 }
 
@@ -188,18 +205,24 @@ static gravel_status sum_shells(const gv_field_space *s, const double *one, cons
     return GRAVEL_OK;
 }
 
+static void add_masses(const void *user, size_t first, size_t count, double *sum)
+{
+    const gv_particles *p = user;
+    for (size_t i = first; i < first + count; i++) {
+        sum[0] += p->m[i];
+        sum[1] += p->m[i] * p->m[i];
+    }
+}
+
 static gravel_status make(gv_spectrum *out, const gv_particles *p, const gv_field_space *s)
 {
-    double mass = 0, squares = 0, *one = gv_field_new(s), *two = one ? gv_field_new(s) : NULL;
+    double sum[2], *one = gv_field_new(s), *two = one ? gv_field_new(s) : NULL;
     gravel_status status = two ? GRAVEL_OK : GRAVEL_ERR_MEMORY;
     const double side = p->box.side * p->units.length_cm / (1e3 * GV_CM_PER_KPC);
-    for (size_t i = 0; i < p->count; i++) {
-        mass += p->m[i];
-        squares += p->m[i] * p->m[i];
-    }
-    out->shot = pow(side, 3) * squares / (mass * mass);
+    gv_pieces_sum(p->count, 2, 0, add_masses, p, sum);
+    out->shot = pow(side, 3) * sum[1] / (sum[0] * sum[0]);
     for (int k = 0; k < 2 && !status; k++) {
-        status = assign(p, s, 0.5 * k, mass, k ? two : one);
+        status = assign(p, s, 0.5 * k, sum[0], k ? two : one);
         if (!status)
             status = gv_field_transform(s, k ? two : one, 0);
     }

@@ -7,6 +7,7 @@
 #include "host/base/clock.h"
 #include "sim/checkpoint.h"
 #include "sim/cosmo_inside.h"
+#include "sim/pieces.h"
 
 /* ------------------------------------------------------------------- steps */
 
@@ -102,6 +103,23 @@ gravel_status gv_cosmo_run_step(gv_cosmo_run *r, gravel_hermite_step_info *info)
     return status;
 }
 
+typedef struct place_job {
+    double *const *x, *const *v;
+    double side, scale;
+} place_job;
+
+/* Positions into the box, momenta to velocities. */
+static void place(void *user, size_t first, size_t count)
+{
+    const place_job *job = user;
+    for (int c = 0; c < 3; c++)
+        for (size_t k = first; k < first + count; k++) {
+            const double x = job->x[c][k], in = x < 0 || x >= job->side ? x - job->side * floor(x / job->side) : x;
+            job->x[c][k] = in < job->side ? in : 0;
+            job->v[c][k] *= job->scale;
+        }
+}
+
 gravel_status gv_cosmo_run_look(gv_cosmo_run *r, double time)
 {
     gv_particles *p = &r->p;
@@ -112,7 +130,6 @@ gravel_status gv_cosmo_run_look(gv_cosmo_run *r, double time)
         status = gravel_bodies_read(r->seen, GRAVEL_POSITION, 0, n, &GRAVEL_ARRAY_OUT_SOA(p->x, p->y, p->z));
     if (!status)
         status = gravel_bodies_read(r->seen, GRAVEL_VELOCITY, 0, n, &GRAVEL_ARRAY_OUT_SOA(p->vx, p->vy, p->vz));
-    charge(r, GV_CLOCK_TRANSFER, &since);
     if (status)
         return status;
     double *const x[3] = {p->x, p->y, p->z}, *const v[3] = {p->vx, p->vy, p->vz};
@@ -120,13 +137,10 @@ gravel_status gv_cosmo_run_look(gv_cosmo_run *r, double time)
     for (size_t k = 0; k < (size_t)r->s.outputs; k++) /* exp and log round */
         if (fabs(p->time / r->s.output[k] - 1) < 1e-12)
             p->time = r->s.output[k];
-    const double side = p->box.side, scale = pow(p->time, -1.5);
-    for (int c = 0; c < 3; c++)
-        for (size_t k = 0; k < n; k++) {
-            const double in = x[c][k] - side * floor(x[c][k] / side);
-            x[c][k] = in < side ? in : 0;
-            v[c][k] *= scale;
-        }
+    gv_pool *pool = gv_pieces_pool(n);
+    gv_pieces_each(pool, n, place, &(place_job){x, v, p->box.side, pow(p->time, -1.5)});
+    gv_pool_release(pool);
+    charge(r, GV_CLOCK_TRANSFER, &since);
     return GRAVEL_OK;
 }
 
@@ -142,28 +156,38 @@ static double integrate(const gv_cosmo_line *from, const gv_cosmo_line *to)
     return fabs(power) < 1e-6 ? k0 * b * log(e / b) : (e * k1 - b * k0) / power;
 }
 
+/* m v^2, m |v|, m phi, m v */
+static void add_energies(const void *user, size_t first, size_t count, double *sum)
+{
+    const gv_cosmo_run *r = user;
+    const gv_particles *p = &r->p;
+    for (size_t k = first; k < first + count; k++) {
+        const double v[3] = {p->vx[k], p->vy[k], p->vz[k]}, v2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+        sum[0] += p->m[k] * v2;
+        sum[1] += p->m[k] * sqrt(v2);
+        sum[2] += p->m[k] * r->potential[k];
+        for (int c = 0; c < 3; c++)
+            sum[3 + c] += p->m[k] * v[c];
+    }
+}
+
 static gravel_status sum_energies(gv_cosmo_run *r, gv_cosmo_line *line)
 {
     const gv_particles *p = &r->p;
-    double *potential = malloc(p->count * sizeof *potential), kinetic = 0, sum = 0, all = 0, total[3] = {0, 0, 0};
-    if (!potential)
+    double sum[6];
+    if (!r->potential && !(r->potential = malloc(p->count * sizeof *r->potential)))
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu potentials", p->count);
     const gravel_status status =
-        gravel_bodies_read(r->seen, GRAVEL_POTENTIAL, 0, p->count, &GRAVEL_ARRAY_OUT(potential));
-    for (size_t k = 0; k < p->count && !status; k++) {
-        const double v[3] = {p->vx[k], p->vy[k], p->vz[k]}, v2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-        kinetic += 0.5 * p->m[k] * v2;
-        all += p->m[k] * sqrt(v2);
-        sum += 0.5 * p->m[k] * potential[k];
-        for (int c = 0; c < 3; c++)
-            total[c] += p->m[k] * v[c];
-    }
-    free(potential);
+        gravel_bodies_read(r->seen, GRAVEL_POTENTIAL, 0, p->count, &GRAVEL_ARRAY_OUT(r->potential));
+    if (status)
+        return status;
+    gv_pieces_sum(p->count, 6, 0, add_energies, r, sum);
+    const double *total = sum + 3;
     line->a = p->time;
-    line->kinetic = kinetic * p->time; /* p^2 / a^2 = a u^2 */
-    line->potential = sum / p->time;
-    line->momentum = all > 0 ? sqrt(total[0] * total[0] + total[1] * total[1] + total[2] * total[2]) / all : 0;
-    return status;
+    line->kinetic = 0.5 * sum[0] * p->time; /* p^2 / a^2 = a u^2 */
+    line->potential = 0.5 * sum[2] / p->time;
+    line->momentum = sum[1] > 0 ? sqrt(total[0] * total[0] + total[1] * total[1] + total[2] * total[2]) / sum[1] : 0;
+    return GRAVEL_OK;
 }
 
 gravel_status gv_cosmo_run_measure(gv_cosmo_run *r)

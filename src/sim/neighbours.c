@@ -164,21 +164,12 @@ static void move_to_cells(void *user, size_t first, size_t count)
 /* Bodies stay in the set's order within a cell. */
 static void deal_out(tree *t)
 {
-    const size_t pieces = gv_pieces_of(t->p->count), stride = t->p->count / SAMPLE;
-    size_t sum = 0;
+    const size_t stride = t->p->count / SAMPLE;
     for (size_t k = 0; k < SAMPLE; k++)
         t->at[k] = point_of(t->p, k * stride);
     split_sample(t, t->at, SAMPLE, 1);
     gv_pieces_each(t->pool, t->p->count, find_cells, t);
-    for (size_t c = 0; c < CELLS; c++) {
-        t->begin[c] = sum;
-        for (size_t k = 0; k < pieces; k++) {
-            const uint32_t here = t->piece[k][c];
-            t->piece[k][c] = (uint32_t)sum;
-            sum += here;
-        }
-    }
-    t->begin[CELLS] = sum;
+    t->begin[CELLS] = gv_pieces_begin(t->piece[0], gv_pieces_of(t->p->count), CELLS, t->begin);
     gv_pieces_each(t->pool, t->p->count, move_to_cells, t);
 }
 

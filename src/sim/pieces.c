@@ -29,6 +29,29 @@ void gv_pieces_each(gv_pool *pool, size_t n, gv_work work, void *user)
     gv_parallel(pool, gv_pieces_of(n), 1, do_pieces, &job);
 }
 
+/* Sums of bins first, then row by row: along the memory. */
+size_t gv_pieces_begin(uint32_t *piece, size_t pieces, size_t bins, size_t *begin)
+{
+    size_t sum = 0;
+    for (size_t b = 0; b < bins; b++)
+        begin[b] = 0;
+    for (size_t k = 0; k < pieces; k++)
+        for (size_t b = 0; b < bins; b++) {
+            const uint32_t here = piece[k * bins + b];
+            piece[k * bins + b] = (uint32_t)begin[b];
+            begin[b] += here;
+        }
+    for (size_t b = 0; b < bins; b++) {
+        const size_t here = begin[b];
+        begin[b] = sum;
+        sum += here;
+    }
+    for (size_t k = 0; k < pieces; k++)
+        for (size_t b = 0; b < bins; b++)
+            piece[k * bins + b] += (uint32_t)begin[b];
+    return sum;
+}
+
 /* -------------------------------------------------------------------- sums */
 
 typedef struct sum_job {

@@ -3,6 +3,8 @@
 #ifndef GV_PIECES_H
 #define GV_PIECES_H
 
+#include <stdint.h>
+
 #include "host/base/threads.h"
 
 enum { GV_PIECE = 8192, GV_PIECE_TERMS = 16 };
@@ -16,6 +18,10 @@ static inline size_t gv_pieces_of(size_t n)
 gv_pool *gv_pieces_pool(size_t n);
 /* work(user, first, count) once for each piece of 0 ... n - 1, with threads of the pool. */
 void gv_pieces_each(gv_pool *pool, size_t n, gv_work work, void *user);
+
+/* Items that are dealt out to bins, in their order within a bin: piece[pieces][bins] holds how many items of a piece go
+ * to each bin, and then where they begin; begin[bins]: where the bins do.  Returns the number of all. */
+size_t gv_pieces_begin(uint32_t *piece, size_t pieces, size_t bins, size_t *begin);
 
 /* Adds the items first ... first + count - 1 to total[terms], which is zero (-infinity for a maximum) before. */
 typedef void (*gv_add)(const void *user, size_t first, size_t count, double *total);
