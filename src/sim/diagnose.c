@@ -259,6 +259,7 @@ typedef struct pair_job {
     const gv_particles *p;
     const gv_neighbours *near;
     size_t stride;    /* of the bodies that are looked at */
+    int neighbours;   /* of each of them */
     double bound;     /* the last pair of the result has no longer axis */
     int room, *count; /* [pieces] */
     gv_binary *list;  /* [pieces][room] */
@@ -279,7 +280,7 @@ static void binaries_of_piece(void *user, size_t first, size_t count)
     gv_binary *list = job->list + first / GV_PIECE * (size_t)job->room;
     int found = 0;
     for (size_t s = first; s < first + count; s += job->stride)
-        for (int k = 0; k < near->k; k++) {
+        for (int k = 0; k < job->neighbours; k++) {
             const uint32_t other = near->slot[s * (size_t)near->k + (size_t)k];
             gv_binary pair;
             if (other == GV_NO_NEIGHBOUR)
@@ -312,7 +313,7 @@ gravel_status gv_diagnose_binaries(const gv_particles *p, const gv_surroundings 
     *found = 0;
     if (!p->vx || room < 1)
         return GRAVEL_OK;
-    pair_job job = {.p = p, .near = &around->near, .stride = 16, .bound = INFINITY, .room = room};
+    pair_job job = {.p = p, .near = &around->near, .stride = 16, .neighbours = 1, .bound = INFINITY, .room = room};
     job.count = malloc((pieces + 1) * sizeof *job.count);
     job.list = malloc((pieces + 1) * (size_t)room * sizeof *job.list);
     gravel_status status = GRAVEL_OK;
@@ -321,6 +322,7 @@ gravel_status gv_diagnose_binaries(const gv_particles *p, const gv_surroundings 
         if (find_binaries(&job, pool, binary) == room) /* a part of all bounds the rest */
             job.bound = binary[room - 1].semi_major_axis;
         job.stride = 1;
+        job.neighbours = GV_CORE_NEIGHBOURS;
         *found = find_binaries(&job, pool, binary);
         gv_pool_release(pool);
     } else {

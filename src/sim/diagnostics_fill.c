@@ -11,8 +11,9 @@ static void fill_nan(gv_diagnostics *record)
         value[k] = NAN;
 }
 
-static void take_sums(const gv_particles *p, const double *potential, gv_diagnostics *d)
+void gv_diagnostics_fill_sums(const gv_particles *p, const double *potential, gv_diagnostics *d)
 {
+    fill_nan(d);
     gv_totals t;
     gv_energies e;
     gv_diagnose_sums(p, potential, &t, &e);
@@ -53,12 +54,10 @@ static gravel_status take_pairs(const gv_particles *p, const gv_surroundings *ar
     return status;
 }
 
-gravel_status gv_diagnostics_fill(const gv_particles *particles, const double *potential, gv_diagnostics *record)
+gravel_status gv_diagnostics_fill_shape(const gv_particles *particles, gv_diagnostics *record)
 {
     gv_surroundings around;
     gv_core core;
-    fill_nan(record);
-    take_sums(particles, potential, record);
     gravel_status status = gv_surroundings_find(particles, &around);
     if (status)
         return status;
@@ -71,4 +70,10 @@ gravel_status gv_diagnostics_fill(const gv_particles *particles, const double *p
     return status ? status
                   : gv_diagnose_lagrange(particles, core.centre, gv_diagnostic_share, GV_DIAGNOSTIC_SHARES,
                                          record->lagrange);
+}
+
+gravel_status gv_diagnostics_fill(const gv_particles *particles, const double *potential, gv_diagnostics *record)
+{
+    gv_diagnostics_fill_sums(particles, potential, record);
+    return gv_diagnostics_fill_shape(particles, record);
 }

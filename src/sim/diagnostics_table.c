@@ -295,13 +295,19 @@ static gravel_status write_line(gv_diagnostics_file *file, const char *line, siz
     return GRAVEL_OK;
 }
 
+double gv_diagnostics_error(const gv_diagnostics_file *file, double energy)
+{
+    const double first = file->rows == 0 ? energy : file->first;
+    return energy == first ? 0.0 : (energy - first) / fabs(first);
+}
+
 gravel_status gv_diagnostics_append(gv_diagnostics_file *file, gv_diagnostics *record)
 {
     char line[GV_DIAGNOSTIC_COLUMNS * 26 + 1];
     const double first = file->rows == 0 ? record->energy : file->first;
     const double *value = (const double *)record;
     size_t used = 0;
-    record->energy_error = record->energy == first ? 0.0 : (record->energy - first) / fabs(first);
+    record->energy_error = gv_diagnostics_error(file, record->energy);
     for (int k = 0; k < GV_DIAGNOSTIC_COLUMNS; k++) {
         const char *sign = isnan(value[k]) ? "nan" : NULL; /* without the sign that some libraries print */
         used += sign ? (size_t)snprintf(line + used, sizeof line - used, "%s ", sign)

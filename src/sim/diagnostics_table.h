@@ -40,6 +40,9 @@ enum { GV_DIAGNOSTIC_COLUMNS = sizeof(gv_diagnostics) / sizeof(double) };
  * `potential`: of each body, -sum m / r with G = 1, as forces give it; NULL leaves out the energies.  Without
  * velocities what needs them is NaN. */
 gravel_status gv_diagnostics_fill(const gv_particles *particles, const double *potential, gv_diagnostics *record);
+/* In two parts: sums and energies (all else becomes NaN), then what neighbours and radii are needed for. */
+void gv_diagnostics_fill_sums(const gv_particles *particles, const double *potential, gv_diagnostics *record);
+gravel_status gv_diagnostics_fill_shape(const gv_particles *particles, gv_diagnostics *record);
 
 /* ---------------------------------------------------------------- writing */
 
@@ -55,6 +58,8 @@ typedef struct gv_diagnostics_file {
 gravel_status gv_diagnostics_create(gv_diagnostics_file *file, const char *path, const gv_units *units, size_t bodies);
 /* Goes on with a table: cuts off the lines after `time`, and what a killed writer left of a line. */
 gravel_status gv_diagnostics_resume(gv_diagnostics_file *file, const char *path, double time);
+/* What energy_error becomes in the next line. */
+double gv_diagnostics_error(const gv_diagnostics_file *file, double energy);
 /* Sets energy_error and writes the line; after a failure (disk full) the table is as before. */
 gravel_status gv_diagnostics_append(gv_diagnostics_file *file, gv_diagnostics *record);
 /* Waits until all lines are on the disk; before a checkpoint that counts on them. */

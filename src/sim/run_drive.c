@@ -5,6 +5,7 @@
 
 #include "host/base/clock.h"
 #include "sim/drive.h"
+#include "sim/run_row.h"
 #include "sim/snapshot.h"
 
 typedef struct simulation {
@@ -13,6 +14,7 @@ typedef struct simulation {
     const gv_run_hooks *hooks;
     double *potential;
     double last_error; /* energy error of the last line */
+    gv_row row;        /* the last line, while it is worked out: it reads the bodies that were looked at */
 } simulation;
 
 static simulation *of(const gv_drive *d)
@@ -39,9 +41,19 @@ static double line_time(const gv_drive *d, uint64_t k)
     return output_time(d, of(d)->s->diagnose_every, k);
 }
 
+/* Waits for the line before, which time goes into diagnostics. */
+static gravel_status end_line(gv_drive *d)
+{
+    double since = gv_now();
+    const gravel_status status = gv_row_end(&of(d)->row);
+    gv_drive_charge(d, GV_CLOCK_DIAGNOSE, &since);
+    return status;
+}
+
 static gravel_status look(gv_drive *d, double time)
 {
-    return gv_run_look(of(d)->run, time);
+    const gravel_status status = end_line(d);
+    return status ? status : gv_run_look(of(d)->run, time);
 }
 
 static gravel_status write_snapshot(gv_drive *d)
@@ -68,25 +80,23 @@ static gravel_status write_line(gv_drive *d)
     gravel_status status = gv_run_find_potentials(r->run, r->potential);
     double since = gv_now();
     if (!status)
-        status = gv_diagnostics_fill(p, r->potential, &line);
-    if (!status && !isfinite(line.energy))
-        status =
-            gv_fail(GRAVEL_ERR_STATE,
-                    "the energy at time %.9g is not a number: positions have left the range of %s; more softening, "
-                    "shorter steps or --precision dp may help",
-                    p->time, gravel_precision_name(r->s->precision));
+        status = gv_row_end(&r->row);
+    if (status)
+        return status;
+    gv_diagnostics_fill_sums(p, r->potential, &line);
+    if (!isfinite(line.energy))
+        return gv_fail(GRAVEL_ERR_STATE,
+                       "the energy at time %.9g is not a number: positions have left the range of %s; more softening, "
+                       "shorter steps or --precision dp may help",
+                       p->time, gravel_precision_name(r->s->precision));
     gv_run_get_counts(r->run, &counts);
     const double blocks = (double)counts.blocks - at->marked_blocks, steps = (double)counts.steps - at->marked_steps;
     line.steps = (double)counts.steps;
     line.active_share = blocks > 0 ? steps / blocks / (double)p->count : 0;
-    if (!status)
-        status = gv_diagnostics_append(&d->folder->table, &line);
+    r->last_error = gv_diagnostics_error(&d->folder->table, line.energy);
+    gv_row_start(&r->row, p, &d->folder->table, &line);
     gv_drive_charge(d, GV_CLOCK_DIAGNOSE, &since);
-    if (status)
-        return status;
-    r->last_error = line.energy_error;
-    if (fabs(line.energy_error) > at->error_max)
-        at->error_max = fabs(line.energy_error);
+    at->error_max = fmax(at->error_max, fabs(r->last_error));
     at->marked_blocks = (double)counts.blocks;
     at->marked_steps = (double)counts.steps;
     at->last_line = line.time;
@@ -109,10 +119,11 @@ static gravel_status write_blocks(gv_drive *d, gv_blocks *blocks)
 static gravel_status finish(gv_drive *d)
 {
     gv_diagnostics_table table;
-    if (of(d)->s->text || !gv_snapshot_has_hdf5())
-        return GRAVEL_OK;
+    gravel_status status = end_line(d);
+    if (status || of(d)->s->text || !gv_snapshot_has_hdf5())
+        return status;
     char *path = gv_run_path(d->folder->path, "diagnostics.hdf5");
-    gravel_status status = path ? gv_diagnostics_read(&table, d->folder->table.path) : gv_drive_no_memory();
+    status = path ? gv_diagnostics_read(&table, d->folder->table.path) : gv_drive_no_memory();
     if (!status) {
         status = gv_diagnostics_write_hdf5(&table, path);
         gv_diagnostics_free(&table);
@@ -121,9 +132,12 @@ static gravel_status finish(gv_drive *d)
     return status;
 }
 
+/* A checkpoint counts the line that is worked out. */
 static gravel_status save(gv_drive *d, gv_checkpoint *c)
 {
-    const gravel_status status = gv_run_save(of(d)->run, c);
+    gravel_status status = end_line(d);
+    if (!status)
+        status = gv_run_save(of(d)->run, c);
     return status ? status : gv_diagnostics_sync(&d->folder->table);
 }
 
@@ -228,7 +242,7 @@ gravel_status gv_run_drive(gv_run *run, gv_run_output *folder, const gv_run_sett
                            const gv_checkpoint *checkpoint, const gv_run_hooks *hooks)
 {
     static const gv_drive_kind kind = GV_DRIVE_KIND;
-    simulation r = {.run = run, .s = settings, .hooks = hooks, .last_error = NAN};
+    simulation r = {.run = run, .s = settings, .hooks = hooks, .last_error = NAN, .row = GV_ROW_INIT};
     gv_drive d = {.kind = &kind,
                   .user = &r,
                   .folder = folder,
@@ -238,6 +252,7 @@ gravel_status gv_run_drive(gv_run *run, gv_run_output *folder, const gv_run_sett
                   .edges = 1};
     r.potential = malloc((gv_run_get_particles(run)->count + 1) * sizeof *r.potential);
     const gravel_status status = r.potential ? gv_drive_go(&d, checkpoint) : gv_drive_no_memory();
+    gv_row_wait(&r.row); /* of a run that failed */
     free(r.potential);
     return status;
 }
