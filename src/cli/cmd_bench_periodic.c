@@ -5,14 +5,15 @@
 
 #include "cli/bench_periodic.h"
 #include "cli/box_model.h"
+#include "sim/snapshot.h"
 
 #define BENCH "gravel bench periodic"
-#define SIDE 100.0 /* of the box */
+#define SIDE 100.0 /* of the box of a model */
 
 enum { MOST_RESULTS = GV_MAX_LIST };
 
 typedef struct periodic_options {
-    const char *device, *out, *configuration;
+    const char *device, *out, *configuration, *input;
     int json, no_fp64, verbose, model, precision, bodies, cells, assignment, gradient, interlaced, softening, fft;
     int mac, repeats;
     double split, cut, theta, eps, moved;
@@ -26,54 +27,92 @@ typedef struct periodic_bench {
     gravel_context *context;
     gv_periodic_setting setting[MOST_RESULTS];
     gv_periodic_result result[MOST_RESULTS];
-    int across[MOST_RESULTS], results;
+    size_t bodies[MOST_RESULTS];
+    double redshift; /* of a snapshot */
+    int results;
 } periodic_bench;
 
 static const char *const model_name[] = {"grid", "clumps", "random"};
 
 /* -------------------------------------------------------------------- runs */
 
-static gv_periodic_setting setting_of(const periodic_bench *b, int across)
+static double across(size_t bodies)
+{
+    return cbrt((double)bodies);
+}
+
+static gv_periodic_setting setting_of(const periodic_bench *b, size_t bodies, double side)
 {
     const periodic_options *o = b->opts;
     const gravel_mesh_options mesh = GRAVEL_MESH_OPTIONS_INIT;
     const gravel_tree_options tree = GRAVEL_TREE_OPTIONS_INIT;
     gv_periodic_setting s = {b->context, mesh, tree, (gravel_precision)o->bodies, 0, o->repeats, o->sample};
-    s.mesh.side = s.tree.period = SIDE;
-    s.mesh.cells = o->cells > 0 ? o->cells : 2 * across;
+    s.mesh.side = s.tree.period = side;
+    s.mesh.cells = o->cells > 0 ? o->cells : 2 * (int)lround(across(bodies));
     s.mesh.assignment = (gravel_assignment)(o->assignment + 1);
     s.mesh.gradient = (gravel_gradient)o->gradient;
     s.mesh.interlaced = o->interlaced;
     s.mesh.fft = (gravel_fft)o->fft;
     s.mesh.precision = o->precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_SP;
-    s.mesh.split = s.tree.split = o->split * SIDE / s.mesh.cells;
+    s.mesh.split = s.tree.split = o->split * side / s.mesh.cells;
     s.tree.cut = o->cut * s.tree.split;
     s.tree.theta = o->theta;
     s.tree.mac = (gravel_tree_mac)o->mac;
     s.tree.precision = (gravel_precision)o->precision;
     s.tree.softening = (gravel_softening)o->softening;
     s.tree.configuration = o->configuration;
-    s.eps = o->eps * SIDE / across;
+    s.eps = o->eps * side / across(bodies);
     return s;
 }
 
-static gravel_status run_size(periodic_bench *b, size_t across)
+static gravel_status run_bodies(periodic_bench *b, gravel_status status, gv_particles *p, double side)
 {
-    const periodic_options *o = b->opts;
-    const gv_box_model model = {o->model, (int)across, SIDE, o->moved, o->seed};
     const int at = b->results;
-    gv_particles p = GV_PARTICLES_INIT;
-    gravel_status status = gv_box_make(&model, &p);
-    b->across[at] = (int)across;
-    b->setting[at] = setting_of(b, (int)across);
-    if (!status)
-        status = gv_bench_periodic(&b->setting[at], &p, &b->result[at]);
-    gv_particles_free(&p);
+    if (!status) {
+        b->bodies[at] = p->count;
+        b->setting[at] = setting_of(b, p->count, side);
+        status = gv_bench_periodic(&b->setting[at], p, &b->result[at]);
+    }
+    gv_particles_free(p);
     b->results += !status;
     return status;
 }
 
+static gravel_status run_size(periodic_bench *b, size_t n)
+{
+    const gv_box_model model = {b->opts->model, (int)n, SIDE, b->opts->moved, b->opts->seed};
+    gv_particles p = GV_PARTICLES_INIT;
+    const gravel_status status = gv_box_make(&model, &p);
+    return run_bodies(b, status, &p, SIDE);
+}
+
+/* The bodies of a run; in units of their mass, so that forces are within the range of a float as the models' are. */
+static gravel_status run_snapshot(periodic_bench *b, const char *path)
+{
+    gv_particles p = GV_PARTICLES_INIT;
+    gv_read_options reading = GV_READ_OPTIONS_INIT;
+    double mass = 0;
+    reading.comoving = 1;
+    gravel_status status = gv_snapshot_read(&p, path, &reading);
+    if (!status && !(p.box.side > 0))
+        status = gv_fail(GRAVEL_ERR_INPUT, "%s: no box in it: its Header needs BoxSize and Omega0 above 0", path);
+    for (size_t k = 0; !status && k < p.count; k++)
+        mass += p.m[k];
+    if (!status && !(mass > 0))
+        status = gv_fail(GRAVEL_ERR_INPUT, "%s: bodies without mass", path);
+    if (!status) {
+        gv_particles_scale_masses(&p, 1 / mass);
+        b->redshift = 1 / p.time - 1;
+    }
+    return run_bodies(b, status, &p, p.box.side);
+}
+
 /* ------------------------------------------------------------------ output */
+
+static const char *model_of(const periodic_bench *b)
+{
+    return b->opts->input ? "snapshot" : model_name[b->opts->model];
+}
 
 static void put_errors(cJSON *item, const char *name, const double error[3])
 {
@@ -91,9 +130,12 @@ static cJSON *result_json(const periodic_bench *b, int k)
     cJSON *item = cJSON_CreateObject();
     cJSON_AddStringToObject(item, "device", info->name);
     cJSON_AddStringToObject(item, "driver", info->driver);
-    cJSON_AddStringToObject(item, "model", model_name[b->opts->model]);
-    cJSON_AddNumberToObject(item, "moved", b->opts->moved);
-    cJSON_AddNumberToObject(item, "n", pow(b->across[k], 3));
+    cJSON_AddStringToObject(item, "model", model_of(b));
+    if (b->opts->input)
+        gv_json_number(item, "redshift", b->redshift);
+    else
+        cJSON_AddNumberToObject(item, "moved", b->opts->moved);
+    cJSON_AddNumberToObject(item, "n", (double)b->bodies[k]);
     cJSON_AddNumberToObject(item, "mesh", s->mesh.cells);
     cJSON_AddStringToObject(item, "assignment", gravel_assignment_name(s->mesh.assignment));
     cJSON_AddStringToObject(item, "gradient", gravel_gradient_name(s->mesh.gradient));
@@ -139,8 +181,7 @@ static cJSON *all_json(const periodic_bench *b)
 static void print_table(const periodic_bench *b)
 {
     gv_table table;
-    gv_print("%s; %s\n%s\n\n", gravel_context_get_device(b->context, 0)->name, model_name[b->opts->model],
-             b->result[0].configuration);
+    gv_print("%s; %s\n%s\n\n", gravel_context_get_device(b->context, 0)->name, model_of(b), b->result[0].configuration);
     gv_table_start(&table, "n|mesh|step ms|CPU ms|m. sort|assign|fft|green|interp.|keys|sort|build|moments|groups|walk|"
                            "far|near|bodies|50 %|99 %|rms 50 %|rms 99 %");
     for (int k = 0; k < b->results; k++) {
@@ -148,10 +189,10 @@ static void print_table(const periodic_bench *b)
         const double *s = r->stage;
         gv_table_row(
             &table,
-            "%d^3|%d|%.2f|%.0f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.0f|%.0f|%.0f|%.1e|%.1e|"
+            "%.0f^3|%d|%.2f|%.0f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.0f|%.0f|%.0f|%.1e|%.1e|"
             "%.1e|%.1e",
-            b->across[k], b->setting[k].mesh.cells, 1e3 * r->step_s, 1e3 * r->cpu_s, 1e3 * s[0], 1e3 * s[1], 1e3 * s[2],
-            1e3 * s[3], 1e3 * s[4], 1e3 * s[5], 1e3 * s[6], 1e3 * s[7], 1e3 * s[8], 1e3 * s[9], 1e3 * s[10],
+            across(b->bodies[k]), b->setting[k].mesh.cells, 1e3 * r->step_s, 1e3 * r->cpu_s, 1e3 * s[0], 1e3 * s[1],
+            1e3 * s[2], 1e3 * s[3], 1e3 * s[4], 1e3 * s[5], 1e3 * s[6], 1e3 * s[7], 1e3 * s[8], 1e3 * s[9], 1e3 * s[10],
             r->counts.far_cells, r->counts.near_cells, r->counts.bodies, r->body[0], r->body[1], r->rms[0], r->rms[1]);
     }
     gv_table_print(&table, stdout);
@@ -182,11 +223,18 @@ static int run(const void *values, const gv_operands *operands)
     (void)operands;
     if (!b)
         return gv_cli_fail(BENCH, gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
+    if (opts->input && opts->n.n) {
+        gv_say(BENCH, "-n is of a model; the bodies of --input are those of the file");
+        free(b);
+        return GV_EXIT_USAGE;
+    }
     gv_signals_catch(0.7, "gravel bench: stopped\n");
     b->opts = opts;
     gravel_status status = gv_cli_context(&b->context, opts->device, opts->no_fp64, opts->verbose);
     const int usual = status || gravel_context_get_device(b->context, 0)->type == GRAVEL_DEVICE_CPU ? 64 : 128;
-    for (int k = 0; k < (opts->n.n ? opts->n.n : 1) && !status; k++)
+    if (opts->input && !status)
+        status = run_snapshot(b, opts->input);
+    for (int k = 0; k < (opts->n.n ? opts->n.n : 1) && !status && !opts->input; k++)
         status = run_size(b, opts->n.n ? opts->n.value[k] : (size_t)usual);
     const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     gravel_context_release(b->context);
@@ -214,6 +262,12 @@ static const gv_opt opts_table[] = {
      .help = "bodies along a side of the box: 64 is 64^3 bodies\n(default 64 on CPUs, else 128)",
      .low = 2,
      .high = 1000},
+    {.name = "input",
+     .letter = 'i',
+     .kind = GV_OPT_TEXT,
+     .offset = offsetof(periodic_options, input),
+     .value = "FILE",
+     .help = "the bodies of a snapshot with its cosmology, not a model"},
     CHOICE(model, "grid|clumps|random",
            "grid: displaced by plane waves, as early in a run;\nclumps: half of the bodies in clumps, as late in one",
            "grid"),
@@ -269,13 +323,14 @@ static const gv_opt opts_table[] = {
 const gv_command gv_cmd_bench_periodic = {
     .name = "periodic",
     .summary = "steps of mesh and tree in a periodic box, with their errors",
-    .synopsis = "[-n LIST] [--model NAME] [--mesh N] [--split R] [--cut C] [options]",
+    .synopsis = "[-n LIST | -i FILE] [--model NAME] [--mesh N] [--split R] [--cut C] [options]",
     .about = "For each size: a step (forces of a mesh and the tree's short range on moved bodies, on the device), its\n"
              "parts, and with --sample the errors against Ewald's sums.",
     .opts = opts_table,
     .examples = "gravel bench periodic -n 64 --sample 500\n"
                 "gravel bench periodic -n 128,256 --model clumps --mesh 256 --split 1.5\n"
-                "gravel bench periodic -n 64 --interlaced --sample 500 -o errors.json\n",
+                "gravel bench periodic -n 64 --interlaced --sample 500 -o errors.json\n"
+                "gravel bench periodic -i box/snapshot_0003.hdf5 --mesh 256 --split 1\n",
     .size = sizeof(periodic_options),
     .run = run,
 };

@@ -6,7 +6,8 @@ import shutil
 import sys
 
 import gatelib
-from clilib import FAILURE, USAGE, WORK, expect, good, need_device, path, refused, table, write
+from clilib import FAILURE, USAGE, WORK, expect, good, need_device, path, refused, run, table, write
+from gatelib import Skipped
 
 SIDE = 50.0
 
@@ -70,6 +71,22 @@ def steps_are_timed_and_compared():
     expect(all(rows[0][name] >= 0 for name in ("step_s_min", "assign_s", "fft_s", "walk_s")), "times %s" % rows[0])
 
 
+def steps_of_a_snapshot():
+    """The bodies of a file, in its box; softening and mesh follow from how many they are.  Errors as above."""
+    need_device()
+    done = run("ic", "cosmo", "-n", "8", "--box", "20", "--redshift", "9", "-o", "ic.hdf5")
+    if "without HDF5" in done.stderr:
+        raise Skipped("built without HDF5")
+    expect(done.returncode == 0, "ic cosmo", done)
+    row, = json.loads(good("bench", "periodic", "-i", "ic.hdf5", "--mesh", "32", "--repeats", "1", "--sample", "100",
+                           "--json").stdout)
+    expect(row["model"] == "snapshot" and row["n"] == 512 and abs(row["redshift"] - 9) < 1e-9, "row %s" % row)
+    expect(row["errors_over_rms_acc"]["p99"] < 2e-3, "errors %s" % row["errors_over_rms_acc"])
+    refused(USAGE, "-n is of a model", "bench", "periodic", "-i", "ic.hdf5", "-n", "8")
+    points = write("points.txt", "0 1 2 3 4\n1 1 5 6 7\n")
+    refused(USAGE, "no box in it", "bench", "periodic", "-i", points)
+
+
 def the_reference_by_itself():
     """One body feels its images only: no force, 2.8372974794806196 / L; parts of the sinks are those of the whole."""
     one = write("one.txt", "1 2 10 20 30\n")
@@ -103,7 +120,7 @@ def what_is_refused():
 if __name__ == "__main__":
     try:
         code = gatelib.main([mesh_and_tree_give_ewalds_forces, waves_and_tree_give_ewalds_forces, direct_sums_with_a_table,
-                             steps_are_timed_and_compared, the_reference_by_itself,
+                             steps_are_timed_and_compared, steps_of_a_snapshot, the_reference_by_itself,
                              what_is_refused])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
