@@ -73,7 +73,7 @@ typedef struct gravel_hermite_options {
     /* Who moves blocks.  WHERE_FASTER: the host those of up to a number of bodies.  What blocks and the way of
      * bodies between host and device take is measured once for this device (some 50 ms) and kept in the cache folder;
      * the steps of the bodies, at the start and at certain blocks, then give the number.  The host does so with
-     * softening by eps only, without external forces and with the solver's own forces.
+     * softening by eps only, without external forces and with the solver's own forces, or such as are alike.
      * Unless it is NEVER, gravel_hermite_send comes before the planes of the bodies are read or written. */
     gravel_host_answers host;
     int tally; /* 1: steps are counted by their lengths (gravel_hermite_add_step_counts): one launch more a block */
@@ -81,11 +81,12 @@ typedef struct gravel_hermite_options {
      * functions below together, get_next too; it is called without sinks where others have some.  Blocks and counts are
      * those of all processes; step counts by length are of the own bodies, and there are no energies. */
     gravel_agree_fn agree; /* with forces_user */
+    int forces_alike; /* 1: `forces` finds what the solver would (several.h), so that the host may move blocks, too */
 } gravel_hermite_options;
 #define GRAVEL_HERMITE_OPTIONS_INIT                                                                                    \
     {                                                                                                                  \
         sizeof(gravel_hermite_options), 4, GRAVEL_STEP_AARSETH, 0.01, 0.1, 0.01, 0.125, 0x1p-40, 0, 1, 0,              \
-            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL, GRAVEL_HOST_NEVER, 0, NULL                                      \
+            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL, GRAVEL_HOST_NEVER, 0, NULL, 0                                   \
     }
 GRAVEL_API void gravel_hermite_options_init(gravel_hermite_options *options);
 

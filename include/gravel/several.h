@@ -182,14 +182,15 @@ GRAVEL_API size_t gravel_several_tree_get_sinks(const gravel_several_tree *tree,
  *
  *   gravel_several_share_create(&share, &options);
  *   context = gravel_several_share_get_context(share);              bodies, solver and tree on its device 0
- *   hermite_options.forces = gravel_several_share_forces;           of a leapfrog, too
+ *   hermite_options.forces = gravel_several_share_forces;           of a leapfrog, too; forces_alike = 1
  *   leapfrog_options.walk = gravel_several_share_walk;              of a tree
  *   hermite_options.forces_user = share;                            of a leapfrog walk_user
  *   ... gravel_hermite_create, gravel_hermite_start, gravel_hermite_step ...
  *
- * Direct sums go to the devices that gravel_several would ask, by its measurements.  A walk is shared where it has so
- * many sinks that the work of the others is worth sending them all positions, by a measurement in the first walk, kept
- * in the cache folder.  The share is released after the integrator, and belongs to one integrator at a time. */
+ * Blocks of direct sums go to the fastest 1, 2, 4, ... devices, by times of such blocks that are measured once for
+ * these devices (in about a second) and kept in the cache folder.  A walk is shared where it has so many sinks that the
+ * work of the others is worth sending them all positions, by a measurement in the first walk, kept likewise.  The share
+ * is released after the integrator, and belongs to one integrator at a time. */
 typedef struct gravel_several_share gravel_several_share;
 
 typedef struct gravel_several_share_options {

@@ -90,6 +90,7 @@ static gravel_status make_hermite(gv_run *r)
     o.external = r->s.external;
     o.external_user = r->s.external_user;
     choose_forces(r, &o.forces, &o.forces_user);
+    o.forces_alike = !r->s.company;
     o.agree = r->s.company ? r->s.company->agree : NULL;
     o.host = r->s.company ? GRAVEL_HOST_NEVER : r->s.host; /* steps stay alike on all processes */
     o.tally = r->s.steps == GV_RUN_BLOCK;

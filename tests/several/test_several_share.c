@@ -13,6 +13,7 @@ typedef struct kind {
     solver solver;
     int order, shared;
     gravel_precision precision;
+    gravel_host_answers host; /* who moves blocks; ALWAYS: those of up to 20 bodies */
 } kind;
 
 /* One integration, and what it leaves. */
@@ -41,6 +42,8 @@ static void make_integrator(steps *s, const kind *k)
     gravel_leapfrog_options l = GRAVEL_LEAPFROG_OPTIONS_INIT;
     h.order = k->order;
     h.shared = l.shared = k->shared;
+    h.host = k->host;
+    h.forces_alike = 1;
     h.eps = l.eps = 0.02;
     h.step_max = l.step_max = 0x1p-5;
     l.ahead = 1;
@@ -98,8 +101,9 @@ static void end(steps *s)
         gravel_context_release(s->context);
 }
 
-static void start(const steps *s)
+static void start(const steps *s, const kind *k)
 {
+    gravel_hermite_state state;
     gv_particles p;
     assert_ok(gv_ic_plummer(N, 7, NULL, &p));
     assert_ok(gravel_bodies_write(s->bodies, GRAVEL_POSITION, 0, N, &GRAVEL_ARRAY_SOA(p.x, p.y, p.z)));
@@ -110,6 +114,11 @@ static void start(const steps *s)
         assert_ok(gravel_hermite_start(s->hermite, 0));
     else
         assert_ok(gravel_leapfrog_start(s->leapfrog, 0));
+    if (k->host == GRAVEL_HOST_NEVER)
+        return;
+    assert_ok(gravel_hermite_get_state(s->hermite, &state));
+    state.host_up_to = 20;
+    assert_ok(gravel_hermite_resume(s->hermite, &state));
 }
 
 /* Blocks up to this time; how many. */
@@ -170,16 +179,20 @@ static void check(const char *devices, const kind *k)
     gravel_several_share_counts counts;
     gravel_hermite_state state;
     steps one = make(devices, 0, k);
-    start(&one);
+    start(&one, k);
     go(&one, until);
     const places want = look(&one, until);
     end(&one);
     steps two = make(devices, 1, k);
-    start(&two);
+    start(&two, k);
     const int first = go(&two, middle);
     const size_t size = gravel_bodies_get_state_size(two.bodies);
     const size_t choices = gravel_several_share_get_choices(two.share, NULL, 0),
                  own = two.direct ? gravel_direct_get_choices(two.direct, NULL, 0) : 1;
+    if (two.hermite)
+        assert_ok(gravel_hermite_get_state(two.hermite, &state)); /* the planes have what the host has */
+    else
+        assert_ok(gravel_leapfrog_get_state(two.leapfrog, &state));
     void *saved = malloc(size);
     char *text = malloc(choices), *mine = calloc(1, own);
     assert_true(saved && text && mine);
@@ -188,20 +201,20 @@ static void check(const char *devices, const kind *k)
     assert_int_equal(strlen(text), choices - 1);
     if (two.direct)
         gravel_direct_get_choices(two.direct, mine, own);
-    if (two.hermite)
-        assert_ok(gravel_hermite_get_state(two.hermite, &state));
-    else
-        assert_ok(gravel_leapfrog_get_state(two.leapfrog, &state));
     const int second = go(&two, until);
     const places got = look(&two, until);
     gravel_several_share_get_counts(two.share, &counts);
-    assert_true(counts.shared > 0 && counts.shared >= (uint64_t)(first + second));
+    assert_true(counts.shared > 0 && counts.shared == counts.calls);
+    if (k->host == GRAVEL_HOST_NEVER)
+        assert_true(counts.shared >= (uint64_t)(first + second));
+    else
+        assert_true(state.host_blocks > 0 && state.host_blocks < state.blocks);
     assert_true(counts.sinks[0] > 0 && counts.sinks[1] > 0 && counts.bytes > 0);
     assert_near(&got, &want, k);
     end(&two);
     /* another run from the beginning, and one that goes on */
     two = make(devices, 1, k);
-    start(&two);
+    start(&two, k);
     assert_int_equal(go(&two, until), first + second);
     const places again = look(&two, until);
     assert_memory_equal(&got, &again, sizeof got);
@@ -236,21 +249,24 @@ static void run_all(const kind *k, size_t n)
 static void hermite(void **state)
 {
     static const kind k[] = {
-        {HERMITE, 4, 0, GRAVEL_DS}, {HERMITE, 4, 1, GRAVEL_DS}, {HERMITE, 6, 0, GRAVEL_DP}, {HERMITE, 6, 1, GRAVEL_DS}};
+        {HERMITE, 4, 0, GRAVEL_DS, GRAVEL_HOST_NEVER},  {HERMITE, 4, 1, GRAVEL_DS, GRAVEL_HOST_NEVER},
+        {HERMITE, 6, 0, GRAVEL_DP, GRAVEL_HOST_NEVER},  {HERMITE, 6, 1, GRAVEL_DS, GRAVEL_HOST_NEVER},
+        {HERMITE, 4, 0, GRAVEL_DS, GRAVEL_HOST_ALWAYS}, {HERMITE, 6, 0, GRAVEL_DS, GRAVEL_HOST_ALWAYS}};
     (void)state;
     run_all(k, sizeof k / sizeof k[0]);
 }
 
 static void leapfrog(void **state)
 {
-    static const kind k[] = {{LEAPFROG, 2, 0, GRAVEL_DS}, {LEAPFROG, 2, 1, GRAVEL_DP}};
+    static const kind k[] = {{LEAPFROG, 2, 0, GRAVEL_DS, GRAVEL_HOST_NEVER},
+                             {LEAPFROG, 2, 1, GRAVEL_DP, GRAVEL_HOST_NEVER}};
     (void)state;
     run_all(k, sizeof k / sizeof k[0]);
 }
 
 static void tree(void **state)
 {
-    static const kind k[] = {{TREE, 2, 0, GRAVEL_DS}, {TREE, 2, 1, GRAVEL_DS}};
+    static const kind k[] = {{TREE, 2, 0, GRAVEL_DS, GRAVEL_HOST_NEVER}, {TREE, 2, 1, GRAVEL_DS, GRAVEL_HOST_NEVER}};
     (void)state;
     run_all(k, sizeof k / sizeof k[0]);
 }

@@ -25,7 +25,7 @@ static int has_gpu(const gravel_several *s)
     return found;
 }
 
-static double random_number(uint64_t *state) /* 0 ... 1; Knuth's multiplier */
+double gv_random_number(uint64_t *state) /* 0 ... 1; Knuth's multiplier */
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return ldexp((double)(*state >> 11), -53);
@@ -65,7 +65,7 @@ static gravel_status open_probe(const gravel_several *s, probe **out)
     if (!p->block)
         status = gv_fail(GRAVEL_ERR_MEMORY, "no host memory to measure devices");
     for (size_t k = 0; !status && k < 10 * n; k++)
-        p->block[k] = random_number(&state);
+        p->block[k] = gv_random_number(&state);
     const double *x = p->block;
     const gravel_sources all = {.count = n,
                                 .mass = x,
@@ -127,7 +127,7 @@ static gravel_status time_call(probe *p, int order, size_t sinks, size_t sources
 }
 
 /* More pairs take no less time, whatever noise says. */
-static void straighten(gv_cost *c)
+void gv_cost_straighten(gv_cost *c)
 {
     for (int s = 0; s < 2; s++)
         for (int n = 0; n < GV_KNOTS; n++) {
@@ -144,7 +144,7 @@ static gravel_status measure_cost(probe *p, int forced, int order, gv_cost *cost
     for (int s = 0; s < 2; s++)
         for (int n = 0; n < GV_KNOTS && !status; n++)
             status = time_call(p, order, s ? (size_t)cost->sinks : 1, (size_t)cost->sources[n], &cost->seconds[s][n]);
-    straighten(cost);
+    gv_cost_straighten(cost);
     return status;
 }
 

@@ -14,7 +14,8 @@
 #include "host/program/cache.h"
 #include "host/program/program.h"
 
-enum { LARGEST = 65536 };
+enum { LARGEST = 65536, COSTS = 6 };
+static const char *const costs_name[COSTS] = {"order_2", "order_4", "order_6", "steps_2", "steps_4", "steps_6"};
 
 void gv_several_force(gravel_several *s, int answer)
 {
@@ -113,11 +114,10 @@ static void take(gravel_several *s, const char *text, const char *key)
         take_numbers(cJSON_GetObjectItemCaseSensitive(json, "pairs_per_s"), s->members, speed)) {
         memcpy(s->speed, speed, sizeof s->speed);
         s->speeds_known = 1;
-        for (int k = 0; k < 3; k++) {
-            const char *const name[3] = {"order_2", "order_4", "order_6"};
-            const cJSON *costs = cJSON_GetObjectItemCaseSensitive(json, name[k]);
+        for (int k = 0; k < COSTS; k++) {
+            const cJSON *costs = cJSON_GetObjectItemCaseSensitive(json, costs_name[k]);
             if (costs)
-                take_costs(s, costs, &s->costs[k]);
+                take_costs(s, costs, k < 3 ? &s->costs[k] : &s->steps[k - 3]);
         }
     }
     cJSON_Delete(json);
@@ -152,15 +152,15 @@ static cJSON *all_json(const gravel_several *s, const char *key)
         cJSON_AddItemToArray(names, cJSON_CreateString(gravel_several_get_device(s, m)->name));
     cJSON_AddStringToObject(json, "about", "seconds of calls, of the host and of the fastest 1, 2, 4 ... devices");
     cJSON_AddItemToObject(json, "pairs_per_s", cJSON_CreateDoubleArray(s->speed, s->members));
-    for (int k = 0; k < 3; k++) {
-        const char *const name[3] = {"order_2", "order_4", "order_6"};
-        if (!s->costs[k].known)
+    for (int k = 0; k < COSTS; k++) {
+        const gv_costs *c = k < 3 ? &s->costs[k] : &s->steps[k - 3];
+        if (!c->known)
             continue;
-        cJSON *costs = cJSON_AddObjectToObject(json, name[k]);
-        cJSON_AddItemToObject(costs, "host", cost_json(&s->costs[k].host));
+        cJSON *costs = cJSON_AddObjectToObject(json, costs_name[k]);
+        cJSON_AddItemToObject(costs, "host", cost_json(&c->host));
         cJSON *teams = cJSON_AddArrayToObject(costs, "devices");
         for (int i = 0; i < s->teams; i++)
-            cJSON_AddItemToArray(teams, cost_json(&s->costs[k].team[i]));
+            cJSON_AddItemToArray(teams, cost_json(&c->team[i]));
     }
     return json;
 }
@@ -272,14 +272,14 @@ gravel_status gv_model_need_team(gravel_several *s, int team)
 
 /* ------------------------------------------------------------------------- decisions */
 
-gravel_status gv_model_need_costs(gravel_several *s, int order)
+gravel_status gv_model_need(gravel_several *s, gv_costs *c, int order,
+                            gravel_status (*measure)(const void *user, int order, gv_costs *costs), const void *user)
 {
-    gv_costs *c = &s->costs[order / 2 - 1];
     gv_costs measured = {.known = 1};
     gravel_status status = need_speeds(s);
     if (status || c->known)
         return status;
-    status = gv_measure_costs(s, order, &measured);
+    status = measure(user, order, &measured);
     if (status)
         return status;
     measured.host = rounded_cost(measured.host);
@@ -288,6 +288,16 @@ gravel_status gv_model_need_costs(gravel_several *s, int order)
     *c = measured;
     store(s);
     return GRAVEL_OK;
+}
+
+static gravel_status measure_calls(const void *user, int order, gv_costs *costs)
+{
+    return gv_measure_costs(user, order, costs);
+}
+
+gravel_status gv_model_need_costs(gravel_several *s, int order)
+{
+    return gv_model_need(s, &s->costs[order / 2 - 1], order, measure_calls, s);
 }
 
 static double seconds_of(const gv_cost *c, double sinks, double sources)
@@ -312,6 +322,18 @@ static int fits(const gravel_several *s, int team)
         least = one < least ? one : least;
     }
     return team == s->teams - 1 || 2 * share < (double)least;
+}
+
+gv_decision gv_model_least(const gravel_several *s, const gv_costs *c, size_t sinks, size_t sources, int first)
+{
+    const int last = s->teams - 1;
+    gv_decision d = {last, seconds_of(&c->team[last], (double)sinks, (double)sources)};
+    for (int k = last - 1; k >= first; k--) {
+        const double t = seconds_of(k == GV_ANSWER_HOST ? &c->host : &c->team[k], (double)sinks, (double)sources);
+        if (t < d.seconds && (k == GV_ANSWER_HOST || fits(s, k)))
+            d = (gv_decision){k, t};
+    }
+    return d;
 }
 
 gravel_host_answers gv_model_host(const gravel_several *s, const gravel_several_call *call)
@@ -346,11 +368,11 @@ gravel_status gv_model_decide(gravel_several *s, const gravel_several_call *call
         *d = (gv_decision){last, 0};
         return GRAVEL_OK;
     }
-    *d = (gv_decision){last, seconds_of(&c->team[last], (double)sinks, (double)sources)};
-    for (int k = last - 1; k >= (host == GRAVEL_HOST_NEVER ? 0 : GV_ANSWER_HOST); k--) {
-        const double t = seconds_of(k == GV_ANSWER_HOST ? &c->host : &c->team[k], (double)sinks, (double)sources);
-        if (t < d->seconds && (k == GV_ANSWER_HOST || (!o->all_devices && fits(s, k))))
-            *d = (gv_decision){k, t};
+    *d = gv_model_least(s, c, sinks, sources, o->all_devices ? last : host == GRAVEL_HOST_NEVER ? 0 : GV_ANSWER_HOST);
+    if (o->all_devices && host != GRAVEL_HOST_NEVER) {
+        const double t = seconds_of(&c->host, (double)sinks, (double)sources);
+        if (t < d->seconds)
+            *d = (gv_decision){GV_ANSWER_HOST, t};
     }
     return GRAVEL_OK;
 }

@@ -117,9 +117,10 @@ struct gravel_several {
     /* measured, and kept in the cache folder: model.c */
     int speeds_known;
     double speed[GV_MOST_MEMBERS]; /* pairs per second; of devices of one kind: 1 */
-    gv_costs costs[3];             /* of order 2, 4, 6 */
-    char configuration[17];        /* digest of options.configuration */
-    int forced;                    /* answers all calls, unless it is GV_ANSWER_CHOSEN */
+    gv_costs costs[3];             /* of calls of order 2, 4, 6 */
+    gv_costs steps[3];      /* of blocks of integrators, likewise: trial.c; the first device stands for the host */
+    char configuration[17]; /* digest of options.configuration */
+    int forced;             /* answers all calls, unless it is GV_ANSWER_CHOSEN */
     gv_store store;
     gv_quadrupoles quadrupoles;
     int has_table;
@@ -181,10 +182,19 @@ gravel_status gv_call_collect(gravel_several *s, const gravel_forces *forces, si
 gravel_status gv_measure_speeds(const gravel_several *s, double speed[GV_MOST_MEMBERS]);
 gravel_status gv_measure_costs(const gravel_several *s, int order, gv_costs *costs);
 
+/* for other measurements */
+double gv_random_number(uint64_t *state); /* 0 ... 1 */
+void gv_cost_straighten(gv_cost *cost);
+
 /* model.c: what is measured once and kept. */
 int gv_members_alike(const gravel_several *s, int a, int b); /* of one kind */
 gravel_status gv_model_need_team(gravel_several *s, int team);
 gravel_status gv_model_need_costs(gravel_several *s, int order);
+/* Those of c, which are s->costs or s->steps of this order: kept, or measured now. */
+gravel_status gv_model_need(gravel_several *s, gv_costs *c, int order,
+                            gravel_status (*measure)(const void *user, int order, gv_costs *costs), const void *user);
+/* Who is fastest by these, from team `first` on; GV_ANSWER_HOST is the first of all. */
+gv_decision gv_model_least(const gravel_several *s, const gv_costs *c, size_t sinks, size_t sources, int first);
 gravel_status gv_model_decide(gravel_several *s, const gravel_several_call *call, size_t sinks, size_t sources,
                               gv_decision *decision);
 /* Whether the host may answer this call: it knows no rules of neighbours, and Plummer's forces only. */

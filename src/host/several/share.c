@@ -54,15 +54,12 @@ gravel_status gravel_several_share_create(gravel_several_share **share, const gr
     return GRAVEL_OK;
 }
 
-void gravel_several_share_release(gravel_several_share *s)
+void gv_share_drop(gravel_several_share *s)
 {
-    if (!s)
-        return;
-    if (s->several)
-        gv_share_finish(s);
+    gv_share_finish(s);
     for (int k = 0; k < GV_SHARE_SETS; k++)
         gv_set_release(&s->set[k]);
-    for (int m = 0; s->several && m < s->several->members; m++) {
+    for (int m = 0; m < s->several->members; m++) {
         gravel_bodies_release(s->sinks[m]);
         gravel_list_release(s->list[m]);
         gv_buffer_release(&s->records[m]);
@@ -78,6 +75,14 @@ void gravel_several_share_release(gravel_several_share *s)
     free(s->walk.order);
     free(s->walk.mark);
     free(s->listed);
+}
+
+void gravel_several_share_release(gravel_several_share *s)
+{
+    if (!s)
+        return;
+    if (s->several)
+        gv_share_drop(s);
     free(s->configuration);
     gravel_several_release(s->several);
     free(s);
@@ -105,24 +110,20 @@ void gravel_several_share_get_counts(const gravel_several_share *s, gravel_sever
 
 /* ----------------------------------------------------------------- dealing */
 
-/* Sinks by the speeds of the devices that gravel_several would ask; *parts 0: the first device does it alone. */
+/* Sinks by the speeds of the devices that are fastest together; *parts 0: the first device does it alone. */
 static gravel_status deal(gravel_several_share *s, int order, size_t sinks, size_t sources,
                           gv_deal_part part[GV_MOST_MEMBERS], int *parts)
 {
     gravel_several *several = s->several;
-    gravel_several_call call = GRAVEL_SEVERAL_CALL_INIT;
-    gv_decision d;
     size_t wide = 0;
-    call.order = order;
+    int answer;
     *parts = 0;
     if (several->members == 1)
         return GRAVEL_OK;
-    gravel_status status = gv_model_decide(several, &call, sinks, sources, &d);
-    if (!status)
-        status = gv_model_need_team(several, d.team);
+    gravel_status status = gv_share_choose(s, order, sinks, sources, &answer);
     if (status)
         return status;
-    const gv_team *team = several->team[d.team];
+    const gv_team *team = several->team[answer];
     for (int m = 0; m < team->members; m++) {
         const size_t from = sinks * wide / GV_DEAL_PERIOD;
         wide += team->width[m];

@@ -1,5 +1,5 @@
 /* The inside of gravel_several_share.  share.c: life, who works on a call, direct sums; copies.c: copies of bodies on
- * the other devices; state.c: what decides the bits, as text; walk.c: trees. */
+ * the other devices; trial.c: times of blocks; state.c: what decides the bits, as text; walk.c: trees. */
 #ifndef GV_SHARE_H
 #define GV_SHARE_H
 
@@ -113,7 +113,11 @@ gravel_status gv_found_read(gravel_several_share *s, int member, gravel_bodies *
 gravel_status gv_found_write(gravel_several_share *s, gravel_bodies *to, const uint32_t *address, size_t count,
                              const void *from);
 
-/* share.c */
+/* trial.c: the team that is fastest for such a call, by times of blocks that are measured once and kept. */
+gravel_status gv_share_choose(gravel_several_share *s, int order, size_t sinks, size_t sources, int *team);
+
+/* share.c.  All but the devices. */
+void gv_share_drop(gravel_several_share *s);
 gravel_status gv_share_need_listed(gravel_several_share *s, size_t count);
 gravel_status gv_share_need_list(gravel_several_share *s, int member);
 /* Addresses of a view's list. */

@@ -2,7 +2,7 @@
  *
  *   devices COUNT
  *   speeds PAIRS_PER_S ...
- *   costs ORDER TEAM SINKS SOURCES ... SECONDS ...   of calls of the fastest 1, 2, 4, ... devices
+ *   costs ORDER TEAM SINKS SOURCES ... SECONDS ...   of blocks, by the fastest 1, 2, 4, ... devices
  *   walk LEAST                                       sinks of a walk that is shared
  *   stretch DEVICE SINKS COST                        of the last one
  *   solver DEVICE                                    its choices follow, as gravel_direct_get_choices has them
@@ -56,8 +56,8 @@ static void put_model(writing *w, const gravel_several *s)
         put(w, "\n");
     }
     for (int k = 0; k < 3; k++)
-        for (int t = 0; t < s->teams && s->costs[k].known; t++)
-            put_costs(w, 2 * k + 2, t, &s->costs[k].team[t]);
+        for (int t = 0; t < s->teams && s->steps[k].known; t++)
+            put_costs(w, 2 * k + 2, t, &s->steps[k].team[t]);
 }
 
 static void put_walk(writing *w, const gravel_several_share *s)
@@ -124,8 +124,9 @@ static int take_costs(gravel_several *s, int order, int team, const char *text)
     gv_cost c = {.sinks = n[0]};
     memcpy(c.sources, n + 1, sizeof c.sources);
     memcpy(c.seconds, n + 1 + GV_KNOTS, sizeof c.seconds);
-    s->costs[order / 2 - 1].team[team] = c;
-    s->costs[order / 2 - 1].known = team == s->teams - 1; /* the others stand before it */
+    s->steps[order / 2 - 1].team[team] = c;
+    s->steps[order / 2 - 1].host = c;
+    s->steps[order / 2 - 1].known = team == s->teams - 1; /* the others stand before it */
     return 1;
 }
 

@@ -55,7 +55,8 @@ static gravel_status check_options(const gravel_bodies *bodies, const gravel_dir
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the softening length is %g; it must be 0 or more", o->eps);
     if ((unsigned)o->host > GRAVEL_HOST_ALWAYS)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "host is %d; it must be one of gravel_host_answers", (int)o->host);
-    if (o->host == GRAVEL_HOST_ALWAYS && (o->external || o->forces || o->soften != GRAVEL_SOFTEN_EPS))
+    if (o->host == GRAVEL_HOST_ALWAYS &&
+        (o->external || (o->forces && !o->forces_alike) || o->soften != GRAVEL_SOFTEN_EPS))
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "the host moves bodies with the solver's forces alone and with softening by eps only");
     if (o->agree && (!o->forces || o->host != GRAVEL_HOST_NEVER))

@@ -110,15 +110,18 @@ static int find_key(const gravel_hermite *h, gv_digest *key)
     return 1;
 }
 
-/* With another solver: the configurations that this one chose must not depend on trials. */
+/* With another solver, alone: the configurations that this one chose must not depend on trials. */
 static gravel_status measure(gravel_hermite *h, gv_host_costs *costs)
 {
     gravel_direct *const own = h->direct, *trial = NULL;
+    const gravel_forces_fn forces = h->options.forces;
     gravel_status status = gravel_direct_create(&trial, h->worker.context, &own->options);
     h->direct = trial;
+    h->options.forces = NULL;
     if (!status)
         status = find_costs(h, costs);
     h->direct = own;
+    h->options.forces = forces;
     gravel_direct_release(trial);
     return status;
 }
@@ -185,7 +188,8 @@ static gravel_status plan(gravel_hermite *h)
 gravel_status gv_host_decide(gravel_hermite *h)
 {
     const gravel_hermite_options *o = &h->options;
-    const int may = !o->external && !o->forces && o->soften == GRAVEL_SOFTEN_EPS && h->n <= MOST_BODIES;
+    const int may =
+        !o->external && (!o->forces || o->forces_alike) && o->soften == GRAVEL_SOFTEN_EPS && h->n <= MOST_BODIES;
     h->copy.is_current = 0;
     h->copy.too_short = UINT32_MAX;
     h->host_up_to = o->host == GRAVEL_HOST_ALWAYS ? h->n : 0;
