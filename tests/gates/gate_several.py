@@ -51,7 +51,7 @@ def tree_of_parts():
 
 
 RUN = ("--eps", "0.01", "--step-max", "0.0625", "--snapshot-every", "0.0625", "--diagnose-every", "0.03125",
-       "--snapshot-format", "text", "--all-devices")
+       "--snapshot-format", "text", "--all-devices", "--host", "never")
 
 
 def files(folder):

@@ -14,58 +14,6 @@ static const gv_word looked_at[WORDS] = {GV_WORD_ID,           GV_WORD_SOFTENING
                                          GV_WORD_ACCELERATION, GV_WORD_JERK,      GV_WORD_SNAP,
                                          GV_WORD_CRACKLE,      GV_WORD_TIME,      GV_WORD_TIME_LOW};
 
-/* ----------------------------------------------------------------- staging */
-
-void gv_stage_release(gravel_several_share *s)
-{
-    gv_stage_memory *m = &s->stage;
-    const cl_command_queue queue = m->pinned ? gv_worker_queue(&s->worker[0]) : NULL;
-    if (m->host) {
-        clEnqueueUnmapMemObject(queue, m->pinned, m->host, 0, NULL, NULL);
-        clFinish(queue);
-    }
-    if (m->pinned)
-        clReleaseMemObject(m->pinned);
-    *m = (gv_stage_memory){NULL, NULL, 0, 0};
-}
-
-gravel_status gv_stage_reserve(gravel_several_share *s, size_t bytes)
-{
-    gv_stage_memory *m = &s->stage;
-    const size_t wanted = bytes + bytes / 4 + 65536;
-    cl_int code = CL_SUCCESS;
-    m->used = 0;
-    if (m->size >= bytes + 65536)
-        return GRAVEL_OK;
-    gv_stage_release(s);
-    m->pinned = clCreateBuffer(s->worker[0].context->cl, CL_MEM_ALLOC_HOST_PTR, wanted, NULL, &code);
-    if (!code)
-        m->host = clEnqueueMapBuffer(gv_worker_queue(&s->worker[0]), m->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                     wanted, 0, NULL, NULL, &code);
-    if (code) {
-        m->host = NULL;
-        gv_stage_release(s);
-        return gv_fail_cl(code, "room for what devices send one another, %zu bytes", wanted);
-    }
-    m->size = wanted;
-    return GRAVEL_OK;
-}
-
-/* Whole lines of 64 bytes; gv_stage_reserve left room for a thousand borders. */
-void *gv_stage_take(gravel_several_share *s, size_t bytes)
-{
-    void *at = s->stage.host + s->stage.used;
-    s->stage.used += (bytes + 63) / 64 * 64;
-    s->counts.bytes += (double)bytes;
-    return at;
-}
-
-void gv_share_finish(gravel_several_share *s)
-{
-    for (int m = 0; m < s->several->members; m++)
-        clFinish(gv_worker_queue(&s->worker[m]));
-}
-
 /* ----------------------------------------------------------------- kernels */
 
 static int is_cpu(const gravel_several_share *s, int member)
@@ -205,6 +153,16 @@ gravel_status gv_copy_make(gravel_several_share *s, int member, const gravel_bod
     (*copy)->own_ids = like->own_ids;
     (*copy)->named = like->own_ids ? (*copy)->count : 0;
     return GRAVEL_OK;
+}
+
+gravel_status gv_copy_fit(gravel_several_share *s, int member, const gravel_bodies *of, gv_copy *c)
+{
+    if (c->bodies && c->bodies->count > of->count) { /* what is behind the last one would stay */
+        gravel_tree_release(c->tree);
+        gravel_bodies_release(c->bodies);
+        *c = (gv_copy){.bodies = NULL};
+    }
+    return gv_copy_make(s, member, of, of->count, &c->bodies);
 }
 
 void gv_set_release(gv_set *set)
@@ -425,13 +383,8 @@ gravel_status gv_set_send(gravel_several_share *s, gv_set *set, const gv_deal_pa
         if (part[p].member == 0 || part[p].count == 0)
             continue;
         const int near = some > 0 && is_near(c, of, time);
-        if (c->bodies && c->bodies->count > of->count) { /* words that these bodies lack would stay */
-            gravel_tree_release(c->tree);
-            gravel_bodies_release(c->bodies);
-            *c = (gv_copy){.bodies = NULL};
-        }
         if (!near)
-            status = gv_copy_make(s, part[p].member, of, of->count, &c->bodies);
+            status = gv_copy_fit(s, part[p].member, of, c);
         if (!status)
             status = near ? put_moved(s, part[p].member, of, c->bodies, moved, address, record)
                           : gv_words_write(of, c->bodies, looked_at, words, 0, of->count, planes);

@@ -1,5 +1,5 @@
-/* The inside of gravel_several_share.  share.c: life, who works on a call, direct sums; copies.c: copies of bodies on
- * the other devices; trial.c: times of blocks; state.c: what decides the bits, as text; walk.c: trees. */
+/* The inside of gravel_several_share.  share.c: life, direct sums; stage.c, copies.c: copies of bodies on the other
+ * devices; trial.c: who works on a block; state.c: what decides the bits, as text; walk.c: trees. */
 #ifndef GV_SHARE_H
 #define GV_SHARE_H
 
@@ -82,12 +82,13 @@ typedef struct gv_deal_part {
     size_t first, count;
 } gv_deal_part;
 
-/* copies.c.  Staging of so many bytes; what was there is lost. */
+/* stage.c.  Staging of so many bytes; what was there is lost. */
 gravel_status gv_stage_reserve(gravel_several_share *s, size_t bytes);
 void *gv_stage_take(gravel_several_share *s, size_t bytes);
 void gv_stage_release(gravel_several_share *s);
 /* All queues are empty. */
 void gv_share_finish(gravel_several_share *s);
+/* copies.c */
 gravel_status gv_share_kernel_need(gravel_several_share *s, int member, gv_share_kernel kernel, cl_kernel *made);
 /* The set of these bodies. */
 gv_set *gv_share_find_set(gravel_several_share *s, gravel_bodies *bodies);
@@ -102,6 +103,8 @@ gravel_status gv_words_write(const gravel_bodies *of, gravel_bodies *to, const g
 /* A set like these bodies, of at least so many, on a member. */
 gravel_status gv_copy_make(gravel_several_share *s, int member, const gravel_bodies *like, size_t count,
                            gravel_bodies **copy);
+/* As many bodies as there are in the set. */
+gravel_status gv_copy_fit(gravel_several_share *s, int member, const gravel_bodies *of, gv_copy *copy);
 /* Copies of `set` on the members of `part` are the bodies as they are now; `time` is that of the call, which predicts
  * bodies, or else looks at what is given for `order`.  Bytes of staging beside these that the call wants: `more`. */
 gravel_status gv_set_send(gravel_several_share *s, gv_set *set, const gv_deal_part *part, int parts, int predict,

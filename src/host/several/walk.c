@@ -75,7 +75,7 @@ static gravel_status bring_all(walking *w)
     w->planes = gv_stage_take(s, bytes);
     status = gv_words_read(of, w->word, w->words, 0, of->count, w->planes);
     for (int m = 1; m < s->several->members && !status; m++)
-        status = gv_copy_make(s, m, of, of->count, &w->set->copy[m].bodies);
+        status = gv_copy_fit(s, m, of, &w->set->copy[m]);
     const uint64_t before = w->tree->build;
     for (int m = 1; m < s->several->members; m++)
         w->keeps[m] = w->call->moved == GRAVEL_TREE_REFIT && w->tree->built && w->set->copy[m].build == before;
