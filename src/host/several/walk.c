@@ -281,7 +281,9 @@ static gravel_status need_least(walking *w)
     if (has_key && gv_cache_load(context, "walk", &key, &kept, &size) && size == sizeof k->least) {
         memcpy(&k->least, kept, sizeof k->least);
     } else if (w->count == w->set->of->count && !w->call->last) {
+        const gravel_several_share_counts counts = w->s->counts;
         status = measure(w, &alone, &more);
+        w->s->counts = counts;
         /* of `alone` the part that others take goes away, and `more` comes */
         const double saved = alone * (1 - 1.0 / w->s->several->members);
         k->least = status ? 0 : fmax(1, ceil(n * fmin(more / fmax(saved, 1e-9), 1e3)));
