@@ -20,7 +20,7 @@ typedef struct walking {
     gv_set *set;
     size_t count;      /* of the sinks */
     uint32_t *address; /* the block's, or NULL: all bodies */
-    gv_word word[4];   /* that are sent */
+    gv_word word[3];   /* that are sent */
     int words;
     int keeps[GV_MOST_MEMBERS]; /* the device keeps its cells */
     void *planes, *found[GV_MOST_MEMBERS];
@@ -60,16 +60,17 @@ static gravel_status bring(void *user, int m)
  * were made since those were: so bits do not depend on what was shared before a build. */
 static gravel_status bring_all(walking *w)
 {
-    static const gv_word word[4] = {GV_WORD_ID, GV_WORD_POSITION, GV_WORD_POSITION_LOW, GV_WORD_ACCELERATION};
     gravel_several_share *s = w->s;
     gravel_bodies *of = w->set->of;
     const size_t number = of->precision == GRAVEL_DP ? sizeof(double) : sizeof(float);
-    memcpy(w->word, word, sizeof word);
-    w->words = w->call->last ? 4 : 3;
-    gravel_status status = gv_bodies_need_ids(of);
+    w->words = 0;
+    w->word[w->words++] = GV_WORD_POSITION;
+    if (w->tree->options.precision != GRAVEL_SP) /* else trees look at high words only */
+        w->word[w->words++] = GV_WORD_POSITION_LOW;
+    if (w->call->last)
+        w->word[w->words++] = GV_WORD_ACCELERATION;
     const size_t bytes = of->count * gv_words_size(of, w->word, w->words);
-    if (!status)
-        status = gv_stage_reserve(s, bytes + w->count * GV_FOUND_NUMBERS * number);
+    gravel_status status = gv_stage_reserve(s, bytes + w->count * GV_FOUND_NUMBERS * number);
     if (status)
         return status;
     w->planes = gv_stage_take(s, bytes);
