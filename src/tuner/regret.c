@@ -8,14 +8,14 @@
 /* Slower than the best by more: not timed to the end. */
 #define HOPELESS 1.5
 
-/* Times in turn, and how many besides the choice and the default have them. */
+/* Times in turn (odd, for a median), and how many besides the choice and the default have them. */
 enum { TURNS = 3, OTHERS = 4 };
 
 typedef struct candidate {
     const char *configuration;
     double distance; /* of the question that kept it from the point */
-    double first_s;  /* before the turns */
-    double time_s;   /* the least that counts; INFINITY: none */
+    double time_s;   /* before the turns; INFINITY: it fails */
+    double turn_s[TURNS];
 } candidate;
 
 static double distance(const gv_profile_entry *entry, const gv_task *task)
@@ -34,7 +34,7 @@ static int add(candidate *list, int n, const char *configuration, double away)
         }
     }
     if (n < GV_REGRET_CANDIDATES)
-        list[n++] = (candidate){configuration, away, INFINITY, INFINITY};
+        list[n++] = (candidate){configuration, away, INFINITY, {0}};
     return n;
 }
 
@@ -76,10 +76,8 @@ static int time_one(const gv_regret_setting *setting, const gv_task *task, int t
 {
     const double time_s = setting->time(setting->time_user, task, c->configuration, turn, HOPELESS * best);
 
-    if (time_s < 0)
-        return 0;
-    c->time_s = fmin(c->time_s, time_s);
-    return 1;
+    *(turn > 0 ? &c->turn_s[turn - 1] : &c->time_s) = time_s;
+    return time_s >= 0;
 }
 
 static int faster(const void *a, const void *b)
@@ -91,9 +89,9 @@ static int faster(const void *a, const void *b)
 
 /* Candidates 0 and 1 are the choice and the default.  The least of many times is also the one with the luckiest noise,
  * so that it would be a regret of any choice: those two and the fastest others meet again in turns, and only the turns
- * count.  *timed: how many were timed, *finals: how many met, the first of the list. */
+ * count.  Whole turns go to *turns, how many were timed to *timed, how many meet, the first of the list, to *finals. */
 static int time_all(const gv_regret_setting *setting, const gv_task *task, candidate *list, int n, int *timed,
-                    int *finals)
+                    int *finals, int *turns)
 {
     double best = INFINITY;
 
@@ -108,39 +106,57 @@ static int time_all(const gv_regret_setting *setting, const gv_task *task, candi
     if (n > 2)
         qsort(list + 2, (size_t)n - 2, sizeof *list, faster);
     *finals = n < 2 + OTHERS ? n : 2 + OTHERS;
-    while (*finals > 2 && !isfinite(list[*finals - 1].time_s))
-        --*finals;
-    for (int k = 0; k < *finals; k++) {
-        list[k].first_s = list[k].time_s;
-        list[k].time_s = INFINITY;
-    }
-    for (int turn = 1; turn <= TURNS; turn++) {
-        for (int k = 0; k < *finals; k++) {
-            if (!isfinite(list[k].first_s) || time_one(setting, task, turn, &list[k], INFINITY))
-                continue;
-            for (int c = 0; c < *finals && turn == 1; c++)
-                list[c].time_s = list[c].first_s;
-            return 0;
-        }
-    }
+    for (*turns = 0; *turns < TURNS; ++*turns)
+        for (int k = 0; k < *finals; k++)
+            if (isfinite(list[k].time_s) && !time_one(setting, task, *turns + 1, &list[k], INFINITY))
+                return 0;
     return 1;
 }
 
-/* Times, ratios and failures of those that were timed. */
-static void compare(const candidate *list, int timed, int finals, const char *built_in, gv_regret_point *point)
+static int ascending(const void *a, const void *b)
 {
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+/* The time of the first candidate over that of another: the median over the turns, where both are timed one after the
+ * other.  What else runs on the machine lasts longer than that, and would make one of them lucky if their least times
+ * were compared. */
+static double over(const candidate *first, const candidate *other, int turns)
+{
+    double ratio[TURNS];
+
+    if (!isfinite(first->time_s) || !isfinite(other->time_s))
+        return 0;
+    for (int t = 0; t < turns; t++)
+        ratio[t] = isfinite(other->turn_s[t]) ? first->turn_s[t] / other->turn_s[t] : 0;
+    qsort(ratio, (size_t)turns, sizeof *ratio, ascending);
+    return turns == 0 ? first->time_s / other->time_s : ratio[(turns - 1) / 2];
+}
+
+/* Times, ratios and failures of those that were timed. */
+static void compare(const candidate *list, int timed, int finals, int turns, const char *built_in,
+                    gv_regret_point *point)
+{
+    double most = 1, turn_s[TURNS];
     int best = 0;
 
+    for (int t = 0; t < turns; t++)
+        turn_s[t] = list[0].turn_s[t];
+    qsort(turn_s, (size_t)turns, sizeof *turn_s, ascending);
+    point->choice_s = turns > 0 && isfinite(list[0].time_s) ? turn_s[(turns - 1) / 2] : list[0].time_s;
+    point->candidates = timed;
     for (int k = 0; k < timed; k++) {
+        const double ratio = k < finals ? over(&list[0], &list[k], turns) : 0;
+
         point->failed += !isfinite(list[k].time_s);
         if (strcmp(list[k].configuration, built_in) == 0)
-            point->default_s = list[k].time_s;
-        if (k < finals && list[k].time_s < list[best].time_s)
+            point->default_s = ratio > 0 ? point->choice_s / ratio : INFINITY;
+        if (ratio > most) {
+            most = ratio;
             best = k;
+        }
     }
-    point->candidates = timed;
-    point->choice_s = list[0].time_s;
-    point->best_s = list[best].time_s;
+    point->best_s = point->choice_s / most;
     snprintf(point->best, sizeof point->best, "%s", list[best].configuration);
 }
 
@@ -151,7 +167,7 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
     candidate *list = malloc(GV_REGRET_CANDIDATES * sizeof *list);
     char built_in[GV_PROFILE_TEXT];
     gv_config config;
-    int n, timed = 0, finals = 0;
+    int n, timed = 0, finals = 0, turns = 0;
 
     if (!list)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the candidates of a regret");
@@ -169,9 +185,9 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
     qsort(list, (size_t)n, sizeof *list, nearer);
     if (setting->most > 0 && setting->most < n)
         n = setting->most > 2 ? setting->most : 2;
-    point->complete = time_all(setting, task, list, n, &timed, &finals);
+    point->complete = time_all(setting, task, list, n, &timed, &finals, &turns);
     if (timed > 0)
-        compare(list, timed, finals > 0 ? finals : timed, built_in, point);
+        compare(list, timed, finals > 0 ? finals : timed, turns, built_in, point);
     free(list);
     if (timed < (n < 2 ? n : 2))
         return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
@@ -179,11 +195,6 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
         return gv_fail(GRAVEL_ERR_LAUNCH, "%s with %zu sinks and %zu sources: '%s', which programs would get, fails",
                        task->variant.name, task->sinks, task->sources, point->choice);
     return GRAVEL_OK;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
 /* The value that a part q of all is not above. */

@@ -22,7 +22,7 @@ typedef struct gv_regret_point {
     int complete;         /* 0: stopped before all were timed, in turns too */
     gravel_origin origin; /* of the choice */
     char choice[GV_PROFILE_TEXT], best[GV_PROFILE_TEXT];
-    double choice_s, best_s, default_s;
+    double choice_s, best_s, default_s; /* the choice's median over the turns, and that over the median ratios */
 } gv_regret_point;
 
 typedef struct gv_regret_summary {

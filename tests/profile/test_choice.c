@@ -28,16 +28,22 @@ static void add_result(gv_profile_entry *entry, const char *configuration, doubl
 }
 
 /* The best and the score of a call between questions. */
-static gv_choice_candidate best_of(const gv_profile_entry *const *entry, int n, size_t sinks, size_t sources)
+static gv_choice_candidate best_in(const gv_space *space, const gv_profile_entry *const *entry, int n, size_t sinks,
+                                   size_t sources)
 {
     gv_choice_corner corner[GV_CHOICE_CORNERS];
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
 
     const gv_choice_among among = {entry, n, sinks, sources};
 
-    assert_true(gv_choice_rank(corner, gv_choice_corners(entry, n, sinks, sources, corner), NULL, &among, candidate) >
+    assert_true(gv_choice_rank(corner, gv_choice_corners(entry, n, sinks, sources, corner), space, &among, candidate) >
                 0);
     return candidate[0];
+}
+
+static gv_choice_candidate best_of(const gv_profile_entry *const *entry, int n, size_t sinks, size_t sources)
+{
+    return best_in(NULL, entry, n, sinks, sources);
 }
 
 static void test_corners_surround_a_call(void **state)
@@ -158,7 +164,7 @@ static void test_the_default_yields_beyond_the_spread_only(void **state)
     static const struct {
         double gain, spread;
         int keeps;
-    } c[] = {{1.05, 0.01, 0}, {1.05, 0.08, 1}, {1.15, 0.08, 0}, {1.15, 5.0, 1}, {1.5, 5.0, 0}};
+    } c[] = {{1.02, 0.01, 0}, {1.01, 0.08, 1}, {1.05, 0.08, 0}, {1.04, 5.0, 1}, {1.5, 5.0, 0}};
     gv_profile_entry question[2];
 
     (void)state;
@@ -264,9 +270,25 @@ static double fake_seconds(int width, int parts, size_t sinks, size_t sources)
 static const int fake_width[] = {8, 32, 64, 128, 256}, fake_parts[] = {1, 4, 16, 64};
 enum { FAKES = 5 * 4 };
 
+/* The width is a group's, as the model knows it from the configuration. */
+static const gv_tunable fake_tunable[] = {{"threads", "", "", 1, 5, {8, 32, 64, 128, 256}},
+                                          {"split", "", "", 1, 1, {1}},
+                                          {"sinks_per_item", "", "", 1, 1, {1}},
+                                          {"lanes", "", "", 1, 1, {1}},
+                                          {"parts", "", "", 1, 4, {1, 4, 16, 64}}};
+static const gv_space fake_space = {.kernel = "fake", .n_tunables = 5, .tunable = fake_tunable};
+
 static double fake_time(int k, size_t sinks, size_t sources)
 {
     return fake_seconds(fake_width[k / 4], fake_parts[k % 4], sinks, sources);
+}
+
+static double time_of_text(const char *configuration, size_t sinks, size_t sources)
+{
+    int width, parts;
+
+    assert_int_equal(sscanf(configuration, "threads=%d split=1 sinks_per_item=1 lanes=1 parts=%d", &width, &parts), 2);
+    return fake_seconds(width, parts, sinks, sources);
 }
 
 /* What the tuner keeps: the fastest, the winners of all its neighbours as far as there is room, the default. */
@@ -276,14 +298,15 @@ static void ask_fake(gv_profile_entry *entry, size_t sinks, size_t sources)
 
     make_question(entry, sinks, sources);
     while (entry->n_results < GV_PROFILE_RESULTS) {
-        char text[32];
+        char text[80];
         int best = -1;
 
         for (int k = 0; k < FAKES; k++)
             if (!taken[k] && (best < 0 || fake_time(k, sinks, sources) < fake_time(best, sinks, sources)))
                 best = k;
         taken[best] = 1;
-        snprintf(text, sizeof text, "%d", best);
+        snprintf(text, sizeof text, "threads=%d split=1 sinks_per_item=1 lanes=1 parts=%d", fake_width[best / 4],
+                 fake_parts[best % 4]);
         add_result(entry, text, fake_time(best, sinks, sources), 0.01);
     }
 }
@@ -320,23 +343,24 @@ static void test_regret_between_questions(void **state)
 
             for (int k = 0; k < FAKES; k++)
                 best = fmin(best, fake_time(k, sinks[i], sources[j]));
-            model[n] =
-                fake_time(atoi(best_of(entry, ASKED, sinks[i], sources[j]).configuration), sinks[i], sources[j]) / best;
+            model[n] = time_of_text(best_in(&fake_space, entry, ASKED, sinks[i], sources[j]).configuration, sinks[i],
+                                    sources[j]) /
+                       best;
             /* what one question for each bucket would choose: 4096 sinks stand for 1024 ... 16383 */
             for (int q = 0; q < ASKED; q++)
                 if (question[q].sink_bucket == gv_sink_bucket(sinks[i]) && question[q].sinks != 1024 &&
                     question[q].sinks != 16384 && question[q].sources != 1024 &&
                     question[q].source_bucket == gv_source_bucket(sources[j]))
                     own = entry[q];
-            bucket[n++] = fake_time(atoi(own->result[0].configuration), sinks[i], sources[j]) / best;
+            bucket[n++] = time_of_text(own->result[0].configuration, sinks[i], sources[j]) / best;
         }
     }
     qsort(model, 72, sizeof *model, ascending);
     qsort(bucket, 72, sizeof *bucket, ascending);
     print_message("regret: median %.3f, 95 %% %.3f, most %.3f; by bucket %.3f, %.3f, %.3f\n", model[36], model[68],
                   model[71], bucket[36], bucket[68], bucket[71]);
-    /* this landscape has steps (whole turns of 128 units) that no interpolation resolves: 12 % at 95 % of the points */
-    assert_true(model[36] <= 1.02 && model[68] <= 1.13 && model[71] <= 1.20);
+    /* the marks of `gravel tune --regret`: steps (whole turns of 128 units) that no interpolation resolves are within */
+    assert_true(model[36] <= 1.02 && model[68] <= 1.08 && model[71] <= 1.20);
     assert_true(bucket[68] > 1.5); /* one question for each bucket is not enough for it */
     free(question);
 }

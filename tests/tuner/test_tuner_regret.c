@@ -21,7 +21,8 @@ static const gv_space fake_space = {
 typedef struct fake_clock {
     int asked, turns, stop_after, fails; /* fails: the width that does not run */
     double disturbed;                    /* the first timing is so much longer */
-    int lucky;                           /* the first timing of this width takes half its time */
+    int lucky, lucky_turn;               /* the timing of this width in this turn takes half its time */
+    double busy;                         /* each turn takes so many times the one before */
 } fake_clock;
 
 /* Best where the width fits the sinks: 16 sinks, width 16. */
@@ -37,7 +38,8 @@ static double fake_time(void *user, const gv_task *task, const char *configurati
         return -1;
     if (width == clock->fails)
         return INFINITY;
-    return (width == clock->lucky && turn == 0 ? 0.5e-6 : 1e-6) * (1 + 0.1 * off * off) *
+    return (width == clock->lucky && turn == clock->lucky_turn ? 0.5e-6 : 1e-6) *
+           (clock->busy > 0 ? pow(clock->busy, turn) : 1) * (1 + 0.1 * off * off) *
            (clock->asked == 1 && clock->disturbed > 0 ? clock->disturbed : 1);
 }
 
@@ -112,9 +114,17 @@ static void test_the_choice_is_compared(void **state)
     assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
     assert_true(point.choice_s == point.best_s);
     assert_int_equal(f.clock.turns, 3);
-    f.clock = (fake_clock){.lucky = 8};
+    for (int turn = 0; turn < 4; turn++) {
+        f.clock = (fake_clock){.lucky = 8, .lucky_turn = turn};
+        assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+        assert_true(point.choice_s == point.best_s);
+    }
+    /* a machine that gets slower changes no ratio */
+    f.clock = (fake_clock){.busy = 3};
+    f.task.sinks = 2;
     assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
     assert_true(point.choice_s == point.best_s);
+    assert_true(fabs(point.default_s / point.choice_s - 1.1) < 1e-12);
     gv_profile_set_free(&f.set);
 }
 

@@ -168,8 +168,16 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     /* one vector of sinks and a long loop, or several vectors: what AVX-512 and AVX2 were tuned to */
     const int wide = width >= (dp ? 8 : 16), many = sinks > 4 * (size_t)VALUE(LANES);
     const int ds2 = variant->precision == GRAVEL_DS && variant->order == 2;
-    VALUE(SINKS_PER_ITEM) = wide && ds2 && many ? 4 : 1;
-    VALUE(UNROLL) = !wide ? 4 : dp ? (variant->order == 4 ? 2 : 8) : variant->order == 2 && !ds2 ? 8 : 1;
+    /* a comparison a pair is a chain from source to source: with searches several sources in flight take 0.6 to 0.8 of
+     * the time of one (doc/numbers.md) */
+    const int searches = (variant->features & (GV_DIRECT_NEAREST | GV_DIRECT_LISTS)) != 0;
+    VALUE(SINKS_PER_ITEM) = wide && ds2 && many && !searches ? 4 : 1;
+    if (!wide)
+        VALUE(UNROLL) = 4;
+    else if (dp)
+        VALUE(UNROLL) = variant->order != 4 ? 8 : searches && !(variant->features & GV_DIRECT_LISTS) ? 4 : 2;
+    else
+        VALUE(UNROLL) = variant->order == 2 && !ds2 ? 8 : searches ? 4 : 1;
     VALUE(RSQRT) = gv_limits_root(limits, variant->precision, VALUE(LANES));
     VALUE(BLOCKS_PER_CU) = 4;
 }

@@ -11,8 +11,13 @@
 #define POOL_PART 0.2
 #define POOL_SINKS 3
 #define POOL_SOURCES 4
+/* A question that keeps as many as there is room for knows of the others that they are slower, or nothing. */
+#define POOL_UNKNOWN 0.3
 /* Spreads above this are disturbances of the machine, not of the configuration. */
 #define MOST_SPREAD 0.2
+/* Samples scatter by the spread; what is compared is the least of them, which scatters by a part of it: with a quarter
+ * calls are no slower than the default where with all of it they are not (doc/numbers.md). */
+#define SPREAD_PART 0.25
 
 /* ------------------------------------------------------------------- cells */
 
@@ -131,7 +136,7 @@ static int make_level(const gv_profile_entry *const *entry, int n, int of, doubl
     return 1;
 }
 
-static int add_corner(gv_choice_corner *corner, int n, const gv_profile_entry *entry, double weight)
+static int add_corner(gv_choice_corner *corner, int n, const gv_profile_entry *entry, double weight, int of)
 {
     for (int k = 0; k < n; k++) {
         if (corner[k].entry == entry) {
@@ -140,7 +145,7 @@ static int add_corner(gv_choice_corner *corner, int n, const gv_profile_entry *e
         }
     }
     if (weight > 0)
-        corner[n++] = (gv_choice_corner){entry, weight};
+        corner[n++] = (gv_choice_corner){entry, weight, of};
     return n;
 }
 
@@ -165,8 +170,8 @@ int gv_choice_corners(const gv_profile_entry *const *entry, int n, size_t sinks,
         const level *l = &made[k == 0 ? low : high];
         const double part = part_of_way(y, made[low].at, made[high].at), weight = k == 0 ? 1 - part : part;
 
-        n_corners = add_corner(corner, n_corners, l->entry[0], weight * (1 - l->part));
-        n_corners = add_corner(corner, n_corners, l->entry[1], weight * l->part);
+        n_corners = add_corner(corner, n_corners, l->entry[0], weight * (1 - l->part), k);
+        n_corners = add_corner(corner, n_corners, l->entry[1], weight * l->part, k);
     }
     return n_corners;
 }
@@ -226,7 +231,8 @@ static double padded(size_t sinks, double grain)
     return grain * ceil((double)(sinks > 0 ? sinks : 1) / grain);
 }
 
-/* The mean of a configuration's slowness over all questions that kept it, the nearer the more; 0: none did. */
+/* The mean of a configuration's slowness over all questions that kept it, or had no room for it, the nearer the more;
+ * 0: there are none. */
 static double mean_behind(const gv_choice_among *among, const char *configuration)
 {
     double sum = 0, weights = 0;
@@ -236,13 +242,29 @@ static double mean_behind(const gv_choice_among *among, const char *configuratio
         const int r = find_result(entry, configuration);
         const double x = (log_size(entry->sinks) - log_size(among->sinks)) / POOL_SINKS;
         const double y = (log_size(entry->sources) - log_size(among->sources)) / POOL_SOURCES;
+        const double counts = r >= 0 ? 1 : entry->n_results == GV_PROFILE_RESULTS ? POOL_UNKNOWN : 0;
+        const double weight = counts * exp(-x * x - y * y);
 
-        if (r >= 0) {
-            sum += exp(-x * x - y * y) * log_behind(entry, r);
-            weights += exp(-x * x - y * y);
-        }
+        if (weight > 0)
+            sum += weight * (r >= 0 ? log_behind(entry, r) : unknown_behind(entry));
+        weights += weight;
     }
     return weights > 0 ? sum / weights : 0;
+}
+
+/* Between two numbers of sinks, log(time) is interpolated along the padded ones.  Where a device is not full yet, more
+ * sinks, or a group that is filled less, cost nothing: the times themselves say how much they cost.  As if both had one
+ * number of sources; `behind` is log(time / winner's) at each, the result log(time / winners'). */
+static double between(const gv_choice_corner *low, const gv_choice_corner *high, const double behind[2], double grain,
+                      size_t sinks)
+{
+    const double a = log(score_time(&low->entry->result[0]) / (double)low->entry->sources);
+    const double b = log(score_time(&high->entry->result[0]) / (double)high->entry->sources);
+    const double x = log(padded(low->entry->sinks, grain)), y = log(padded(high->entry->sinks, grain));
+    const double part = high->weight / (low->weight + high->weight);
+    const double way = y > x ? part_of_way(log(padded(sinks, grain)), x, y) : part;
+
+    return (1 - way) * (a + behind[0]) + way * (b + behind[1]) - (1 - part) * a - part * b;
 }
 
 static void judge(const gv_choice_corner *corner, int n, double grain, const gv_choice_among *among,
@@ -252,7 +274,7 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
     /* a question's own sizes are answered by its finals alone */
     const double part = n > 1 && among->n > 0 ? POOL_PART : 0;
     const double mean = part > 0 ? mean_behind(among, candidate->configuration) : 0;
-    double heaviest = -1;
+    double heaviest = -1, behind[GV_CHOICE_CORNERS];
 
     candidate->score = 0;
     candidate->measured = 1;
@@ -260,12 +282,21 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
         const int r = find_result(corner[k].entry, candidate->configuration);
 
         candidate->measured &= r >= 0;
-        const double here = r >= 0 ? log_behind(corner[k].entry, r) : unknown_behind(corner[k].entry);
-        candidate->score += corner[k].weight * ((1 - part) * here + part * mean);
-        candidate->score += corner[k].weight * log(padded(sinks, grain) / padded(corner[k].entry->sinks, grain));
+        behind[k] = r >= 0 ? log_behind(corner[k].entry, r) : unknown_behind(corner[k].entry);
+        behind[k] = (1 - part) * behind[k] + part * mean;
         if (r >= 0 && corner[k].weight > heaviest) {
             heaviest = corner[k].weight;
             candidate->from = corner[k].entry;
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        if (k + 1 < n && corner[k + 1].level == corner[k].level) {
+            candidate->score += (corner[k].weight + corner[k + 1].weight) *
+                                between(&corner[k], &corner[k + 1], &behind[k], grain, sinks);
+            k++;
+        } else {
+            candidate->score +=
+                corner[k].weight * (behind[k] + log(padded(sinks, grain) / padded(corner[k].entry->sinks, grain)));
         }
     }
 }
@@ -312,5 +343,5 @@ int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choi
     for (int k = 0; k < n; k++)
         spread += corner[k].weight * fmax(spread_at(corner[k].entry, best->configuration),
                                           spread_at(corner[k].entry, built_in->configuration));
-    return built_in->score - best->score <= log1p(spread) + log1p(more);
+    return built_in->score - best->score <= log1p(SPREAD_PART * spread) + log1p(more);
 }
