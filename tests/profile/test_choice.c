@@ -359,7 +359,7 @@ static void test_regret_between_questions(void **state)
     qsort(bucket, 72, sizeof *bucket, ascending);
     print_message("regret: median %.3f, 95 %% %.3f, most %.3f; by bucket %.3f, %.3f, %.3f\n", model[36], model[68],
                   model[71], bucket[36], bucket[68], bucket[71]);
-    /* the marks of `gravel tune --regret`: steps (whole turns of 128 units) that no interpolation resolves are within */
+    /* the marks of `gravel tune --regret`, in spite of steps (whole turns of 128 units) that no interpolation sees */
     assert_true(model[36] <= 1.02 && model[68] <= 1.08 && model[71] <= 1.20);
     assert_true(bucket[68] > 1.5); /* one question for each bucket is not enough for it */
     free(question);
