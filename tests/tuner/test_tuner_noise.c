@@ -30,7 +30,7 @@ static void warn(const char *text, void *user)
 {
     seen *s = user;
 
-    s->warnings += strstr(text, "scatter by 40 %") != NULL;
+    s->warnings += strstr(text, "times scatter") != NULL && strstr(text, "(by 40 %)") != NULL;
 }
 
 static void finished(const gv_tune_result *result, void *user)
