@@ -99,12 +99,28 @@ double gv_finals_scatter(const gv_finalist *f)
     return least > 0 ? most / least - 1 : fmin(f->outcome.spread, GV_FINALS_NOISE);
 }
 
-/* 1 if `f` is not faster than the default by more than both scatter. */
+/* 1 if `f` is faster than the default in turns, by more than the ratios of the three turns scatter: what else runs on
+ * the machine may change from one turn to the next by far more. */
+static int wins_in_turns(const gv_finalist *f, const gv_finalist *built_in)
+{
+    double ratio[GV_FINALS_ROUNDS], least = INFINITY, most = 0;
+
+    for (int r = 0; r < GV_FINALS_ROUNDS; r++) {
+        if (!(f->round[r] > 0) || !(built_in->round[r] > 0))
+            return 0;
+        ratio[r] = built_in->round[r] / f->round[r];
+        least = fmin(least, ratio[r]);
+        most = fmax(most, ratio[r]);
+    }
+    return middle(ratio, GV_FINALS_ROUNDS) > 1 + fmax(NEAR_EQUAL, most / least - 1);
+}
+
+/* 1 if `f` is not faster than the default by more than both scatter, nor in turns. */
 static int is_default_as_good(const gv_finalist *f, const gv_finalist *built_in)
 {
     const double margin = fmax(NEAR_EQUAL, fmax(gv_finals_scatter(f), gv_finals_scatter(built_in)));
 
-    return built_in->median <= (1 + margin) * f->median;
+    return built_in->median <= (1 + margin) * f->median && !wins_in_turns(f, built_in);
 }
 
 /* Of those within a hair of the fastest the simplest; the default unless that beats it beyond the scatter. */
@@ -115,12 +131,10 @@ int gv_finals_choose(const gv_finalist *list, int n)
     for (int k = 0; k < n; k++)
         if (list[k].alive && list[k].median > 0 && (best < 0 || list[k].median < list[best].median))
             best = k;
-    for (int k = 0; k < n && best >= 0; k++) {
+    for (int k = 0; k < n && best >= 0; k++)
         if (list[k].alive && list[k].median > 0 && list[k].median <= (1 + NEAR_EQUAL) * list[best].median &&
-            (chosen < 0 || list[k].complexity < list[chosen].complexity)) {
+            (chosen < 0 || list[k].complexity < list[chosen].complexity))
             chosen = k;
-        }
-    }
     for (int k = 0; k < n && chosen >= 0; k++)
         if (list[k].alive && list[k].median > 0 && list[k].complexity < 0 &&
             is_default_as_good(&list[chosen], &list[k]))

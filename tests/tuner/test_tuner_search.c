@@ -494,6 +494,8 @@ static void test_finals_keep_the_default_within_the_scatter(void **state)
         {{1.000, 1.001, 1.002}, {1.000, 1.040, 1.090}, 1}, /* the default's own rounds scatter by 9 % */
         {{1.000, 1.010, 1.340}, {1.200, 1.300, 1.310}, 1}, /* 34 %: no measurement of 30 % */
         {{1.000, 1.010, 1.340}, {2.000, 2.010, 2.020}, 0}, /* but of a factor of two */
+        {{1.000, 1.300, 1.900}, {1.080, 1.400, 2.040}, 0}, /* the machine gets slower, but 7 to 8 % in every turn */
+        {{1.000, 1.300, 1.900}, {1.080, 1.300, 1.950}, 1}, /* 8, 0 and 3 % */
     };
 
     (void)state;
