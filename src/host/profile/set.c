@@ -1,4 +1,5 @@
 /* Sets of profiles: blocks of entries per device, joined without losing measurements. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,25 +94,48 @@ static int has_configuration(const gv_profile_entry *entry, const char *configur
     return 0;
 }
 
-/* The later entry's winner and figures stay; the earlier one's other configurations are sorted in by time behind it. */
+/* How much longer configurations took in the later run than in the earlier, by those that both have timed (the default
+ * and what was known, mostly); 1 if there are none.  A machine was busier in one of them, or its clock lower. */
+static double longer(const gv_profile_entry *later, const gv_profile_entry *earlier)
+{
+    double sum = 0;
+    int n = 0;
+
+    for (int r = 0; r < later->n_results; r++)
+        for (int k = 0; k < earlier->n_results; k++)
+            if (strcmp(later->result[r].configuration, earlier->result[k].configuration) == 0 &&
+                later->result[r].time_s > 0 && earlier->result[k].time_s > 0) {
+                sum += log(later->result[r].time_s / earlier->result[k].time_s);
+                n++;
+            }
+    return n > 0 ? exp(sum / n) : 1;
+}
+
+/* The later entry's winner and figures stay; the earlier one's other configurations are sorted in by time behind it, as
+ * if they had been timed in the later run. */
 static void join(gv_profile_entry *into, const gv_profile_entry *with)
 {
     gv_profile_entry later = strcmp(into->date, with->date) > 0 ? *into : *with;
     const gv_profile_entry *earlier = strcmp(into->date, with->date) > 0 ? with : into;
+    const double scale = longer(&later, earlier);
 
     for (int r = 0; r < earlier->n_results; r++) {
+        gv_profile_result scaled = earlier->result[r];
         int at = later.n_results;
 
-        if (has_configuration(&later, earlier->result[r].configuration))
+        if (has_configuration(&later, scaled.configuration))
             continue;
-        while (at > 1 && later.result[at - 1].time_s > earlier->result[r].time_s)
+        scaled.time_s *= scale;
+        scaled.time_min_s *= scale;
+        scaled.call_s *= scale;
+        while (at > 1 && later.result[at - 1].time_s > scaled.time_s)
             at--;
         if (at == GV_PROFILE_RESULTS)
             continue;
         if (later.n_results < GV_PROFILE_RESULTS)
             later.n_results++;
         memmove(&later.result[at + 1], &later.result[at], (size_t)(later.n_results - 1 - at) * sizeof later.result[0]);
-        later.result[at] = earlier->result[r];
+        later.result[at] = scaled;
     }
     *into = later;
 }
