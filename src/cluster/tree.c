@@ -284,7 +284,13 @@ static gravel_status walk(gravel_cluster_tree *t)
 {
     void *to;
     const double start = MPI_Wtime();
-    gravel_status status = agree_on_parts(t, gravel_essential_cut(t->essential, 1, t->first, t->all_runs, t->out), &to);
+    gravel_status status = gravel_essential_cut(t->essential, 1, t->first, t->all_runs, t->out);
+    if (!status)
+        status = gravel_essential_walk(t->essential, 0);
+    if (!status)
+        status = gravel_essential_cost(t->essential, GV_COST_PLANE, 0);
+    const double cut = MPI_Wtime();
+    status = agree_on_parts(t, status, &to);
     if (status)
         return status;
     for (int r = 0; r < t->cluster->size; r++) {
@@ -292,13 +298,8 @@ static gravel_status walk(gravel_cluster_tree *t)
         t->info.sent_bodies += t->out[r].bodies;
         t->info.messages += t->out[r].bytes > 0;
     }
-    const double cut = MPI_Wtime();
-    gravel_status walked = gravel_essential_walk(t->essential, 0);
-    if (!walked)
-        walked = gravel_essential_cost(t->essential, GV_COST_PLANE, 0);
     status = swap_parts(t, TAG_DEEP, to);
     const double swapped = MPI_Wtime();
-    status = walked ? walked : status;
     if (!status)
         status = gravel_essential_join(t->essential);
     if (!status)

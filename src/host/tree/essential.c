@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* groups that walk while boxes of sinks travel: half a millisecond of an H200, which is what that takes there */
+enum { BEGIN = 6144 };
+
 size_t gv_essential_vector(const gravel_essential *e)
 {
     return 4 * e->tree->scalar;
@@ -77,8 +80,9 @@ gravel_status gravel_essential_create(gravel_essential **essential, gravel_tree 
     e->shallow_out = calloc((size_t)parts, sizeof *e->shallow_out);
     e->shallow_in = calloc((size_t)parts, sizeof *e->shallow_in);
     e->sizes = calloc(2 * (size_t)parts, sizeof *e->sizes);
+    e->begin = calloc((size_t)parts + 1, sizeof *e->begin);
     e->around = calloc((size_t)parts, sizeof *e->around);
-    if (!e->out || !e->in || !e->sizes || !e->around || !e->shallow_out || !e->shallow_in) {
+    if (!e->out || !e->in || !e->sizes || !e->begin || !e->around || !e->shallow_out || !e->shallow_in) {
         gravel_essential_release(e);
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %d parts of a tree", parts);
     }
@@ -106,6 +110,7 @@ void gravel_essential_release(gravel_essential *e)
     gv_groups_release(&e->set);
     free(e->numbers_host);
     free(e->sizes);
+    free(e->begin);
     free(e->around);
     free(e->out);
     free(e->in);
@@ -153,7 +158,7 @@ gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call
     *count = 0;
     e->joined = e->keep ? e->joined : 0;
     e->keep = 0;
-    e->cells = e->runs = e->equal = e->set.n = 0;
+    e->cells = e->runs = e->equal = e->begun = e->set.n = 0;
     e->refined = 0;
     e->set.others = NULL;
     memset(e->shallow_out, 0, (size_t)e->parts * sizeof *e->shallow_out);
@@ -201,24 +206,44 @@ gravel_status gravel_essential_estimate(gravel_essential *e, gravel_run *runs, i
 
 /* -------------------------------------------------------------------- walks */
 
+/* The own tree acts on `count` more groups. */
+static gravel_status walk_own(gravel_essential *e, size_t count)
+{
+    gravel_tree *tree = e->tree;
+    const gv_buffer *b = tree->buffer;
+    const gv_tree_actors actors = {b[GV_TB_CELL].mem, b[GV_TB_BODY].mem, b[GV_TB_BODY_LOW].mem};
+    gravel_status status = gv_tree_reserve(tree, &e->result, e->set.n * 4 * tree->words * tree->scalar, "forces");
+    if (!status && count > 0)
+        status = gv_tree_walk_others(tree, &e->set, (gv_tree_slice){e->begun, count}, &e->numbers, &actors, &e->result);
+    e->begun += status ? 0 : count;
+    return status;
+}
+
+gravel_status gv_essential_begin_walk(gravel_essential *e)
+{
+    const size_t most = e->set.cut.places / 4 < BEGIN ? e->set.cut.places / 4 : BEGIN;
+    return walk_own(e, most - most % gv_tree_slice_unit(e->tree));
+}
+
 gravel_status gravel_essential_walk(gravel_essential *e, int others)
 {
     if (!e)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_walk: no object was given");
     gravel_tree *tree = e->tree;
     gravel_groups *set = &e->set;
-    const gv_buffer *own = tree->buffer, *b = e->buffer;
-    const gv_tree_actors actors =
-        others ? (gv_tree_actors){b[GV_EB_CELL].mem, b[GV_EB_BODY].mem, b[GV_EB_BODY_LOW].mem}
-               : (gv_tree_actors){own[GV_TB_CELL].mem, own[GV_TB_BODY].mem, own[GV_TB_BODY_LOW].mem};
+    const gv_buffer *b = e->buffer;
+    const gv_tree_actors actors = {b[GV_EB_CELL].mem, b[GV_EB_BODY].mem, b[GV_EB_BODY_LOW].mem};
     const int is_own = set->own;
+    gravel_status status = GRAVEL_OK;
     if (set->n == 0 || (others && !e->joined))
         return GRAVEL_OK;
-    gravel_status status = gv_tree_reserve(tree, &e->result, set->n * 4 * tree->words * tree->scalar, "forces");
-    set->own = others ? GV_OWN_NONE : is_own;
-    if (!status)
-        status = gv_tree_walk_others(tree, set, &e->numbers, &actors, &e->result);
-    set->own = is_own;
+    if (others) {
+        set->own = GV_OWN_NONE;
+        status = gv_tree_walk_others(tree, set, (gv_tree_slice){0, set->cut.places}, &e->numbers, &actors, &e->result);
+        set->own = is_own;
+    } else {
+        status = walk_own(e, set->cut.places - e->begun);
+    }
     if (!status)
         status = gv_tree_store(tree, set, &e->result, others);
     const cl_int code = status ? CL_SUCCESS : clFlush(gv_worker_queue(&tree->worker));

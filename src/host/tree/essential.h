@@ -41,6 +41,7 @@ struct gravel_essential {
     gravel_groups set;
     size_t runs;  /* boxes of the own sinks */
     size_t equal; /* boxes in GV_EB_EQUAL, that gravel_essential_estimate brings; 0: they have been brought */
+    size_t begun; /* places of groups on which the own tree acts already */
     int refined;  /* they are those of gravel_essential_refine */
     size_t top;   /* and at least so many */
     size_t cells; /* of the own tree */
@@ -50,7 +51,8 @@ struct gravel_essential {
     gravel_part *out, *in;
     gravel_part *shallow_out, *shallow_in; /* since the begin; cells 0: none */
     cl_uint *sizes;                        /* two a part */
-    cl_uint *around;                       /* a part: where the boxes around several of its runs begin */
+    cl_uint *begin, *around; /* of a part: where its runs begin, and the boxes around several of them; the own part's
+                                are left out */
     void *numbers_host;
     size_t numbers_size;
     gv_slots slots;
@@ -75,6 +77,8 @@ gravel_status gv_essential_equal_runs(gravel_essential *e, size_t count, gravel_
 /* The boxes that were chosen, with the factors of their groups if these are there; behind them those of equal runs if
  * these are still on the device. */
 gravel_status gv_essential_take_runs(gravel_essential *e, int with_groups, gravel_run *runs);
+/* The own tree begins to act, on so few groups that others need not wait long. */
+gravel_status gv_essential_begin_walk(gravel_essential *e);
 /* A staging slot of the object, in use until it is given back with *slot = NULL and held = 0. */
 gravel_status gv_essential_take_slot(gravel_essential *e, size_t bytes, gv_slot **slot);
 

@@ -35,8 +35,9 @@ void gv_essential_put_run(const gravel_essential *e, void *to, size_t r, const g
     put_number(e->tree, to, 8 * r + 7, 0);
 }
 
-/* The own boxes to the host, then those of equal runs. */
-static gravel_status read_runs(gravel_essential *e, size_t count, size_t equal, gravel_run *runs)
+/* The own boxes to the host, then those of equal runs.  With the factors of groups all is there for the own tree to
+ * act: so it does behind the reads. */
+static gravel_status read_runs(gravel_essential *e, size_t count, size_t equal, int with_groups, gravel_run *runs)
 {
     const gravel_tree *tree = e->tree;
     const size_t all = count + equal, box = GV_RUN_VECTORS * gv_essential_vector(e);
@@ -44,13 +45,30 @@ static gravel_status read_runs(gravel_essential *e, size_t count, size_t equal, 
     gravel_status status = gv_essential_host_room(e, all * GV_RUN_VECTORS, &host);
     if (status)
         return status;
+    cl_command_queue queue = gv_worker_queue(&tree->worker);
+    cl_event there[2] = {NULL, NULL};
+    cl_uint n = 0;
     cl_int code = CL_SUCCESS;
     if (count > 0)
-        code = clEnqueueReadBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_OWN_RUNS].mem, equal == 0, 0,
-                                   count * box, host, 0, NULL, NULL);
+        code = clEnqueueReadBuffer(queue, e->buffer[GV_EB_OWN_RUNS].mem, CL_FALSE, 0, count * box, host, 0, NULL,
+                                   &there[n++]);
     if (!code && equal > 0)
-        code = clEnqueueReadBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_EQUAL].mem, CL_TRUE, 0, equal * box,
-                                   (char *)host + count * box, 0, NULL, NULL);
+        code = clEnqueueReadBuffer(queue, e->buffer[GV_EB_EQUAL].mem, CL_FALSE, 0, equal * box,
+                                   (char *)host + count * box, 0, NULL, &there[n++]);
+    if (!code)
+        code = clFlush(queue);
+    if (!code && with_groups)
+        status = gv_essential_begin_walk(e);
+    if (!code && with_groups)
+        code = clFlush(queue);
+    /* what was begun ends before its memory is used again */
+    n = there[0] ? (there[1] ? 2 : 1) : 0;
+    if (n > 0) {
+        const cl_int waited = clWaitForEvents(n, there);
+        code = code ? code : waited;
+    }
+    for (cl_uint k = 0; k < n; k++)
+        clReleaseEvent(there[k]);
     for (size_t r = 0; r < all && !code; r++) {
         for (size_t c = 0; c < 3; c++) {
             runs[r].lo[c] = number_at(tree, host, 8 * r + c);
@@ -58,7 +76,7 @@ static gravel_status read_runs(gravel_essential *e, size_t count, size_t equal, 
         }
         runs[r].open = number_at(tree, host, 8 * r + 3);
     }
-    return code ? gv_fail_cl(code, "reading %zu boxes of sinks", all) : GRAVEL_OK;
+    return code ? gv_fail_cl(code, "reading %zu boxes of sinks", all) : status;
 }
 
 static gravel_status reserve_runs(gravel_essential *e, gv_essential_buffer which, size_t count)
@@ -77,7 +95,7 @@ gravel_status gv_essential_equal_runs(gravel_essential *e, size_t count, gravel_
         status =
             gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_RUNS, gv_groups(e->equal, tree->plan.look_group),
                            GV_ARG(e->set.points), GV_UINT(e->set.n), GV_UINT(each), GV_MEM(e->buffer[GV_EB_EQUAL]));
-    return status || !runs ? status : read_runs(e, 0, e->equal, runs);
+    return status || !runs ? status : read_runs(e, 0, e->equal, 0, runs);
 }
 
 /* -------------------------------------------------------------------- boxes */
@@ -191,7 +209,7 @@ gravel_status gv_essential_take_runs(gravel_essential *e, int with_groups, grave
         status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_TAKE, gv_tree_items(tree, e->runs), GV_ARG(set->points),
                                 GV_ARG(factor), GV_UINT(set->n), GV_MEM(b[GV_EB_BOXES]), GV_MEM(b[GV_EB_TAKEN]),
                                 GV_MEM(b[GV_EB_TAKEN_LIST]), GV_UINT(e->runs), GV_MEM(b[GV_EB_OWN_RUNS]));
-    return status ? status : read_runs(e, e->runs, with_groups ? e->equal : 0, runs);
+    return status ? status : read_runs(e, e->runs, with_groups ? e->equal : 0, with_groups, runs);
 }
 
 gravel_status gravel_essential_refine(gravel_essential *e, const int *first, const gravel_run *others, int most,

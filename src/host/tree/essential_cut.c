@@ -30,13 +30,14 @@ static size_t put_levels(const gravel_run *runs, size_t count, gravel_run *level
     return all;
 }
 
-/* The runs to the device, then the boxes around several of them.  They are numbers of a device of the same precision:
- * nothing is rounded. */
+/* The others' runs to the device, then the boxes around several of them.  They are numbers of a device of the same
+ * precision: nothing is rounded. */
 static gravel_status send_runs(gravel_essential *e, const int *first, const gravel_run *runs)
 {
     gravel_tree *tree = e->tree;
+    const size_t own = (size_t)(first[e->mine + 1] - first[e->mine]), n = (size_t)first[e->parts] - own;
     /* levels: a seventh, and one more each */
-    const size_t n = (size_t)first[e->parts], most = n + n / (GV_BOX_FAN - 1) + (size_t)e->parts * GV_LEVELS;
+    const size_t most = n + n / (GV_BOX_FAN - 1) + (size_t)e->parts * GV_LEVELS;
     size_t at = n;
     void *host;
     gravel_run *levels = malloc((most - n) * sizeof *levels);
@@ -45,14 +46,17 @@ static gravel_status send_runs(gravel_essential *e, const int *first, const grav
                                   : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu boxes", most);
     if (!status)
         status = gv_essential_host_room(e, most * GV_RUN_VECTORS, &host);
+    memset(e->begin, 0, ((size_t)e->parts + 1) * sizeof *e->begin);
     if (status || n == 0) {
         free(levels);
         return status;
     }
-    for (size_t r = 0; r < n; r++)
-        gv_essential_put_run(e, host, r, &runs[r]);
     for (int p = 0; p < e->parts; p++) {
-        const size_t more = put_levels(runs + first[p], (size_t)(first[p + 1] - first[p]), levels);
+        const size_t count = p == e->mine ? 0 : (size_t)(first[p + 1] - first[p]);
+        const size_t more = put_levels(runs + first[p], count, levels);
+        e->begin[p + 1] = e->begin[p] + (cl_uint)count;
+        for (size_t k = 0; k < count; k++)
+            gv_essential_put_run(e, host, e->begin[p] + k, &runs[first[p] + (int)k]);
         e->around[p] = (cl_uint)at;
         for (size_t k = 0; k < more; k++)
             gv_essential_put_run(e, host, at++, &levels[k]);
@@ -82,7 +86,7 @@ static double slack_of(const gravel_tree *tree)
     return tree->options.precision == GRAVEL_DP ? 8 * 1.2e-16 : 8 * 6e-8;
 }
 
-static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep, const int *first)
+static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep)
 {
     gravel_tree *tree = e->tree;
     const size_t group = tree->plan.plain_group, most = (size_t)tree->limits.info.compute_units * 32;
@@ -90,7 +94,7 @@ static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep, co
         tree->options.softening == GRAVEL_SPLINE ? GV_SPLINE_SUPPORT * e->call.eps / tree->frame.length : 0;
     cl_uint begin[2 * GV_RECEIVERS + 1];
     for (int r = 0; r <= pass->receivers; r++)
-        begin[r] = (cl_uint)first[pass->first + r];
+        begin[r] = e->begin[pass->first + r];
     memcpy(begin + pass->receivers + 1, e->around + pass->first, (size_t)pass->receivers * sizeof *begin);
     gravel_status status = gv_tree_reserve(tree, &e->buffer[GV_EB_FIRST], sizeof begin, "runs of parts");
     const cl_int code =
@@ -208,7 +212,7 @@ static gravel_status count_parts(gravel_essential *e, int deep, const int *first
     e->listed = -1;
     for (int r = 0; r < e->parts && !status; r += GV_RECEIVERS) {
         const gv_pass pass = pass_of(e, r);
-        status = mark(e, &pass, deep, first);
+        status = mark(e, &pass, deep);
     }
     for (int r = 0; r < e->parts && !status; r++)
         if (is_asked(e, first, r))

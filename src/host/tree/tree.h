@@ -294,9 +294,15 @@ gv_tree_numbers gv_tree_numbers_of(const gravel_tree *tree, double eps, gravel_s
 typedef struct gv_tree_actors {
     cl_mem cell, body, body_low;
 } gv_tree_actors;
-/* The forces of these on a set of sinks in the tree's own frame, into `result`; then into planes. */
-gravel_status gv_tree_walk_others(gravel_tree *tree, gravel_groups *set, const gv_tree_numbers *numbers,
-                                  const gv_tree_actors *actors, const gv_buffer *result);
+/* A stretch of a set's places of groups; `first` is a multiple of gv_tree_slice_unit. */
+typedef struct gv_tree_slice {
+    size_t first, count;
+} gv_tree_slice;
+size_t gv_tree_slice_unit(const gravel_tree *tree);
+/* The forces of these on the groups of a slice in the tree's own frame, into `result`; then into planes. */
+gravel_status gv_tree_walk_others(gravel_tree *tree, gravel_groups *set, gv_tree_slice slice,
+                                  const gv_tree_numbers *numbers, const gv_tree_actors *actors,
+                                  const gv_buffer *result);
 gravel_status gv_tree_store(gravel_tree *tree, const gravel_groups *set, const gv_buffer *result, int add);
 gravel_status gv_tree_check_eps(const gravel_tree *tree, const gravel_tree_call *call);
 /* The kernel of a walk. */

@@ -136,15 +136,42 @@ int gv_tree_walk_kernel(const gv_tree_cut *cut, gv_tree_kind kind)
     return (cut->sparse ? GV_TK_SPARSE : GV_TK_WALK) + (int)kind;
 }
 
-static gravel_status launch_walk(gravel_tree *tree, gravel_groups *set, const gv_tree_numbers *numbers,
-                                 const gv_turn *turn, const gv_tree_actors *actors, const gv_buffer *out)
+/* Groups and their counts from those of a slice on; the walk's kernels number groups from there. */
+static gravel_status slice_of(const gravel_groups *set, size_t first, size_t scalar, cl_mem part[2])
+{
+    const size_t group = GV_GROUP_VECTORS * 4 * scalar, counts = GV_COUNT_WORDS * 4, left = set->cut.places - first;
+    const cl_buffer_region region[2] = {{first * group, left * group}, {first * counts, left * counts}};
+    cl_int code = CL_SUCCESS;
+    for (int k = 0; k < 2 && !code; k++)
+        part[k] = clCreateSubBuffer(set->buffer[k ? GV_SB_COUNTS : GV_SB_GROUP].mem, CL_MEM_READ_WRITE,
+                                    CL_BUFFER_CREATE_TYPE_REGION, &region[k], &code);
+    return code ? gv_fail_cl(code, "a slice of %zu groups", left) : GRAVEL_OK;
+}
+
+/* Regions of buffers begin at multiples of what the device says in bits; records are multiples of 16 bytes. */
+size_t gv_tree_slice_unit(const gravel_tree *tree)
+{
+    cl_uint bits = 0;
+    const cl_int code =
+        clGetDeviceInfo(gv_worker_device(&tree->worker)->id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, NULL);
+    return code || bits < 128 ? 1024 : bits / 128;
+}
+
+static gravel_status launch_walk(gravel_tree *tree, gravel_groups *set, gv_tree_slice slice,
+                                 const gv_tree_numbers *numbers, const gv_turn *turn, const gv_tree_actors *actors,
+                                 const gv_buffer *out)
 {
     const int kernel = gv_tree_walk_kernel(&set->cut, numbers->kind);
-    const gv_range range = gv_groups(set->cut.places, (size_t)tree->config.value[GV_TT_THREADS]);
+    const gv_range range = gv_groups(slice.count, (size_t)tree->config.value[GV_TT_THREADS]);
+    cl_mem part[2] = {NULL, NULL}, counts = set->buffer[GV_SB_COUNTS].mem;
     cl_mem points = set->points, points_low = set->points_low, group = set->buffer[GV_SB_GROUP].mem;
     gravel_status status = GRAVEL_OK;
     if (!turn->is_none)
         status = turn_groups(tree, set, turn, &points, &points_low, &group);
+    else if (slice.first > 0)
+        status = slice_of(set, slice.first, tree->scalar, part);
+    if (part[0] && part[1])
+        group = part[0], counts = part[1];
     const gv_buffer *b = tree->buffer;
     gv_tree_range ends;
     gv_tree_find_range(tree, &ends);
@@ -159,22 +186,25 @@ static gravel_status launch_walk(gravel_tree *tree, gravel_groups *set, const gv
                           GV_ARG(group),
                           GV_TREE_REAL(tree, numbers->soft),
                           GV_MEM(*out),
-                          GV_MEM(set->buffer[GV_SB_COUNTS]),
+                          GV_ARG(counts),
                           GV_MEM(set->buffer[GV_SB_SOFT]),
                           GV_MEM(b[GV_TB_BODY_SOFT]),
                           GV_MEM(b[GV_TB_CELL_SOFT]),
                           ends.arg[0],
                           ends.arg[1]};
-    return status
-               ? status
-               : gv_tree_launch_list(tree, GV_STAGE_WALK, kernel, range, sizeof arg / sizeof arg[0] - 2 + ends.n, arg);
+    if (!status)
+        status = gv_tree_launch_list(tree, GV_STAGE_WALK, kernel, range, sizeof arg / sizeof arg[0] - 2 + ends.n, arg);
+    for (int k = 0; k < 2; k++)
+        if (part[k])
+            clReleaseMemObject(part[k]);
+    return status;
 }
 
-gravel_status gv_tree_walk_others(gravel_tree *tree, gravel_groups *set, const gv_tree_numbers *numbers,
-                                  const gv_tree_actors *actors, const gv_buffer *result)
+gravel_status gv_tree_walk_others(gravel_tree *tree, gravel_groups *set, gv_tree_slice slice,
+                                  const gv_tree_numbers *numbers, const gv_tree_actors *actors, const gv_buffer *result)
 {
     const gv_turn none = {.scale = 1, .is_none = 1};
-    return launch_walk(tree, set, numbers, &none, actors, result);
+    return launch_walk(tree, set, slice, numbers, &none, actors, result);
 }
 
 /* Results into the planes of the sinks: accelerations as (mass / length^2) of the tree in lengths of the sinks' frame,
@@ -251,7 +281,7 @@ static gravel_status submit(gravel_tree *tree, const gravel_tree_call *call, gra
     /* buffers may have been made by now */
     const gv_tree_actors actors = {b[GV_TB_CELL].mem, b[GV_TB_BODY].mem, b[GV_TB_BODY_LOW].mem};
     if (!status)
-        status = launch_walk(tree, set, &numbers, &turn, &actors, result);
+        status = launch_walk(tree, set, (gv_tree_slice){0, set->cut.places}, &numbers, &turn, &actors, result);
     if (!status && call->into & GRAVEL_INTO_PLANES)
         status = gv_tree_store(tree, set, result, (call->into & GRAVEL_INTO_ADD) != 0);
     return status;
