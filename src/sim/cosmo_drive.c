@@ -70,6 +70,12 @@ static gravel_status write_line(gv_drive *d)
     return status;
 }
 
+static gravel_status settle(gv_drive *d)
+{
+    (void)d;
+    return GRAVEL_OK;
+}
+
 static gravel_status write_blocks(gv_drive *d, gv_blocks *blocks)
 {
     char *path = gv_run_path(d->folder->path, "blocks.txt");

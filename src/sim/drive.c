@@ -67,11 +67,13 @@ static gravel_status write_outputs(gv_drive *d, double time)
 static gravel_status write_checkpoint(gv_drive *d)
 {
     gv_run_output *folder = d->folder;
+    gravel_status status = d->kind->settle(d);
     double since = gv_now();
     gv_checkpoint c;
     memset(&c, 0, sizeof c);
     char *path = gv_run_path(folder->path, GV_RUN_CHECKPOINT);
-    gravel_status status = path ? d->kind->save(d, &c) : gv_drive_no_memory();
+    if (!status)
+        status = path ? d->kind->save(d, &c) : gv_drive_no_memory();
     if (!status)
         status = d->kind->write_blocks(d, &c.blocks);
     folder->at.wall_s = gv_drive_wall(d);
@@ -167,6 +169,8 @@ gravel_status gv_drive_go(gv_drive *d, const gv_checkpoint *checkpoint)
         status = write_edge_checkpoint(d);
     if (!status)
         status = d->kind->write_blocks(d, &blocks);
+    if (!status)
+        status = d->kind->settle(d);
     if (!status)
         status = d->kind->finish(d);
     d->folder->at.wall_s = finished_before ? d->wall_s : gv_drive_wall(d);

@@ -26,6 +26,8 @@ typedef struct gv_drive_kind {
     double (*line_time)(const gv_drive *d, uint64_t k);
     gravel_status (*write_snapshot)(gv_drive *d);
     gravel_status (*write_line)(gv_drive *d);
+    /* ends what is worked out of lines that count already, before a checkpoint and at the end */
+    gravel_status (*settle)(gv_drive *d);
     /* blocks.txt; what a checkpoint keeps of it */
     gravel_status (*write_blocks)(gv_drive *d, gv_blocks *blocks);
     /* ERR_STATE: not now, after some more blocks */
@@ -38,8 +40,8 @@ typedef struct gv_drive_kind {
     {                                                                                                                  \
         .begin = begin, .resume = resume, .get_next = get_next, .step = step, .after_step = after_step, .look = look,  \
         .snapshot_time = snapshot_time, .line_time = line_time, .write_snapshot = write_snapshot,                      \
-        .write_line = write_line, .write_blocks = write_blocks, .save = save, .fail_stopped = fail_stopped,            \
-        .finish = finish                                                                                               \
+        .write_line = write_line, .settle = settle, .write_blocks = write_blocks, .save = save,                        \
+        .fail_stopped = fail_stopped, .finish = finish                                                                 \
     }
 
 struct gv_drive {

@@ -42,7 +42,7 @@ static double line_time(const gv_drive *d, uint64_t k)
 }
 
 /* Waits for the line before, which time goes into diagnostics. */
-static gravel_status end_line(gv_drive *d)
+static gravel_status settle(gv_drive *d)
 {
     double since = gv_now();
     const gravel_status status = gv_row_end(&of(d)->row);
@@ -52,7 +52,7 @@ static gravel_status end_line(gv_drive *d)
 
 static gravel_status look(gv_drive *d, double time)
 {
-    const gravel_status status = end_line(d);
+    const gravel_status status = settle(d);
     return status ? status : gv_run_look(of(d)->run, time);
 }
 
@@ -119,11 +119,10 @@ static gravel_status write_blocks(gv_drive *d, gv_blocks *blocks)
 static gravel_status finish(gv_drive *d)
 {
     gv_diagnostics_table table;
-    gravel_status status = end_line(d);
-    if (status || of(d)->s->text || !gv_snapshot_has_hdf5())
-        return status;
+    if (of(d)->s->text || !gv_snapshot_has_hdf5())
+        return GRAVEL_OK;
     char *path = gv_run_path(d->folder->path, "diagnostics.hdf5");
-    status = path ? gv_diagnostics_read(&table, d->folder->table.path) : gv_drive_no_memory();
+    gravel_status status = path ? gv_diagnostics_read(&table, d->folder->table.path) : gv_drive_no_memory();
     if (!status) {
         status = gv_diagnostics_write_hdf5(&table, path);
         gv_diagnostics_free(&table);
@@ -132,12 +131,9 @@ static gravel_status finish(gv_drive *d)
     return status;
 }
 
-/* A checkpoint counts the line that is worked out. */
 static gravel_status save(gv_drive *d, gv_checkpoint *c)
 {
-    gravel_status status = end_line(d);
-    if (!status)
-        status = gv_run_save(of(d)->run, c);
+    const gravel_status status = gv_run_save(of(d)->run, c);
     return status ? status : gv_diagnostics_sync(&d->folder->table);
 }
 

@@ -91,6 +91,7 @@ def folder_holds_what_was_asked_for():
     expect(sum(row[2] for row in blocks) == sum(row[3] for row in blocks) == summary["steps"], "moved bodies and time-steps")
     split = summary["time_s"]
     expect(abs(sum(split.values()) - summary["wall_s"]) < 1e-6 and split["wait"] > 0, "split of the time")
+    expect(split["rest"] >= 0, "time that was counted twice: %g s" % -split["rest"])
     record = json.loads(read("reference/run.json"))
     expect(record["options"]["eps"] == 0.01 and record["options"]["order"] == "4" and
            record["input"]["bodies"] == 64 and len(record["input"]["sha256"]) == 64, "run.json")
