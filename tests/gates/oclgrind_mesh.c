@@ -5,10 +5,10 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "host/mesh/mesh.h"
+#include "oclgrind_set.h"
 
 enum { N = 40 };
 
@@ -43,7 +43,6 @@ static gravel_status run(gravel_context *context, gravel_bodies *bodies, gravel_
 int main(int argc, char **argv)
 {
     const int is_double = argc == 2 && strcmp(argv[1], "dp") == 0;
-    gravel_bodies_options kept = GRAVEL_BODIES_OPTIONS_INIT;
     gravel_context *context = NULL;
     gravel_bodies *bodies = NULL;
     int failed = 0;
@@ -52,17 +51,7 @@ int main(int argc, char **argv)
         for (int c = 0; c < 3; c++) /* a few share a cell, some are beside a side of the box */
             x[c][k] = k < 10 ? 0.999 : fmod(0.37 + 0.618034 * k * (c + 1), 1.0);
     }
-    gravel_status status = gravel_context_create(&context, NULL);
-    if (!status)
-        printf("device: %s\n", gravel_context_get_device(context, 0)->name);
-    if (!status)
-        status = gravel_bodies_create(&bodies, context, &kept);
-    if (!status)
-        status = gravel_bodies_resize(bodies, N);
-    if (!status)
-        status = gravel_bodies_write(bodies, GRAVEL_POSITION, 0, N, &GRAVEL_ARRAY_SOA(x[0], x[1], x[2]));
-    if (!status)
-        status = gravel_bodies_write(bodies, GRAVEL_MASS, 0, N, &GRAVEL_ARRAY(m));
+    gravel_status status = open_set(&context, &bodies, N, m, x[0], x[1], x[2]);
     for (int k = 0; k < 2 * GRAVEL_PCS + 2 && !status; k++) {
         const int waves = k == 2 * GRAVEL_PCS ? 2 : 0, table = k > 2 * GRAVEL_PCS ? 5 : 0,
                   width = k >= 2 * GRAVEL_PCS ? GRAVEL_CIC : k / 2 + 1, by_rows = k % 2;
@@ -83,10 +72,5 @@ int main(int argc, char **argv)
         const char *how = waves ? " waves" : table ? " pairs" : by_rows ? " by rows" : "";
         printf("%s%s: net force %.1e\n", gravel_assignment_name(options.assignment), how, lost);
     }
-    if (status)
-        printf("%s: %s\n", gravel_status_name(status), gravel_error_message());
-    printf("%d cases failed\n", failed + (status != GRAVEL_OK));
-    gravel_bodies_release(bodies);
-    gravel_context_release(context);
-    return failed || status;
+    return close_set(context, bodies, status, failed);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gravel/requests.h"
+#include "oclgrind_set.h"
 
 enum { N = 60, LEAVES = 4, TASKS = 7 };
 #define GROUPS "threads=32 split=2 sinks_per_item=1 tile=32 unroll=2 lanes=1 rsqrt=0"
@@ -116,7 +117,6 @@ static gravel_status by_requests(gravel_context *context, int *failed)
 
 int main(void)
 {
-    gravel_bodies_options kept = GRAVEL_BODIES_OPTIONS_INIT;
     gravel_context *context = NULL;
     gravel_bodies *bodies = NULL;
     int failed = 0;
@@ -125,25 +125,12 @@ int main(void)
         for (int c = 0; c < 3; c++)
             x[c][k] = fmod(0.37 + 0.618034 * k * (c + 1), 1.0);
     }
-    gravel_status status = gravel_context_create(&context, NULL);
-    if (!status)
-        printf("device: %s\n", gravel_context_get_device(context, 0)->name);
-    if (!status)
-        status = gravel_bodies_create(&bodies, context, &kept);
-    if (!status)
-        status = gravel_bodies_write(bodies, GRAVEL_POSITION, 0, N, &GRAVEL_ARRAY_SOA(x[0], x[1], x[2]));
-    if (!status)
-        status = gravel_bodies_write(bodies, GRAVEL_MASS, 0, N, &GRAVEL_ARRAY(m));
+    gravel_status status = open_set(&context, &bodies, N, m, x[0], x[1], x[2]);
     if (!status)
         status = by_tasks(context, bodies, GROUPS, 0, &failed);
     if (!status)
         status = by_tasks(context, bodies, GROUPS " form=2", 0.1, &failed);
     if (!status)
         status = by_requests(context, &failed);
-    if (status)
-        printf("%s: %s\n", gravel_status_name(status), gravel_error_message());
-    printf("%d cases failed\n", failed + (status != GRAVEL_OK));
-    gravel_bodies_release(bodies);
-    gravel_context_release(context);
-    return failed || status;
+    return close_set(context, bodies, status, failed);
 }
