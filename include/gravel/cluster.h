@@ -16,7 +16,7 @@
 
 #include <mpi.h>
 
-#include "gravel/hermite.h"
+#include "gravel/leapfrog.h"
 #include "gravel/several.h"
 
 #ifdef __cplusplus
@@ -224,6 +224,25 @@ GRAVEL_API gravel_status gravel_cluster_tree_write(gravel_cluster_tree *tree, si
 GRAVEL_API gravel_status gravel_cluster_tree_compute(gravel_cluster_tree *tree);
 /* All ranks.  A leapfrog step of all bodies: half a kick, a drift, forces, half a kick. */
 GRAVEL_API gravel_status gravel_cluster_tree_step(gravel_cluster_tree *tree, double dt);
+/* Block steps, by gravel/leapfrog.h, until bodies are written or restored: a body gets forces when its own step ends.
+ * All ranks, with the same options: eta, step_max, step_min, rebuild, tally and ahead are used.  Between blocks
+ * positions are of one time, velocities half a step ahead of their bodies' planes TIME; accelerations are those at
+ * TIME. */
+GRAVEL_API gravel_status gravel_cluster_tree_start_blocks(gravel_cluster_tree *tree,
+                                                          const gravel_leapfrog_options *options, double time);
+GRAVEL_API gravel_status gravel_cluster_tree_get_next_block(gravel_cluster_tree *tree, double *time);
+/* One block; `info` (may be NULL): bodies of all ranks. */
+GRAVEL_API gravel_status gravel_cluster_tree_step_block(gravel_cluster_tree *tree, gravel_hermite_step_info *info);
+/* Beside gravel_cluster_tree_save, the same on all ranks: all bodies' steps have just ended.  ERR_STATE: not now, step
+ * on.  gravel_cluster_tree_restore first, then this is resumed. */
+GRAVEL_API gravel_status gravel_cluster_tree_get_block_state(const gravel_cluster_tree *tree,
+                                                             gravel_hermite_state *state);
+GRAVEL_API gravel_status gravel_cluster_tree_resume_blocks(gravel_cluster_tree *tree,
+                                                           const gravel_leapfrog_options *options,
+                                                           const gravel_hermite_state *state);
+/* All ranks: adds those of all bodies, as gravel_leapfrog_add_step_counts. */
+GRAVEL_API gravel_status gravel_cluster_tree_add_step_counts(gravel_cluster_tree *tree,
+                                                             uint64_t counts[GRAVEL_STEP_POWERS]);
 /* All ranks.  Bodies number first ... first + count - 1 of all to this rank; every rank asks for what it wants, or
  * nothing (count 0). */
 GRAVEL_API gravel_status gravel_cluster_tree_read(gravel_cluster_tree *tree, gravel_plane plane, size_t first,

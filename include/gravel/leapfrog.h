@@ -44,7 +44,7 @@ typedef struct gravel_clock {
 } gravel_clock;
 
 /* Takes the place of gravel_tree_walk(tree, call, NULL), whose results go into planes: forces that several devices find
- * together (several.h). */
+ * together (several.h), or several processes, which may have no sinks (cluster.h). */
 typedef gravel_status (*gravel_walk_fn)(gravel_tree *tree, const gravel_tree_call *call, void *user);
 
 typedef struct gravel_leapfrog_options {
@@ -72,11 +72,15 @@ typedef struct gravel_leapfrog_options {
     int ahead;
     gravel_walk_fn walk; /* of blocks, not of looks between them; NULL: gravel_tree_walk */
     void *walk_user;
+    /* Bodies that are dealt out over several processes, with `walk`: as in gravel_hermite_options, with forces_user.  A
+     * process may have none.  Trees are also built anew after a block of all bodies.  Block steps only;
+     * gravel_leapfrog_get_bodies_at is for one process. */
+    gravel_agree_fn agree;
 } gravel_leapfrog_options;
 #define GRAVEL_LEAPFROG_OPTIONS_INIT                                                                                   \
     {                                                                                                                  \
         sizeof(gravel_leapfrog_options), 0.025, 0.125, 0x1p-40, 0, 0, GRAVEL_SOFTEN_EPS, 0, 1, NULL, NULL, NULL, NULL, \
-            NULL, NULL, 0, 0, 0, NULL, NULL                                                                            \
+            NULL, NULL, 0, 0, 0, NULL, NULL, NULL                                                                      \
     }
 GRAVEL_API void gravel_leapfrog_options_init(gravel_leapfrog_options *options);
 

@@ -407,9 +407,9 @@ const gv_command gv_cmd_run = {
         "on\n"
         "and ends with the same bits as a run that was not stopped. With --devices the first of the list has the "
         "bodies\n"
-        "and all find the forces (doc/devices.md). Started by mpirun, the ranks share direct\n"
-        "forces, or the bodies of a tree, whose steps are shared or fixed then (doc/clusters.md); -d is a list as in\n"
-        "'gravel cluster devices --devices' then.",
+        "and all find the forces (doc/devices.md). Started by mpirun, the ranks share direct forces, or the bodies of "
+        "a\n"
+        "tree (doc/clusters.md); -d is a list as in 'gravel cluster devices --devices' then.",
     .opts = gv_run_opts,
     .examples = "gravel ic plummer -n 1024 -o plummer.hdf5\n"
                 "gravel run -i plummer.hdf5 --until 10 --snapshot-every 1 --diagnose-every 0.125 -o cluster\n"
@@ -419,7 +419,7 @@ const gv_command gv_cmd_run = {
                 "gravel run --resume cluster\n"
                 "gravel run -i plummer.hdf5 --until 10 --devices gpu,gpu -o cluster\n"
                 "mpirun -n 4 gravel run -i plummer.hdf5 --until 10 -o cluster\n"
-                "mpirun -n 4 gravel run -i galaxy.hdf5 --until 50 --solver tree --steps shared --eps 0.05 -o disk\n",
+                "mpirun -n 4 gravel run -i galaxy.hdf5 --until 50 --solver tree --eps 0.05 -o disk\n",
     .size = sizeof(gv_run_options),
     .given = offsetof(gv_run_options, given),
     .run = run,

@@ -54,6 +54,37 @@ static gravel_status step(void *domains, double dt)
     return gravel_cluster_tree_step(domains, dt);
 }
 
+static gravel_status start_blocks(void *domains, const gravel_leapfrog_options *options, double time)
+{
+    return gravel_cluster_tree_start_blocks(domains, options, time);
+}
+
+static gravel_status resume_blocks(void *domains, const gravel_leapfrog_options *options,
+                                   const gravel_hermite_state *state)
+{
+    return gravel_cluster_tree_resume_blocks(domains, options, state);
+}
+
+static gravel_status get_next(void *domains, double *time)
+{
+    return gravel_cluster_tree_get_next_block(domains, time);
+}
+
+static gravel_status step_block(void *domains, gravel_hermite_step_info *info)
+{
+    return gravel_cluster_tree_step_block(domains, info);
+}
+
+static gravel_status add_steps(void *domains, uint64_t counts[GRAVEL_STEP_POWERS])
+{
+    return gravel_cluster_tree_add_step_counts(domains, counts);
+}
+
+static gravel_status get_state(void *domains, gravel_hermite_state *state)
+{
+    return gravel_cluster_tree_get_block_state(domains, state);
+}
+
 static gravel_status read_plane(void *domains, gravel_plane plane, size_t first, size_t count,
                                 const gravel_array_out *to)
 {
@@ -132,7 +163,8 @@ static gravel_status restore(void *user, void *domains, const void *bytes, size_
     return gravel_cluster_tree_restore(domains, (const char *)bytes + at, at ? (size_t)h.bytes : 0);
 }
 
-const gv_run_domains gv_run_ranks_domains = {make,       release, write_bodies, compute,     get_largest, step,
-                                             read_plane, save,    restore,      count_parts, open_part};
+const gv_run_domains gv_run_ranks_domains = {
+    make,       release,   write_bodies, compute,    get_largest, step,    start_blocks, resume_blocks, get_next,
+    step_block, add_steps, get_state,    read_plane, save,        restore, count_parts,  open_part};
 
 #endif

@@ -211,8 +211,6 @@ gravel_status gv_run_ranks_invite(gv_run_ranks *r, gravel_context *context, gv_r
     int resumes = checkpoint != NULL, no_fp64 = opts->no_fp64, is_dealt;
     if (!r->ranks)
         return GRAVEL_OK;
-    if (s->solver == GV_RUN_TREE && s->steps == GV_RUN_BLOCK)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "a tree over ranks has one step for all bodies: --steps shared or fixed");
     if (s->order == 2 && opts->scheme == GV_SCHEME_RING)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "--scheme ring: bodies of the leapfrog are not dealt out, --order 4 or 6");
     gravel_status status = s->together ? gv_ranks_can_write() : GRAVEL_OK;

@@ -314,3 +314,24 @@ const gravel_cluster_rank *gravel_cluster_get_info(const gravel_cluster *c, int 
 {
     return c && rank >= 0 && rank < c->size ? &c->info[rank] : NULL;
 }
+
+gravel_status gv_cluster_least(gravel_cluster *c, gravel_status status, double *least, double *sum)
+{
+    const size_t size = (size_t)c->size;
+    const double mine[2] = {*least, *sum};
+    double *all = malloc(2 * size * sizeof *all);
+    if (!status && !all)
+        status = gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory");
+    status = gravel_cluster_agree(c, status);
+    if (!status) {
+        const int code = gv_cluster_gather(c, mine, sizeof mine, all);
+        status = code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "agreeing on the next block");
+    }
+    for (size_t k = 0; k < size && !status; k++)
+        *least = all[2 * k] < *least ? all[2 * k] : *least;
+    *sum = 0;
+    for (size_t k = 0; k < size && !status; k++) /* in the order of the ranks: the same bits on all */
+        *sum += all[2 * k] == *least ? all[2 * k + 1] : 0;
+    free(all);
+    return status;
+}

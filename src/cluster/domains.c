@@ -138,6 +138,7 @@ static gravel_status deal(gravel_cluster_tree *t)
         status = move_bodies(t, split);
     free(split);
     t->since = 0;
+    t->dealt = 1;
     return status;
 }
 
@@ -149,6 +150,7 @@ gravel_status gv_cluster_deal(gravel_cluster_tree *t)
     const int uneven = t->has_costs && i->cost_most > (1 + allowed) * i->cost_mean;
     const int due = t->since < 0 || (t->options.exchange > 0 && t->since >= t->options.exchange);
     t->info.moved = 0;
+    t->dealt = 0;
     if (t->cluster->size == 1 || t->total == 0 || (!due && !uneven))
         return GRAVEL_OK;
     t->kept = 0; /* parts that others sent are of other bodies then, or in another frame */

@@ -29,6 +29,8 @@ gravel_status gv_cluster_fail(gravel_status status, const char *format, ...) GV_
 gravel_status gv_cluster_fail_mpi(int code, const char *what);
 /* MPI_Waitall, which in most MPIs keeps a core busy: a patient cluster sleeps between looks. */
 int gv_cluster_finish(const gravel_cluster *cluster, int n, MPI_Request *request);
+/* As gravel_agree_fn (hermite.h). */
+gravel_status gv_cluster_least(gravel_cluster *cluster, gravel_status status, double *least, double *sum);
 /* MPI_Allgather of bytes; MPI's code. */
 int gv_cluster_gather(const gravel_cluster *cluster, const void *mine, size_t bytes, void *all);
 

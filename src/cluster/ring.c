@@ -91,23 +91,7 @@ gravel_status gravel_cluster_ring_agree(gravel_status status, double *least, dou
     gravel_cluster_ring *r = ring;
     if (!r)
         return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_ring_agree: no ring");
-    const size_t size = (size_t)r->cluster->size;
-    const double mine[2] = {*least, *sum};
-    double *all = malloc(2 * size * sizeof *all);
-    if (!status && !all)
-        status = gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory");
-    status = gravel_cluster_agree(r->cluster, status);
-    if (!status) {
-        const int code = gv_cluster_gather(r->cluster, mine, sizeof mine, all);
-        status = code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "agreeing on the next block");
-    }
-    for (size_t k = 0; k < size && !status; k++)
-        *least = all[2 * k] < *least ? all[2 * k] : *least;
-    *sum = 0;
-    for (size_t k = 0; k < size && !status; k++) /* in the order of the ranks: the same bits on all */
-        *sum += all[2 * k] == *least ? all[2 * k + 1] : 0;
-    free(all);
-    return status;
+    return gv_cluster_least(r->cluster, status, least, sum);
 }
 
 /* --------------------------------------------------------------------- blocks */

@@ -134,6 +134,7 @@ void gravel_cluster_tree_release(gravel_cluster_tree *t)
 {
     if (!t)
         return;
+    gv_cluster_end_blocks(t);
     gravel_essential_release(t->essential);
     gravel_exchange_release(t->exchange);
     gravel_tree_release(t->tree);
@@ -259,10 +260,9 @@ static gravel_status swap_boundaries(gravel_cluster_tree *t, int count)
 
 /* Boxes of the own sinks that are small beside their distances from the others' bodies, and the accelerations of
  * groups: from the own tree and from parts of the others'. */
-static gravel_status estimate(gravel_cluster_tree *t, gravel_status status)
+static gravel_status estimate(gravel_cluster_tree *t, gravel_status status, int last)
 {
-    const int has_boundaries =
-        t->options.mac != GRAVEL_TREE_GEOMETRIC && !(t->options.mac == GRAVEL_TREE_LAST && t->computed);
+    const int has_boundaries = t->options.mac != GRAVEL_TREE_GEOMETRIC && !last;
     int count = 0, equal = 0;
     if (!status)
         status = gravel_essential_refine(t->essential, t->equal_first, t->equal, t->most_boxes,
@@ -288,7 +288,7 @@ static gravel_status walk(gravel_cluster_tree *t)
     if (!status)
         status = gravel_essential_walk(t->essential, 0);
     if (!status)
-        status = gravel_essential_cost(t->essential, GV_COST_PLANE, 0);
+        status = gravel_essential_cost(t->essential, GV_COST_PLANE, t->blocks != NULL);
     const double cut = MPI_Wtime();
     status = agree_on_parts(t, status, &to);
     if (status)
@@ -306,45 +306,84 @@ static gravel_status walk(gravel_cluster_tree *t)
         status = gravel_essential_walk(t->essential, 1);
     if (!status)
         status = gravel_essential_cost(t->essential, GV_COST_PLANE, 1);
-    if (!status)
-        status = gravel_exchange_weigh(t->exchange, (int)GV_COST_PLANE, &t->info.cost);
     t->info.cut = cut - start;
     t->info.walk = swapped - cut;
     t->info.others = MPI_Wtime() - swapped;
     return gravel_cluster_agree(t->cluster, status);
 }
 
-static gravel_status compare_costs(gravel_cluster_tree *t)
+gravel_status gv_cluster_compare_costs(gravel_cluster_tree *t)
 {
     const gravel_cluster *c = t->cluster;
+    gravel_status status = gravel_exchange_weigh(t->exchange, (int)GV_COST_PLANE, &t->info.cost);
+    status = gravel_cluster_agree(t->cluster, status);
+    if (status)
+        return status;
     int code = MPI_Allreduce(&t->info.cost, &t->info.cost_most, 1, MPI_DOUBLE, MPI_MAX, c->comm);
     if (code == MPI_SUCCESS)
         code = MPI_Allreduce(&t->info.cost, &t->info.cost_mean, 1, MPI_DOUBLE, MPI_SUM, c->comm);
     t->info.cost_mean /= c->size;
     t->has_costs = code == MPI_SUCCESS && t->info.cost_mean > 0;
-    return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "costs of all ranks");
+    return gravel_cluster_agree(t->cluster,
+                                code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "costs of all ranks"));
+}
+
+/* The call of all bodies. */
+static gravel_status take_all(gravel_cluster_tree *t, gravel_tree_call *call)
+{
+    const gravel_view all = gravel_view_all(t->bodies);
+    gravel_tree_call_init(call);
+    call->sinks = all;
+    call->eps = t->options.eps;
+    call->into = GRAVEL_INTO_PLANES;
+    call->last = t->options.mac == GRAVEL_TREE_LAST && t->computed;
+    return gravel_tree_set_sources(t->tree, &all);
 }
 
 /* The tree; in the first computation, and where bodies went to other ranks, also where all bodies are. */
-static gravel_status begin(gravel_cluster_tree *t)
+static gravel_status begin(gravel_cluster_tree *t, const gravel_tree_call *call, gravel_status status)
 {
-    gravel_tree_call call;
-    const gravel_view all = gravel_view_all(t->bodies);
     int count = 0;
-    gravel_status status = gravel_tree_set_sources(t->tree, &all);
-    gravel_tree_call_init(&call);
-    call.sinks = all;
-    call.eps = t->options.eps;
-    call.into = GRAVEL_INTO_PLANES;
-    call.last = t->options.mac == GRAVEL_TREE_LAST && t->computed;
     if (!status && t->kept)
         gravel_essential_keep(t->essential);
     if (!status)
-        status = gravel_essential_begin(t->essential, &call, t->most_runs, t->kept ? NULL : t->runs, &count);
+        status = gravel_essential_begin(t->essential, call, t->most_runs, t->kept ? NULL : t->runs, &count);
     if (t->kept)
         return status;
     status = gravel_cluster_agree(t->cluster, status);
     return status ? status : gravel_cluster_agree(t->cluster, gather_runs(t, 0, count));
+}
+
+gravel_status gv_cluster_act(gravel_cluster_tree *t, const gravel_tree_call *call)
+{
+    const double start = MPI_Wtime();
+    gravel_tree_call taken;
+    if (call)
+        t->swap.bytes = 0; /* else those of bodies that changed ranks count, too */
+    t->info = (gravel_cluster_tree_info){
+        .moved = t->info.moved, .cost_mean = t->info.cost_mean, .cost_most = t->info.cost_most};
+    gravel_status status = call ? GRAVEL_OK : take_all(t, &taken);
+    const gravel_tree_call *now = call ? call : &taken;
+    const int anew = now->moved == GRAVEL_TREE_REBUILD;
+    t->kept = t->kept && !call; /* what came for the sinks of one call is not enough for those of another */
+    status = begin(t, now, status);
+    const double built = MPI_Wtime();
+    if (!status || t->kept) /* with kept parts all learn of a failure there */
+        status = estimate(t, status, now->last);
+    const double estimated = MPI_Wtime();
+    if (!status)
+        status = walk(t);
+    if (!status && !call)
+        status = gv_cluster_compare_costs(t);
+    t->computed = !status;
+    t->kept = !status && !call;
+    t->computations += anew;
+    t->since = status ? -1 : t->since + anew;
+    t->info.bodies = gravel_bodies_get_count(t->bodies);
+    t->info.bytes = t->swap.bytes;
+    t->info.build = built - start;
+    t->info.estimate = estimated - built;
+    return status;
 }
 
 /* Forces where the bodies are now. */
@@ -356,24 +395,8 @@ static gravel_status find_forces(gravel_cluster_tree *t)
     if (status)
         return status;
     const double dealt = MPI_Wtime();
-    t->info = (gravel_cluster_tree_info){.moved = t->info.moved};
-    status = begin(t);
-    const double built = MPI_Wtime();
-    if (!status || t->kept) /* with kept parts all learn of a failure there */
-        status = estimate(t, status);
-    const double estimated = MPI_Wtime();
-    if (!status)
-        status = walk(t);
-    if (!status)
-        status = gravel_cluster_agree(t->cluster, compare_costs(t));
-    t->computed = t->kept = !status;
-    t->computations++;
-    t->since = status ? -1 : t->since + 1;
-    t->info.bodies = gravel_bodies_get_count(t->bodies);
-    t->info.bytes = t->swap.bytes;
+    status = gv_cluster_act(t, NULL);
     t->info.exchange = dealt - start;
-    t->info.build = built - dealt;
-    t->info.estimate = estimated - built;
     t->info.seconds = MPI_Wtime() - start;
     return status;
 }

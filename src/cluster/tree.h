@@ -27,12 +27,15 @@ struct gravel_cluster_tree {
     gravel_tree *tree;
     gravel_exchange *exchange;
     gravel_essential *essential;
-    size_t total; /* bodies of all ranks */
+    gravel_leapfrog *blocks;                  /* NULL: no block steps */
+    uint64_t step_counts[GRAVEL_STEP_POWERS]; /* of it, before bodies were dealt last */
+    size_t total;                             /* bodies of all ranks */
     int has_velocities;
     int computed;     /* accelerations are those of the positions */
     int has_costs;    /* the plane of costs is that of an earlier computation */
     int since;        /* computations since bodies were dealt */
     int computations; /* since bodies were written */
+    int dealt;        /* the last question whether to deal bodies dealt them */
     int most_runs;    /* that tell where bodies are, of each rank */
     int most_boxes;   /* for which others cut their trees */
     /* one a rank, or as many as all ranks have together */
@@ -54,6 +57,15 @@ gravel_status gv_swap_send(gv_swap *swap, const gravel_cluster *cluster, int tag
                            const size_t *out_bytes);
 /* Until all have come and gone, whatever `status` is; returns the first failure. */
 gravel_status gv_swap_wait(gv_swap *swap, gravel_status status);
+
+/* tree.c */
+/* Forces of all ranks' trees on the sinks of a call, NULL: on all bodies.  The ranks agree before anything else. */
+gravel_status gv_cluster_act(gravel_cluster_tree *tree, const gravel_tree_call *call);
+/* The sum over the plane of costs, compared with those of the other ranks. */
+gravel_status gv_cluster_compare_costs(gravel_cluster_tree *tree);
+
+/* tree_blocks.c: bodies are others from now on. */
+void gv_cluster_end_blocks(gravel_cluster_tree *tree);
 
 /* domains.c */
 /* Bodies to the ranks of their domains, if that is due. */

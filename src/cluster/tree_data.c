@@ -132,6 +132,7 @@ gravel_status gravel_cluster_tree_write(gravel_cluster_tree *t, size_t first, co
                                  "gravel_cluster_tree_write: some ranks have velocities, others have not");
     if (!status) {
         const gravel_frame frame = frame_of(&all);
+        gv_cluster_end_blocks(t);
         t->has_velocities = all.most[7] > 0;
         t->computed = t->kept = t->has_costs = t->computations = 0;
         t->since = -1;

@@ -122,6 +122,8 @@ gravel_status gravel_cluster_tree_restore(gravel_cluster_tree *t, const void *st
     if (!status && (h.ranks != t->cluster->size || h.rank != t->cluster->rank))
         status = gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "the state is that of rank %d of %d", h.rank, h.ranks);
     if (!status)
+        gv_cluster_end_blocks(t);
+    if (!status)
         status = restore_bodies(t->bodies, &h, state, size);
     if (!status)
         status = restore_kept(t, &h, state, size);

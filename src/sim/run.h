@@ -45,6 +45,14 @@ typedef struct gv_run_domains {
     gravel_status (*compute)(void *domains); /* accelerations and potentials */
     gravel_status (*get_largest)(void *domains, double *acceleration);
     gravel_status (*step)(void *domains, double dt);
+    /* Block steps instead, from a write or from a restored state on; get_state is no call of all. */
+    gravel_status (*start_blocks)(void *domains, const gravel_leapfrog_options *options, double time);
+    gravel_status (*resume_blocks)(void *domains, const gravel_leapfrog_options *options,
+                                   const gravel_hermite_state *state);
+    gravel_status (*get_next)(void *domains, double *time);
+    gravel_status (*step_block)(void *domains, gravel_hermite_step_info *info);
+    gravel_status (*add_steps)(void *domains, uint64_t counts[GRAVEL_STEP_POWERS]);
+    gravel_status (*get_state)(void *domains, gravel_hermite_state *state);
     gravel_status (*read)(void *domains, gravel_plane plane, size_t first, size_t count, const gravel_array_out *to);
     /* What decides what comes next, of all processes; malloc'd, on the leading one (else *bytes is NULL). */
     gravel_status (*save)(void *user, void *domains, void **bytes, size_t *size);
@@ -130,6 +138,8 @@ struct gv_checkpoint;
 
 /* NULL, or what is wrong with the settings for these particles. */
 gravel_status gv_run_check(const gv_run_settings *settings, const gv_particles *particles);
+/* Of the settings, what any leapfrog needs. */
+gravel_leapfrog_options gv_run_leapfrog(const gv_run_settings *settings);
 /* The particles become the run's (an empty set is left), whatever is returned. */
 gravel_status gv_run_create(gv_run **run, gravel_context *context, const gv_run_settings *settings,
                             gv_particles *particles);

@@ -65,9 +65,16 @@ void gv_domains_release(gv_domains_run *r)
 
 /* ------------------------------------------------------------------- steps */
 
+static int has_blocks(const gv_domains_run *r)
+{
+    return r->settings->steps == GV_RUN_BLOCK;
+}
+
 /* The largest power of 2 that all bodies may take now; a longer one begins at a multiple of itself. */
 static gravel_status find_step(gv_domains_run *r)
 {
+    if (has_blocks(r))
+        return ops_of(r)->get_next(r->domains, &r->next);
     const gv_run_settings *s = r->settings;
     double largest = 0, allowed = INFINITY;
     gravel_status status = GRAVEL_OK;
@@ -82,6 +89,7 @@ static gravel_status find_step(gv_domains_run *r)
         status =
             gv_fail(GRAVEL_ERR_STATE, "at time %.9g the largest acceleration, %g, needs steps of %g: --step-min is %g",
                     r->now, largest, allowed, s->step_min);
+    r->next = r->now + r->step;
     return status;
 }
 
@@ -112,11 +120,13 @@ static gravel_status write_range(gv_domains_run *r, void *domains)
 
 static gravel_status start_at(gv_domains_run *r, double time)
 {
+    const gravel_leapfrog_options options = gv_run_leapfrog(r->settings);
     r->now = time;
     r->looked = NAN;
+    r->whole = 1;
     gravel_status status = write_range(r, r->domains);
     if (!status)
-        status = ops_of(r)->compute(r->domains);
+        status = has_blocks(r) ? ops_of(r)->start_blocks(r->domains, &options, time) : ops_of(r)->compute(r->domains);
     return status ? status : find_step(r);
 }
 
@@ -135,16 +145,18 @@ gravel_status gv_domains_start(gv_domains_run *r)
 gravel_status gv_domains_step(gv_domains_run *r, gravel_hermite_step_info *info)
 {
     double since = gv_now();
+    gravel_hermite_step_info block = {.time = r->next, .active = r->p->count};
     gravel_status status = tell(r, GV_RUN_STEP, 0);
     if (!status)
-        status = ops_of(r)->step(r->domains, r->step);
+        status = has_blocks(r) ? ops_of(r)->step_block(r->domains, &block) : ops_of(r)->step(r->domains, r->step);
     if (!status) {
-        r->now += r->step;
+        r->now = block.time;
+        r->whole = block.active == r->p->count;
         r->looked = NAN;
         r->counts.blocks++;
-        r->counts.steps += r->p->count;
+        r->counts.steps += block.active;
         if (info)
-            *info = (gravel_hermite_step_info){.time = r->now, .active = r->p->count};
+            *info = block;
         status = find_step(r);
     }
     status = done(r, status);
@@ -170,6 +182,77 @@ static gravel_status kick(gv_domains_run *r, void *from, size_t first, size_t co
     return done(r, status || a ? status : gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
 }
 
+/* Bodies of block steps at `time`, which ends all of them: velocities and ways without what the first halves of kicks
+ * gave too much (kernels/step/leapfrog.cl, gv_leap_trim).  *rest: what is left of kicks, malloc'd; NULL: nothing, since
+ * all steps have just ended. */
+static gravel_status trim(gv_domains_run *r, double time, size_t first, size_t count, double **rest)
+{
+    const gv_particles *p = r->p;
+    const gv_run_domains *ops = ops_of(r);
+    double *a = malloc((5 * count + 1) * sizeof *a), *const x[3] = {p->x + first, p->y + first, p->z + first},
+           *const v[3] = {p->vx + first, p->vy + first, p->vz + first};
+    const size_t some = a ? count : 0; /* a process without memory reads nothing, beside the others */
+    double *const when = a + 3 * some, *const step = a + 4 * some;
+    gravel_status status =
+        ops->read(r->domains, GRAVEL_ACCELERATION, first, some, &GRAVEL_ARRAY_OUT_SOA(a, a + some, a + 2 * some));
+    if (!status)
+        status = ops->read(r->domains, GRAVEL_TIME, first, some, &GRAVEL_ARRAY_OUT(when));
+    if (!status)
+        status = ops->read(r->domains, GRAVEL_STEP, first, some, &GRAVEL_ARRAY_OUT(step));
+    status = done(r, status || a ? status : gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
+    for (size_t k = 0; k < count && !status; k++) {
+        const double T = time - when[k], d = 0.5 * (T - step[k]);
+        for (size_t c = 0; c < 3; c++) {
+            x[c][k] += (time - r->now) * v[c][k] + (T > 0 ? T * d * a[c * count + k] : 0);
+            v[c][k] += d * a[c * count + k];
+        }
+        when[k] = 0.5 * T;
+    }
+    *rest = NULL;
+    if (!status && (time != r->now || !r->whole) && (*rest = malloc((count + 1) * sizeof **rest)))
+        memcpy(*rest, when, count * sizeof **rest);
+    free(a);
+    return status;
+}
+
+/* ... with the accelerations there. */
+static gravel_status close_kicks(gv_domains_run *r, size_t first, size_t count, const double *rest)
+{
+    const gv_particles *p = r->p;
+    double *const v[3] = {p->vx + first, p->vy + first, p->vz + first};
+    double *a = rest ? malloc((3 * count + 1) * sizeof *a) : NULL;
+    const size_t some = a ? count : 0;
+    const gravel_status status =
+        ops_of(r)->read(r->looking, GRAVEL_ACCELERATION, first, some, &GRAVEL_ARRAY_OUT_SOA(a, a + some, a + 2 * some));
+    for (size_t c = 0; c < 3 && a && !status; c++)
+        for (size_t k = 0; k < count; k++)
+            v[c][k] += rest[k] * a[c * count + k];
+    free(a);
+    return done(r, status || some == count ? status : gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
+}
+
+static gravel_status find_forces_there(gv_domains_run *r)
+{
+    gravel_status status = r->looking ? GRAVEL_OK : ops_of(r)->make(r->company->user, r->settings, &r->looking);
+    if (!status)
+        status = write_range(r, r->looking);
+    r->seen = r->looking;
+    return status ? status : ops_of(r)->compute(r->looking);
+}
+
+static gravel_status end_steps(gv_domains_run *r, double time, size_t first, size_t count)
+{
+    double *rest;
+    gravel_status status = trim(r, time, first, count, &rest);
+    if (!status && (time != r->now || !r->whole)) {
+        status = find_forces_there(r);
+        if (!status)
+            status = close_kicks(r, first, count, rest);
+    }
+    free(rest);
+    return status;
+}
+
 /* The step that would end at `time`, beside the run's own. */
 static gravel_status go_to(gv_domains_run *r, double time, size_t first, size_t count)
 {
@@ -180,12 +263,8 @@ static gravel_status go_to(gv_domains_run *r, double time, size_t first, size_t 
     for (int c = 0; c < 3 && !status; c++)
         for (size_t k = first; k < first + count; k++)
             x[c][k] += dt * v[c][k];
-    if (!status && !r->looking)
-        status = ops_of(r)->make(r->company->user, r->settings, &r->looking);
     if (!status)
-        status = write_range(r, r->looking);
-    if (!status)
-        status = ops_of(r)->compute(r->looking);
+        status = find_forces_there(r);
     return status ? status : kick(r, r->looking, first, count, 0.5 * dt);
 }
 
@@ -211,7 +290,10 @@ gravel_status gv_domains_look(gv_domains_run *r, double time)
     if (!status)
         status = ops->read(r->domains, GRAVEL_VELOCITY, first, count,
                            &GRAVEL_ARRAY_OUT_SOA(p->vx + first, p->vy + first, p->vz + first));
-    if (!status && time != r->now)
+    r->seen = r->domains;
+    if (!status && has_blocks(r))
+        status = end_steps(r, time, first, count);
+    else if (!status && time != r->now)
         status = go_to(r, time, first, count);
     r->looked = time;
     r->p->time = r->start + time;
@@ -283,8 +365,7 @@ gravel_status gv_domains_find_potentials(gv_domains_run *r, double *potential)
     double since = gv_now();
     gravel_status status = tell(r, GV_RUN_POTENTIALS, 0);
     if (!status && is_by_tree(r))
-        status = ops_of(r)->read(r->looked == r->now ? r->domains : r->looking, GRAVEL_POTENTIAL, 0,
-                                 r->company->tell ? n : 0, &GRAVEL_ARRAY_OUT(potential));
+        status = ops_of(r)->read(r->seen, GRAVEL_POTENTIAL, 0, r->company->tell ? n : 0, &GRAVEL_ARRAY_OUT(potential));
     else if (!status)
         status = sum(r, potential);
     status = done(r, status);
@@ -296,10 +377,20 @@ gravel_status gv_domains_find_potentials(gv_domains_run *r, double *potential)
 
 /* -------------------------------------------------------------------- state */
 
+gravel_status gv_domains_add_steps(gv_domains_run *r, uint64_t counts[GRAVEL_STEP_POWERS])
+{
+    return ops_of(r)->add_steps(r->domains, counts);
+}
+
 gravel_status gv_domains_save(gv_domains_run *r, gv_checkpoint *c)
 {
-    c->state = (gravel_hermite_state){.time = r->now, .blocks = r->counts.blocks, .steps = r->counts.steps};
-    gravel_status status = tell(r, GV_RUN_SAVE, 0);
+    c->state = (gravel_hermite_state){.time = r->now, .whole = 1};
+    gravel_status status = has_blocks(r) ? ops_of(r)->get_state(r->domains, &c->state) : GRAVEL_OK;
+    if (status)
+        return status;
+    c->state.blocks = r->counts.blocks;
+    c->state.steps = r->counts.steps;
+    status = tell(r, GV_RUN_SAVE, 0);
     if (status)
         return status;
     c->choices = calloc(1, 1);
@@ -309,6 +400,23 @@ gravel_status gv_domains_save(gv_domains_run *r, gv_checkpoint *c)
     if (!status && !c->choices)
         status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for a checkpoint");
     return done(r, status);
+}
+
+/* All block steps have just ended, and the first halves of the next kicks are given: without them. */
+static gravel_status take_back_kicks(gravel_bodies *b, size_t n, const int32_t *id, double *value, gv_particles *p)
+{
+    double *const v[3] = {p->vx, p->vy, p->vz};
+    double *step = malloc((n + 1) * sizeof *step);
+    gravel_status status = step ? gravel_bodies_read(b, GRAVEL_STEP, 0, n, &GRAVEL_ARRAY_OUT(step))
+                                : gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu bodies", n);
+    if (!status)
+        status =
+            gravel_bodies_read(b, GRAVEL_ACCELERATION, 0, n, &GRAVEL_ARRAY_OUT_SOA(value, value + n, value + 2 * n));
+    for (size_t k = 0; k < n && !status; k++)
+        for (size_t c = 0; c < 3; c++)
+            v[c][id[k]] -= 0.5 * step[k] * value[c * n + k];
+    free(step);
+    return status;
 }
 
 static gravel_status read_part(gravel_bodies *b, size_t n, int32_t *id, double *value, gv_particles *p)
@@ -326,7 +434,7 @@ static gravel_status read_part(gravel_bodies *b, size_t n, int32_t *id, double *
                 to[plane][c][id[k]] = value[c * n + k];
         }
     }
-    return status;
+    return status || !gravel_bodies_has_plane(b, GRAVEL_STEP) ? status : take_back_kicks(b, n, id, value, p);
 }
 
 gravel_status gv_domains_unpack(const gv_run_domains *ops, gravel_context *context, gravel_precision precision,
@@ -370,7 +478,11 @@ static gravel_status restore(gv_domains_run *r, const gv_checkpoint *c)
     }
     r->now = c->state.time;
     r->looked = NAN;
-    return find_step(r);
+    r->whole = 1;
+    const gravel_leapfrog_options options = gv_run_leapfrog(r->settings);
+    if (has_blocks(r))
+        status = ops_of(r)->resume_blocks(r->domains, &options, &c->state);
+    return status ? status : find_step(r);
 }
 
 gravel_status gv_domains_restore(gv_domains_run *r, const gv_checkpoint *c)

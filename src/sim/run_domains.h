@@ -1,5 +1,6 @@
 /* The leapfrog of a run whose bodies are dealt out over several processes, all with one step: kick, drift, forces,
- * kick.  Between steps positions and velocities are of one time.  What run.h says of gv_run_start ... holds here. */
+ * kick; between steps positions and velocities are of one time.  Or with block steps (gravel/leapfrog.h).  What run.h
+ * says of gv_run_start ... holds here. */
 #ifndef GV_RUN_DOMAINS_H
 #define GV_RUN_DOMAINS_H
 
@@ -15,7 +16,10 @@ typedef struct gv_domains_run {
     void *domains, *looking; /* looking: for looks between steps */
     gravel_bodies *all;      /* for direct sums */
     gravel_direct *exact;
-    double now, step, looked;
+    double now, step, next; /* step: of all, unless there are block steps */
+    int whole;              /* all bodies were due at the last block */
+    double looked;
+    void *seen; /* where the potentials at that time are: domains or looking */
     gravel_hermite_counts counts;
 } gv_domains_run;
 
@@ -25,6 +29,8 @@ gravel_status gv_domains_create(gv_domains_run **run, gravel_context *context, c
 void gv_domains_release(gv_domains_run *run);
 gravel_status gv_domains_start(gv_domains_run *run);
 gravel_status gv_domains_step(gv_domains_run *run, gravel_hermite_step_info *info);
+/* Block steps: counts of all processes. */
+gravel_status gv_domains_add_steps(gv_domains_run *run, uint64_t counts[GRAVEL_STEP_POWERS]);
 /* All particles on the leading process, and where potentials are summed directly; else those of its range. */
 gravel_status gv_domains_look(gv_domains_run *run, double time);
 gravel_status gv_domains_find_potentials(gv_domains_run *run, double *potential);

@@ -97,23 +97,28 @@ static gravel_status make_hermite(gv_run *r)
     return gravel_hermite_create(&r->hermite, r->bodies, r->direct, &o);
 }
 
-static gravel_status make_leapfrog(gv_run *r)
+gravel_leapfrog_options gv_run_leapfrog(const gv_run_settings *s)
 {
     gravel_leapfrog_options o = GRAVEL_LEAPFROG_OPTIONS_INIT;
-    o.eta = r->s.steps == GV_RUN_FIXED ? 0 : r->s.eta;
-    o.step_max = r->s.step_max;
-    o.step_min = r->s.step_min;
-    o.shared = r->s.steps == GV_RUN_SHARED;
-    o.eps = r->s.eps;
-    o.rebuild = r->s.rebuild;
-    o.ahead = r->s.steps == GV_RUN_BLOCK;
-    o.last = r->s.mac == GRAVEL_TREE_LAST;
+    o.eta = s->steps == GV_RUN_FIXED ? 0 : s->eta;
+    o.step_max = s->step_max;
+    o.step_min = s->step_min;
+    o.shared = s->steps == GV_RUN_SHARED;
+    o.eps = s->eps;
+    o.rebuild = s->rebuild;
+    o.ahead = o.tally = s->steps == GV_RUN_BLOCK;
+    o.last = s->mac == GRAVEL_TREE_LAST;
+    return o;
+}
+
+static gravel_status make_leapfrog(gv_run *r)
+{
+    gravel_leapfrog_options o = gv_run_leapfrog(&r->s);
     o.external = r->s.external;
     o.external_user = r->s.external_user;
     choose_forces(r, &o.forces, &o.forces_user);
     o.walk = r->s.share ? gravel_several_share_walk : NULL;
     o.walk_user = r->s.share;
-    o.tally = r->s.steps == GV_RUN_BLOCK;
     return gravel_leapfrog_create(&r->leapfrog, r->bodies, r->direct, r->tree, &o);
 }
 
@@ -243,7 +248,7 @@ gravel_status gv_run_start(gv_run *r)
 gravel_status gv_run_get_next(gv_run *r, double *time)
 {
     if (r->domains) {
-        *time = r->domains->now + r->domains->step;
+        *time = r->domains->next;
         return GRAVEL_OK;
     }
     double since = gv_now();
@@ -377,13 +382,17 @@ void gv_run_get_counts(const gv_run *r, gravel_hermite_counts *counts)
 gravel_status gv_run_add_steps(gv_run *r, gv_blocks *blocks)
 {
     uint64_t counts[GRAVEL_STEP_POWERS] = {0};
-    if (r->domains) /* one step for all: blocks tell */
+    const int dealt = is_dealt(r) || (r->domains && r->s.steps == GV_RUN_BLOCK);
+    if (r->domains && !dealt) /* one step for all: blocks tell */
         return GRAVEL_OK;
-    gravel_status status = is_dealt(r) ? tell(r, GV_RUN_ADD_STEPS, 0) : GRAVEL_OK;
+    gravel_status status = dealt ? tell(r, GV_RUN_ADD_STEPS, 0) : GRAVEL_OK;
     if (!status)
-        status = r->hermite ? gravel_hermite_add_step_counts(r->hermite, counts)
-                            : gravel_leapfrog_add_step_counts(r->leapfrog, counts);
-    if (is_dealt(r))
+        status = r->domains   ? gv_domains_add_steps(r->domains, counts)
+                 : r->hermite ? gravel_hermite_add_step_counts(r->hermite, counts)
+                              : gravel_leapfrog_add_step_counts(r->leapfrog, counts);
+    if (r->domains)
+        status = done(r, status);
+    else if (dealt)
         status = done(r, gv_dealt_add_counts(r->s.company, counts, status));
     for (int p = 0; p < GRAVEL_STEP_POWERS && !status; p++)
         gv_blocks_add_steps(blocks, ldexp(1, p - GRAVEL_STEP_POWERS / 2), counts[p]);

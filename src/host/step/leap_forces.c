@@ -115,7 +115,10 @@ static gravel_status add_external(gravel_leapfrog *f, size_t count, double time)
 
 int gv_leap_rebuilds(const gravel_leapfrog *f)
 {
-    return !f->tree || f->since_build == 0 || (double)f->since_build >= f->options.rebuild * (double)f->n;
+    /* bodies of several processes may change places then, and have a state: after a block of all they always do */
+    if (f->options.agree && f->whole)
+        return 1;
+    return !f->tree || f->since_build == 0 || (double)f->since_build >= f->options.rebuild * (double)f->all;
 }
 
 /* What the next steps are to know of the bodies of the block before their forces are written over. */
@@ -128,9 +131,10 @@ static gravel_status remember(gravel_leapfrog *f, size_t count)
         status = gv_buffer_reserve(&f->worker, &f->density, f->n * number, "densities around bodies");
     if (!status)
         status = gv_bodies_need(f->bodies, GV_WORD_ACCELERATION, &acc);
-    return status || !f->has_forces ? status
-                                    : gv_launch(&f->worker, 0, f->kernel[GV_LEAP_BEFORE], gv_items(count, 64),
-                                                GV_MEM(f->select.list), GV_UINT(count), GV_ARG(acc), GV_MEM(f->before));
+    return status || !f->has_forces || count == 0
+               ? status
+               : gv_launch(&f->worker, 0, f->kernel[GV_LEAP_BEFORE], gv_items(count, 64), GV_MEM(f->select.list),
+                           GV_UINT(count), GV_ARG(acc), GV_MEM(f->before));
 }
 
 gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
@@ -138,17 +142,17 @@ gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
     const int ahead = f->options.ahead && !f->options.shared && f->options.eta > 0;
     gravel_list list = block_list(f, count);
     const gravel_view sinks = count == f->n ? gravel_view_all(f->bodies) : gravel_view_list(f->bodies, &list);
-    gravel_status status = ahead ? remember(f, count) : GRAVEL_OK;
+    gravel_status status = ahead && f->n > 0 ? remember(f, count) : GRAVEL_OK;
     if (status)
         return status;
     if (f->direct) {
         status = sum(f, f->bodies, sinks);
     } else {
         const int anew = gv_leap_rebuilds(f);
-        f->since_build = (anew ? 0 : f->since_build) + count;
+        f->since_build = (anew ? 0 : f->since_build) + f->all_due;
         status =
             walk(f, f->tree, sinks, f->options.last && f->has_forces, anew ? GRAVEL_TREE_REBUILD : GRAVEL_TREE_REFIT);
-        if (!status && ahead && anew)
+        if (!status && ahead && anew && f->n > 0)
             status = gv_tree_find_density(f->tree, f->options.eps, &f->density);
         gv_bodies_changed(f->bodies, GRAVEL_ACCELERATION);
         gv_bodies_changed(f->bodies, GRAVEL_POTENTIAL);
@@ -158,7 +162,7 @@ gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
         else if (!status && f->options.mesh && f->options.mesh_step == 0)
             status = gravel_mesh_forces(f->options.mesh, &sinks, GRAVEL_INTO_PLANES | GRAVEL_INTO_ADD, NULL);
     }
-    return status || !f->options.external ? status : add_external(f, count, time);
+    return status || !f->options.external || count == 0 ? status : add_external(f, count, time);
 }
 
 /* ------------------------------------------------------------------ looking */

@@ -52,6 +52,9 @@ static gravel_status check_options(const gravel_bodies *bodies, const gravel_dir
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "mesh_step is %g: it must be 0, or a power of two of at least step_max = %g, with a mesh",
                        o->mesh_step, o->step_max);
+    if (o->agree && (!o->walk || !tree || o->shared || o->mesh))
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "bodies that are dealt out need block steps, and forces of trees by `walk`");
     if (o->clock && (!o->clock->kick || !o->clock->drift || !o->clock->stretch))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "a clock needs its three functions: kick, drift and stretch");
     return GRAVEL_OK;
@@ -131,27 +134,39 @@ void gravel_leapfrog_release(gravel_leapfrog *f)
 
 /* ------------------------------------------------------------------- blocks */
 
-static gravel_status find_next(gravel_leapfrog *f)
+static gravel_status fail_short(gravel_leapfrog *f, uint32_t address)
 {
     int32_t id = -1;
     const gravel_array_out to = {&id, NULL, NULL, 1, GRAVEL_I32};
-    gv_due due;
-    if (f->next_known)
-        return GRAVEL_OK;
-    gravel_status status = gv_selector_find(&f->select, f->options.shared, &due);
-    if (status)
-        return status;
-    f->next = due.time;
-    f->due = due.count;
-    f->next_known = due.too_short == UINT32_MAX;
-    if (f->next_known)
-        return GRAVEL_OK;
-    status = gravel_bodies_gather(f->bodies, GRAVEL_ID, &due.too_short, 1, &to);
+    const gravel_status status = gravel_bodies_gather(f->bodies, GRAVEL_ID, &address, 1, &to);
     return status ? status
                   : gv_fail(GRAVEL_ERR_STATE,
                             "the step of body %d at time %.17g is below step_min = %g: allow shorter steps, a larger "
                             "eta, or more softening",
                             (int)id, f->now, f->options.step_min);
+}
+
+/* All processes, where there are several: the first failure, the least of *least, the sum over those that have it. */
+static gravel_status agree(gravel_leapfrog *f, gravel_status status, double *least, double *sum)
+{
+    return f->options.agree ? f->options.agree(status, least, sum, f->options.forces_user) : status;
+}
+
+static gravel_status find_next(gravel_leapfrog *f)
+{
+    gv_due due = {INFINITY, 0, UINT32_MAX};
+    if (f->next_known)
+        return GRAVEL_OK;
+    gravel_status status = f->n > 0 ? gv_selector_find(&f->select, f->options.shared, &due) : GRAVEL_OK;
+    if (!status && due.too_short != UINT32_MAX)
+        status = fail_short(f, due.too_short);
+    double count = (double)due.count;
+    f->next = due.time;
+    status = agree(f, status, &f->next, &count);
+    f->due = f->next == due.time ? due.count : 0; /* others are due before */
+    f->all_due = (size_t)count;
+    f->next_known = !status;
+    return status;
 }
 
 enum { ACCELERATION, VELOCITY, VELOCITY_LOW, TIME, TIME_LOW, STEP, POTENTIAL, WORDS };
@@ -183,8 +198,7 @@ static gravel_status kick_all(gravel_leapfrog *f, const cl_mem m[WORDS], cl_mem 
     return status;
 }
 
-/* Second and first half of two steps of the bodies of the list. */
-static gravel_status kick(gravel_leapfrog *f, size_t count, double time, int first)
+static gravel_status kick_bodies(gravel_leapfrog *f, size_t count, double time, int first)
 {
     static const gravel_plane changed[] = {GRAVEL_VELOCITY, GRAVEL_TIME, GRAVEL_STEP};
     static const gv_word word[WORDS] = {[ACCELERATION] = GV_WORD_ACCELERATION, [VELOCITY] = GV_WORD_VELOCITY,
@@ -217,9 +231,28 @@ static gravel_status kick(gravel_leapfrog *f, size_t count, double time, int fir
                            GV_ARG(before), GV_ARG(density), GV_REAL(p, f->density.mem ? crowd : 0));
     for (size_t k = 0; k < sizeof changed / sizeof changed[0]; k++)
         gv_bodies_changed(f->bodies, changed[k]);
+    return status;
+}
+
+/* Second and first half of two steps of the bodies of the list. */
+static gravel_status kick(gravel_leapfrog *f, size_t count, double time, int first)
+{
+    const gravel_status status = count > 0 ? kick_bodies(f, count, time, first) : GRAVEL_OK;
+    if (f->options.shared)
+        return status;
     f->next_known = 0;
     f->now = time;
-    f->whole = count == f->n;
+    f->whole = f->all_due == f->all;
+    return status;
+}
+
+/* Bodies of all processes; all of them are due. */
+static gravel_status take_number(gravel_leapfrog *f, gravel_status status)
+{
+    double nothing = 0, bodies = (double)f->bodies->count;
+    status = agree(f, status, &nothing, &bodies);
+    f->n = f->bodies->count;
+    f->all = f->all_due = (size_t)bodies;
     return status;
 }
 
@@ -227,7 +260,7 @@ gravel_status gravel_leapfrog_start(gravel_leapfrog *f, double time)
 {
     if (!f || !isfinite(time))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_leapfrog_start: no integrator, or the time is %g", time);
-    if (f->bodies->count == 0)
+    if (f->bodies->count == 0 && !f->options.agree)
         return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_start: there are no bodies");
     if (!gv_time_fits(f->bodies->precision, time))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the time %.17g does not fit a two-float: start at a rounder one", time);
@@ -237,7 +270,6 @@ gravel_status gravel_leapfrog_start(gravel_leapfrog *f, double time)
     const gravel_view all = gravel_view_all(f->bodies);
     f->started = f->has_forces = 0;
     f->since_build = 0;
-    f->n = f->bodies->count;
     memset(&f->counts, 0, sizeof f->counts);
     gravel_status status = gv_bodies_need_ids(f->bodies);
     if (!status && f->tree)
@@ -246,8 +278,9 @@ gravel_status gravel_leapfrog_start(gravel_leapfrog *f, double time)
         status = gravel_mesh_set_sources(f->options.mesh, &all);
     if (!status)
         status = gv_selector_start(&f->select);
-    if (!status)
+    if (!status && f->bodies->count > 0)
         status = gv_selector_take_all(&f->select);
+    status = take_number(f, status);
     if (!status)
         status = gv_leap_forces(f, f->n, time);
     f->has_forces = !status;
@@ -281,16 +314,16 @@ gravel_status gravel_leapfrog_step(gravel_leapfrog *f, gravel_hermite_step_info 
     const double time = f->next;
     const size_t count = f->due;
     if (info)
-        *info = (gravel_hermite_step_info){time, count};
+        *info = (gravel_hermite_step_info){time, f->all_due};
     status = gravel_bodies_advance(f->bodies, 0, gv_leap_drift(f, f->now, time));
-    if (!status && f->options.tally)
+    if (!status && f->options.tally && count > 0)
         status = gv_selector_tally(&f->select, count);
     if (!status)
         status = gv_leap_forces(f, count, time);
     if (!status)
         status = kick(f, count, time, 0);
     f->counts.blocks++;
-    f->counts.steps += count;
+    f->counts.steps += f->options.shared ? f->n : f->all_due;
     return status;
 }
 
@@ -309,6 +342,8 @@ gravel_status gravel_leapfrog_get_bodies_at(gravel_leapfrog *f, double time, gra
     if (at)
         *at = NULL;
     gravel_status status = look_ahead(f, "gravel_leapfrog_get_bodies_at");
+    if (!status && f->options.agree)
+        status = gv_fail(GRAVEL_ERR_UNSUPPORTED, "gravel_leapfrog_get_bodies_at: other processes have bodies, too");
     if (status)
         return status;
     if (!at || !(time >= f->now && time <= f->next))
@@ -353,8 +388,10 @@ gravel_status gravel_leapfrog_resume(gravel_leapfrog *f, const gravel_hermite_st
 {
     if (!f || !state || !isfinite(state->time))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_leapfrog_resume: no integrator, or no state of one");
-    if (f->bodies->count == 0 || !gravel_bodies_has_plane(f->bodies, GRAVEL_TIME) ||
-        !gravel_bodies_has_plane(f->bodies, GRAVEL_STEP) || !gravel_bodies_has_plane(f->bodies, GRAVEL_ACCELERATION))
+    const int planes = gravel_bodies_has_plane(f->bodies, GRAVEL_TIME) &&
+                       gravel_bodies_has_plane(f->bodies, GRAVEL_STEP) &&
+                       gravel_bodies_has_plane(f->bodies, GRAVEL_ACCELERATION);
+    if (f->bodies->count == 0 ? !f->options.agree : !planes)
         return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_resume: the bodies have no times, steps or accelerations; "
                                          "gravel_bodies_restore comes first");
     if (f->options.mesh_step > 0 && !f->bodies->word[GV_WORD_FAR].mem)
@@ -365,12 +402,12 @@ gravel_status gravel_leapfrog_resume(gravel_leapfrog *f, const gravel_hermite_st
         status = gravel_mesh_set_sources(f->options.mesh, &all);
     if (!status)
         status = gv_selector_start(&f->select);
+    status = take_number(f, status);
     f->started = f->has_forces = !status;
     f->next_known = 0;
     f->now = state->time;
     f->counts = (gravel_hermite_counts){state->blocks, state->steps, 0};
     f->whole = (int)state->whole;
     f->since_build = 0;
-    f->n = f->bodies->count;
     return status;
 }

@@ -35,9 +35,10 @@ struct gravel_leapfrog {
     int started, next_known, whole;
     int has_forces;         /* all bodies have accelerations */
     size_t n;               /* bodies that were started */
+    size_t all;             /* ... of all processes */
     uint64_t order_version; /* of their order when the last block was chosen */
     double now, next;       /* time of the last block, of the next one if known */
-    size_t due;             /* its bodies */
+    size_t due, all_due;    /* its bodies; of all processes */
     uint64_t since_build;   /* forces of bodies since the tree was built */
     gravel_hermite_counts counts;
 };

@@ -54,7 +54,7 @@ gravel_status gv_selector_start(gv_selector *s)
 {
     static const cl_uint none[GV_HEAD_WORDS] = {[GV_HEAD_SHORT] = UINT32_MAX};
     const size_t n = s->bodies->count;
-    gravel_status status = gv_buffer_reserve(&s->worker, &s->list, n * sizeof(cl_uint), "addresses of a block");
+    gravel_status status = gv_buffer_reserve(&s->worker, &s->list, (n + !n) * sizeof(cl_uint), "addresses of a block");
     if (!status)
         status = gv_buffer_reserve(&s->worker, &s->head, sizeof none, "the head of a block");
     gv_buffer_release(&s->tally);
