@@ -1,5 +1,6 @@
 #include "host/bodies/slots.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 /* slots are powers of two from here on, so that small calls of different sizes share them */
@@ -54,6 +55,7 @@ gravel_status gv_slot_reserve_host(const gv_worker *worker, gv_slot *slot, size_
 {
     if (slot->host && slot->size >= size)
         return GRAVEL_OK;
+    size = gv_buffer_more(slot->size, size, SIZE_MAX);
     release_host_side(worker, slot);
     const gravel_status status = make_host_side(worker, slot, size);
     slot->size = status ? 0 : size;

@@ -101,6 +101,12 @@ void gv_buffer_release(gv_buffer *buffer)
     *buffer = (gv_buffer){NULL, 0};
 }
 
+size_t gv_buffer_more(size_t there, size_t size, size_t most)
+{
+    const size_t more = size / 8 / 64 * 64;
+    return there == 0 || most < size || more > most - size ? size : size + more;
+}
+
 gravel_status gv_buffer_reserve(const gv_worker *worker, gv_buffer *buffer, size_t size, const char *what)
 {
     if (buffer->mem && buffer->size >= size)

@@ -40,6 +40,9 @@ typedef struct gv_buffer {
     size_t size;
 } gv_buffer;
 
+/* How many bytes to make where `there` were too few for `size`: an eighth more, up to `most`, so that what changes a
+ * little from call to call is not made anew each time; the first time no more than is asked for. */
+size_t gv_buffer_more(size_t there, size_t size, size_t most);
 /* At least `size` bytes; contents are lost if it was too small.  `what` names it in messages ("cells"). */
 gravel_status gv_buffer_reserve(const gv_worker *worker, gv_buffer *buffer, size_t size, const char *what);
 /* The same, but the first `keep` bytes stay, and what is new is filled with zeros. */
