@@ -194,12 +194,15 @@ void gv_transfer_release(gravel_bodies *bodies)
 
 gravel_status gv_stream_open(gv_stream *s, gv_batch *batch, cl_kernel kernel)
 {
-    const size_t blocks = (batch->count + GV_BLOCK - 1) / GV_BLOCK;
+    size_t most = GV_BLOCK;
+    while (most < GV_MOST_BLOCK && batch->count / most > GV_MANY_BLOCKS)
+        most *= 2;
+    const size_t blocks = (batch->count + most - 1) / most;
     gv_block *block = &s->only;
     if (blocks > 1 && !(block = malloc(blocks * sizeof *block)))
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the blocks of %zu bodies", batch->count);
     for (size_t k = 0; k < blocks; k++) {
-        const size_t from = k * GV_BLOCK, n = batch->count - from < GV_BLOCK ? batch->count - from : GV_BLOCK;
+        const size_t from = k * most, n = batch->count - from < most ? batch->count - from : most;
         const size_t head = !batch->address ? 0 : batch->number == 8 ? (n + 1) / 2 : n;
         block[k] = (gv_block){.from = from, .n = n, .head = head, .left = (int)((n + GV_PIECE - 1) / GV_PIECE)};
     }
@@ -207,7 +210,8 @@ gravel_status gv_stream_open(gv_stream *s, gv_batch *batch, cl_kernel kernel)
     s->kernel = kernel;
     s->block = block;
     s->blocks = blocks;
-    s->pieces = (blocks - 1) * GV_PIECES + (size_t)block[blocks - 1].left;
+    s->per_block = most / GV_PIECE;
+    s->pieces = (blocks - 1) * s->per_block + (size_t)block[blocks - 1].left;
     s->begun = s->ended = 0;
     s->busy = 0;
     s->status = GRAVEL_OK;
@@ -241,7 +245,7 @@ void gv_stream_fail(gv_stream *s, gravel_status status)
 
 void gv_stream_piece(const gv_stream *s, size_t piece, gv_block **block, size_t *first, size_t *count)
 {
-    *block = &s->block[piece / GV_PIECES];
-    *first = piece % GV_PIECES * GV_PIECE;
+    *block = &s->block[piece / s->per_block];
+    *first = piece % s->per_block * GV_PIECE;
     *count = (*block)->n - *first < GV_PIECE ? (*block)->n - *first : GV_PIECE;
 }

@@ -47,7 +47,9 @@ typedef struct gv_block {
     enum { GV_ON_ITS_WAY, GV_WAITED_FOR, GV_HERE } arrival; /* of a read */
 } gv_block;
 
-enum { GV_PIECE = 8192, GV_PIECES = GV_BLOCK / GV_PIECE };
+/* Bodies that a thread converts at a time; blocks beyond which they are made larger, since each costs the driver some
+ * 40 us; bodies of the largest. */
+enum { GV_PIECE = 8192, GV_MANY_BLOCKS = 64, GV_MOST_BLOCK = 4 * GV_BLOCK };
 
 /* A transfer under way: what its threads share. */
 typedef struct gv_stream {
@@ -56,9 +58,9 @@ typedef struct gv_stream {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t moved;
     gv_block *block, only;
-    size_t blocks, pieces;
-    size_t begun, ended; /* blocks that have a slot, that are done with it */
-    int busy;            /* a thread submits commands to the device, without the lock */
+    size_t blocks, pieces, per_block; /* per_block: pieces of a block */
+    size_t begun, ended;              /* blocks that have a slot, that are done with it */
+    int busy;                         /* a thread submits commands to the device, without the lock */
     gravel_status status;
     char message[512]; /* of the first failure: messages belong to the thread that failed */
 } gv_stream;

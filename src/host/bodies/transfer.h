@@ -7,7 +7,7 @@
 #include "host/bodies/slots.h"
 
 enum {
-    GV_BLOCK = 65536,      /* bodies of one transfer: filling one overlaps with sending another */
+    GV_BLOCK = 65536,      /* bodies of one transfer at least: filling one overlaps with sending another */
     GV_MOST_FIELDS = 24,   /* words that one launch of kernels/bodies/transfer.cl serves */
     GV_PUT_KERNELS = 3,    /* for 2, 8 and 24 of them */
     GV_MOST_INLINE = 3840, /* bytes of a batch that may be an argument of the kernel */

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "host/several/object.h"
+
 enum { GV_DEAL_PIECE = 16384, BUCKETS = 65536, SAMPLE = 65536 };
 
 static gravel_status grow(void *array, size_t *room, size_t n, size_t size)
@@ -52,12 +54,13 @@ typedef struct dealing {
     const uint32_t *bound, *place, *address;
 } dealing;
 
-static int member_of(const dealing *w, size_t entry)
+/* Without branches: which member has an entry is as good as random. */
+static size_t member_of(const dealing *w, size_t entry)
 {
     const uint32_t at = w->place[w->address ? w->address[entry] : entry];
-    int m = 0;
-    while (m < w->deal->members - 1 && at >= w->bound[m + 1])
-        m++;
+    size_t m = 0;
+    for (int k = 1; k < w->deal->members; k++)
+        m += at >= w->bound[k];
     return m;
 }
 
@@ -104,18 +107,17 @@ static void list_pieces(void *user, size_t first, size_t count)
 {
     const dealing *w = user;
     const gv_tree_deal *d = w->deal;
-    for (size_t p = first; p < first + count; p++)
-        for (int m = 0; m < d->members; m++) {
-            size_t at = d->start[p * (size_t)d->members + (size_t)m];
-            const size_t end = member_end(d, p, m);
-            for (size_t k = p * GV_DEAL_PIECE; at < end; k++)
-                if (member_of(w, k) == m) {
-                    d->number[at] = (uint32_t)k;
-                    if (w->address)
-                        d->address[at] = w->address[k];
-                    at++;
-                }
+    uint32_t at[GV_MOST_MEMBERS];
+    for (size_t p = first; p < first + count; p++) {
+        for (int m = 0; m < d->members; m++)
+            at[m] = d->start[p * (size_t)d->members + (size_t)m];
+        for (size_t k = p * GV_DEAL_PIECE; k < piece_end(d, p); k++) {
+            const uint32_t to = at[member_of(w, k)]++;
+            d->number[to] = (uint32_t)k;
+            if (w->address)
+                d->address[to] = w->address[k];
         }
+    }
 }
 
 gravel_status gv_tree_deal_make(gv_tree_deal *d, gv_pool *pool, int members, const double *edge, const uint32_t *place,

@@ -90,7 +90,8 @@ gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
         status = own_bodies(tree);
     if (status)
         return status;
-    const gravel_array pos = array_of(&bodies->pos), mass = {bodies->mass, NULL, NULL, bodies->mass_stride, GRAVEL_F64};
+    const gravel_plane plane[2] = {GRAVEL_POSITION, GRAVEL_MASS};
+    const gravel_array from[2] = {array_of(&bodies->pos), {bodies->mass, NULL, NULL, bodies->mass_stride, GRAVEL_F64}};
     const gravel_view view = gravel_view_all(tree->own);
     forget_last(tree);
     tree->view.bodies = NULL;
@@ -101,9 +102,7 @@ gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
     if (!status)
         status = gravel_bodies_resize(tree->own, bodies->count);
     if (!status)
-        status = gravel_bodies_write(tree->own, GRAVEL_POSITION, 0, bodies->count, &pos);
-    if (!status)
-        status = gravel_bodies_write(tree->own, GRAVEL_MASS, 0, bodies->count, &mass);
+        status = gravel_bodies_update(tree->own, NULL, 0, bodies->count, 2, plane, from);
     return status ? status : gravel_tree_set_sources(tree, &view);
 }
 
