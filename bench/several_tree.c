@@ -61,6 +61,7 @@ int main(int argc, char **argv)
     tree_options.theta = argc > 3 ? atof(argv[3]) : 0.5;
     options.devices = argv[1];
     options.tree = &tree_options;
+    options.all_devices = 1; /* what is timed is sharing, not the rule who shares */
     const gravel_sources bodies = {.count = n, .mass = m, .pos = GRAVEL_VEC_SOA(x, y, z)};
     const gravel_forces forces = {.acc = GRAVEL_VEC_OUT_SOA(out, out + n, out + 2 * n), .pot = out + 3 * n};
     gravel_status status = gravel_several_tree_create(&tree, &options);

@@ -153,10 +153,11 @@ typedef struct gravel_several_tree_options {
     const char *devices;                   /* as in gravel_several_options */
     const gravel_context_options *context; /* likewise */
     const gravel_tree_options *tree;       /* its `device` is not looked at; NULL: defaults */
+    int all_devices;                       /* 1: all walk in each call, not those that were measured to be faster */
 } gravel_several_tree_options;
 #define GRAVEL_SEVERAL_TREE_OPTIONS_INIT                                                                               \
     {                                                                                                                  \
-        sizeof(gravel_several_tree_options), NULL, NULL, NULL                                                          \
+        sizeof(gravel_several_tree_options), NULL, NULL, NULL, 0                                                       \
     }
 GRAVEL_API void gravel_several_tree_options_init(gravel_several_tree_options *options);
 GRAVEL_API gravel_status gravel_several_tree_create(gravel_several_tree **tree,

@@ -26,6 +26,7 @@ static gravel_status open_tree(gv_force_job *job, const gravel_context_options *
     options.devices = job->opts->devices;
     options.context = context;
     options.tree = &tree;
+    options.all_devices = 1; /* as asked for, as above */
     gravel_status status = gravel_several_tree_create(&job->several_tree, &options);
     return status ? status : gravel_several_tree_write(job->several_tree, &bodies);
 }

@@ -4,6 +4,10 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "host/device/device.h"
+#include "host/program/cache.h"
+#include "host/program/program.h"
+
 gravel_status gv_stretch_speeds(const gravel_several *d, gv_stretch *stretch)
 {
     int alike = 1;
@@ -51,6 +55,44 @@ void gv_stretch_cut(gv_stretch *stretch, int n, size_t sinks)
 double gv_stretch_cost(const gravel_tree_counts *counts)
 {
     return 1 + counts->bodies + 3 * (counts->near_cells + counts->far_cells);
+}
+
+/* ---------------------------------------------------------------- the rule */
+
+/* Of `alone` the part that others take goes away, and `more` comes. */
+double gv_stretch_least(double n, int devices, double alone, double more)
+{
+    const double saved = alone * (1 - 1.0 / devices);
+    return fmax(1, ceil(n * fmin(fmax(more, 0) / fmax(saved, 1e-9), 1e3)));
+}
+
+int gv_stretch_key(const gravel_several *d, const gravel_tree_options *o, const char *configuration, size_t bodies,
+                   gravel_precision planes, gv_digest *key)
+{
+    const double about[] = {o->theta,
+                            (double)o->mac,
+                            (double)o->moments,
+                            (double)o->softening,
+                            (double)o->precision,
+                            o->split,
+                            ceil(log2((double)bodies)),
+                            (double)planes};
+    char version[17];
+    gv_hasher hasher;
+    if (gv_program_version(d->member[0].context, "tree/walk_group.cl", version))
+        return 0;
+    gv_hash_start(&hasher);
+    gv_hash_text(&hasher, version);
+    gv_hash_text(&hasher, configuration ? configuration : "");
+    gv_hash_add(&hasher, about, sizeof about);
+    for (int m = 0; m < d->members; m++) {
+        const gv_worker worker = {.context = d->member[m].context, .device = d->member[m].device};
+        const gv_device *device = gv_worker_device(&worker);
+        gv_hash_add(&hasher, &device->info.compute_units, sizeof device->info.compute_units);
+        gv_device_hash(device, &hasher);
+    }
+    gv_hash_end(&hasher, key);
+    return 1;
 }
 
 /* ----------------------------------------------------------------- threads */

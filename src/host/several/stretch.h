@@ -2,6 +2,7 @@
 #ifndef GV_STRETCH_H
 #define GV_STRETCH_H
 
+#include "host/base/digest.h"
 #include "host/several/object.h"
 
 typedef struct gv_stretch {
@@ -17,6 +18,13 @@ void gv_stretch_cut(gv_stretch *stretch, int n, size_t sinks);
 gravel_status gv_stretch_speeds(const gravel_several *devices, gv_stretch *stretch);
 /* What one of the sinks of a walk has cost. */
 double gv_stretch_cost(const gravel_tree_counts *counts);
+
+/* The least number of sinks that are worth sharing, where `alone` seconds are one device's walk of n sinks and `more`
+ * are what sharing takes beside the walks. */
+double gv_stretch_least(double n, int devices, double alone, double more);
+/* Everything that it depends on; 0: there is no key. */
+int gv_stretch_key(const gravel_several *devices, const gravel_tree_options *tree, const char *configuration,
+                   size_t bodies, gravel_precision planes, gv_digest *key);
 
 /* work(user, m) for m = 0 ... n - 1, each in a thread of its own; the first failure counts. */
 gravel_status gv_together(int n, gravel_status (*work)(void *user, int m), void *user);

@@ -2,10 +2,13 @@
  * thread for each device, since building waits for the number of cells. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gravel/tree.h"
+#include "host/base/clock.h"
 #include "host/base/options.h"
 #include "host/base/threads.h"
+#include "host/program/cache.h"
 #include "host/several/object.h"
 #include "host/several/stretch.h"
 #include "host/several/tree_deal.h"
@@ -29,6 +32,12 @@ struct gravel_several_tree {
     int is_built;   /* trees and `places` are those of these bodies */
     gv_slot places; /* host side: of each body its rank on the curve */
     gv_tree_deal deal;
+    gravel_tree_options options;
+    char *configuration; /* of the options */
+    int all_devices;
+    double least;  /* sinks from which on sharing pays, of `least_of` bodies; 0: not known */
+    int least_of;  /* power of two */
+    int is_shared; /* all devices have the bodies, not the first alone */
     /* arguments of the call */
     const gravel_sources *from;
     double eps;
@@ -70,6 +79,9 @@ gravel_status gravel_several_tree_create(gravel_several_tree **tree, const grave
     if (!t)
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for a gravel_several_tree");
     t->devices.options.devices = taken.devices;
+    t->all_devices = taken.all_devices;
+    t->options = own;
+    t->configuration = own.configuration ? strdup(own.configuration) : NULL;
     status = gv_members_open(&t->devices, taken.context, 0);
     for (int m = 0; m < t->devices.members && !status; m++) {
         own.device = t->devices.member[m].device;
@@ -96,6 +108,7 @@ void gravel_several_tree_release(gravel_several_tree *t)
     for (int m = 0; m < t->devices.members; m++)
         gravel_tree_release(t->part[m].tree);
     gv_members_release(&t->devices);
+    free(t->configuration);
     free(t);
 }
 
@@ -111,6 +124,15 @@ const gravel_device_info *gravel_several_tree_get_device(const gravel_several_tr
 
 /* ------------------------------------------------------------------------- bodies */
 
+/* What was measured with as many bodies, nearly, holds. */
+static void forget_rule(gravel_several_tree *t, size_t bodies)
+{
+    const int of = (int)ceil(log2((double)bodies));
+    if (of != t->least_of)
+        t->least = 0;
+    t->least_of = of;
+}
+
 static gravel_status write_part(part *p)
 {
     return gravel_tree_write(p->tree, p->owner->from);
@@ -124,7 +146,9 @@ gravel_status gravel_several_tree_write(gravel_several_tree *t, const gravel_sou
     t->bodies = 0;
     t->is_built = 0;
     t->from = bodies;
-    const gravel_status status = on_all(t, write_part);
+    forget_rule(t, bodies->count);
+    t->is_shared = t->all_devices || t->least == 0 || t->least <= (double)bodies->count;
+    const gravel_status status = t->is_shared ? on_all(t, write_part) : write_part(&t->part[0]);
     t->from = NULL;
     if (status)
         return status;
@@ -183,8 +207,8 @@ static gravel_status walk_part(part *p)
     return GRAVEL_OK;
 }
 
-static gravel_status forces(gravel_several_tree *t, const uint32_t *address, size_t count, double eps,
-                            const gravel_forces *to)
+static gravel_status find_together(gravel_several_tree *t, const uint32_t *address, size_t count, double eps,
+                                   const gravel_forces *to)
 {
     const gv_force_ticket *ticket[GV_MOST_MEMBERS];
     gravel_status status = address ? gv_tree_check_addresses(address, count, t->bodies) : GRAVEL_OK;
@@ -205,6 +229,82 @@ static gravel_status forces(gravel_several_tree *t, const uint32_t *address, siz
     return GRAVEL_OK;
 }
 
+static gravel_status find_alone(gravel_several_tree *t, const uint32_t *address, size_t count, double eps,
+                                const gravel_forces *to)
+{
+    for (int m = 0; m < t->devices.members; m++)
+        t->stretch[m] = (gv_stretch){.count = m == 0 ? count : 0, .speed = t->stretch[m].speed};
+    return address ? gravel_tree_forces_active(t->part[0].tree, address, count, eps, to)
+                   : gravel_tree_forces(t->part[0].tree, eps, to);
+}
+
+/* Seconds of a call on all bodies by the first device, and by all of them, trees built anew: the second of each, since
+ * the first compiles and allocates. */
+static gravel_status measure(gravel_several_tree *t, double eps, const gravel_forces *to, double *alone,
+                             double *together)
+{
+    gravel_status status = GRAVEL_OK;
+    *alone = *together = 0;
+    for (int k = 0; k < 2 && !status; k++) {
+        const double begin = gv_now();
+        t->is_built = 0;
+        status = find_together(t, NULL, t->bodies, eps, to);
+        const double shared = gv_now();
+        if (!status)
+            status = gravel_tree_build(t->part[0].tree);
+        if (!status)
+            status = find_alone(t, NULL, t->bodies, eps, to);
+        *together = shared - begin;
+        *alone = gv_now() - shared;
+    }
+    return status;
+}
+
+/* Calls on t->least sinks or more are shared: measured in the first call on all bodies, and kept; until then an eighth
+ * of them. */
+static gravel_status find_least(gravel_several_tree *t, int all, double eps, const gravel_forces *to, double *least)
+{
+    gravel_context *context = t->devices.member[0].context;
+    const double n = (double)t->bodies;
+    unsigned char *kept = NULL;
+    double alone, together;
+    size_t size = 0;
+    gv_digest key;
+    gravel_status status = GRAVEL_OK;
+    *least = t->least > 0 ? t->least : fmax(1, n / 8);
+    if (t->least > 0)
+        return GRAVEL_OK;
+    const int has_key =
+        gv_stretch_key(&t->devices, &t->options, t->configuration, t->bodies, t->options.precision, &key);
+    if (has_key && gv_cache_load(context, "calls", &key, &kept, &size) && size == sizeof t->least) {
+        memcpy(&t->least, kept, sizeof t->least);
+    } else if (all && t->options.mac != GRAVEL_TREE_LAST) { /* which looks at forces: calls cannot be repeated */
+        status = measure(t, eps, to, &alone, &together);
+        const double more = together - alone / t->devices.members;
+        t->least = status ? 0 : gv_stretch_least(n, t->devices.members, alone, more);
+        if (!status && has_key)
+            gv_cache_agree(context, "calls", &key, &t->least, sizeof t->least);
+    }
+    free(kept);
+    if (t->least > 0)
+        *least = t->least;
+    return status;
+}
+
+/* `address` NULL: on all bodies. */
+static gravel_status forces(gravel_several_tree *t, const uint32_t *address, size_t count, double eps,
+                            const gravel_forces *to)
+{
+    double least = 0;
+    gravel_status status = GRAVEL_OK;
+    if (!t->all_devices && t->devices.members > 1)
+        status = find_least(t, !address, eps, to, &least);
+    if (status)
+        return status;
+    return t->devices.members > 1 && t->is_shared && (double)count >= least ? find_together(t, address, count, eps, to)
+                                                                            : find_alone(t, address, count, eps, to);
+}
+
 static gravel_status check(const gravel_several_tree *t, const gravel_forces *f)
 {
     if (!t || !f)
@@ -220,10 +320,6 @@ static gravel_status check(const gravel_several_tree *t, const gravel_forces *f)
 gravel_status gravel_several_tree_forces(gravel_several_tree *t, double eps, const gravel_forces *f)
 {
     gravel_status status = check(t, f);
-    if (!status && t->devices.members == 1) {
-        t->stretch[0].count = t->bodies;
-        return gravel_tree_forces(t->part[0].tree, eps, f);
-    }
     return status ? status : forces(t, NULL, t->bodies, eps, f);
 }
 
@@ -233,13 +329,7 @@ gravel_status gravel_several_tree_forces_active(gravel_several_tree *t, const ui
     gravel_status status = check(t, f);
     if (!status && !address && count > 0)
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_several_tree_forces_active: no addresses");
-    if (status || count == 0)
-        return status;
-    if (t->devices.members == 1) {
-        t->stretch[0].count = count;
-        return gravel_tree_forces_active(t->part[0].tree, address, count, eps, f);
-    }
-    return forces(t, address, count, eps, f);
+    return status || count == 0 ? status : forces(t, address, count, eps, f);
 }
 
 size_t gravel_several_tree_get_sinks(const gravel_several_tree *t, int device)

@@ -212,31 +212,8 @@ static gravel_status walk_alone(walking *w)
 
 static int find_key(const walking *w, gv_digest *key)
 {
-    const gravel_tree_options *o = &w->s->tree;
-    const gravel_several *d = w->s->several;
-    const double about[] = {o->theta,
-                            (double)o->mac,
-                            (double)o->moments,
-                            (double)o->softening,
-                            (double)o->precision,
-                            o->split,
-                            ceil(log2((double)w->set->of->count)),
-                            (double)w->set->of->precision};
-    char version[17];
-    gv_hasher hasher;
-    if (gv_program_version(d->member[0].context, "tree/walk.cl", version))
-        return 0;
-    gv_hash_start(&hasher);
-    gv_hash_text(&hasher, version);
-    gv_hash_text(&hasher, w->s->configuration ? w->s->configuration : "");
-    gv_hash_add(&hasher, about, sizeof about);
-    for (int m = 0; m < d->members; m++) {
-        const gv_device *device = gv_worker_device(&w->s->worker[m]);
-        gv_hash_add(&hasher, &device->info.compute_units, sizeof device->info.compute_units);
-        gv_device_hash(device, &hasher);
-    }
-    gv_hash_end(&hasher, key);
-    return 1;
+    return gv_stretch_key(w->s->several, &w->s->tree, w->s->configuration, w->set->of->count, w->set->of->precision,
+                          key);
 }
 
 /* Seconds of one walk of all sinks by the first device, and of what sharing takes more: the fastest of three. */
@@ -285,9 +262,7 @@ static gravel_status need_least(walking *w)
         const gravel_several_share_counts counts = w->s->counts;
         status = measure(w, &alone, &more);
         w->s->counts = counts;
-        /* of `alone` the part that others take goes away, and `more` comes */
-        const double saved = alone * (1 - 1.0 / w->s->several->members);
-        k->least = status ? 0 : fmax(1, ceil(n * fmin(more / fmax(saved, 1e-9), 1e3)));
+        k->least = status ? 0 : gv_stretch_least(n, w->s->several->members, alone, more);
         if (!status && has_key)
             gv_cache_agree(context, "walk", &key, &k->least, sizeof k->least);
     } else {
