@@ -61,6 +61,22 @@ static gravel_status look_at(const char *path, DIR *dir, int replace)
     return status;
 }
 
+/* Temporary files that killed runs have left. */
+static void sweep(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *next;
+    while (dir && (next = readdir(dir)) != NULL) {
+        char *file =
+            gv_is_temporary(next->d_name, NULL) && is_own(next->d_name) ? gv_path_join(path, next->d_name) : NULL;
+        if (file && gv_temporary_abandoned(file))
+            unlink(file);
+        free(file);
+    }
+    if (dir)
+        closedir(dir);
+}
+
 gravel_status gv_run_output_lock(const char *path, int *lock)
 {
     *lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -111,8 +127,10 @@ gravel_status gv_run_output_open(gv_run_output *folder, const char *path, const 
 
 void gv_run_output_close(gv_run_output *folder)
 {
-    if (folder->path)
+    if (folder->path) {
         gv_diagnostics_close(&folder->table);
+        sweep(folder->path);
+    }
     free(folder->path);
     folder->path = NULL;
 }
