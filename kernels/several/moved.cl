@@ -16,18 +16,11 @@
 
 #include "lib/group.h"
 
+#include "lib/low.h"
+
 #include "several/layout.h"
 
 #define GV_TILE (GV_THREADS * GV_ITEMS)
-
-/* low words exist in ds only */
-#if GV_PRECISION == GV_DS
-#define gv_low(word, k) (word)[k]
-#define gv_put_low(word, k, value) ((word)[k] = (value))
-#else
-#define gv_low(word, k) 0
-#define gv_put_low(word, k, value)
-#endif
 
 /* 1 if body k exists and its time is not before `since` */
 static inline uint gv_has_moved(global const gv_scalar *time, global const gv_scalar *time_low, uint k, uint n,

@@ -7,18 +7,11 @@ static inline gv_scalar gv_norm2(gv_scalar4 v)
 #define GV_LENGTH2(v) gv_norm2(v)
 #define GV_FORMULA static inline
 
+#include "lib/low.h"
+
 #include "step/layout.h"
 
 #include "step/formulas.h"
-
-/* low words exist in ds only */
-#if GV_PRECISION == GV_DS
-#define gv_low(word, k) (word)[k]
-#define gv_put_low(word, k, value) ((word)[k] = (value))
-#else
-#define gv_low(word, k) 0
-#define gv_put_low(word, k, value)
-#endif
 
 /* next - time[k] */
 static inline gv_pair gv_span_to(gv_scalar next, gv_scalar next_low, gv_scalar time, gv_scalar time_low)

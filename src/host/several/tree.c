@@ -81,8 +81,10 @@ gravel_status gravel_several_tree_create(gravel_several_tree **tree, const grave
     t->devices.options.devices = taken.devices;
     t->all_devices = taken.all_devices;
     t->options = own;
-    t->configuration = own.configuration ? strdup(own.configuration) : NULL;
-    status = gv_members_open(&t->devices, taken.context, 0);
+    if (own.configuration && !(t->configuration = strdup(own.configuration)))
+        status = gv_fail(GRAVEL_ERR_MEMORY, "no host memory for a gravel_several_tree");
+    if (!status)
+        status = gv_members_open(&t->devices, taken.context, 0);
     for (int m = 0; m < t->devices.members && !status; m++) {
         own.device = t->devices.member[m].device;
         t->part[m] = (part){.owner = t, .member = m, .stretch = &t->stretch[m]};
