@@ -14,6 +14,7 @@
 #include "tuner/session.h"
 
 #define COMMAND "gravel tune"
+#define LONG_S 0.03
 
 static const size_t default_sinks[] = {1, 3, 5, 12, 24, 48, 100, 300, 1024, 3000, 10000, 50000};
 static const size_t leaf_sinks[4] = {24, 40, 64, 100}, leaf_sources[2] = {3000, 12000};
@@ -36,12 +37,14 @@ typedef struct grid {
     char *plot;   /* gnuplot's data blocks */
     gv_table table;
     int n_blocks, n_variants, missed;
-    int wanted, complete, stopped; /* points: of the whole grid; measured; ended before all candidates were timed */
-    int failing;                   /* points where the choice itself fails */
-    char *why;                     /* the first failure */
-    gravel_status broken;          /* no worker can be started */
-    double end;                    /* when the budget is over */
-    double point_end;              /* when the point that is measured has to end */
+    /* points: of the whole grid; measured; of these too noisy; ended before all candidates were timed */
+    int wanted, complete, undecided, stopped;
+    int failing;          /* points where the choice itself fails */
+    char *why;            /* the first failure */
+    gravel_status broken; /* no worker can be started */
+    double end;           /* when the budget is over */
+    double point_end;     /* when the point that is measured has to end */
+    double least_s;       /* the fastest candidate of that point so far */
     uint64_t seed;
 } grid;
 
@@ -70,8 +73,10 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
     if (gv_signals_pending() || (gv_now() > g->point_end && !first_two))
         return -1;
     snprintf(request.configuration, sizeof request.configuration, "%s", configuration);
-    request.effort = quick ? (gv_effort){5, 32, 0.008, 0.3, fmin(stop_above, 1e30)}
-                           : (gv_effort){9, 64, 0.02, 1.0, fmin(stop_above, 1e30)};
+    /* what takes long needs no repetitions: neither its noise nor the time for them is there */
+    request.effort = g->least_s > LONG_S ? (gv_effort){1, 1, 0, 0, 1e30}
+                     : quick             ? (gv_effort){5, 32, 0.006, 0.3, fmin(stop_above, 1e30)}
+                                         : (gv_effort){9, 64, 0.02, 1.0, fmin(stop_above, 1e30)};
     const gravel_status status = gv_tune_worker_ask(&g->worker, &request, limit_s, &outcome);
 
     if (status != GRAVEL_OK && status != GRAVEL_ERR_CANCELLED) {
@@ -82,6 +87,7 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
         return -1;
     if (gv_signals_pending() && outcome.status != GV_OUTCOME_OK)
         return -1; /* cut off, not failed */
+    g->least_s = fmin(g->least_s, gv_outcome_score(&outcome));
     if (isfinite(gv_outcome_score(&outcome))) {
         cJSON *timed = cJSON_CreateArray();
 
@@ -110,6 +116,8 @@ static cJSON *json_of(const gv_regret_point *p, cJSON *times)
     cJSON_AddNumberToObject(object, "candidates", p->candidates);
     cJSON_AddNumberToObject(object, "failed", p->failed);
     cJSON_AddBoolToObject(object, "complete", p->complete);
+    cJSON_AddNumberToObject(object, "turns", p->turns);
+    cJSON_AddBoolToObject(object, "decided", p->decided);
     cJSON_AddStringToObject(object, "choice", p->choice);
     gv_json_number(object, "choice_s", p->choice_s);
     cJSON_AddStringToObject(object, "best", p->best);
@@ -132,7 +140,7 @@ static void add_to_plot(grid *g, const gv_variant *variant, const gv_regret_poin
                                variant->name, gv_tune_features_name(variant->features),
                                complete < points_of(&g->axes) ? " (incomplete)" : "", g->n_blocks));
     for (int k = 0; k < n; k++)
-        if (point[k].complete && g->plot)
+        if (point[k].decided && g->plot)
             append(&g->plot, gv_format("%s%zu %g %g\n", g->plot, point[k].task.sinks,
                                        point[k].choice_s / point[k].best_s, point[k].choice_s / point[k].default_s));
     if (g->plot)
@@ -140,7 +148,7 @@ static void add_to_plot(grid *g, const gv_variant *variant, const gv_regret_poin
     g->n_blocks++;
 }
 
-/* Figures are of the complete points only. */
+/* Figures are of the decided points only. */
 static void tell(grid *g, const gv_variant *variant, const gv_regret_point *point, cJSON **times, int n)
 {
     gv_regret_summary s;
@@ -148,15 +156,17 @@ static void tell(grid *g, const gv_variant *variant, const gv_regret_point *poin
 
     gv_regret_summarise(point, n, &s);
     g->missed += s.points > 0 && !gv_regret_is_kept(&s);
-    g->complete += s.points;
-    g->stopped += n - s.points;
-    gv_table_row(&g->table, s.points > 0 ? "%s|%s|%d of %d|%.3f|%.3f|%.3f|%.3f|%.3f" : "%s|%s|%d of %d|-|-|-|-|-",
-                 variant->name, gv_tune_features_name(variant->features), s.points, points_of(&g->axes), s.median,
-                 s.p95, s.most, s.median_default, s.most_default);
+    g->complete += s.points + s.undecided;
+    g->undecided += s.undecided;
+    g->stopped += n - s.points - s.undecided;
+    gv_table_row(&g->table, s.points > 0 ? "%s|%s|%d of %d|%d|%.3f|%.3f|%.3f|%.3f|%.3f" : "%s|%s|%d of %d|%d|-|-|-|-|-",
+                 variant->name, gv_tune_features_name(variant->features), s.points + s.undecided, points_of(&g->axes),
+                 s.points, s.median, s.p95, s.most, s.median_default, s.most_default);
     cJSON_AddStringToObject(object, "variant", variant->name);
     cJSON_AddNumberToObject(object, "features", variant->features);
     cJSON_AddNumberToObject(object, "points", s.points);
-    cJSON_AddBoolToObject(object, "complete", s.points == points_of(&g->axes));
+    cJSON_AddNumberToObject(object, "undecided", s.undecided);
+    cJSON_AddBoolToObject(object, "complete", s.points + s.undecided == points_of(&g->axes));
     gv_json_number(object, "over_best_median", s.median);
     gv_json_number(object, "over_best_95_percent", s.p95);
     gv_json_number(object, "over_best_most", s.most);
@@ -170,7 +180,7 @@ static void tell(grid *g, const gv_variant *variant, const gv_regret_point *poin
     }
     g->n_variants++;
     if (s.points > 0)
-        add_to_plot(g, variant, point, n, s.points);
+        add_to_plot(g, variant, point, n, s.points + s.undecided);
 }
 
 /* The points in an order that is spread over the grid wherever the budget ends: steps of about the golden section. */
@@ -208,7 +218,10 @@ static void show_point(const gv_regret_point *p)
     if (p->task.theta > 0)
         fprintf(stderr, ", theta %g, %g active", p->task.theta, p->task.active);
     fprintf(stderr, ": %.3f of the best of %d, %.3f of the default%s\n", p->choice_s / p->best_s, p->candidates,
-            p->choice_s / p->default_s, p->complete ? "" : " (incomplete)");
+            p->choice_s / p->default_s,
+            !p->complete  ? " (incomplete)"
+            : !p->decided ? " (undecided)"
+                          : "");
 }
 
 /* Until `end`; the first point has until the end of the whole budget. */
@@ -226,6 +239,7 @@ static gravel_status measure_variant(grid *g, const gv_variant *variant, double 
 
         task_of(g, variant, k, &task);
         g->times = cJSON_CreateArray();
+        g->least_s = INFINITY;
         g->point_end = k == 0 ? g->end : end;
         status = gv_regret_measure(&g->setting, &task, &point[n]);
         if (status != GRAVEL_OK) {
@@ -334,6 +348,9 @@ static gravel_status report(grid *g, gravel_status status, const char *device)
                : isfinite(g->end)             ? "the budget was over, "
                                               : "",
                g->complete, g->wanted, g->stopped > 0 ? "; those begun are in the JSON, not in the figures" : "");
+    if (g->undecided > 0)
+        gv_say(COMMAND, "%d of %d points decide nothing, since turns on this busy machine disagree: not in the figures",
+               g->undecided, g->complete);
     if (g->failing > 0)
         gv_say(COMMAND, "%d point%s not be measured: %s", g->failing, g->failing == 1 ? " could" : "s could",
                g->why ? g->why : "");
@@ -421,7 +438,7 @@ int gv_tune_regret(const tune_options *o)
     }
     if (o->no_fp64)
         argv[n++] = words[3];
-    gv_table_start(&g.table, "variant|features|points|over best: median|95 %|most|over default: median|most");
+    gv_table_start(&g.table, "variant|features|points|decided|over best: median|95 %|most|over default: median|most");
     gv_signals_catch(0, NULL);
     gv_tune_worker_init(&g.worker, &worker);
     status = subject ? gv_tune_look(o->device, o->no_fp64, subject->space, &found)

@@ -134,8 +134,7 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, c
         int j = k == 0 ? middle : k <= middle ? k - 1 : k;
 
         for (int i = n_sinks - 1; i >= 0; i--) {
-            if (!fixed && sources[j] == FEW_SOURCES &&
-                (variant->features != 0 || !is_last_of_bucket(sinks, n_sinks, i)))
+            if (!fixed && sources[j] == FEW_SOURCES && !is_last_of_bucket(sinks, n_sinks, i))
                 continue;
             /* more sources take longer to measure */
             made->q[n] = (gv_plan_question){sinks[i], sources[j], j == middle ? 1.2 : j < middle ? 0.6 : 1};

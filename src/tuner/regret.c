@@ -9,13 +9,19 @@
 #define HOPELESS 1.5
 
 /* Times in turn (odd, for a median), and how many besides the choice and the default have them. */
-enum { TURNS = 3, OTHERS = 4 };
+enum { TURNS = 3, MOST_TURNS = 9, OTHERS = 4 };
+
+/* Those that were slower than the fastest by more at first do not meet it again in turns. */
+#define CONTENDS 1.25
+
+/* The median of the ratios over the turns is known well enough: by twice what the median over a grid may be off. */
+#define KNOWN (1 + 2 * (GV_REGRET_MEDIAN - 1))
 
 typedef struct candidate {
     const char *configuration;
     double distance; /* of the question that kept it from the point */
     double time_s;   /* before the turns; INFINITY: it fails */
-    double turn_s[TURNS];
+    double turn_s[MOST_TURNS];
 } candidate;
 
 static double distance(const gv_profile_entry *entry, const gv_task *task)
@@ -87,9 +93,51 @@ static int faster(const void *a, const void *b)
     return (x->time_s > y->time_s) - (x->time_s < y->time_s);
 }
 
+static int ascending(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+/* The times of the first candidate over those of another, turn by turn, sorted: what else runs on the machine lasts
+ * longer than two timings one after the other, and would make one of them lucky if their least times were compared. */
+static void ratios(const candidate *first, const candidate *other, int turns, double *ratio)
+{
+    for (int t = 0; t < turns; t++)
+        ratio[t] = isfinite(other->turn_s[t]) ? first->turn_s[t] / other->turn_s[t] : 0;
+    qsort(ratio, (size_t)turns, sizeof *ratio, ascending);
+}
+
+/* 1 if more turns would not change what is said of the choice: for every other one the middle ratios, which hold the
+ * median in three of four cases at least, are near each other, or all of them say that the choice is not slower. */
+static int is_known(const candidate *list, int finals, int turns)
+{
+    const int outside = (turns - 1) / 4;
+
+    for (int k = 1; k < finals && isfinite(list[0].time_s); k++) {
+        double ratio[MOST_TURNS];
+
+        if (!isfinite(list[k].time_s))
+            continue;
+        ratios(&list[0], &list[k], turns, ratio);
+        if (ratio[turns - 1 - outside] > fmax(1, KNOWN * ratio[outside]))
+            return 0;
+    }
+    return 1;
+}
+
+/* 0: stop. */
+static int time_turn(const gv_regret_setting *setting, const gv_task *task, int turn, candidate *list, int finals)
+{
+    for (int k = 0; k < finals; k++)
+        if (isfinite(list[k].time_s) && !time_one(setting, task, turn, &list[k], INFINITY))
+            return 0;
+    return 1;
+}
+
 /* Candidates 0 and 1 are the choice and the default.  The least of many times is also the one with the luckiest noise,
  * so that it would be a regret of any choice: those two and the fastest others meet again in turns, and only the turns
- * count.  Whole turns go to *turns, how many were timed to *timed, how many meet, the first of the list, to *finals. */
+ * count.  Whole turns, an odd number of them, go to *turns, how many were timed to *timed, how many meet, the first of
+ * the list, to *finals. */
 static int time_all(const gv_regret_setting *setting, const gv_task *task, candidate *list, int n, int *timed,
                     int *finals, int *turns)
 {
@@ -105,31 +153,29 @@ static int time_all(const gv_regret_setting *setting, const gv_task *task, candi
     }
     if (n > 2)
         qsort(list + 2, (size_t)n - 2, sizeof *list, faster);
-    *finals = n < 2 + OTHERS ? n : 2 + OTHERS;
+    for (*finals = n < 2 ? n : 2; *finals < n && *finals < 2 + OTHERS; ++*finals)
+        if (list[*finals].time_s > CONTENDS * best)
+            break;
     for (*turns = 0; *turns < TURNS; ++*turns)
-        for (int k = 0; k < *finals; k++)
-            if (isfinite(list[k].time_s) && !time_one(setting, task, *turns + 1, &list[k], INFINITY))
-                return 0;
+        if (!time_turn(setting, task, *turns + 1, list, *finals))
+            return 0;
+    while (*turns < MOST_TURNS && !is_known(list, *finals, *turns)) {
+        if (!time_turn(setting, task, *turns + 1, list, *finals) ||
+            !time_turn(setting, task, *turns + 2, list, *finals))
+            break;
+        *turns += 2;
+    }
     return 1;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
-}
-
-/* The time of the first candidate over that of another: the median over the turns, where both are timed one after the
- * other.  What else runs on the machine lasts longer than that, and would make one of them lucky if their least times
- * were compared. */
+/* The median over the turns of the time of the first candidate over that of another. */
 static double over(const candidate *first, const candidate *other, int turns)
 {
-    double ratio[TURNS];
+    double ratio[MOST_TURNS];
 
     if (!isfinite(first->time_s) || !isfinite(other->time_s))
         return 0;
-    for (int t = 0; t < turns; t++)
-        ratio[t] = isfinite(other->turn_s[t]) ? first->turn_s[t] / other->turn_s[t] : 0;
-    qsort(ratio, (size_t)turns, sizeof *ratio, ascending);
+    ratios(first, other, turns, ratio);
     return turns == 0 ? first->time_s / other->time_s : ratio[(turns - 1) / 2];
 }
 
@@ -137,7 +183,7 @@ static double over(const candidate *first, const candidate *other, int turns)
 static void compare(const candidate *list, int timed, int finals, int turns, const char *built_in,
                     gv_regret_point *point)
 {
-    double most = 1, turn_s[TURNS];
+    double most = 1, turn_s[MOST_TURNS];
     int best = 0;
 
     for (int t = 0; t < turns; t++)
@@ -145,6 +191,7 @@ static void compare(const candidate *list, int timed, int finals, int turns, con
     qsort(turn_s, (size_t)turns, sizeof *turn_s, ascending);
     point->choice_s = turns > 0 && isfinite(list[0].time_s) ? turn_s[(turns - 1) / 2] : list[0].time_s;
     point->candidates = timed;
+    point->turns = turns;
     for (int k = 0; k < timed; k++) {
         const double ratio = k < finals ? over(&list[0], &list[k], turns) : 0;
 
@@ -186,6 +233,7 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
     if (setting->most > 0 && setting->most < n)
         n = setting->most > 2 ? setting->most : 2;
     point->complete = time_all(setting, task, list, n, &timed, &finals, &turns);
+    point->decided = point->complete && is_known(list, finals, turns);
     if (timed > 0)
         compare(list, timed, finals > 0 ? finals : timed, turns, built_in, point);
     free(list);
@@ -213,7 +261,8 @@ void gv_regret_summarise(const gv_regret_point *point, int n, gv_regret_summary 
 
     memset(summary, 0, sizeof *summary);
     for (int k = 0; k < n && over_best && over_default; k++) {
-        if (!point[k].complete)
+        summary->undecided += point[k].complete && !point[k].decided;
+        if (!point[k].decided)
             continue;
         over_best[complete] = point[k].choice_s / point[k].best_s;
         over_default[complete++] = point[k].choice_s / point[k].default_s;

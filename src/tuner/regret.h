@@ -20,13 +20,16 @@ typedef struct gv_regret_point {
     int candidates; /* timed, the default and the choice among them */
     int failed;
     int complete;         /* 0: stopped before all were timed, in turns too */
+    int turns;            /* in which the fastest were timed one after the other */
+    int decided;          /* 0: not complete, or the turns disagree by more than the marks */
     gravel_origin origin; /* of the choice */
     char choice[GV_PROFILE_TEXT], best[GV_PROFILE_TEXT];
     double choice_s, best_s, default_s; /* the choice's median over the turns, and that over the median ratios */
 } gv_regret_point;
 
 typedef struct gv_regret_summary {
-    int points;                          /* the complete ones: figures are of these */
+    int points;                          /* the decided ones: figures are of these */
+    int undecided;                       /* complete, but the machine was too busy */
     double median, p95, most;            /* of choice / best */
     double median_default, most_default; /* of choice / default */
 } gv_regret_summary;

@@ -643,6 +643,45 @@ static void test_nearest_of_the_same_device(void **state)
     gv_profile_set_free(&user);
 }
 
+/* One question tuned anew, after a change of the kernel or by the user, does not hide those beside it. */
+static void test_new_questions_hide_no_others(void **state)
+{
+    gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
+    gv_profile_device device;
+    gv_profile_entry entry;
+    gv_limits limits;
+    gv_config config;
+
+    (void)state;
+    make_limits(&limits, "NVIDIA H200", 132);
+    make_device(&device, "NVIDIA H200", 132);
+    for (int k = 0; k < 2; k++) {
+        make_entry(&entry, "ds4", k == 0 ? 64 : 128, 131072, k == 0 ? "size=1 split=1" : "size=8 split=1");
+        strcpy(entry.kernel_version, "older");
+        assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+    }
+    make_entry(&entry, "ds4", 64, 131072, "size=2 split=1");
+    for (int is_user = 0; is_user < 2; is_user++) {
+        const gv_profile_set *own = is_user ? &user : NULL;
+
+        assert_ok(gv_profile_set_add(is_user ? &user : &shipped, &device, &entry));
+        ask(own, &shipped, &limits, "ds4", 64, &config);
+        assert_int_equal(config.value[0], is_user ? 4 : 2);
+        ask(own, &shipped, &limits, "ds4", 128, &config);
+        assert_int_equal(config.value[0], 8);
+        strcpy(entry.result[0].configuration, "size=4 split=1");
+    }
+    /* another device's shipped questions are not the user's */
+    make_limits(&limits, "NVIDIA H200", 131);
+    make_device(&device, "NVIDIA H200", 131);
+    make_entry(&entry, "ds4", 64, 131072, "size=4 split=1");
+    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[0], 4);
+    gv_profile_set_free(&user);
+    gv_profile_set_free(&shipped);
+}
+
 static void test_buckets(void **state)
 {
     static const size_t first[] = {1, 2, 16, 64, 256, 1024, 16384};
@@ -679,6 +718,7 @@ int main(void)
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_configurations_are_checked_again),
         cmocka_unit_test(test_nearest_of_the_same_device),
+        cmocka_unit_test(test_new_questions_hide_no_others),
         cmocka_unit_test(test_buckets),
     };
 

@@ -18,10 +18,13 @@ static void fake_built_in(gv_config *config, const gv_variant *variant, const gv
 static const gv_space fake_space = {
     .kernel = "fake", .n_tunables = 1, .tunable = fake_tunable, .built_in = fake_built_in};
 
+enum { EVERY_OTHER = 100 };
+
 typedef struct fake_clock {
     int asked, turns, stop_after, fails; /* fails: the width that does not run */
     double disturbed;                    /* the first timing is so much longer */
     int lucky, lucky_turn;               /* the timing of this width in this turn takes half its time */
+    int lucky_until;                     /* and in all that follow until this one, or in every other */
     double busy;                         /* each turn takes so many times the one before */
 } fake_clock;
 
@@ -38,9 +41,11 @@ static double fake_time(void *user, const gv_task *task, const char *configurati
         return -1;
     if (width == clock->fails)
         return INFINITY;
-    return (width == clock->lucky && turn == clock->lucky_turn ? 0.5e-6 : 1e-6) *
-           (clock->busy > 0 ? pow(clock->busy, turn) : 1) * (1 + 0.1 * off * off) *
-           (clock->asked == 1 && clock->disturbed > 0 ? clock->disturbed : 1);
+    const int is_lucky = turn == clock->lucky_turn || (turn > clock->lucky_turn && turn <= clock->lucky_until &&
+                                                       (clock->lucky_until != EVERY_OTHER || turn % 2 == 1));
+
+    return (width == clock->lucky && is_lucky ? 0.5e-6 : 1e-6) * (clock->busy > 0 ? pow(clock->busy, turn) : 1) *
+           (1 + 0.1 * off * off) * (clock->asked == 1 && clock->disturbed > 0 ? clock->disturbed : 1);
 }
 
 static void add(gv_profile_set *set, const gv_limits *limits, size_t sinks, int first, int second, int third)
@@ -128,6 +133,36 @@ static void test_the_choice_is_compared(void **state)
     gv_profile_set_free(&f.set);
 }
 
+/* Turns that disagree are followed by others, until the median is known or there were nine. */
+static void test_more_turns_decide(void **state)
+{
+    static const struct {
+        int last, turns, decided;
+    } c[] = {{0, 3, 1}, {1, 5, 1}, {2, 9, 1}, {EVERY_OTHER, 9, 0}};
+    fixture f;
+    gv_regret_point point;
+
+    (void)state;
+    make(&f);
+    f.task.sinks = 5;
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        /* width 8 is said to be twice as fast in the first turns */
+        f.clock = (fake_clock){.lucky = c[k].last > 0 ? 8 : 0, .lucky_turn = 1, .lucky_until = c[k].last};
+        assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+        assert_int_equal(point.turns, c[k].turns);
+        assert_int_equal(point.complete, 1);
+        assert_int_equal(point.decided, c[k].decided);
+        if (c[k].decided)
+            assert_true(point.choice_s == point.best_s);
+    }
+    /* whoever is slower in every turn, by whatever factor, is no reason for more turns */
+    f.clock = (fake_clock){.busy = 1.5};
+    assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_int_equal(point.turns, 3);
+    assert_true(point.decided);
+    gv_profile_set_free(&f.set);
+}
+
 static void test_fewer_candidates(void **state)
 {
     fixture f;
@@ -162,15 +197,16 @@ static void test_failures_and_stops(void **state)
     assert_contains(gravel_error_message(), "width=2");
     f.clock = (fake_clock){.stop_after = 1};
     assert_int_equal(gv_regret_measure(&f.setting, &f.task, &point), GRAVEL_ERR_CANCELLED);
-    /* from the choice (width 2) and the default (1) on, wherever it ends, there is a point that says it is not whole */
-    for (int after = 2; after < 4 + 3 * 4; after++) {
+    /* from the choice (width 2) and the default (1) on, wherever it ends, there is a point that says it is not whole;
+     * width 8 is too slow for the turns */
+    for (int after = 2; after < 4 + 3 * 3; after++) {
         f.clock = (fake_clock){.stop_after = after};
         assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
         assert_false(point.complete);
         assert_int_equal(point.candidates, after < 4 ? after : 4);
         assert_true(point.choice_s == point.best_s && fabs(point.default_s / point.choice_s - 1.1) < 1e-12);
     }
-    f.clock = (fake_clock){.stop_after = 4 + 3 * 4};
+    f.clock = (fake_clock){.stop_after = 4 + 3 * 3};
     assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
     assert_true(point.complete);
     gv_profile_set_free(&f.set);
@@ -184,7 +220,8 @@ static void test_summary(void **state)
     (void)state;
     memset(point, 0, sizeof point);
     for (int k = 0; k < 40; k++)
-        point[k] = (gv_regret_point){.complete = 1, .choice_s = 1 + 0.001 * k, .best_s = 1, .default_s = 2};
+        point[k] =
+            (gv_regret_point){.complete = 1, .decided = 1, .choice_s = 1 + 0.001 * k, .best_s = 1, .default_s = 2};
     gv_regret_summarise(point, 40, &s);
     assert_int_equal(s.points, 40);
     assert_true(fabs(s.median - 1.019) < 1e-12); /* the 20th of 40 */
@@ -199,9 +236,13 @@ static void test_summary(void **state)
     point[7].choice_s = 1.21;
     gv_regret_summarise(point, 40, &s);
     assert_false(gv_regret_is_kept(&s));
-    point[7].complete = 0; /* of whole points only */
+    point[7].decided = 0; /* of decided points only */
     gv_regret_summarise(point, 40, &s);
     assert_int_equal(s.points, 39);
+    assert_int_equal(s.undecided, 1);
+    point[7].complete = 0;
+    gv_regret_summarise(point, 40, &s);
+    assert_int_equal(s.undecided, 0);
     assert_true(gv_regret_is_kept(&s));
     gv_regret_summarise(point, 0, &s);
     assert_int_equal(s.points, 0);
@@ -211,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_choice_is_compared),
+        cmocka_unit_test(test_more_turns_decide),
         cmocka_unit_test(test_fewer_candidates),
         cmocka_unit_test(test_failures_and_stops),
         cmocka_unit_test(test_summary),

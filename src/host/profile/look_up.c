@@ -102,9 +102,8 @@ static size_t collect(const gv_profile_set *set, int user, const gv_profile_ques
 
             if (entry->sink_bucket != gv_sink_bucket(question->sinks) ||
                 strcmp(entry->variant, question->variant->name) != 0 ||
-                strcmp(entry->kernel, question->space->kernel) != 0) {
+                strcmp(entry->kernel, question->space->kernel) != 0)
                 continue;
-            }
             if (found != NULL) {
                 found[n] = (match){entry, block, origin, user, {0}, (int)n};
                 rank(&found[n], &block->device, wanted, question);
@@ -132,35 +131,59 @@ static int usable(const gv_profile_entry *entry, const gv_profile_question *ques
     return 0;
 }
 
-/* The questions that are of one measurement with `like`: its device, kernel text, variant, features and driver. */
-static int gather(const match *like, const gv_profile_entry **entry)
+/* 1 if `a` answers for sizes that `b` was asked at as well: the one whose kernel text is that of `like`, else the newer
+ * one. */
+static int supersedes(const gv_profile_entry *a, const gv_profile_entry *b, const gv_profile_entry *like)
 {
-    int n = 0;
+    const int is_a = strcmp(a->kernel_version, like->kernel_version) == 0;
+    const int is_b = strcmp(b->kernel_version, like->kernel_version) == 0;
 
-    for (int e = 0; e < like->block->n_entries; e++) {
-        const gv_profile_entry *other = &like->block->entry[e];
+    return is_a != is_b ? is_a : strcmp(a->date, b->date) > 0;
+}
 
-        if (other->features == like->entry->features && strcmp(other->variant, like->entry->variant) == 0 &&
-            strcmp(other->kernel, like->entry->kernel) == 0 &&
-            strcmp(other->kernel_version, like->entry->kernel_version) == 0 &&
-            strcmp(other->driver, like->entry->driver) == 0)
-            entry[n++] = other;
+/* Adds the questions of a block that are like one: its variant, features and driver.  Other kernel texts count too,
+ * where the text of `like` has no question: most changes of a kernel leave the order of its configurations, and a few
+ * new questions must not hide all those from before. */
+static int gather_block(const gv_profile_block *block, const gv_profile_entry *like, const gv_profile_entry **entry,
+                        int n)
+{
+    for (int e = 0; e < block->n_entries; e++) {
+        const gv_profile_entry *other = &block->entry[e];
+        int k = 0;
+
+        if (other->features != like->features || strcmp(other->variant, like->variant) != 0 ||
+            strcmp(other->kernel, like->kernel) != 0 || strcmp(other->driver, like->driver) != 0)
+            continue;
+        while (k < n && (entry[k]->sinks != other->sinks || entry[k]->sources != other->sources))
+            k++;
+        if (k == n || supersedes(other, entry[k], like))
+            entry[k] = other;
+        n += k == n;
     }
     return n;
 }
 
-/* The model's choice among the questions of `like`; 0: none of its configurations can run here. */
-static int model_choice(const match *like, const gv_profile_question *question, gv_config *config,
-                        const gv_profile_entry **from)
+/* What this device's profiles hold beside `like`; `shipped` are those for the device itself, or NULL. */
+static int gather(const match *like, const gv_profile_block *shipped, const gv_profile_entry **entry)
 {
-    const gv_profile_entry **entry = malloc((size_t)like->block->n_entries * sizeof *entry);
+    const int n = gather_block(like->block, like->entry, entry, 0);
+
+    return shipped && shipped != like->block ? gather_block(shipped, like->entry, entry, n) : n;
+}
+
+/* The model's choice among the questions of `like`; 0: none of its configurations can run here. */
+static int model_choice(const match *like, const gv_profile_block *shipped, const gv_profile_question *question,
+                        gv_config *config, const gv_profile_entry **from)
+{
+    const int room = like->block->n_entries + (shipped ? shipped->n_entries : 0);
+    const gv_profile_entry **entry = malloc((size_t)room * sizeof *entry);
     gv_choice_corner corner[GV_CHOICE_CORNERS];
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
     size_t sinks = question->sinks, sources = question->sources;
     char built_in[GV_PROFILE_TEXT];
     const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
     gv_config tried;
-    int n = entry ? gather(like, entry) : 0, n_corners, best = -1;
+    int n = entry ? gather(like, shipped, entry) : 0, n_corners, best = -1;
 
     gv_choice_sizes(entry, n, &sinks, &sources);
     n_corners = gv_choice_corners(entry, n, sinks, sources, corner);
@@ -210,7 +233,11 @@ int gv_profile_look_up(const gv_profile_set *user, const gv_profile_set *shipped
 
             answer = 1;
             *origin = found[i].origin;
-            model_choice(&found[i], question, config, &entry);
+            /* the user's questions are added to the shipped ones of the same device */
+            model_choice(&found[i],
+                         found[i].origin == GRAVEL_ORIGIN_USER && shipped ? gv_profile_set_find(shipped, &wanted)
+                                                                          : NULL,
+                         question, config, &entry);
             if (from != NULL)
                 *from = entry;
         }
