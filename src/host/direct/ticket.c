@@ -6,14 +6,15 @@
 
 #include "host/bodies/transfer.h"
 
-enum { GRAIN = 8192 }; /* sinks that one thread unpacks at a time */
+enum { GRAIN = 2048 }; /* sinks that one thread unpacks at a time: their sums stay in its cache */
 
 /* ------------------------------------------------------------------- unpacking */
 
 typedef struct unpacking {
-    const gv_direct_ticket *t;
+    gravel_ticket *const *ticket; /* whose forces are added up */
+    int tickets;
     const gravel_forces *f;
-    int add; /* to what is there */
+    int nearest;
 } unpacking;
 
 static const char *plane(const gv_direct_ticket *t, int p)
@@ -28,23 +29,23 @@ static const uint32_t *counts(const gv_direct_ticket *t)
 
 /* High + low word of a plane of results, in the caller's units: m/l of the potential, m/l^2 of accelerations and their
  * derivatives.  Where the high word left the range of float, the low one is no number. */
-static void unpack_component(const unpacking *u, int component, double *out, size_t stride, size_t first, size_t count)
+static void unpack_component(const gv_direct_ticket *t, int add, int component, double *out, size_t stride,
+                             size_t first, size_t count)
 {
-    const gv_direct_ticket *t = u->t;
     const double mass = t->frame.mass, per_length = 1 / t->frame.length, again = component == 3 ? 1 : per_length;
     if (!out)
         return;
     if (t->layout.wide_words == 1) {
         const double *value = (const double *)(const void *)plane(t, component);
         for (size_t k = first; k < first + count; k++)
-            out[k * stride] = (u->add ? out[k * stride] : 0) + value[k] * mass * per_length * again;
+            out[k * stride] = (add ? out[k * stride] : 0) + value[k] * mass * per_length * again;
         return;
     }
     const float *high = (const float *)(const void *)plane(t, 2 * component);
     const float *low = (const float *)(const void *)plane(t, 2 * component + 1);
     for (size_t k = first; k < first + count; k++) {
         const double sum = isfinite(high[k]) ? (double)high[k] + low[k] : high[k];
-        out[k * stride] = (u->add ? out[k * stride] : 0) + sum * mass * per_length * again;
+        out[k * stride] = (add ? out[k * stride] : 0) + sum * mass * per_length * again;
     }
 }
 
@@ -65,19 +66,25 @@ static void unpack_nearest(const gv_direct_ticket *t, const gravel_forces *f, si
     }
 }
 
-static void unpack(void *user, size_t first, size_t count)
+static void unpack_forces(const gv_direct_ticket *t, int add, const gravel_forces *f, size_t first, size_t count)
 {
-    const unpacking *u = user;
-    const gravel_vec_out vec[3] = {u->f->acc, u->f->jerk, u->f->snap};
-    for (int v = 0; v < u->t->order / 2; v++) {
+    const gravel_vec_out vec[3] = {f->acc, f->jerk, f->snap};
+    for (int v = 0; v < t->order / 2; v++) {
         double *const axis[3] = {vec[v].x, vec[v].y, vec[v].z};
         const int begin = v == 0 ? 0 : 1 + 3 * v; /* the potential is between acceleration and jerk */
         for (int c = 0; c < 3; c++)
-            unpack_component(u, begin + c, axis[c], vec[v].stride ? vec[v].stride : 1, first, count);
+            unpack_component(t, add, begin + c, axis[c], vec[v].stride ? vec[v].stride : 1, first, count);
     }
-    unpack_component(u, 3, u->f->pot, u->f->pot_stride ? u->f->pot_stride : 1, first, count);
-    if (u->t->nearest && !u->add)
-        unpack_nearest(u->t, u->f, first, count);
+    unpack_component(t, add, 3, f->pot, f->pot_stride ? f->pot_stride : 1, first, count);
+}
+
+static void unpack(void *user, size_t first, size_t count)
+{
+    const unpacking *u = user;
+    for (int k = 0; k < u->tickets; k++)
+        unpack_forces((const gv_direct_ticket *)u->ticket[k], k > 0, u->f, first, count);
+    if (u->nearest)
+        unpack_nearest((const gv_direct_ticket *)u->ticket[0], u->f, first, count);
 }
 
 /* Columns of a list: as many as the longest one has. */
@@ -174,7 +181,7 @@ static gravel_status collect(gravel_ticket *ticket, const gravel_forces *forces,
         return status;
     t->direct->kernel_seconds = seconds_of(t);
     if (t->result) {
-        unpacking u = {t, forces, 0};
+        unpacking u = {&ticket, 1, forces, t->nearest};
         gv_parallel(t->sinks > GRAIN ? gv_context_pool(t->worker.context) : NULL, t->sinks, GRAIN, unpack, &u);
         if (t->capacity > 0)
             status = unpack_lists(t, forces, &over);
@@ -184,16 +191,19 @@ static gravel_status collect(gravel_ticket *ticket, const gravel_forces *forces,
     return status;
 }
 
-gravel_status gv_direct_ticket_add(gravel_ticket *ticket, const gravel_forces *forces)
+gravel_status gv_direct_tickets_sum(gravel_ticket *const *ticket, int tickets, const gravel_forces *forces)
 {
-    gv_direct_ticket *t = (gv_direct_ticket *)ticket;
-    gravel_status status = gravel_ticket_wait(ticket);
-    if (!status)
-        status = check_wanted(t, forces);
-    if (status || !t->result)
+    const gv_direct_ticket *first = (const gv_direct_ticket *)ticket[0];
+    gravel_status status = GRAVEL_OK;
+    for (int k = 0; k < tickets && !status; k++) {
+        status = gravel_ticket_wait(ticket[k]);
+        if (!status)
+            status = check_wanted((const gv_direct_ticket *)ticket[k], forces);
+    }
+    if (status || !first->result)
         return status;
-    unpacking u = {t, forces, 1};
-    gv_parallel(t->sinks > GRAIN ? gv_context_pool(t->worker.context) : NULL, t->sinks, GRAIN, unpack, &u);
+    unpacking u = {ticket, tickets, forces, 0};
+    gv_parallel(first->sinks > GRAIN ? gv_context_pool(first->worker.context) : NULL, first->sinks, GRAIN, unpack, &u);
     return GRAVEL_OK;
 }
 

@@ -24,8 +24,9 @@ typedef struct gv_direct_ticket {
 
 /* A ticket that is not in use. */
 gravel_status gv_direct_take_ticket(gravel_direct *d, gv_direct_ticket **ticket);
-/* Waits; the ticket's forces are added to what is in the arrays.  Neighbours are not looked at. */
-gravel_status gv_direct_ticket_add(gravel_ticket *ticket, const gravel_forces *forces);
+/* Waits for these tickets of calls on as many sinks; the sums of their forces, added in this order.  Neighbours are not
+ * looked at. */
+gravel_status gv_direct_tickets_sum(gravel_ticket *const *ticket, int tickets, const gravel_forces *forces);
 /* Waits for what is under way; the ticket may be used again. */
 void gv_direct_drop_ticket(gv_direct_ticket *ticket);
 void gv_direct_release_tickets(gravel_direct *d);

@@ -58,7 +58,7 @@ static gravel_status open_probe(const gravel_several *s, probe **out)
     own->scratch_size = own->list_size = 0;
     own->frame_is_set = own->source_count_is_set = own->time_is_set = 0;
     for (int m = 0; m < own->members; m++)
-        own->member[m].ticket = NULL;
+        memset(own->member[m].ticket, 0, sizeof own->member[m].ticket);
     gv_store_init(&own->store);
     const size_t n = p->sources;
     p->block = malloc(10 * n * sizeof *p->block);

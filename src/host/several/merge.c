@@ -171,10 +171,11 @@ static gravel_status need_merged(const gravel_several_call *c, const gravel_forc
     return GRAVEL_OK;
 }
 
-static gravel_status collect_neighbours(gravel_several *s, const gravel_forces *f, size_t *overflow)
+static gravel_status collect_neighbours(gravel_several *s, int piece, size_t n, const gravel_forces *f,
+                                        size_t *overflow)
 {
     const gv_asked *a = &s->asked;
-    const size_t n = a->sinks.count, capacity = (size_t)a->call.neighbour_capacity;
+    const size_t capacity = (size_t)a->call.neighbour_capacity;
     const int nearest = f->nearest_id || f->nearest_address || f->nearest_distance;
     const int lists = f->neighbour_count || f->neighbour_id || f->neighbour_address || (capacity > 0 && overflow);
     neighbours b;
@@ -196,7 +197,7 @@ static gravel_status collect_neighbours(gravel_several *s, const gravel_forces *
     if (status)
         return status;
     for (int m = 0; m < a->team->members && !status; m++) {
-        gravel_ticket *ticket = gv_team_member(s, a->team, m)->ticket;
+        gravel_ticket *ticket = gv_team_member(s, a->team, m)->ticket[piece];
         if (!ticket)
             continue;
         status = collect_ticket(ticket, &part, NULL);
@@ -211,19 +212,59 @@ static gravel_status collect_neighbours(gravel_several *s, const gravel_forces *
     return status;
 }
 
-static gravel_status collect_forces(gravel_several *s, const gravel_forces *f)
+static gravel_status collect_forces(gravel_several *s, int piece, const gravel_forces *f)
 {
-    const gravel_forces only = {
-        .acc = f->acc, .jerk = f->jerk, .snap = f->snap, .pot = f->pot, .pot_stride = f->pot_stride};
-    gravel_status status = GRAVEL_OK;
-    int first = 1;
-    for (int m = 0; m < s->asked.team->members && !status; m++) {
-        gravel_ticket *ticket = gv_team_member(s, s->asked.team, m)->ticket;
-        if (!ticket)
-            continue;
-        status = first ? collect_ticket(ticket, &only, NULL) : gv_direct_ticket_add(ticket, &only);
-        first = 0;
+    gravel_ticket *ticket[GV_MOST_MEMBERS];
+    int n = 0;
+    for (int m = 0; m < s->asked.team->members; m++) {
+        gravel_ticket *const one = gv_team_member(s, s->asked.team, m)->ticket[piece];
+        if (one)
+            ticket[n++] = one;
     }
+    return gv_direct_tickets_sum(ticket, n, f);
+}
+
+/* ------------------------------------------------------------------------- pieces */
+
+static gravel_vec_out vec_from(gravel_vec_out v, size_t first)
+{
+    const size_t at = first * (v.stride ? v.stride : 1);
+    return (gravel_vec_out){v.x ? v.x + at : NULL, v.y ? v.y + at : NULL, v.z ? v.z + at : NULL, v.stride};
+}
+
+/* The caller's arrays from a sink on. */
+static gravel_forces forces_from(const gravel_forces *f, size_t first, size_t capacity)
+{
+    gravel_forces to = *f;
+    to.acc = vec_from(f->acc, first);
+    to.jerk = vec_from(f->jerk, first);
+    to.snap = vec_from(f->snap, first);
+    to.pot = f->pot ? f->pot + first * (f->pot_stride ? f->pot_stride : 1) : NULL;
+    to.nearest_id = f->nearest_id ? f->nearest_id + first : NULL;
+    to.nearest_address = f->nearest_address ? f->nearest_address + first : NULL;
+    to.nearest_distance = f->nearest_distance ? f->nearest_distance + first : NULL;
+    to.neighbour_count = f->neighbour_count ? f->neighbour_count + first : NULL;
+    to.neighbour_id = f->neighbour_id ? f->neighbour_id + first * capacity : NULL;
+    to.neighbour_address = f->neighbour_address ? f->neighbour_address + first * capacity : NULL;
+    return to;
+}
+
+static gravel_status collect_piece(gravel_several *s, int piece, const gravel_forces *f, size_t *overflow)
+{
+    const gv_asked *a = &s->asked;
+    const size_t first = (size_t)piece * a->piece, left = a->sinks.count - first;
+    const gravel_forces of = forces_from(f, first, (size_t)a->call.neighbour_capacity);
+    size_t over = 0;
+    gravel_status status;
+    if (a->team->members == 1) {
+        status = collect_ticket(gv_team_member(s, a->team, 0)->ticket[piece], &of, overflow ? &over : NULL);
+    } else {
+        status = collect_forces(s, piece, &of);
+        if (!status)
+            status = collect_neighbours(s, piece, left < a->piece ? left : a->piece, &of, overflow ? &over : NULL);
+    }
+    if (overflow)
+        *overflow += over;
     return status;
 }
 
@@ -239,12 +280,7 @@ gravel_status gv_call_collect(gravel_several *s, const gravel_forces *f, size_t 
         gv_mirror_collect(s, f, overflow);
     else if (!a->team)
         put_nothing(f, a->sinks.count);
-    else if (a->team->members == 1)
-        return collect_ticket(gv_team_member(s, a->team, 0)->ticket, f, overflow);
-    else {
-        status = collect_forces(s, f);
-        if (!status)
-            status = collect_neighbours(s, f, overflow);
-    }
+    for (size_t p = 0; a->team && !a->by_host && p < a->pieces && !status; p++)
+        status = collect_piece(s, (int)p, f, overflow);
     return status;
 }

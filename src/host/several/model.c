@@ -22,6 +22,11 @@ void gv_several_force(gravel_several *s, int answer)
     s->forced = answer;
 }
 
+void gv_several_cut(gravel_several *s, size_t sinks)
+{
+    s->piece = sinks;
+}
+
 int gv_several_teams(const gravel_several *s)
 {
     return s->teams;

@@ -1,7 +1,7 @@
 /* The inside of gravel_several.  Each file uses only those before it: store (sources on the host), members (devices),
- * team (shares of the sources on some of the devices), host with sum (the host answers), call, merge (results), model
- * with measure (which of them answers), shape (tables, quadrupoles), several, read; tree with tree_deal (tree code, on
- * the devices only). */
+ * team (shares of the sources on some of the devices), host with sum (the host answers), together (threads), sinks,
+ * call, merge (results), model with measure (which of them answers), shape (tables, quadrupoles), several, read; tree
+ * with tree_deal (tree code, on the devices only). */
 #ifndef GV_SEVERAL_OBJECT_H
 #define GV_SEVERAL_OBJECT_H
 
@@ -13,7 +13,8 @@
 enum {
     GV_MOST_MEMBERS = 16,
     GV_DEAL_PERIOD = 64, /* addresses after which the deal repeats */
-    GV_MOST_TEAMS = 6    /* of 1, 2, 4, 8, 16 devices, or all */
+    GV_MOST_TEAMS = 6,   /* of 1, 2, 4, 8, 16 devices, or all */
+    GV_MOST_PIECES = 8   /* of the sinks of a call */
 };
 
 /* A device. */
@@ -21,7 +22,7 @@ typedef struct gv_member {
     gravel_context *context;
     int device; /* of the context */
     gravel_direct *direct;
-    gravel_ticket *ticket;
+    gravel_ticket *ticket[GV_MOST_PIECES];
     /* the quadrupoles that `direct` has: of this team's share of so many sources */
     const struct gv_team *quadrupoles_of;
     uint64_t quadrupoles_seen;
@@ -85,6 +86,7 @@ typedef struct gv_asked {
     double time;
     gv_team *team; /* NULL: no device was asked */
     int by_host;
+    size_t piece, pieces; /* sinks of a piece, the last one may have fewer; how many were started */
 } gv_asked;
 
 /* Seconds of calls with 1 and `sinks` sinks and so many sources; calls between them and beyond follow by straight
@@ -121,6 +123,7 @@ struct gravel_several {
     gv_costs steps[3];      /* of blocks of integrators, likewise: trial.c; the first device stands for the host */
     char configuration[17]; /* digest of options.configuration */
     int forced;             /* answers all calls, unless it is GV_ANSWER_CHOSEN */
+    size_t piece;           /* sinks of a piece; 0: chosen */
     gv_store store;
     gv_quadrupoles quadrupoles;
     int has_table;
@@ -168,9 +171,13 @@ void gv_mirror_release(gv_mirror *mirror);
 /* shape.c: the devices have the quadrupoles of their sources. */
 gravel_status gv_team_send_quadrupoles(gravel_several *s, gv_team *team, size_t sources);
 
-/* call.c */
+/* together.c: work(user, m) for m = 0 ... n - 1 by threads of the context; the first failure counts. */
+gravel_status gv_together(gravel_context *context, int n, gravel_status (*work)(void *user, int m), void *user);
+
+/* sinks.c */
 gravel_status gv_asked_take(gravel_several *s, const gravel_several_call *call);
 gravel_status gv_asked_check(const gv_asked *asked);
+/* call.c */
 gravel_status gv_team_prepare(gravel_several *s, gv_team *team, const gravel_several_call *asked, size_t sinks,
                               size_t sources);
 gravel_status gv_call_start(gravel_several *s);

@@ -1,8 +1,6 @@
 #include "host/several/stretch.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
 
 #include "host/device/device.h"
 #include "host/program/cache.h"
@@ -93,45 +91,4 @@ int gv_stretch_key(const gravel_several *d, const gravel_tree_options *o, const 
     }
     gv_hash_end(&hasher, key);
     return 1;
-}
-
-/* ----------------------------------------------------------------- threads */
-
-typedef struct task {
-    gravel_status (*work)(void *user, int m);
-    void *user;
-    int m, is_thread;
-    pthread_t thread;
-    gravel_status status;
-    char message[1024];
-} task;
-
-static void *work_thread(void *user)
-{
-    task *t = user;
-    t->status = t->work(t->user, t->m);
-    if (t->status) /* messages belong to threads */
-        snprintf(t->message, sizeof t->message, "%s", gravel_error_message());
-    return NULL;
-}
-
-gravel_status gv_together(int n, gravel_status (*work)(void *user, int m), void *user)
-{
-    task t[GV_MOST_MEMBERS];
-    for (int m = 0; m < n; m++) {
-        t[m].work = work;
-        t[m].user = user;
-        t[m].m = m;
-        t[m].is_thread = m > 0 && pthread_create(&t[m].thread, NULL, work_thread, &t[m]) == 0;
-    }
-    for (int m = 0; m < n; m++)
-        if (!t[m].is_thread)
-            work_thread(&t[m]);
-    for (int m = 0; m < n; m++)
-        if (t[m].is_thread)
-            pthread_join(t[m].thread, NULL);
-    for (int m = 0; m < n; m++)
-        if (t[m].status)
-            return gv_fail(t[m].status, "%s", t[m].message);
-    return GRAVEL_OK;
 }

@@ -26,7 +26,4 @@ double gv_stretch_least(double n, int devices, double alone, double more);
 int gv_stretch_key(const gravel_several *devices, const gravel_tree_options *tree, const char *configuration,
                    size_t bodies, gravel_precision planes, gv_digest *key);
 
-/* work(user, m) for m = 0 ... n - 1, each in a thread of its own; the first failure counts. */
-gravel_status gv_together(int n, gravel_status (*work)(void *user, int m), void *user);
-
 #endif

@@ -53,7 +53,7 @@ static gravel_status work_on(void *user, int m)
 static gravel_status on_all(gravel_several_tree *t, gravel_status (*work)(part *p))
 {
     t->work = work;
-    return gv_together(t->devices.members, work_on, t);
+    return gv_together(t->devices.member[0].context, t->devices.members, work_on, t);
 }
 
 /* ------------------------------------------------------------------------- life */

@@ -81,7 +81,7 @@ static gravel_status bring_all(walking *w)
     for (int m = 1; m < s->several->members; m++)
         w->keeps[m] = w->call->moved == GRAVEL_TREE_REFIT && w->tree->built && w->set->copy[m].build == before;
     if (!status)
-        status = gv_together(s->several->members, bring, w);
+        status = gv_together(s->worker[0].context, s->several->members, bring, w);
     for (int m = 1; m < s->several->members; m++) /* cells of an earlier build serve no longer */
         w->set->copy[m].build = status || (w->keeps[m] && w->tree->build != before) ? 0 : w->tree->build;
     return status;
@@ -191,7 +191,7 @@ static gravel_status find_together(walking *w)
     /* kernels are made by one thread */
     status = gv_share_use(s, w->set->of->precision);
     if (!status)
-        status = gv_together(n, walk, w);
+        status = gv_together(s->worker[0].context, n, walk, w);
     for (int m = 1; m < n && !status; m++)
         if (k->stretch[m].count > 0)
             status = gv_found_write(s, w->set->of, s->listed + k->stretch[m].first, k->stretch[m].count, w->found[m]);
