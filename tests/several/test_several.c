@@ -1,6 +1,8 @@
 /* One object on one device, on two parts of a CPU and on the host: forces, neighbours, prediction, updates. */
 #include "several_test.h"
 
+#include "host/several/several.h"
+
 enum { SOURCES = 700, SINKS = 40, CAPACITY = 24 };
 
 /* Each test runs on these. */
@@ -55,6 +57,14 @@ static void check_forces(const way *w, gravel_precision p)
         assert_lists(&got, p, &ref_sinks, &ref_sources, radius, w->name);
         assert_same_bits(&got, &same, order);
         assert_true(got.overflow > 0);
+        gv_several_cut(s, SINKS / 4); /* in pieces */
+        results pieces = several_run(s, &c);
+        gv_several_cut(s, 0);
+        assert_forces(&pieces, &want, order, p, &ref_sinks, &ref_sources, 0.01, w->name);
+        assert_nearest(&pieces, &want, p, &ref_sinks, &ref_sources, w->name);
+        assert_lists(&pieces, p, &ref_sinks, &ref_sources, radius, w->name);
+        assert_int_equal(pieces.overflow, got.overflow);
+        results_free(&pieces);
         results_free(&got);
         results_free(&same);
         results_free(&want);

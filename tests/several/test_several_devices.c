@@ -100,7 +100,8 @@ static void many_in_any_order(void **state)
     bodies_free(&entry);
 }
 
-/* So many sinks that devices are started by threads of their own; an error of one of them comes through. */
+/* So many sinks that devices are started by threads of their own, and again in pieces; an error of one of them comes
+ * through, with the number that the sink has in the call. */
 static void many_sinks(void **state)
 {
     enum { SINKS = 17000, N = 64 };
@@ -116,12 +117,16 @@ static void many_sinks(void **state)
     results got = several_run(s, &c), want = reference_run(4, &ref_sinks, &ref_sources, 0.05, NULL, 0);
     assert_forces(&got, &want, 4, GRAVEL_DS, &ref_sinks, &ref_sources, 0.05, "many sinks");
     results_free(&got);
-    b.d[0][0][SINKS - 3] = 1e30; /* its square leaves the range of float: only the device refuses it */
-    assert_int_equal(gravel_several_submit(s, &c), GRAVEL_ERR_INPUT);
-    assert_contains(gravel_error_message(), "sink 16997");
-    b.d[0][0][SINKS - 3] = 0;
-    got = several_run(s, &c);
-    results_free(&got);
+    for (size_t piece = 0; piece <= 4096; piece += 4096) {
+        gv_several_cut(s, piece);
+        b.d[0][0][SINKS - 3] = 1e30; /* its square leaves the range of float: only the device refuses it */
+        assert_int_equal(gravel_several_submit(s, &c), GRAVEL_ERR_INPUT);
+        assert_contains(gravel_error_message(), "sink 16997");
+        b.d[0][0][SINKS - 3] = 0;
+        got = several_run(s, &c);
+        assert_int_equal(s->asked.pieces, piece == 0 ? 1 : 4);
+        results_free(&got);
+    }
     results_free(&want);
     gravel_several_release(s);
     bodies_free(&b);
@@ -212,11 +217,50 @@ static void changes_since(void **state)
 
 static gv_cost flat(double base, double per_pair)
 {
-    gv_cost c = {100, {10, 100, 1000}, {{0}}};
-    for (int s = 0; s < 2; s++)
+    gv_cost c = {{1, 10, 50, 100}, {10, 100, 1000}, {{0}}};
+    for (int s = 0; s < GV_LINES; s++)
         for (int n = 0; n < GV_KNOTS; n++)
-            c.seconds[s][n] = base + per_pair * (s ? 100 : 1) * c.sources[n];
+            c.seconds[s][n] = base + per_pair * c.sinks[s] * c.sources[n];
     return c;
+}
+
+/* Seconds of a round on GPUs of one kind, much as H200s have them: 25 us for each device, the host's work on a sink (of
+ * many sinks more, and more for more devices), and 7.7e11 pairs a second and device. */
+static double truth(int devices, double sinks, double sources)
+{
+    const double many = fmax(0, sinks - 4096);
+    return 1e-9 * (12e3 + 25e3 * devices + sinks * (18 + 5 * devices) + many * (3 + 7 * devices)) +
+           sinks * sources / (7.7e11 * devices);
+}
+
+/* What is timed at the knots decides well between and beyond them: over all sizes no choice takes a tenth longer than
+ * the best one. */
+static void never_much_slower(void **state)
+{
+    (void)state;
+    DEVICES_OR_SKIP(devices)
+    gravel_several *s = several_new(devices, GRAVEL_DS, GRAVEL_HOST_NEVER);
+    double worst = 1;
+    int used[2] = {0, 0};
+    gv_costs c = {.known = 1};
+    assert_int_equal(s->teams, 2);
+    for (int k = 0; k < 2; k++) {
+        gv_cost_knots(1, &c.team[k]);
+        for (int i = 0; i < GV_LINES; i++)
+            for (int j = 0; j < GV_KNOTS; j++)
+                c.team[k].seconds[i][j] = truth(k == 0 ? 1 : 4, c.team[k].sinks[i], c.team[k].sources[j]);
+    }
+    for (double sources = 1024; sources <= 1e6; sources *= 1.5)
+        for (double sinks = 1; sinks <= sources; sinks *= 1.5) {
+            const int chosen = gv_model_least(s, &c, (size_t)sinks, (size_t)sources, 0).team;
+            const double one = truth(1, sinks, sources), four = truth(4, sinks, sources);
+            worst = fmax(worst, (chosen == 0 ? one : four) / fmin(one, four));
+            used[chosen]++;
+        }
+    assert_true(used[0] > 20 && used[1] > 20);
+    if (worst > 1.1)
+        fail_msg("a choice takes %.2f times as long as the best one", worst);
+    gravel_several_release(s);
 }
 
 /* Times that are given decide: the host for the smallest calls, then one device, then both; options rule some out. */
@@ -396,7 +440,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nearest_ties), cmocka_unit_test(many_in_any_order), cmocka_unit_test(many_sinks),
         cmocka_unit_test(odd_ids),      cmocka_unit_test(dealing),           cmocka_unit_test(changes_since),
-        cmocka_unit_test(decisions),    cmocka_unit_test(answers_in_turn),   cmocka_unit_test(measured_once),
+        cmocka_unit_test(decisions),
+        cmocka_unit_test(never_much_slower),    cmocka_unit_test(answers_in_turn),   cmocka_unit_test(measured_once),
         cmocka_unit_test(many_rounds),  cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,8 @@ static gravel_status pack_points(gravel_direct *d, gv_direct_job *c)
                                      .by_mass = c->asked.rule == GRAVEL_NEIGHBOURS_SPHERE_MASS,
                                      .ahead = c->asked.ahead,
                                      .eps = GV_SOFTEN_OF_SINKS((int)c->asked.soften) ? c->asked.points_eps : NULL,
-                                     .stride = c->plan.stride};
+                                     .stride = c->plan.stride,
+                                     .first = c->packed ? c->packed->first : 0};
     const size_t planes = (size_t)c->layout.sink_planes,
                  bytes = planes * c->plan.stride * (size_t)c->layout.scalar_size;
     const int packed = is_packed(d, c, bytes);
@@ -117,8 +118,8 @@ static gravel_status pack_points(gravel_direct *d, gv_direct_job *c)
     if (packed && slot->pinned) /* what another device's driver has pinned is plain memory to this one's */
         memcpy(slot->host, c->packed->host, bytes);
     if (c->packed && !c->packed->host)
-        *c->packed =
-            (gv_direct_packed){slot->host, bytes, c->plan.stride, d->options.precision, c->sources.bodies->frame};
+        *c->packed = (gv_direct_packed){
+            slot->host, bytes, c->plan.stride, d->options.precision, c->sources.bodies->frame, points.first};
     c->points = slot->device.mem;
     c->few = (gv_direct_few){packed && !slot->pinned ? c->packed->host : slot->host, slot->device.mem, bytes, planes, 0};
     return GRAVEL_OK;

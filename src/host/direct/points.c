@@ -175,19 +175,20 @@ static gravel_status find_bad(const packing *p)
 {
     const gravel_sinks *s = p->points->sinks;
     for (size_t i = 0; i < s->count; i++) {
+        const size_t number = p->points->first + i;
         for (int k = 0; k < p->columns; k++) {
             const column *c = &p->column[k];
             const double value = c->numbers.at ? gv_convert_get(&c->numbers, i) : c->how.offset;
             if (!(fabs((value - c->how.offset) / c->how.unit) <= c->how.limit))
-                return refuse(i, k, value, &c->how);
+                return refuse(number, k, value, &c->how);
         }
         if (p->radius && s->radius && isnan(s->radius[i]))
-            return gv_fail(GRAVEL_ERR_INPUT, "sink %zu: radius is not a number", i);
+            return gv_fail(GRAVEL_ERR_INPUT, "sink %zu: radius is not a number", number);
         if (p->ahead && !(fabs(p->points->ahead[i]) <= (p->precision == GRAVEL_DP ? DBL_MAX : FLT_MAX)))
-            return gv_fail(GRAVEL_ERR_INPUT, "sink %zu: the time ahead is %g", i, p->points->ahead[i]);
+            return gv_fail(GRAVEL_ERR_INPUT, "sink %zu: the time ahead is %g", number, p->points->ahead[i]);
         if (p->softening && !(p->points->eps[i] >= 0 &&
                               p->points->eps[i] / p->points->frame->length <= gv_direct_square_limit(p->precision)))
-            return gv_fail(GRAVEL_ERR_INPUT, "sink %zu: softening length is %g", i, p->points->eps[i]);
+            return gv_fail(GRAVEL_ERR_INPUT, "sink %zu: softening length is %g", number, p->points->eps[i]);
     }
     return gv_fail(GRAVEL_ERR_INPUT, "the sinks changed while they were read");
 }

@@ -12,6 +12,7 @@ typedef struct gv_direct_points {
     const double *ahead; /* the plane of times; NULL: there is none */
     const double *eps;   /* of the plane of softening lengths; NULL: there is none */
     size_t stride;       /* entries of a plane; those behind the last sink repeat it, with id -1 */
+    size_t first;        /* number of the first one in messages */
 } gv_direct_points;
 
 /* Planes that the call of another gravel_direct has packed: calls on one set of sinks pack them once for all devices
@@ -21,6 +22,7 @@ typedef struct gv_direct_packed {
     size_t bytes, stride;
     gravel_precision precision;
     gravel_frame frame;
+    size_t first; /* number of the first sink, in messages */
 } gv_direct_packed;
 
 /* gravel_direct_start, with `packed` (may be NULL) used or filled in. */

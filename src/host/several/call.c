@@ -138,7 +138,7 @@ static gravel_status start_piece(gravel_several *s, int piece)
     enum { MANY = 16384 };
     const gv_asked *a = &s->asked;
     const int together = a->team->members > 1 && a->piece >= MANY;
-    gv_direct_packed packed = {.host = NULL};
+    gv_direct_packed packed = {.host = NULL, .first = (size_t)piece * a->piece};
     starting others = {s, piece, &packed};
     gravel_status status = GRAVEL_OK;
     for (int m = 0; m < (together ? 1 : a->team->members) && !status; m++)

@@ -7,17 +7,17 @@
 #include "host/base/clock.h"
 #include "host/several/object.h"
 
-/* The fastest round counts: others on the machine can only slow one down. */
-#define LONGEST 0.04 /* s of rounds for one number */
-enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 12, SOME_SOURCES = 1024 };
+enum { SOME_SOURCES = 1024 };
 
 typedef struct probe {
     gravel_several several;
     size_t sources, sinks; /* the largest call */
-    double *block;
+    double *block, *out;
+    const gravel_several_call *call;
+    gravel_forces forces;
 } probe;
 
-static int has_gpu(const gravel_several *s)
+int gv_several_has_gpu(const gravel_several *s)
 {
     int found = 0;
     for (int m = 0; m < s->members; m++)
@@ -35,6 +35,7 @@ static void close_probe(probe *p)
 {
     gv_several_drop(&p->several);
     free(p->block);
+    free(p->out);
     free(p);
 }
 
@@ -47,8 +48,10 @@ static gravel_status open_probe(const gravel_several *s, probe **out)
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory to measure devices");
     p->several = *s;
     gravel_several *own = &p->several;
-    p->sources = has_gpu(s) ? 131072 : 65536;
-    p->sinks = has_gpu(s) ? 2048 : 256;
+    gv_cost largest;
+    gv_cost_knots(gv_several_has_gpu(s), &largest);
+    p->sources = (size_t)largest.sources[GV_KNOTS - 1];
+    p->sinks = (size_t)largest.sinks[GV_LINES - 1];
     memset(own->team, 0, sizeof own->team);
     memset(&own->asked, 0, sizeof own->asked);
     memset(&own->mirror, 0, sizeof own->mirror);
@@ -62,7 +65,8 @@ static gravel_status open_probe(const gravel_several *s, probe **out)
     gv_store_init(&own->store);
     const size_t n = p->sources;
     p->block = malloc(10 * n * sizeof *p->block);
-    if (!p->block)
+    p->out = malloc(10 * p->sinks * sizeof *p->out);
+    if (!p->block || !p->out)
         status = gv_fail(GRAVEL_ERR_MEMORY, "no host memory to measure devices");
     for (size_t k = 0; !status && k < 10 * n; k++)
         p->block[k] = gv_random_number(&state);
@@ -82,21 +86,21 @@ static gravel_status open_probe(const gravel_several *s, probe **out)
     return status;
 }
 
-static gravel_status one_round(probe *p, const gravel_several_call *call, int turn)
+static gravel_status one_round(void *user, int turn)
 {
+    probe *p = user;
     gravel_several *s = &p->several;
     const size_t n = p->sources;
     const double *x = p->block;
     const uint32_t address = (uint32_t)(turn % SOME_SOURCES);
     const gravel_sources one = {
         .count = 1, .mass = x, .pos = {x + n, x + 2 * n, x + 3 * n, 1}, .vel = {x + 4 * n, x + 5 * n, x + 6 * n, 1}};
-    const gravel_forces nothing = {.pot = NULL};
     gravel_status status = gravel_several_scatter_sources(s, &address, &one);
     if (!status)
         status = gravel_several_set_time(s, ldexp(turn + 1, -10));
     if (!status)
-        status = gravel_several_submit(s, call);
-    return status ? status : gravel_several_collect(s, &nothing, NULL);
+        status = gravel_several_submit(s, p->call);
+    return status ? status : gravel_several_collect(s, &p->forces, NULL);
 }
 
 static gravel_status time_call(probe *p, int order, size_t sinks, size_t sources, double *seconds)
@@ -111,25 +115,50 @@ static gravel_status time_call(probe *p, int order, size_t sinks, size_t sources
     call.sinks = &points;
     call.order = order;
     call.eps = 1e-2;
-    *seconds = INFINITY;
+    /* all that was computed is collected: the host's work on it grows with the number of devices */
+    double *const to = p->out;
+    const size_t m = p->sinks;
+    p->forces = (gravel_forces){.acc = {to, to + m, to + 2 * m, 1}, .pot = to + 3 * m};
+    if (order >= 4)
+        p->forces.jerk = (gravel_vec_out){to + 4 * m, to + 5 * m, to + 6 * m, 1};
+    if (order >= 6)
+        p->forces.snap = (gravel_vec_out){to + 7 * m, to + 8 * m, to + 9 * m, 1};
+    p->call = &call;
     gravel_status status = gravel_several_set_source_count(&p->several, sources);
-    if (!status)
-        status = one_round(p, &call, 0); /* compiles, sends */
+    return status ? status : gv_measure_rounds(one_round, p, seconds);
+}
+
+/* The fastest counts: others on the machine can only slow one down. */
+gravel_status gv_measure_rounds(gravel_status (*round)(void *user, int turn), void *user, double *seconds)
+{
+    enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 12 };
+    const double longest = 0.03; /* s of rounds for one number; three rounds may take three times as long */
+    gravel_status status = round(user, 0); /* compiles, sends */
     const double begin = gv_now();
+    *seconds = INFINITY;
     for (int turn = 1; turn <= MOST_ROUNDS && !status; turn++) {
         const double start = gv_now();
-        status = one_round(p, &call, turn);
-        *seconds = fmin(*seconds, gv_now() - start);
-        if (turn >= LEAST_ROUNDS && gv_now() - begin > LONGEST)
+        status = round(user, turn);
+        const double end = gv_now();
+        *seconds = fmin(*seconds, end - start);
+        if (end - begin > (turn < LEAST_ROUNDS ? 3 : 1) * longest)
             break;
     }
     return status;
 }
 
+void gv_cost_knots(int gpu, gv_cost *c)
+{
+    /* beside one sink: work-groups fill the device, the host's work on sinks counts, calls go in pieces */
+    static const gv_cost of_cpu = {{1, 16, 128, 1024}, {SOME_SOURCES, 8192, 65536}, {{0}}},
+                         of_gpu = {{1, 256, 4096, 32768}, {SOME_SOURCES, 16384, 131072}, {{0}}};
+    *c = gpu ? of_gpu : of_cpu;
+}
+
 /* More pairs take no less time, whatever noise says. */
 void gv_cost_straighten(gv_cost *c)
 {
-    for (int s = 0; s < 2; s++)
+    for (int s = 0; s < GV_LINES; s++)
         for (int n = 0; n < GV_KNOTS; n++) {
             double *const t = &c->seconds[s][n];
             *t = n > 0 ? fmax(*t, c->seconds[s][n - 1]) : *t;
@@ -141,9 +170,10 @@ static gravel_status measure_cost(probe *p, int forced, int order, gv_cost *cost
 {
     gravel_status status = GRAVEL_OK;
     p->several.forced = forced;
-    for (int s = 0; s < 2; s++)
+    for (int s = 0; s < GV_LINES; s++)
         for (int n = 0; n < GV_KNOTS && !status; n++)
-            status = time_call(p, order, s ? (size_t)cost->sinks : 1, (size_t)cost->sources[n], &cost->seconds[s][n]);
+            status =
+                time_call(p, order, (size_t)cost->sinks[s], (size_t)cost->sources[n], &cost->seconds[s][n]);
     gv_cost_straighten(cost);
     return status;
 }
@@ -183,10 +213,10 @@ gravel_status gv_measure_costs(const gravel_several *s, int order, gv_costs *cos
     gravel_status status = open_probe(s, &p);
     if (status)
         return status;
-    costs->host = (gv_cost){8, {64, 4096, 65536}, {{0}}}; /* caches of the processor are between these */
+    costs->host = (gv_cost){{1, 4, 16, 64}, {64, 4096, 65536}, {{0}}}; /* caches of the processor are between these */
     status = measure_cost(p, GV_ANSWER_HOST, order, &costs->host);
     for (int k = 0; k < s->teams && !status; k++) {
-        costs->team[k] = (gv_cost){(double)p->sinks, {SOME_SOURCES, (double)p->sources / 8, (double)p->sources}, {{0}}};
+        gv_cost_knots(gv_several_has_gpu(s), &costs->team[k]);
         status = measure_cost(p, k, order, &costs->team[k]);
     }
     close_probe(p);

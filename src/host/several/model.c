@@ -82,17 +82,24 @@ static int take_numbers(const cJSON *array, int n, double *number)
     return 1;
 }
 
+int gv_cost_is_ordered(const gv_cost *c)
+{
+    int good = 1;
+    for (int k = 1; k < GV_LINES; k++)
+        good &= c->sinks[k] > c->sinks[k - 1];
+    for (int k = 1; k < GV_KNOTS; k++)
+        good &= c->sources[k] > c->sources[k - 1];
+    return good;
+}
+
 static int take_cost(const cJSON *json, gv_cost *cost)
 {
     gv_cost c;
-    if (!take_numbers(cJSON_GetObjectItemCaseSensitive(json, "sinks"), 1, &c.sinks) ||
+    if (!take_numbers(cJSON_GetObjectItemCaseSensitive(json, "sinks"), GV_LINES, c.sinks) ||
         !take_numbers(cJSON_GetObjectItemCaseSensitive(json, "sources"), GV_KNOTS, c.sources) ||
-        !take_numbers(cJSON_GetObjectItemCaseSensitive(json, "seconds_1_sink"), GV_KNOTS, c.seconds[0]) ||
-        !take_numbers(cJSON_GetObjectItemCaseSensitive(json, "seconds"), GV_KNOTS, c.seconds[1]) || c.sinks <= 1)
+        !take_numbers(cJSON_GetObjectItemCaseSensitive(json, "seconds"), GV_LINES * GV_KNOTS, &c.seconds[0][0]) ||
+        !gv_cost_is_ordered(&c))
         return 0;
-    for (int k = 1; k < GV_KNOTS; k++)
-        if (c.sources[k] <= c.sources[k - 1])
-            return 0;
     *cost = c;
     return 1;
 }
@@ -142,10 +149,9 @@ static void load(gravel_several *s)
 static cJSON *cost_json(const gv_cost *c)
 {
     cJSON *json = cJSON_CreateObject();
-    cJSON_AddItemToObject(json, "sinks", cJSON_CreateDoubleArray(&c->sinks, 1));
+    cJSON_AddItemToObject(json, "sinks", cJSON_CreateDoubleArray(c->sinks, GV_LINES));
     cJSON_AddItemToObject(json, "sources", cJSON_CreateDoubleArray(c->sources, GV_KNOTS));
-    cJSON_AddItemToObject(json, "seconds_1_sink", cJSON_CreateDoubleArray(c->seconds[0], GV_KNOTS));
-    cJSON_AddItemToObject(json, "seconds", cJSON_CreateDoubleArray(c->seconds[1], GV_KNOTS));
+    cJSON_AddItemToObject(json, "seconds", cJSON_CreateDoubleArray(&c->seconds[0][0], GV_LINES * GV_KNOTS));
     return json;
 }
 
@@ -195,7 +201,7 @@ static double rounded(double value)
 
 static gv_cost rounded_cost(gv_cost c)
 {
-    for (int s = 0; s < 2; s++)
+    for (int s = 0; s < GV_LINES; s++)
         for (int n = 0; n < GV_KNOTS; n++)
             c.seconds[s][n] = rounded(c.seconds[s][n]);
     return c;
@@ -305,16 +311,23 @@ gravel_status gv_model_need_costs(gravel_several *s, int order)
     return gv_model_need(s, &s->costs[order / 2 - 1], order, measure_calls, s);
 }
 
+/* The knots on whose straight line a number is: before number k, and how far behind it. */
+static int find_knots(const double *knot, int knots, double number, double *behind)
+{
+    int k = 1;
+    while (k < knots - 1 && number > knot[k])
+        k++;
+    *behind = (number - knot[k - 1]) / (knot[k] - knot[k - 1]);
+    return k;
+}
+
 static double seconds_of(const gv_cost *c, double sinks, double sources)
 {
-    double t[2];
-    int k = 1;
-    while (k < GV_KNOTS - 1 && sources > c->sources[k])
-        k++;
-    const double at = (sources - c->sources[k - 1]) / (c->sources[k] - c->sources[k - 1]);
-    for (int s = 0; s < 2; s++)
-        t[s] = c->seconds[s][k - 1] + at * (c->seconds[s][k] - c->seconds[s][k - 1]);
-    return fmax(t[0] + (sinks - 1) / (c->sinks - 1) * (t[1] - t[0]), 1e-7);
+    double at, along, t[2];
+    const int n = find_knots(c->sources, GV_KNOTS, sources, &at), s = find_knots(c->sinks, GV_LINES, sinks, &along);
+    for (int k = 0; k < 2; k++)
+        t[k] = c->seconds[s - 1 + k][n - 1] + at * (c->seconds[s - 1 + k][n] - c->seconds[s - 1 + k][n - 1]);
+    return fmax(t[0] + along * (t[1] - t[0]), 1e-7);
 }
 
 /* Whether the devices of a team have the memory, beside other teams that they are in. */

@@ -89,11 +89,10 @@ typedef struct gv_asked {
     size_t piece, pieces; /* sinks of a piece, the last one may have fewer; how many were started */
 } gv_asked;
 
-/* Seconds of calls with 1 and `sinks` sinks and so many sources; calls between them and beyond follow by straight
- * lines. */
-enum { GV_KNOTS = 3 };
+/* Seconds of calls with so many sinks and so many sources; calls between them and beyond follow by straight lines. */
+enum { GV_KNOTS = 3, GV_LINES = 4 };
 typedef struct gv_cost {
-    double sinks, sources[GV_KNOTS], seconds[2][GV_KNOTS];
+    double sinks[GV_LINES], sources[GV_KNOTS], seconds[GV_LINES][GV_KNOTS];
 } gv_cost;
 
 /* Of calls of one order. */
@@ -191,7 +190,13 @@ gravel_status gv_measure_costs(const gravel_several *s, int order, gv_costs *cos
 
 /* for other measurements */
 double gv_random_number(uint64_t *state); /* 0 ... 1 */
+int gv_several_has_gpu(const gravel_several *s);
+/* A round takes `seconds`, if it is not NULL; the fastest of some. */
+gravel_status gv_measure_rounds(gravel_status (*round)(void *user, int turn), void *user, double *seconds);
+/* Numbers of sinks and sources that are timed; the last ones are the largest. */
+void gv_cost_knots(int gpu, gv_cost *cost);
 void gv_cost_straighten(gv_cost *cost);
+int gv_cost_is_ordered(const gv_cost *cost); /* 0: it is damaged */
 
 /* model.c: what is measured once and kept. */
 int gv_members_alike(const gravel_several *s, int a, int b); /* of one kind */

@@ -2,7 +2,7 @@
  *
  *   devices COUNT
  *   speeds PAIRS_PER_S ...
- *   costs ORDER TEAM SINKS SOURCES ... SECONDS ...   of blocks, by the fastest 1, 2, 4, ... devices
+ *   times ORDER TEAM SINKS ... SOURCES ... SECONDS ...   of blocks, by the fastest 1, 2, 4, ... devices
  *   walk LEAST                                       sinks of a walk that is shared
  *   stretch DEVICE SINKS COST                        of the last one
  *   solver DEVICE                                    its choices follow, as gravel_direct_get_choices has them
@@ -37,12 +37,13 @@ static void put_number(writing *w, double number)
 static void put_costs(writing *w, int order, int team, const gv_cost *c)
 {
     char text[48];
-    snprintf(text, sizeof text, "costs %d %d", order, team);
+    snprintf(text, sizeof text, "times %d %d", order, team);
     put(w, text);
-    put_number(w, c->sinks);
+    for (int k = 0; k < GV_LINES; k++)
+        put_number(w, c->sinks[k]);
     for (int k = 0; k < GV_KNOTS; k++)
         put_number(w, c->sources[k]);
-    for (int k = 0; k < 2 * GV_KNOTS; k++)
+    for (int k = 0; k < GV_LINES * GV_KNOTS; k++)
         put_number(w, c->seconds[k / GV_KNOTS][k % GV_KNOTS]);
     put(w, "\n");
 }
@@ -117,13 +118,14 @@ static int read_numbers(const char *text, int n, double *number)
 
 static int take_costs(gravel_several *s, int order, int team, const char *text)
 {
-    double n[1 + 3 * GV_KNOTS];
-    if ((order != 2 && order != 4 && order != 6) || team < 0 || team >= s->teams ||
-        !read_numbers(text, 1 + 3 * GV_KNOTS, n) || n[0] <= 1)
+    enum { NUMBERS = sizeof(gv_cost) / sizeof(double) };
+    double n[NUMBERS];
+    gv_cost c;
+    if ((order != 2 && order != 4 && order != 6) || team < 0 || team >= s->teams || !read_numbers(text, NUMBERS, n))
         return 0;
-    gv_cost c = {.sinks = n[0]};
-    memcpy(c.sources, n + 1, sizeof c.sources);
-    memcpy(c.seconds, n + 1 + GV_KNOTS, sizeof c.seconds);
+    memcpy(&c, n, sizeof c); /* in the order of its members */
+    if (!gv_cost_is_ordered(&c))
+        return 0;
     s->steps[order / 2 - 1].team[team] = c;
     s->steps[order / 2 - 1].host = c;
     s->steps[order / 2 - 1].known = team == s->teams - 1; /* the others stand before it */
@@ -145,7 +147,7 @@ static int take_line(gravel_several_share *s, const char *line, int *solver)
         memcpy(several->speed, speed, (size_t)several->members * sizeof *speed);
         return several->speeds_known = 1;
     }
-    if (sscanf(line, "costs %d %d %n", &a, &b, &at) == 2 && at > 0)
+    if (sscanf(line, "times %d %d %n", &a, &b, &at) == 2 && at > 0)
         return take_costs(several, a, b, line + at);
     if (sscanf(line, "walk %lf", &cost) == 1 && cost > 0) {
         s->walk.least = cost;

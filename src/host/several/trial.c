@@ -5,13 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/base/clock.h"
 #include "host/direct/object.h"
 #include "host/several/share.h"
-
-/* The fastest round counts: others on the machine can only slow one down. */
-#define LONGEST 0.04 /* s of rounds for one number */
-enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 12 };
 
 typedef struct trial {
     gravel_several several; /* the caller's devices and teams, other solvers */
@@ -19,6 +14,8 @@ typedef struct trial {
     gravel_bodies *bodies, *active;
     size_t sources, sinks; /* of the largest call */
     double *number;
+    int order; /* of the round that is timed, and its sinks */
+    size_t block;
 } trial;
 
 /* ------------------------------------------------------------------ bodies */
@@ -65,7 +62,7 @@ static gravel_status open_trial(const gravel_several_share *s, trial **out)
 {
     uint64_t state = 1;
     trial *t = calloc(1, sizeof *t);
-    int gpu = 0;
+    gv_cost largest;
     *out = t;
     if (!t)
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory to measure devices");
@@ -73,10 +70,9 @@ static gravel_status open_trial(const gravel_several_share *s, trial **out)
     t->share.several = &t->several;
     t->share.precision = -1;
     memcpy(t->share.worker, s->worker, sizeof t->share.worker);
-    for (int m = 0; m < t->several.members; m++)
-        gpu |= gravel_several_get_device(s->several, m)->type != GRAVEL_DEVICE_CPU;
-    t->sources = gpu ? 131072 : 32768;
-    t->sinks = gpu ? 4096 : 512;
+    gv_cost_knots(gv_several_has_gpu(s->several), &largest);
+    t->sources = (size_t)largest.sources[GV_KNOTS - 1];
+    t->sinks = (size_t)largest.sinks[GV_LINES - 1];
     t->number = malloc(3 * t->sources * sizeof *t->number);
     gravel_status status = make_solvers(t, s->several);
     if (!t->number)
@@ -90,8 +86,11 @@ static gravel_status open_trial(const gravel_several_share *s, trial **out)
 
 /* ------------------------------------------------------------------ rounds */
 
-static gravel_status one_round(trial *t, int order, size_t sinks, int turn)
+static gravel_status one_round(void *user, int turn)
 {
+    trial *t = user;
+    const int order = t->order;
+    const size_t sinks = t->block;
     const double time = ldexp(turn + 1, -10), before = ldexp(turn, -10);
     const size_t n = gravel_bodies_get_count(t->bodies), moved = sinks < n ? sinks : n;
     gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
@@ -118,18 +117,9 @@ static gravel_status one_round(trial *t, int order, size_t sinks, int turn)
 static gravel_status time_block(trial *t, int order, size_t sinks, size_t sources, double *seconds)
 {
     gravel_status status = gravel_bodies_resize(t->bodies, sources);
-    *seconds = INFINITY;
-    if (!status)
-        status = one_round(t, order, sinks, 0); /* compiles, sends */
-    const double begin = gv_now();
-    for (int turn = 1; turn <= MOST_ROUNDS && !status; turn++) {
-        const double start = gv_now();
-        status = one_round(t, order, sinks, turn);
-        *seconds = fmin(*seconds, gv_now() - start);
-        if (turn >= LEAST_ROUNDS && gv_now() - begin > LONGEST)
-            break;
-    }
-    return status;
+    t->order = order;
+    t->block = sinks;
+    return status ? status : gv_measure_rounds(one_round, t, seconds);
 }
 
 static gravel_status measure(const void *user, int order, gv_costs *costs)
@@ -139,11 +129,11 @@ static gravel_status measure(const void *user, int order, gv_costs *costs)
     gravel_status status = open_trial(s, &t);
     for (int k = 0; k < s->several->teams && !status; k++) {
         gv_cost *c = &costs->team[k];
-        *c = (gv_cost){(double)t->sinks, {1024, (double)t->sources / 8, (double)t->sources}, {{0}}};
+        gv_cost_knots(gv_several_has_gpu(s->several), c);
         t->several.forced = k;
         /* the largest first: fewer bodies then need no more room */
-        for (int i = 2 * GV_KNOTS - 1; i >= 0 && !status; i--)
-            status = time_block(t, order, i / GV_KNOTS ? t->sinks : 1, (size_t)c->sources[i % GV_KNOTS],
+        for (int i = GV_LINES * GV_KNOTS - 1; i >= 0 && !status; i--)
+            status = time_block(t, order, (size_t)c->sinks[i / GV_KNOTS], (size_t)c->sources[i % GV_KNOTS],
                                 &c->seconds[i / GV_KNOTS][i % GV_KNOTS]);
         gv_cost_straighten(c);
     }
