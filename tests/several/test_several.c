@@ -26,9 +26,8 @@ static int list_ways(way list[3])
 #define FOR_WAYS(w)                                                                                                    \
     way ways_[3], *w = ways_;                                                                                          \
     const int n_ways_ = list_ways(ways_);                                                                              \
-    if (n_ways_ == 0) {                                                                                                \
+    if (n_ways_ == 0)                                                                                                  \
         skip();                                                                                                        \
-    }                                                                                                                  \
     for (; w < ways_ + n_ways_; w++)
 
 static void fill_radius(double *radius, size_t n, double r)

@@ -438,11 +438,10 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nearest_ties), cmocka_unit_test(many_in_any_order), cmocka_unit_test(many_sinks),
-        cmocka_unit_test(odd_ids),      cmocka_unit_test(dealing),           cmocka_unit_test(changes_since),
-        cmocka_unit_test(decisions),
-        cmocka_unit_test(never_much_slower),    cmocka_unit_test(answers_in_turn),   cmocka_unit_test(measured_once),
-        cmocka_unit_test(many_rounds),  cmocka_unit_test(refused),
+        cmocka_unit_test(nearest_ties),  cmocka_unit_test(many_in_any_order), cmocka_unit_test(many_sinks),
+        cmocka_unit_test(odd_ids),       cmocka_unit_test(dealing),           cmocka_unit_test(changes_since),
+        cmocka_unit_test(decisions),     cmocka_unit_test(never_much_slower), cmocka_unit_test(answers_in_turn),
+        cmocka_unit_test(measured_once), cmocka_unit_test(many_rounds),       cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

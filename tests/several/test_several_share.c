@@ -64,9 +64,9 @@ static void make_integrator(steps *s, const kind *k)
 #define KNOTS " 1 10 100 1000 10 100 1000"
 #define ALONE " 1e-5 1e-5 1e-5 1e-4 1e-4 1e-4 1e-3 1e-3 1e-3 1e-2 1e-2 1e-2\n"
 #define BOTH " 4e-4 4e-4 4e-4 4.2e-4 4.2e-4 4.2e-4 6e-4 6e-4 6e-4 2.4e-3 2.4e-3 2.4e-3\n"
-static const char large_blocks[] = "devices 2\nspeeds 1 1\nwalk 50\n"
-                                   "times 2 0" KNOTS ALONE "times 2 1" KNOTS BOTH "times 4 0" KNOTS ALONE
-                                   "times 4 1" KNOTS BOTH;
+static const char large_blocks[] =
+    "devices 2\nspeeds 1 1\nwalk 50\n"
+    "times 2 0" KNOTS ALONE "times 2 1" KNOTS BOTH "times 4 0" KNOTS ALONE "times 4 1" KNOTS BOTH;
 
 static steps make(const char *devices, int together, const kind *k)
 {

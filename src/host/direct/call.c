@@ -121,7 +121,8 @@ static gravel_status pack_points(gravel_direct *d, gv_direct_job *c)
         *c->packed = (gv_direct_packed){
             slot->host, bytes, c->plan.stride, d->options.precision, c->sources.bodies->frame, points.first};
     c->points = slot->device.mem;
-    c->few = (gv_direct_few){packed && !slot->pinned ? c->packed->host : slot->host, slot->device.mem, bytes, planes, 0};
+    c->few =
+        (gv_direct_few){packed && !slot->pinned ? c->packed->host : slot->host, slot->device.mem, bytes, planes, 0};
     return GRAVEL_OK;
 }
 
@@ -139,6 +140,7 @@ static gv_direct_reading reading_of(const gv_direct_job *c)
     return (gv_direct_reading){a->order,
                                !!a->predict,
                                a->neighbour_capacity > 0,
+                               c->is_predicted,
                                a->changes != NULL,
                                a->soften,
                                a->time,
@@ -299,31 +301,60 @@ static gravel_status start(gravel_direct *d, const gravel_direct_call *asked, in
     return status ? status : run(d, c, is_waited_for);
 }
 
-gravel_status gv_direct_start_packed(gravel_direct *d, const gravel_direct_call *asked, gv_direct_packed *packed,
-                                     gravel_ticket **ticket)
+static gravel_status start_job(gravel_direct *d, const gravel_direct_call *asked, gv_direct_job *c,
+                               gravel_ticket **ticket)
 {
-    gv_direct_job c = {.packed = packed};
     if (ticket)
         *ticket = NULL;
     if (!d || !asked)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_start: no object or no call");
-    gravel_status status = start(d, asked, ticket != NULL, &c);
-    const gravel_status put = put_rest(asked, &c);
+    gravel_status status = start(d, asked, ticket != NULL, c);
+    const gravel_status put = put_rest(asked, c);
     status = status ? status : put;
     if (status) {
         clFinish(gv_worker_queue(&d->worker)); /* nothing may use the staging areas any more */
         clFinish(gv_worker_device(&d->worker)->copy);
         gv_direct_forget(d);
-        if (c.ticket)
-            gv_direct_drop_ticket(c.ticket);
+        if (c->ticket)
+            gv_direct_drop_ticket(c->ticket);
         return status;
     }
-    mark_changed(&c);
+    mark_changed(c);
     if (ticket)
-        *ticket = &c.ticket->base;
+        *ticket = &c->ticket->base;
     else
-        gv_direct_drop_ticket(c.ticket);
+        gv_direct_drop_ticket(c->ticket);
     return GRAVEL_OK;
+}
+
+gravel_status gv_direct_start_packed(gravel_direct *d, const gravel_direct_call *asked, gv_direct_packed *packed,
+                                     gravel_ticket **ticket)
+{
+    gv_direct_job c = {.packed = packed};
+    return start_job(d, asked, &c, ticket);
+}
+
+gravel_status gv_direct_start_predicted(gravel_direct *d, const gravel_direct_call *asked)
+{
+    gv_direct_job c = {.is_predicted = 1};
+    return start_job(d, asked, &c, NULL);
+}
+
+int gv_direct_takes(const gravel_direct *d, const gravel_bodies *bodies)
+{
+    return d->options.precision == bodies->precision ||
+           (d->options.precision == GRAVEL_SP && bodies->precision == GRAVEL_DS);
+}
+
+gravel_status gv_direct_take_sources(gravel_direct *d, const gravel_direct_call *asked, cl_mem quad[4])
+{
+    gv_direct_job c = {.count = 0};
+    gravel_status status = gv_direct_check(d, asked, &c);
+    const gv_direct_reading how = reading_of(&c);
+    if (!status)
+        status = gv_direct_read_bodies(d, &d->worker, &how, &c.sources, NULL, 0, &c.held, NULL, &c.from);
+    memcpy(quad, c.from.quad, sizeof c.from.quad);
+    return status;
 }
 
 gravel_status gravel_direct_start(gravel_direct *d, const gravel_direct_call *asked, gravel_ticket **ticket)

@@ -27,6 +27,7 @@ typedef struct gv_direct_job {
     struct gv_direct_packed *packed; /* by another device, or for others; or NULL */
     gv_direct_few few;
     gv_direct_ticket *ticket;
+    int is_predicted; /* gv_direct_start_predicted */
 } gv_direct_job;
 
 /* check.c: `c` from the caller's call. */

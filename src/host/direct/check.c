@@ -132,7 +132,7 @@ static gravel_status check_rule(gv_direct_job *c)
 
 gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked, gv_direct_job *c)
 {
-    *c = (gv_direct_job){.held = c->held, .packed = c->packed};
+    *c = (gv_direct_job){.held = c->held, .packed = c->packed, .is_predicted = c->is_predicted};
     gravel_direct_call_init(&c->asked);
     gravel_status status = gv_options_take(&c->asked, sizeof c->asked, asked, "gravel_direct_call");
     if (!status)

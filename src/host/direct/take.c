@@ -98,7 +98,7 @@ static int is_direct(const gravel_direct *d, const gv_direct_reading *how, const
 {
     const gravel_precision solver = d->options.precision, bodies = sources->bodies->precision;
     const int same = solver == bodies || (solver == GRAVEL_SP && bodies == GRAVEL_DS);
-    return same && !how->predict && !sources->list && sources->first == 0;
+    return same && (!how->predict || how->is_predicted) && !sources->list && sources->first == 0;
 }
 
 /* The sources in place.  Words that are not there are made, so that they read as zeros. */

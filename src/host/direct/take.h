@@ -7,7 +7,8 @@
 /* How bodies are read. */
 typedef struct gv_direct_reading {
     int order, predict, lists;
-    int changes; /* to prepare for: whether calls have some */
+    int is_predicted; /* the sources are what they are at `time`: only sinks are predicted */
+    int changes;      /* to prepare for: whether calls have some */
     gravel_soften soften;
     double time;
     uint64_t list_version; /* of the list of sources */
@@ -33,6 +34,13 @@ gravel_status gv_direct_read_bodies(gravel_direct *d, gv_worker *worker, const g
                                     gv_held *held, gv_direct_few *few, gv_direct_sources *out);
 /* Whether so many bytes of sinks fit beside the bodies that are held. */
 int gv_direct_is_few(const gravel_direct *d, const gravel_bodies *bodies, const gv_held *held, size_t bytes);
+/* Sources of a call that predicts them, as its kernels will read them: `quad` as in gv_direct_sources.  A call like it
+ * uses them again. */
+gravel_status gv_direct_take_sources(gravel_direct *d, const gravel_direct_call *call, cl_mem quad[4]);
+/* Whether these are numbers as the words of such bodies have them. */
+int gv_direct_takes(const gravel_direct *d, const gravel_bodies *bodies);
+/* gravel_direct_start without a ticket, of sources whose words are what gv_direct_take_sources gave. */
+gravel_status gv_direct_start_predicted(gravel_direct *d, const gravel_direct_call *call);
 /* The copy of the sources is not to be used again. */
 void gv_direct_forget(gravel_direct *d);
 void gv_direct_release_taken(gravel_direct *d);

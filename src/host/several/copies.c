@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "host/bodies/transfer.h"
+#include "host/direct/take.h"
 #include "host/program/program.h"
 #include "host/several/share.h"
 
 /* All that a call may look at; the first ones where it does not predict. */
-enum { WORDS = 12, VELOCITY = 4, ACCELERATION = 6, PREDICTED = 7 };
+enum { WORDS = GV_SENT_WORDS, VELOCITY = 4, ACCELERATION = 6, PREDICTED = 7 };
 static const gv_word looked_at[WORDS] = {GV_WORD_ID,           GV_WORD_SOFTENING, GV_WORD_POSITION,
                                          GV_WORD_POSITION_LOW, GV_WORD_VELOCITY,  GV_WORD_VELOCITY_LOW,
                                          GV_WORD_ACCELERATION, GV_WORD_JERK,      GV_WORD_SNAP,
@@ -21,12 +22,12 @@ static int is_cpu(const gravel_several_share *s, int member)
     return gv_worker_device(&s->worker[member])->info.type == GRAVEL_DEVICE_CPU;
 }
 
-static size_t group_of(const gravel_several_share *s)
+size_t gv_share_group(const gravel_several_share *s)
 {
     return is_cpu(s, 0) ? 1 : 256;
 }
 
-static size_t items_of(const gravel_several_share *s)
+size_t gv_share_items(const gravel_several_share *s)
 {
     return is_cpu(s, 0) ? 4096 : 4;
 }
@@ -43,7 +44,7 @@ gravel_status gv_share_kernel_need(gravel_several_share *s, int member, gv_share
     char options[120];
     gravel_status status = GRAVEL_OK;
     snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%zu -DGV_ITEMS=%zu", s->precision,
-             group_of(s), items_of(s));
+             gv_share_group(s), gv_share_items(s));
     if (!*place)
         status = gv_kernel_make(&s->worker[member], kernel == GV_SHARE_SCAN ? "lib/scan.cl" : "several/moved.cl",
                                 options, name[kernel], place);
@@ -77,26 +78,32 @@ size_t gv_words_size(const gravel_bodies *b, const gv_word *word, int words)
     return bytes;
 }
 
-/* Of words that are there, one after another; waits. */
-gravel_status gv_words_read(gravel_bodies *from, const gv_word *word, int words, size_t first, size_t count, void *to)
+gravel_status gv_words_fetch(gravel_bodies *from, const gv_word *word, const cl_mem *mem, int words, size_t first,
+                             size_t count, void *to)
 {
     const cl_command_queue queue = gv_worker_queue(&from->worker);
     unsigned char *at = to;
     cl_int code = CL_SUCCESS;
     for (int w = 0; w < words && !code; w++) {
         const size_t size = gv_word_size(from, word[w]);
-        if (!from->word[word[w]].mem || count == 0)
+        const cl_mem of = mem ? mem[w] : from->word[word[w]].mem;
+        if (!of || count == 0)
             continue;
-        code = clEnqueueReadBuffer(queue, from->word[word[w]].mem, CL_FALSE, first * size, count * size, at, 0, NULL,
-                                   NULL);
+        code = clEnqueueReadBuffer(queue, of, CL_FALSE, first * size, count * size, at, 0, NULL, NULL);
         at += count * size;
     }
-    if (!code)
-        code = clFinish(queue);
     return code ? gv_fail_cl(code, "reading %zu bodies", count) : GRAVEL_OK;
 }
 
-static void mark_changed(const gravel_bodies *of, gravel_bodies *to, const gv_word *word, int words)
+/* Of words that are there, one after another; waits. */
+gravel_status gv_words_read(gravel_bodies *from, const gv_word *word, int words, size_t first, size_t count, void *to)
+{
+    gravel_status status = gv_words_fetch(from, word, NULL, words, first, count, to);
+    const cl_int code = status ? CL_SUCCESS : clFinish(gv_worker_queue(&from->worker));
+    return code ? gv_fail_cl(code, "reading %zu bodies", count) : status;
+}
+
+void gv_words_changed(const gravel_bodies *of, gravel_bodies *to, const gv_word *word, int words)
 {
     for (int p = 0; p < GRAVEL_PLANES; p++) {
         const gv_place *place = gv_plane_place((gravel_plane)p);
@@ -127,7 +134,7 @@ gravel_status gv_words_write(const gravel_bodies *of, gravel_bodies *to, const g
             status = gv_fail_cl(code, "sending %zu bodies to %s", count, gv_worker_device(&to->worker)->info.name);
         at += count * size;
     }
-    mark_changed(of, to, word, words);
+    gv_words_changed(of, to, word, words);
     return status;
 }
 
@@ -208,243 +215,144 @@ static void note(gv_copy *c, const gravel_bodies *b, int predict, double time)
     c->mass = b->version[GRAVEL_MASS];
 }
 
-/* ------------------------------------------------- bodies that have moved */
-
-/* In the order of gv_moved_take. */
-static gravel_status moving_words(gravel_bodies *b, cl_mem mem[10])
-{
-    static const gv_word word[10] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY, GV_WORD_VELOCITY_LOW,
-                                     GV_WORD_ACCELERATION, GV_WORD_JERK,         GV_WORD_SNAP,     GV_WORD_CRACKLE,
-                                     GV_WORD_TIME,         GV_WORD_TIME_LOW};
-    gravel_status status = GRAVEL_OK;
-    for (int k = 0; k < 10 && !status; k++) {
-        const int low =
-            word[k] == GV_WORD_POSITION_LOW || word[k] == GV_WORD_VELOCITY_LOW || word[k] == GV_WORD_TIME_LOW;
-        if (low && b->precision != GRAVEL_DS)
-            mem[k] = mem[0];
-        else
-            status = gv_bodies_need(b, word[k], &mem[k]);
-    }
-    return status;
-}
-
-/* Those whose time is `since` or later, into s->moved; waits for their number. */
-static gravel_status list_moved(gravel_several_share *s, gravel_bodies *b, double since, size_t *moved)
-{
-    const gravel_precision p = b->precision;
-    const size_t group = group_of(s), tile = group * items_of(s), tiles = (b->count + tile - 1) / tile;
-    const gv_time_words t = gv_time_split(p, since);
-    gv_worker *w = &s->worker[0];
-    cl_kernel kernel[3];
-    cl_mem mem[10];
-    cl_uint total = 0;
-    gravel_status status = moving_words(b, mem);
-    for (int k = 0; k < 3 && !status; k++)
-        status = gv_share_kernel_need(s, 0, (gv_share_kernel)k, &kernel[k]);
-    if (!status)
-        status = gv_buffer_reserve(w, &s->count, tiles * sizeof(cl_uint), "counts of bodies");
-    if (!status)
-        status = gv_buffer_reserve(w, &s->total, sizeof(cl_uint), "counts of bodies");
-    if (!status)
-        status = gv_buffer_reserve(w, &s->moved, b->count * sizeof(cl_uint), "addresses of bodies");
-    if (!status)
-        status = gv_launch(w, 0, kernel[GV_SHARE_COUNT], gv_groups(tiles, group), GV_ARG(mem[8]), GV_ARG(mem[9]),
-                           GV_UINT(b->count), GV_REAL(p, t.high), GV_REAL(p, t.low), GV_MEM(s->count));
-    if (!status)
-        status = gv_launch(w, 0, kernel[GV_SHARE_SCAN], gv_groups(1, group), GV_MEM(s->count), GV_UINT(tiles),
-                           GV_MEM(s->total));
-    if (!status)
-        status =
-            gv_launch(w, 0, kernel[GV_SHARE_LIST], gv_groups(tiles, group), GV_ARG(mem[8]), GV_ARG(mem[9]),
-                      GV_UINT(b->count), GV_REAL(p, t.high), GV_REAL(p, t.low), GV_MEM(s->count), GV_MEM(s->moved));
-    const cl_int code =
-        status ? CL_SUCCESS
-               : clEnqueueReadBuffer(gv_worker_queue(w), s->total.mem, CL_TRUE, 0, sizeof total, &total, 0, NULL, NULL);
-    *moved = total;
-    return code ? gv_fail_cl(code, "counting bodies that moved") : status;
-}
-
-static size_t record_size(const gravel_bodies *b)
-{
-    return GV_MOVED_NUMBERS * (b->precision == GRAVEL_DP ? sizeof(double) : sizeof(float));
-}
-
-/* Their addresses and records to the host. */
-static gravel_status take_moved(gravel_several_share *s, gravel_bodies *b, size_t moved, void *address, void *record)
-{
-    const size_t size = record_size(b);
-    gv_worker *w = &s->worker[0];
-    cl_kernel kernel;
-    cl_mem m[10];
-    gravel_status status = gv_share_kernel_need(s, 0, GV_SHARE_TAKE, &kernel);
-    if (!status)
-        status = moving_words(b, m);
-    if (!status)
-        status = gv_buffer_reserve(w, &s->records[0], moved * size, "bodies that moved");
-    if (!status)
-        status = gv_launch(w, 0, kernel, gv_items(moved, 64), GV_MEM(s->moved), GV_UINT(moved), GV_ARG(m[0]),
-                           GV_ARG(m[1]), GV_ARG(m[2]), GV_ARG(m[3]), GV_ARG(m[4]), GV_ARG(m[5]), GV_ARG(m[6]),
-                           GV_ARG(m[7]), GV_ARG(m[8]), GV_ARG(m[9]), GV_MEM(s->records[0]));
-    if (status)
-        return status;
-    const cl_command_queue queue = gv_worker_queue(w);
-    cl_int code =
-        clEnqueueReadBuffer(queue, s->moved.mem, CL_FALSE, 0, moved * sizeof(cl_uint), address, 0, NULL, NULL);
-    if (!code)
-        code = clEnqueueReadBuffer(queue, s->records[0].mem, CL_TRUE, 0, moved * size, record, 0, NULL, NULL);
-    return code ? gv_fail_cl(code, "reading %zu bodies that moved", moved) : GRAVEL_OK;
-}
-
-static gravel_status send_address(gravel_several_share *s, int member, const void *address, size_t count)
-{
-    gravel_status status =
-        gv_buffer_reserve(&s->worker[member], &s->address[member], count * sizeof(cl_uint), "addresses of bodies");
-    const cl_int code = status ? CL_SUCCESS
-                               : clEnqueueWriteBuffer(gv_worker_queue(&s->worker[member]), s->address[member].mem,
-                                                      CL_FALSE, 0, count * sizeof(cl_uint), address, 0, NULL, NULL);
-    return code ? gv_fail_cl(code, "sending %zu addresses", count) : status;
-}
-
-static gravel_status send_records(gravel_several_share *s, int member, const void *record, size_t bytes)
-{
-    gravel_status status = gv_buffer_reserve(&s->worker[member], &s->records[member], bytes, "bodies on their way");
-    const cl_int code = status ? CL_SUCCESS
-                               : clEnqueueWriteBuffer(gv_worker_queue(&s->worker[member]), s->records[member].mem,
-                                                      CL_FALSE, 0, bytes, record, 0, NULL, NULL);
-    return code ? gv_fail_cl(code, "sending %zu bytes of bodies", bytes) : status;
-}
-
-static gravel_status put_moved(gravel_several_share *s, int member, const gravel_bodies *of, gravel_bodies *to,
-                               size_t moved, const void *address, const void *record)
-{
-    cl_kernel kernel;
-    cl_mem m[10];
-    if (moved == 0)
-        return GRAVEL_OK;
-    gravel_status status = gv_share_kernel_need(s, member, GV_SHARE_PUT, &kernel);
-    if (!status)
-        status = send_address(s, member, address, moved);
-    if (!status)
-        status = send_records(s, member, record, moved * record_size(of));
-    if (!status)
-        status = moving_words(to, m);
-    if (!status)
-        status =
-            gv_launch(&s->worker[member], 0, kernel, gv_items(moved, 64), GV_MEM(s->address[member]), GV_UINT(moved),
-                      GV_MEM(s->records[member]), GV_ARG(m[0]), GV_ARG(m[1]), GV_ARG(m[2]), GV_ARG(m[3]), GV_ARG(m[4]),
-                      GV_ARG(m[5]), GV_ARG(m[6]), GV_ARG(m[7]), GV_ARG(m[8]), GV_ARG(m[9]));
-    mark_changed(of, to, looked_at + 2, WORDS - 2);
-    return status;
-}
-
 /* ----------------------------------------------------------------- sending */
 
-gravel_status gv_set_send(gravel_several_share *s, gv_set *set, const gv_deal_part *part, int parts, int predict,
-                          double time, int order, size_t more)
+/* Words of all bodies: those that the call looks at. */
+static void take_words(gv_sending *g, int order)
 {
-    gravel_bodies *of = set->of;
-    const int words = predict ? WORDS : order >= 6 ? PREDICTED : order >= 4 ? ACCELERATION : VELOCITY;
-    int some = 0, all = 0;
-    double since = time;
-    size_t moved = 0;
+    const int words = g->predict ? WORDS : order >= 6 ? PREDICTED : order >= 4 ? ACCELERATION : VELOCITY;
+    const gravel_bodies *of = g->set->of;
+    for (int w = 0; w < words; w++)
+        if (of->word[looked_at[w]].mem) {
+            g->mem[g->words] = of->word[looked_at[w]].mem;
+            g->word[g->words++] = looked_at[w];
+        }
+}
+
+static void take_word(gv_sending *g, gv_word word, cl_mem mem)
+{
+    g->word[g->words] = word;
+    g->mem[g->words++] = mem;
+}
+
+/* Where most bodies move in the call, what is sent serves this call only: then the first device predicts them, whatever
+ * the copies have, since a run that was resumed has none. */
+static int is_brief(const gravel_direct *direct, const gravel_direct_call *call)
+{
+    const gravel_bodies *of = call->sources.bodies;
+    const int all = of->word[GV_WORD_VELOCITY].mem && (call->order < 6 || of->word[GV_WORD_ACCELERATION].mem);
+    return call->predict && call->sinks.bodies != of && gravel_view_get_count(&call->sinks) > of->count / 2 &&
+           gv_direct_takes(direct, of) && all;
+}
+
+static gravel_status take_predicted(gv_sending *g, gravel_direct *direct, const gravel_direct_call *call)
+{
+    const gravel_bodies *of = g->set->of;
+    const int low = direct->options.precision == GRAVEL_DS;
+    cl_mem quad[4];
+    gravel_status status = gv_direct_take_sources(direct, call, quad);
+    take_word(g, GV_WORD_ID, of->word[GV_WORD_ID].mem);
+    if (of->word[GV_WORD_SOFTENING].mem)
+        take_word(g, GV_WORD_SOFTENING, of->word[GV_WORD_SOFTENING].mem);
+    take_word(g, GV_WORD_POSITION, quad[0]);
+    if (low)
+        take_word(g, GV_WORD_POSITION_LOW, quad[1]);
+    if (call->order >= 4)
+        take_word(g, GV_WORD_VELOCITY, quad[2]);
+    if (call->order >= 6)
+        take_word(g, GV_WORD_ACCELERATION, quad[3]);
+    return status;
+}
+
+/* Kernels are made by one thread. */
+static gravel_status need_put(gravel_several_share *s, const gv_sending *g, const gv_deal_part *part, int parts)
+{
+    cl_kernel kernel;
+    gravel_status status = GRAVEL_OK;
+    for (int p = 0; p < parts && g->moved > 0 && !status; p++)
+        if (g->near[part[p].member])
+            status = gv_share_kernel_need(s, part[p].member, GV_SHARE_PUT, &kernel);
+    return status;
+}
+
+/* Which copies get all bodies, and which only those that have moved: since when. */
+static void compare(const gv_sending *g, const gv_deal_part *part, int parts, int near[GV_MOST_MEMBERS], int *some,
+                    int *all, double *since)
+{
+    *some = *all = 0;
+    *since = g->time;
+    for (int p = 0; p < parts; p++) {
+        const int m = part[p].member;
+        const gv_copy *c = &g->set->copy[m];
+        if (m == 0 || part[p].count == 0)
+            continue;
+        near[m] = g->predict && !g->is_predicted && is_near(c, g->set->of, g->time);
+        *some += near[m];
+        *all += !near[m];
+        *since = near[m] && c->since < *since ? c->since : *since;
+    }
+}
+
+gravel_status gv_set_read(gravel_several_share *s, gravel_direct *direct, const gravel_direct_call *call,
+                          const gv_deal_part *part, int parts, size_t more, gv_sending *g)
+{
+    gravel_bodies *of = call->sources.bodies;
+    int some, all;
+    double since;
+    *g = (gv_sending){.set = gv_share_find_set(s, of), .predict = !!call->predict, .time = call->time};
     gravel_status status = gv_bodies_need_ids(of);
     if (!status)
         status = gv_share_use(s, of->precision);
-    for (int p = 0; p < parts; p++) {
-        const gv_copy *c = &set->copy[part[p].member];
-        if (part[p].member == 0 || part[p].count == 0)
-            continue;
-        const int near = predict && is_near(c, of, time);
-        some += near;
-        all += !near;
-        since = near && c->since < since ? c->since : since;
-    }
+    g->is_predicted = is_brief(direct, call);
+    compare(g, part, parts, g->near, &some, &all, &since);
     if (!status && some > 0)
-        status = list_moved(s, of, since, &moved);
-    if (some > 0 && moved > of->count / 2) { /* records are no shorter than the planes */
+        status = gv_moved_list(s, of, since, &g->moved);
+    if (some > 0 && g->moved > of->count / 2) { /* records are no shorter than the planes */
+        memset(g->near, 0, sizeof g->near);
         all += some;
         some = 0;
     }
-    const size_t whole = all > 0 ? of->count * gv_words_size(of, looked_at, words) : 0;
-    const size_t records = some > 0 ? moved * (record_size(of) + sizeof(cl_uint)) : 0;
+    if (!g->is_predicted)
+        take_words(g, call->order);
+    else if (!status)
+        status = take_predicted(g, direct, call);
+    const size_t whole = all > 0 ? of->count * gv_words_size(of, g->word, g->words) : 0;
+    const size_t records = some > 0 ? g->moved * (gv_moved_size(of) + sizeof(cl_uint)) : 0;
     if (!status)
         status = gv_stage_reserve(s, whole + records + more);
     if (status)
         return status;
-    void *const planes = gv_stage_take(s, whole);
-    void *const address = gv_stage_take(s, some > 0 ? moved * sizeof(cl_uint) : 0);
-    void *const record = gv_stage_take(s, some > 0 ? moved * record_size(of) : 0);
+    g->planes = gv_stage_take(s, whole);
+    g->address = gv_stage_take(s, some > 0 ? g->moved * sizeof(cl_uint) : 0);
+    g->record = gv_stage_take(s, some > 0 ? g->moved * gv_moved_size(of) : 0);
     if (all > 0)
-        status = gv_words_read(of, looked_at, words, 0, of->count, planes);
-    if (!status && some > 0 && moved > 0)
-        status = take_moved(s, of, moved, address, record);
-    for (int p = 0; p < parts && !status; p++) {
-        gv_copy *c = &set->copy[part[p].member];
-        if (part[p].member == 0 || part[p].count == 0)
-            continue;
-        const int near = some > 0 && is_near(c, of, time);
-        if (!near)
-            status = gv_copy_fit(s, part[p].member, of, c);
+        status = gv_words_fetch(of, g->word, g->mem, g->words, 0, of->count, g->planes);
+    if (!status && some > 0 && g->moved > 0)
+        status = gv_moved_take(s, of, g->moved, g->address, g->record);
+    return status ? status : need_put(s, g, part, parts);
+}
+
+size_t gv_set_size(const gv_sending *g)
+{
+    return g->set->of->count * gv_words_size(g->set->of, g->word, g->words);
+}
+
+gravel_status gv_set_write(gravel_several_share *s, int member, const gv_sending *g, void *own)
+{
+    gravel_bodies *of = g->set->of;
+    gv_copy *c = &g->set->copy[member];
+    const size_t bytes = gv_set_size(g);
+    gravel_status status = GRAVEL_OK;
+    if (g->near[member]) {
+        status = gv_moved_put(s, member, of, c->bodies, g->moved, g->address, g->record);
+    } else {
+        if (own)
+            gv_stage_copy(s, own, g->planes, bytes);
+        status = gv_copy_fit(s, member, of, c);
         if (!status)
-            status = near ? put_moved(s, part[p].member, of, c->bodies, moved, address, record)
-                          : gv_words_write(of, c->bodies, looked_at, words, 0, of->count, planes);
-        note(c, of, predict, time);
-        c->is_fresh = c->is_fresh && !status;
+            status = gv_words_write(of, c->bodies, g->word, g->words, 0, of->count, own ? own : g->planes);
     }
-    return status;
-}
-
-/* ---------------------------------------------------- forces on listed sinks */
-
-static size_t found_size(const gravel_bodies *b)
-{
-    return GV_FOUND_NUMBERS * (b->precision == GRAVEL_DP ? sizeof(double) : sizeof(float));
-}
-
-gravel_status gv_found_read(gravel_several_share *s, int member, gravel_bodies *copy, const gravel_list *list,
-                            size_t count, void *to)
-{
-    gv_worker *w = &s->worker[member];
-    gravel_view view = gravel_view_list(copy, list);
-    gv_selection selection;
-    cl_kernel kernel;
-    cl_mem acc, pot;
-    gravel_status status = gv_view_resolve(&view, "sinks", &selection); /* the addresses are there now */
-    if (!status)
-        status = gv_share_kernel_need(s, member, GV_SHARE_FOUND_TAKE, &kernel);
-    if (!status)
-        status = gv_bodies_need(copy, GV_WORD_ACCELERATION, &acc);
-    if (!status)
-        status = gv_bodies_need(copy, GV_WORD_POTENTIAL, &pot);
-    if (!status)
-        status = gv_buffer_reserve(w, &s->records[member], count * found_size(copy), "forces on sinks");
-    if (!status)
-        status = gv_launch(w, 0, kernel, gv_items(count, 64), GV_ARG(selection.list), GV_UINT(count), GV_ARG(acc),
-                           GV_ARG(pot), GV_MEM(s->records[member]));
-    const cl_int code = status ? CL_SUCCESS
-                               : clEnqueueReadBuffer(gv_worker_queue(w), s->records[member].mem, CL_FALSE, 0,
-                                                     count * found_size(copy), to, 0, NULL, NULL);
-    if (!status && !code)
-        clFlush(gv_worker_queue(w));
-    return code ? gv_fail_cl(code, "reading the forces on %zu sinks", count) : status;
-}
-
-gravel_status gv_found_write(gravel_several_share *s, gravel_bodies *to, const uint32_t *address, size_t count,
-                             const void *from)
-{
-    cl_kernel kernel;
-    cl_mem acc, pot;
-    gravel_status status = gv_share_kernel_need(s, 0, GV_SHARE_FOUND_PUT, &kernel);
-    if (!status)
-        status = gv_bodies_need(to, GV_WORD_ACCELERATION, &acc);
-    if (!status)
-        status = gv_bodies_need(to, GV_WORD_POTENTIAL, &pot);
-    if (!status)
-        status = send_address(s, 0, address, count);
-    if (!status)
-        status = send_records(s, 0, from, count * found_size(to));
-    if (!status)
-        status = gv_launch(&s->worker[0], 0, kernel, gv_items(count, 64), GV_MEM(s->address[0]), GV_UINT(count),
-                           GV_MEM(s->records[0]), GV_ARG(acc), GV_ARG(pot));
+    note(c, of, g->predict && !g->is_predicted, g->time);
+    c->is_fresh = c->is_fresh && !status;
     return status;
 }

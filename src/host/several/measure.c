@@ -132,7 +132,7 @@ static gravel_status time_call(probe *p, int order, size_t sinks, size_t sources
 gravel_status gv_measure_rounds(gravel_status (*round)(void *user, int turn), void *user, double *seconds)
 {
     enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 12 };
-    const double longest = 0.03; /* s of rounds for one number; three rounds may take three times as long */
+    const double longest = 0.03;           /* s of rounds for one number; three rounds may take three times as long */
     gravel_status status = round(user, 0); /* compiles, sends */
     const double begin = gv_now();
     *seconds = INFINITY;
@@ -172,8 +172,7 @@ static gravel_status measure_cost(probe *p, int forced, int order, gv_cost *cost
     p->several.forced = forced;
     for (int s = 0; s < GV_LINES; s++)
         for (int n = 0; n < GV_KNOTS && !status; n++)
-            status =
-                time_call(p, order, (size_t)cost->sinks[s], (size_t)cost->sources[n], &cost->seconds[s][n]);
+            status = time_call(p, order, (size_t)cost->sinks[s], (size_t)cost->sources[n], &cost->seconds[s][n]);
     gv_cost_straighten(cost);
     return status;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "host/base/options.h"
-#include "host/direct/direct.h"
+#include "host/direct/take.h"
 
 void gravel_several_share_options_init(gravel_several_share_options *options)
 {
@@ -62,6 +62,7 @@ void gv_share_drop(gravel_several_share *s)
     for (int m = 0; m < s->several->members; m++) {
         gravel_bodies_release(s->sinks[m]);
         gravel_list_release(s->list[m]);
+        gv_slot_release(&s->worker[m], &s->own[m]);
         gv_buffer_release(&s->records[m]);
         gv_buffer_release(&s->address[m]);
         for (int k = 0; k < GV_SHARE_KERNELS; k++)
@@ -179,6 +180,9 @@ typedef struct work {
     gv_word result[4];
     int results;
     void *sent[GV_MOST_MEMBERS], *found[GV_MOST_MEMBERS]; /* of each part */
+    gv_sending sending;
+    cl_event read;              /* all was read */
+    int other[GV_MOST_MEMBERS]; /* parts of other devices than the first */
 } work;
 
 /* What kernels look at of sinks that are no sources. */
@@ -213,16 +217,20 @@ static size_t result_size(const work *w)
     return w->is_listed ? GV_FOUND_NUMBERS * number : (size_t)(4 * (w->results - 1) + 1) * number;
 }
 
-/* Copies of the sources, and the sinks of each part in host memory. */
-static gravel_status send(work *w)
+static size_t sink_size(const work *w)
 {
-    gravel_bodies *const sinks = w->call->sinks.bodies;
-    const size_t sink = is_own(w) ? 0 : gv_words_size(sinks, sink_word, SINK_WORDS);
+    return is_own(w) ? 0 : gv_words_size(w->call->sinks.bodies, sink_word, SINK_WORDS);
+}
+
+/* The sources, and the sinks of each part, on their way to host memory. */
+static gravel_status read_all(work *w)
+{
+    const size_t sink = sink_size(w);
     size_t others = 0;
     for (int p = 0; p < w->parts; p++)
         others += w->part[p].member > 0 ? w->part[p].count : 0;
-    gravel_status status = gv_set_send(w->s, w->set, w->part, w->parts, w->call->predict, w->call->time, w->call->order,
-                                       others * (sink + result_size(w)));
+    gravel_status status =
+        gv_set_read(w->s, w->direct, w->call, w->part, w->parts, others * (sink + result_size(w)), &w->sending);
     for (int p = 0; p < w->parts && !status; p++) {
         const gv_deal_part *part = &w->part[p];
         if (part->member == 0 || part->count == 0)
@@ -230,13 +238,16 @@ static gravel_status send(work *w)
         w->sent[p] = gv_stage_take(w->s, part->count * sink);
         w->found[p] = gv_stage_take(w->s, part->count * result_size(w));
         if (sink > 0)
-            status = gv_words_read(sinks, sink_word, SINK_WORDS, w->first + part->first, part->count, w->sent[p]);
+            status = gv_words_fetch(w->call->sinks.bodies, sink_word, NULL, SINK_WORDS, w->first + part->first,
+                                    part->count, w->sent[p]);
     }
-    return status;
+    const cl_command_queue queue = gv_worker_queue(&w->s->worker[0]);
+    const cl_int code = status ? CL_SUCCESS : clEnqueueMarkerWithWaitList(queue, 0, NULL, &w->read);
+    return code ? gv_fail_cl(code, "reading bodies") : status;
 }
 
-/* The part's sinks on its device. */
-static gravel_status place_sinks(work *w, int p, gravel_view *view)
+/* The part's sinks on its device; `sent`: in memory of the host, where they are others than the sources. */
+static gravel_status place_sinks(work *w, int p, const void *sent, gravel_view *view)
 {
     gravel_several_share *s = w->s;
     const gv_deal_part *part = &w->part[p];
@@ -253,40 +264,73 @@ static gravel_status place_sinks(work *w, int p, gravel_view *view)
         status = gv_copy_make(s, part->member, w->call->sinks.bodies, part->count, &s->sinks[part->member]);
         if (!status)
             status = gv_words_write(w->call->sinks.bodies, s->sinks[part->member], sink_word, SINK_WORDS, 0,
-                                    part->count, w->sent[p]);
+                                    part->count, sent);
         *view = gravel_view_range(s->sinks[part->member], 0, part->count);
     }
     return status;
 }
 
-/* Forces of a part, and from other devices their way to the host. */
-static gravel_status start_part(work *w, int p)
+/* The first device, as soon as the others' bodies were read. */
+static gravel_status start_first(work *w, int p)
+{
+    gravel_direct_call call = *w->call;
+    gravel_status status = place_sinks(w, p, NULL, &call.sinks);
+    return status ? status : gravel_direct_start(w->direct, &call, NULL);
+}
+
+/* The forces of a part, on their way to the host. */
+static gravel_status read_found(work *w, int p, const gravel_view *sinks, void *to)
 {
     const gv_deal_part *part = &w->part[p];
-    gravel_direct_call call = *w->call;
     const cl_command_queue queue = gv_worker_queue(&w->s->worker[part->member]);
-    gravel_status status = place_sinks(w, p, &call.sinks);
-    if (!status && part->member > 0)
-        call.sources = gravel_view_all(w->set->copy[part->member].bodies);
-    if (!status)
-        status = gravel_direct_start(part->member == 0 ? w->direct : w->s->several->member[part->member].direct, &call,
-                                     NULL);
-    w->s->counts.sinks[part->member] += part->count;
-    if (status || part->member == 0)
-        return status ? status : clFlush(queue) ? gv_fail_cl(CL_INVALID_COMMAND_QUEUE, "starting forces") : GRAVEL_OK;
-    if (w->is_listed)
-        return gv_found_read(w->s, part->member, call.sinks.bodies, call.sinks.list, part->count, w->found[p]);
-    unsigned char *to = w->found[p];
+    unsigned char *at = to;
     cl_int code = CL_SUCCESS;
+    if (w->is_listed)
+        return gv_found_read(w->s, part->member, sinks->bodies, sinks->list, part->count, to);
     for (int r = 0; r < w->results && !code; r++) {
-        const size_t size = gv_word_size(call.sinks.bodies, w->result[r]);
-        code = clEnqueueReadBuffer(queue, call.sinks.bodies->word[w->result[r]].mem, CL_FALSE, call.sinks.first * size,
-                                   part->count * size, to, 0, NULL, NULL);
-        to += part->count * size;
+        const size_t size = gv_word_size(sinks->bodies, w->result[r]);
+        code = clEnqueueReadBuffer(queue, sinks->bodies->word[w->result[r]].mem, CL_FALSE, sinks->first * size,
+                                   part->count * size, at, 0, NULL, NULL);
+        at += part->count * size;
     }
-    if (!code)
-        code = clFlush(queue);
     return code ? gv_fail_cl(code, "reading forces on %zu sinks", part->count) : GRAVEL_OK;
+}
+
+/* Bodies to a device, the forces of its part, and their way to the host: by a thread of its own. */
+static gravel_status work_on(work *w, int p)
+{
+    const gv_deal_part *part = &w->part[p];
+    const size_t sinks = part->count * sink_size(w), found = part->count * result_size(w);
+    gravel_several_share *s = w->s;
+    gravel_direct *const direct = s->several->member[part->member].direct;
+    gravel_direct_call call = *w->call;
+    void *own;
+    gravel_status status = gv_stage_own(s, part->member, gv_set_size(&w->sending) + sinks + found, &own);
+    if (status)
+        return status;
+    unsigned char *const near = own, *const at_sinks = near ? near + gv_set_size(&w->sending) : w->sent[p];
+    unsigned char *const at_found = near ? at_sinks + sinks : w->found[p];
+    status = gv_set_write(s, part->member, &w->sending, own);
+    if (near && sinks > 0)
+        gv_stage_copy(s, at_sinks, w->sent[p], sinks);
+    if (!status)
+        status = place_sinks(w, p, at_sinks, &call.sinks);
+    call.sources = gravel_view_all(w->set->copy[part->member].bodies);
+    if (!status)
+        status = w->sending.is_predicted ? gv_direct_start_predicted(direct, &call)
+                                         : gravel_direct_start(direct, &call, NULL);
+    if (!status)
+        status = read_found(w, p, &call.sinks, at_found);
+    const cl_int code = clFinish(gv_worker_queue(&s->worker[part->member]));
+    if (near && !code && !status)
+        memcpy(w->found[p], at_found, found);
+    return status ? status : code ? gv_fail_cl(code, "waiting for device %d", part->member) : GRAVEL_OK;
+}
+
+static gravel_status work_on_other(void *user, int k)
+{
+    work *w = user;
+    return work_on(w, w->other[k]);
 }
 
 /* What another device has found, into the planes. */
@@ -294,13 +338,33 @@ static gravel_status finish_part(work *w, int p)
 {
     const gv_deal_part *part = &w->part[p];
     gravel_bodies *const to = w->call->sinks.bodies;
-    const cl_int code = clFinish(gv_worker_queue(&w->s->worker[part->member]));
-    if (code)
-        return gv_fail_cl(code, "waiting for %s", gv_worker_device(&w->s->worker[part->member])->info.name);
     return w->is_listed ? gv_found_write(w->s, to, w->s->listed + part->first, part->count, w->found[p])
                         : gv_words_write(w->s->sinks[part->member] && !is_own(w) ? w->s->sinks[part->member]
                                                                                  : w->set->copy[part->member].bodies,
                                          to, w->result, w->results, w->first + part->first, part->count, w->found[p]);
+}
+
+/* The first device begins when what the others need was read from it; they go on while it works. */
+static gravel_status start_parts(work *w)
+{
+    const cl_command_queue queue = gv_worker_queue(&w->s->worker[0]);
+    int others = 0;
+    gravel_status status = read_all(w);
+    for (int p = 0; p < w->parts && !status; p++) {
+        w->s->counts.sinks[w->part[p].member] += w->part[p].count;
+        if (w->part[p].count > 0 && w->part[p].member > 0)
+            w->other[others++] = p;
+        else if (w->part[p].count > 0)
+            status = start_first(w, p);
+    }
+    cl_int code = status ? CL_SUCCESS : clFlush(queue);
+    if (!status && !code)
+        code = clWaitForEvents(1, &w->read);
+    if (w->read)
+        clReleaseEvent(w->read);
+    if (code)
+        return gv_fail_cl(code, "reading bodies");
+    return status ? status : gv_together(w->s->worker[0].context, others, work_on_other, w);
 }
 
 static gravel_status find_together(work *w)
@@ -318,11 +382,7 @@ static gravel_status find_together(work *w)
             status = gv_share_read_list(sinks->list, w->s->listed);
     }
     if (!status)
-        status = send(w);
-    /* the others first: their sinks were read before the first device is busy */
-    for (int p = w->parts - 1; p >= 0 && !status; p--)
-        if (w->part[p].count > 0)
-            status = start_part(w, p);
+        status = start_parts(w);
     for (int p = 0; p < w->parts && !status; p++)
         if (w->part[p].count > 0 && w->part[p].member > 0)
             status = finish_part(w, p);

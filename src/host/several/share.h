@@ -1,8 +1,9 @@
-/* The inside of gravel_several_share.  share.c: life, direct sums; stage.c, copies.c: copies of bodies on the other
- * devices; trial.c: who works on a block; state.c: what decides the bits, as text; walk.c: trees. */
+/* The inside of gravel_several_share.  share.c: life, direct sums; stage.c, copies.c, moved.c: copies of bodies on the
+ * other devices; trial.c: who works on a block; state.c: what decides the bits, as text; walk.c: trees. */
 #ifndef GV_SHARE_H
 #define GV_SHARE_H
 
+#include "host/bodies/slots.h"
 #include "host/several/object.h"
 #include "host/several/stretch.h"
 #include "kernels/several/layout.h"
@@ -71,7 +72,8 @@ struct gravel_several_share {
     gravel_list *list[GV_MOST_MEMBERS];
     gv_buffer count, total, moved, records[GV_MOST_MEMBERS], address[GV_MOST_MEMBERS];
     gv_stage_memory stage;
-    uint32_t *listed; /* sinks of a call in the order in which they are dealt out */
+    gv_slot own[GV_MOST_MEMBERS]; /* host sides: memory that the driver of a device reaches fast */
+    uint32_t *listed;             /* sinks of a call in the order in which they are dealt out */
     size_t listed_room;
     gravel_several_share_counts counts;
 };
@@ -86,10 +88,17 @@ typedef struct gv_deal_part {
 gravel_status gv_stage_reserve(gravel_several_share *s, size_t bytes);
 void *gv_stage_take(gravel_several_share *s, size_t bytes);
 void gv_stage_release(gravel_several_share *s);
+/* Work space of a device's thread: `bytes` that its driver reaches fast, or NULL where it reaches all memory alike. */
+gravel_status gv_stage_own(gravel_several_share *s, int member, size_t bytes, void **own);
+/* By all threads. */
+void gv_stage_copy(gravel_several_share *s, void *to, const void *from, size_t bytes);
 /* All queues are empty. */
 void gv_share_finish(gravel_several_share *s);
 /* copies.c */
 gravel_status gv_share_kernel_need(gravel_several_share *s, int member, gv_share_kernel kernel, cl_kernel *made);
+/* Of kernels that scan: work-items of a group, bodies of a work-item. */
+size_t gv_share_group(const gravel_several_share *s);
+size_t gv_share_items(const gravel_several_share *s);
 /* The set of these bodies. */
 gv_set *gv_share_find_set(gravel_several_share *s, gravel_bodies *bodies);
 void gv_set_release(gv_set *set);
@@ -98,17 +107,46 @@ gravel_status gv_share_use(gravel_several_share *s, gravel_precision precision);
 /* Words of bodies to the host, and from there to a copy. */
 size_t gv_words_size(const gravel_bodies *bodies, const gv_word *word, int words);
 gravel_status gv_words_read(gravel_bodies *from, const gv_word *word, int words, size_t first, size_t count, void *to);
+/* The same, does not wait; `mem`: what to read in place of the words, or NULL. */
+gravel_status gv_words_fetch(gravel_bodies *from, const gv_word *word, const cl_mem *mem, int words, size_t first,
+                             size_t count, void *to);
 gravel_status gv_words_write(const gravel_bodies *of, gravel_bodies *to, const gv_word *word, int words, size_t first,
                              size_t count, const void *from);
+/* Planes of `to` that have some of these words and that `of` has were written. */
+void gv_words_changed(const gravel_bodies *of, gravel_bodies *to, const gv_word *word, int words);
 /* A set like these bodies, of at least so many, on a member. */
 gravel_status gv_copy_make(gravel_several_share *s, int member, const gravel_bodies *like, size_t count,
                            gravel_bodies **copy);
 /* As many bodies as there are in the set. */
 gravel_status gv_copy_fit(gravel_several_share *s, int member, const gravel_bodies *of, gv_copy *copy);
-/* Copies of `set` on the members of `part` are the bodies as they are now; `time` is that of the call, which predicts
- * bodies, or else looks at what is given for `order`.  Bytes of staging beside these that the call wants: `more`. */
-gravel_status gv_set_send(gravel_several_share *s, gv_set *set, const gv_deal_part *part, int parts, int predict,
-                          double time, int order, size_t more);
+/* What goes to the copies of a set before a call. */
+enum { GV_SENT_WORDS = 12 };
+typedef struct gv_sending {
+    gv_set *set;
+    int predict, near[GV_MOST_MEMBERS]; /* near: to this device only what has moved */
+    double time;
+    gv_word word[GV_SENT_WORDS]; /* of all bodies */
+    cl_mem mem[GV_SENT_WORDS];
+    int words;
+    int is_predicted; /* as the first device has predicted them: gv_direct_start_predicted */
+    void *planes, *address, *record;
+    size_t moved;
+} gv_sending;
+/* Copies of the set are to be the bodies as the call sees them, on the members of `part`: read from the first device,
+ * not waited for.  Bytes of staging beside these that the call wants: `more`. */
+gravel_status gv_set_read(gravel_several_share *s, gravel_direct *direct, const gravel_direct_call *call,
+                          const gv_deal_part *part, int parts, size_t more, gv_sending *sending);
+/* ... and written to one of them, by any thread.  `own` as gv_stage_own gives it, with gv_set_size bytes. */
+size_t gv_set_size(const gv_sending *sending);
+gravel_status gv_set_write(gravel_several_share *s, int member, const gv_sending *sending, void *own);
+/* moved.c.  Bodies whose time is `since` or later, into s->moved; waits for their number. */
+gravel_status gv_moved_list(gravel_several_share *s, gravel_bodies *bodies, double since, size_t *moved);
+size_t gv_moved_size(const gravel_bodies *bodies); /* bytes of a record */
+/* Their addresses and records to the host; waits. */
+gravel_status gv_moved_take(gravel_several_share *s, gravel_bodies *bodies, size_t moved, void *address, void *record);
+/* ... and into the copy on a member. */
+gravel_status gv_moved_put(gravel_several_share *s, int member, const gravel_bodies *of, gravel_bodies *to,
+                           size_t moved, const void *address, const void *record);
 /* Accelerations and potentials of the listed bodies of a copy on their way to the host; and from there into the planes
  * of the first device. */
 gravel_status gv_found_read(gravel_several_share *s, int member, gravel_bodies *copy, const gravel_list *list,

@@ -62,8 +62,8 @@ static int are_finite(const gv_asked *a, size_t first, size_t count)
     const gravel_vec vec[3] = {a->sinks.pos, a->sinks.vel, a->sinks.acc};
     int good = 1;
     for (int v = 0; v < a->call.order / 2; v++)
-        good &= is_finite(vec[v].x, first, count) && is_finite(vec[v].y, first, count) &&
-                is_finite(vec[v].z, first, count);
+        good &=
+            is_finite(vec[v].x, first, count) && is_finite(vec[v].y, first, count) && is_finite(vec[v].z, first, count);
     return good;
 }
 
@@ -108,7 +108,6 @@ static void copy_column(const double *from, size_t stride, double *to, size_t fi
     for (size_t k = first; from && step > 1 && k < first + count; k++)
         to[k] = from[k * step];
 }
-
 
 static void copy_sinks(void *user, size_t first, size_t count)
 {
@@ -194,4 +193,3 @@ gravel_status gv_asked_check(const gv_asked *a)
     gravel_status status = check_call(&a->call);
     return status ? status : check_sinks(a);
 }
-
