@@ -14,4 +14,10 @@ void gv_several_cut(gravel_several *several, size_t sinks);
 int gv_several_teams(const gravel_several *several);
 int gv_team_size(const gravel_several *several, int answer); /* devices */
 
+/* Blocks of integrators: the devices of a share; seconds of a block by the fastest 1, 2, 4 ... of them, by trial, with
+ * bodies of its own, and who works on it in a run. */
+gravel_several *gv_share_get_several(gravel_several_share *share);
+gravel_status gv_share_time_block(gravel_several_share *share, int order, size_t sinks, size_t sources, double *seconds,
+                                  int *chosen);
+
 #endif

@@ -58,11 +58,10 @@ static gravel_status make_bodies(const trial *t, size_t n, gravel_bodies **made)
     return status ? status : gravel_bodies_fill(*made, GRAVEL_TIME, 0);
 }
 
-static gravel_status open_trial(const gravel_several_share *s, trial **out)
+static gravel_status open_trial(const gravel_several_share *s, size_t sources, size_t sinks, trial **out)
 {
     uint64_t state = 1;
     trial *t = calloc(1, sizeof *t);
-    gv_cost largest;
     *out = t;
     if (!t)
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory to measure devices");
@@ -70,9 +69,8 @@ static gravel_status open_trial(const gravel_several_share *s, trial **out)
     t->share.several = &t->several;
     t->share.precision = -1;
     memcpy(t->share.worker, s->worker, sizeof t->share.worker);
-    gv_cost_knots(gv_several_has_gpu(s->several), &largest);
-    t->sources = (size_t)largest.sources[GV_KNOTS - 1];
-    t->sinks = (size_t)largest.sinks[GV_LINES - 1];
+    t->sources = sources;
+    t->sinks = sinks;
     t->number = malloc(3 * t->sources * sizeof *t->number);
     gravel_status status = make_solvers(t, s->several);
     if (!t->number)
@@ -125,8 +123,11 @@ static gravel_status time_block(trial *t, int order, size_t sinks, size_t source
 static gravel_status measure(const void *user, int order, gv_costs *costs)
 {
     const gravel_several_share *s = user;
+    gv_cost largest;
     trial *t;
-    gravel_status status = open_trial(s, &t);
+    gv_cost_knots(gv_several_has_gpu(s->several), &largest);
+    gravel_status status =
+        open_trial(s, (size_t)largest.sources[GV_KNOTS - 1], (size_t)largest.sinks[GV_LINES - 1], &t);
     for (int k = 0; k < s->several->teams && !status; k++) {
         gv_cost *c = &costs->team[k];
         gv_cost_knots(gv_several_has_gpu(s->several), c);
@@ -188,4 +189,25 @@ gravel_status gv_share_choose(gravel_several_share *s, int order, size_t sinks, 
     if (!c->failed)
         *team = gv_model_least(several, c, sinks, sources, 0).team;
     return GRAVEL_OK;
+}
+
+gravel_several *gv_share_get_several(gravel_several_share *s)
+{
+    return s->several;
+}
+
+gravel_status gv_share_time_block(gravel_several_share *s, int order, size_t sinks, size_t sources, double *seconds,
+                                  int *chosen)
+{
+    trial *t = NULL;
+    gravel_status status = gv_share_choose(s, order, sinks, sources, chosen);
+    if (!status)
+        status = open_trial(s, sources, sinks, &t);
+    for (int k = 0; k < s->several->teams && !status; k++) {
+        t->several.forced = k;
+        status = time_block(t, order, sinks, sources, &seconds[k]);
+    }
+    if (t)
+        close_trial(t);
+    return status;
 }
