@@ -135,7 +135,7 @@ static size_t choose_piece(const gravel_several *s)
 
 static gravel_status start_piece(gravel_several *s, int piece)
 {
-    enum { MANY = 16384 };
+    enum { MANY = 2048 };
     const gv_asked *a = &s->asked;
     const int together = a->team->members > 1 && a->piece >= MANY;
     gv_direct_packed packed = {.host = NULL, .first = (size_t)piece * a->piece};
