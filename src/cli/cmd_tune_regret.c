@@ -33,7 +33,7 @@ typedef struct grid {
     gv_tune_worker worker;
     axes axes;
     cJSON *points, *summaries;
-    cJSON *times; /* of the point that is measured: an array of [configuration, seconds, turn] */
+    cJSON *times; /* of the point that is measured: [configuration, seconds, [seconds in each turn]] */
     char *plot;   /* gnuplot's data blocks */
     gv_table table;
     int n_blocks, n_variants, missed;
@@ -60,6 +60,24 @@ static int interrupted(void *user)
     return gv_signals_pending();
 }
 
+/* Four digits are more than a time is known to, and there are many. */
+static void put_time(cJSON *times, const char *configuration, int turn, double time_s)
+{
+    char text[32];
+    cJSON *of = NULL;
+
+    cJSON_ArrayForEach(of, times) if (strcmp(cJSON_GetArrayItem(of, 0)->valuestring, configuration) == 0) break;
+    if (!of) {
+        of = cJSON_CreateArray();
+        cJSON_AddItemToArray(of, cJSON_CreateString(configuration));
+        cJSON_AddItemToArray(times, of);
+    }
+    snprintf(text, sizeof text, "%.4g", time_s);
+    if (turn == 1)
+        cJSON_AddItemToArray(of, cJSON_CreateArray());
+    cJSON_AddItemToArray(turn > 0 ? cJSON_GetArrayItem(of, 2) : of, cJSON_CreateRaw(text));
+}
+
 static double time_one(void *user, const gv_task *task, const char *configuration, int turn, double stop_above)
 {
     grid *g = user;
@@ -73,10 +91,12 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
     if (gv_signals_pending() || (gv_now() > g->point_end && !first_two))
         return -1;
     snprintf(request.configuration, sizeof request.configuration, "%s", configuration);
-    /* what takes long needs no repetitions: neither its noise nor the time for them is there */
-    request.effort = g->least_s > LONG_S ? (gv_effort){1, 1, 0, 0, 1e30}
-                     : quick             ? (gv_effort){5, 32, 0.006, 0.3, fmin(stop_above, 1e30)}
-                                         : (gv_effort){9, 64, 0.02, 1.0, fmin(stop_above, 1e30)};
+    request.turn = turn;
+    /* what takes long needs no repetitions, nor do turns, of which there are as many as it takes to decide */
+    request.effort = turn > 0              ? (gv_effort){1, 16, g->least_s > LONG_S ? 0 : 0.002, 0.1, 1e30}
+                     : g->least_s > LONG_S ? (gv_effort){1, 1, 0, 0, 1e30}
+                     : quick               ? (gv_effort){5, 32, 0.006, 0.3, fmin(stop_above, 1e30)}
+                                           : (gv_effort){9, 64, 0.02, 1.0, fmin(stop_above, 1e30)};
     const gravel_status status = gv_tune_worker_ask(&g->worker, &request, limit_s, &outcome);
 
     if (status != GRAVEL_OK && status != GRAVEL_ERR_CANCELLED) {
@@ -88,15 +108,10 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
     if (gv_signals_pending() && outcome.status != GV_OUTCOME_OK)
         return -1; /* cut off, not failed */
     g->least_s = fmin(g->least_s, gv_outcome_score(&outcome));
-    if (isfinite(gv_outcome_score(&outcome))) {
-        cJSON *timed = cJSON_CreateArray();
-
-        cJSON_AddItemToArray(timed, cJSON_CreateString(configuration));
-        cJSON_AddItemToArray(timed, cJSON_CreateNumber(gv_outcome_score(&outcome)));
-        cJSON_AddItemToArray(timed, cJSON_CreateNumber(turn));
-        cJSON_AddItemToArray(g->times, timed);
-    }
-    return gv_outcome_score(&outcome);
+    if (isfinite(gv_outcome_score(&outcome)))
+        put_time(g->times, configuration, turn, turn > 0 ? outcome.time_s : gv_outcome_score(&outcome));
+    /* the least time tells what is worth turns, in which what disturbs one disturbs the others as well */
+    return turn > 0 && outcome.status == GV_OUTCOME_OK ? outcome.time_s : gv_outcome_score(&outcome);
 }
 
 /* Takes `times`. */

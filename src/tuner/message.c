@@ -143,6 +143,8 @@ char *gv_request_print(const gv_request *request)
     gv_message_put_task(object, &request->task);
     cJSON_AddStringToObject(object, "configuration", request->configuration);
     cJSON_AddNumberToObject(object, "seed", (double)(request->seed & 0xffffffffffffull));
+    if (request->turn > 0)
+        cJSON_AddNumberToObject(object, "turn", request->turn);
     cJSON_AddNumberToObject(object, "least", request->effort.least);
     cJSON_AddNumberToObject(object, "most", request->effort.most);
     cJSON_AddNumberToObject(object, "least_s", request->effort.least_s);
@@ -165,6 +167,7 @@ int gv_request_parse(const char *line, gv_request *request)
     request->build_only = gv_message_number(object, "build_only", 0) != 0;
     seed = gv_message_number(object, "seed", 1);
     request->seed = seed >= 0 && seed < 0x1p48 ? (uint64_t)seed : 1;
+    request->turn = gv_message_int(object, "turn", 0, INT_MAX, 0);
     request->effort.least = gv_message_int(object, "least", 1, 1 << 20, 8);
     request->effort.most = gv_message_int(object, "most", 1, 1 << 20, 64);
     request->effort.least_s = gv_message_number(object, "least_s", 0.02);

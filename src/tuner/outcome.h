@@ -63,6 +63,7 @@ typedef struct gv_request {
     gv_task task;
     char configuration[384];
     uint64_t seed; /* of the inputs */
+    int turn;      /* above 0: of several timings in turn with others; built and verified in the first only */
     gv_effort effort;
 } gv_request;
 

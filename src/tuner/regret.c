@@ -9,7 +9,11 @@
 #define HOPELESS 1.5
 
 /* Times in turn (odd, for a median), and how many besides the choice and the default have them. */
-enum { TURNS = 3, MOST_TURNS = 9, OTHERS = 4 };
+enum { TURNS = 3, MOST_TURNS = 101, OTHERS = 4 };
+
+/* Beyond so many turns they go on only while all runs of them together take no longer than that. */
+enum { FEW_TURNS = 9 };
+#define MOST_TURNS_S 3
 
 /* Those that were slower than the fastest by more at first do not meet it again in turns. */
 #define CONTENDS 1.25
@@ -108,10 +112,11 @@ static void ratios(const candidate *first, const candidate *other, int turns, do
 }
 
 /* 1 if more turns would not change what is said of the choice: for every other one the middle ratios, which hold the
- * median in three of four cases at least, are near each other, or all of them say that the choice is not slower. */
+ * median in four of five cases, are near each other, or all of them say that the choice is not slower. */
 static int is_known(const candidate *list, int finals, int turns)
 {
-    const int outside = (turns - 1) / 4;
+    /* how many of n ratios lie below the median: n / 2, with a deviation of sqrt(n) / 2 */
+    const int outside = (int)fmax(0, (turns - 1.28 * sqrt(turns)) / 2);
 
     for (int k = 1; k < finals && isfinite(list[0].time_s); k++) {
         double ratio[MOST_TURNS];
@@ -141,7 +146,7 @@ static int time_turn(const gv_regret_setting *setting, const gv_task *task, int 
 static int time_all(const gv_regret_setting *setting, const gv_task *task, candidate *list, int n, int *timed,
                     int *finals, int *turns)
 {
-    double best = INFINITY;
+    double best = INFINITY, turn_s = 0;
 
     for (*timed = 0; *timed < n; ++*timed) {
         candidate *c = &list[*timed];
@@ -159,7 +164,10 @@ static int time_all(const gv_regret_setting *setting, const gv_task *task, candi
     for (*turns = 0; *turns < TURNS; ++*turns)
         if (!time_turn(setting, task, *turns + 1, list, *finals))
             return 0;
-    while (*turns < MOST_TURNS && !is_known(list, *finals, *turns)) {
+    for (int k = 0; k < *finals; k++)
+        turn_s += isfinite(list[k].time_s) ? list[k].turn_s[0] : 0;
+    while (*turns + 2 <= MOST_TURNS && (*turns < FEW_TURNS || *turns * turn_s < MOST_TURNS_S) &&
+           !is_known(list, *finals, *turns)) {
         if (!time_turn(setting, task, *turns + 1, list, *finals) ||
             !time_turn(setting, task, *turns + 2, list, *finals))
             break;

@@ -16,6 +16,7 @@
 #include "host/base/clock.h"
 #include "host/direct/plan.h"
 #include "tuner/expected.h"
+#include "tuner/kept.h"
 #include "tuner/subject.h"
 
 enum { MOST_SAMPLES = GV_EXPECTED_MOST, FEWEST_SAMPLES = 16, CAPACITY = 64, STRETCHES = 16 };
@@ -25,22 +26,12 @@ static const double canary = -1.2345678901234567e+89;
 typedef struct inputs {
     gv_pool pool;
     gv_expected expected;
+    gv_kept kept;
 } inputs;
 
 static void *direct_open(void)
 {
     return calloc(1, sizeof(inputs));
-}
-
-static void direct_close(void *state)
-{
-    inputs *in = state;
-
-    if (in != NULL) {
-        gv_pool_free(&in->pool);
-        gv_expected_free(&in->expected);
-        free(in);
-    }
 }
 
 typedef struct trial {
@@ -56,6 +47,26 @@ typedef struct trial {
     size_t from;    /* pool index of its first sink */
     double error_max;
 } trial;
+
+static void release_trial(void *trial_)
+{
+    trial *t = trial_;
+
+    gravel_direct_release(t->direct);
+    free(t);
+}
+
+static void direct_close(void *state)
+{
+    inputs *in = state;
+
+    if (in != NULL) {
+        gv_kept_drop(&in->kept, release_trial);
+        gv_pool_free(&in->pool);
+        gv_expected_free(&in->expected);
+        free(in);
+    }
+}
 
 static gravel_vec vec_at(double *const x[3], size_t from)
 {
@@ -402,15 +413,18 @@ static gravel_status build(trial *t, gravel_context *context)
     return status;
 }
 
-static void time_it(trial *t, uint64_t *state, double first_s, gv_phase_fn phase, void *user, gv_outcome *outcome)
+/* `again`: verified in an earlier turn. */
+static void time_it(trial *t, uint64_t *state, int again, gv_phase_fn phase, void *user, gv_outcome *outcome)
 {
     const gv_effort *effort = &t->request->effort;
     gv_timing timing;
+    double first_s = 0;
 
+    gravel_direct_get_kernel_time(t->direct, &first_s);
     phase("time", user);
     if (!gv_outcome_time(effort, first_s, timed, t->is_cpu ? NULL : timed_row, t, &timing, outcome))
         return;
-    if (!timing.stopped && effort->most > 1) {
+    if (!timing.stopped && effort->most > 1 && !again) {
         phase("verify", user);
         if (!verify_again(t, state, outcome))
             return;
@@ -430,8 +444,14 @@ static void direct_evaluate(void *state, gravel_context *context, const gv_reque
                .sinks = request->task.sinks,
                .planes = 4 + 3 * (request->task.variant.order / 2 - 1)};
     gravel_status status = GRAVEL_OK;
+    trial *made = gv_kept_find(&in->kept, request, release_trial);
 
     memset(outcome, 0, sizeof *outcome);
+    if (made) {
+        made->request = request;
+        time_it(made, &seed, 1, phase, user, outcome);
+        return;
+    }
     if (!request->build_only) {
         size_t need = (request->task.sources > t.sinks ? request->task.sources : t.sinks) + GV_POOL_SPARE;
 
@@ -446,14 +466,16 @@ static void direct_evaluate(void *state, gravel_context *context, const gv_reque
         gv_outcome_of_status(status, outcome);
     } else if (!request->build_only) {
         phase("verify", user);
-        if (verify(&t, &seed, outcome)) {
-            double first_s = 0;
-
-            gravel_direct_get_kernel_time(t.direct, &first_s);
-            time_it(&t, &seed, first_s, phase, user, outcome);
-        }
+        if (verify(&t, &seed, outcome))
+            time_it(&t, &seed, 0, phase, user, outcome);
     }
-    gravel_direct_release(t.direct);
+    made = request->turn > 0 && outcome->status == GV_OUTCOME_OK ? malloc(sizeof *made) : NULL;
+    if (made) {
+        *made = t;
+        gv_kept_add(&in->kept, request, made, release_trial);
+    } else {
+        gravel_direct_release(t.direct);
+    }
 }
 
 const gv_subject gv_subject_direct = {&gv_direct_space, GV_QUESTIONS_PAIRS, direct_open, direct_close, direct_evaluate};

@@ -14,6 +14,7 @@
 #include "cpu_ref/ref.h"
 #include "host/base/clock.h"
 #include "host/tree/plan.h"
+#include "tuner/kept.h"
 #include "tuner/pool.h"
 #include "tuner/subject.h"
 
@@ -40,6 +41,7 @@ typedef struct baseline {
 typedef struct tree_state {
     gv_pool pool;
     baseline base;
+    gv_kept kept;
 } tree_state;
 
 typedef struct trial {
@@ -78,11 +80,21 @@ static void *tree_open(void)
     return calloc(1, sizeof(tree_state));
 }
 
+static void release_trial(void *trial_)
+{
+    trial *t = trial_;
+
+    gravel_tree_release(t->tree);
+    free(t->address);
+    free(t);
+}
+
 static void tree_close(void *state)
 {
     tree_state *s = state;
 
     if (s != NULL) {
+        gv_kept_drop(&s->kept, release_trial);
         gv_pool_free(&s->pool);
         baseline_free(&s->base);
         free(s);
@@ -375,7 +387,8 @@ static gravel_status timed(void *user, double *device_s, double *call_s)
     return status;
 }
 
-static void time_it(trial *t, gv_phase_fn phase, void *user, gv_outcome *outcome)
+/* `again`: verified in an earlier turn. */
+static void time_it(trial *t, int again, gv_phase_fn phase, void *user, gv_outcome *outcome)
 {
     const gv_effort *effort = &t->request->effort;
     gravel_tree_timings first = {.total = 0};
@@ -385,7 +398,7 @@ static void time_it(trial *t, gv_phase_fn phase, void *user, gv_outcome *outcome
     phase("time", user);
     if (!gv_outcome_time(effort, first.total, timed, NULL, t, &timing, outcome))
         return;
-    if (!timing.stopped && effort->most > 1) {
+    if (!timing.stopped && effort->most > 1 && !again) {
         phase("verify", user);
         if (!verify(t, 1, outcome))
             return;
@@ -414,8 +427,14 @@ static void tree_evaluate(void *state, gravel_context *context, const gv_request
     uint64_t seed = request->seed;
     trial t = {.s = state, .request = request, .n = n, .scale = 0.5 + 1.5 * gv_uniform(&seed)};
     gravel_status status = GRAVEL_OK;
+    trial *made = gv_kept_find(&t.s->kept, request, release_trial);
 
     memset(outcome, 0, sizeof *outcome);
+    if (made) {
+        made->request = request;
+        time_it(made, 1, phase, user, outcome);
+        return;
+    }
     if (!gv_pool_fill(&t.s->pool, n) || !gv_pool_reserve_outputs(&t.s->pool, n))
         status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu bodies", n);
     phase("build", user);
@@ -426,11 +445,17 @@ static void tree_evaluate(void *state, gravel_context *context, const gv_request
         status = write_bodies(&t, n);
         status = status == GRAVEL_OK ? choose_active(&t) : status;
         if (status == GRAVEL_OK && verify(&t, 0, outcome))
-            time_it(&t, phase, user, outcome);
+            time_it(&t, 0, phase, user, outcome);
     }
     if (status != GRAVEL_OK) {
         gv_outcome_of_status(status, outcome);
         outcome->status = status == GRAVEL_ERR_UNSUPPORTED ? GV_OUTCOME_CONSTRAINT : outcome->status;
+    }
+    made = request->turn > 0 && outcome->status == GV_OUTCOME_OK ? malloc(sizeof *made) : NULL;
+    if (made) {
+        *made = t;
+        gv_kept_add(&t.s->kept, request, made, release_trial);
+        return;
     }
     gravel_tree_release(t.tree);
     free(t.address);

@@ -14,6 +14,7 @@ import time
 import gatelib
 from clilib import PROGRAM, USAGE, WORK, by_default, expect, good, need_device, path, read, refused, run
 
+DIGITS = 1.1e-3  # a ratio of two times that are written with four digits, each off by half a unit of 1.000 at most
 ONE = ("tune", "--device", "cpu", "--quick", "--profile-dir", "profiles")
 
 
@@ -21,22 +22,18 @@ def check_points(report, wanted, keys):
     points = report["points"]
     expect(sorted(tuple(p[k] for k in keys) for p in points) == sorted(wanted), "points: %s" % points)
     for p in points:
-        first, turns = {}, {}
-        for name, seconds, turn in p["times"]:
-            if turn == 0:
-                first[name] = seconds
-            else:
-                turns.setdefault(name, []).append(seconds)
+        first = {t[0]: t[1] for t in p["times"]}
+        turns = {t[0]: t[2] for t in p["times"] if len(t) > 2}
         expect(p["complete"] and len(first) == p["candidates"] - p["failed"], "times of every candidate: %s" % p)
         # figures are medians over the turns, the fastest of the first times among them
         mine = turns[p["choice"]]
         over = {name: statistics.median(a / b for a, b in zip(mine, times)) for name, times in turns.items()}
-        expect(math.isclose(max(over.values()), p["over_best"], rel_tol=1e-12), "over_best: %s" % p)
-        expect(math.isclose(over[p["best"]], p["over_best"], rel_tol=1e-12), "best: %s" % p)
-        expect(p["choice_s"] == statistics.median(mine), "choice_s: %s" % p)
+        expect(math.isclose(max(over.values()), p["over_best"], rel_tol=DIGITS), "over_best: %s" % p)
+        expect(math.isclose(over[p["best"]], p["over_best"], rel_tol=DIGITS), "best: %s" % p)
+        expect(math.isclose(p["choice_s"], statistics.median(mine), rel_tol=DIGITS), "choice_s: %s" % p)
         expect(min(first, key=first.get) in turns, "the fastest is not timed again: %s" % p)
         expect(math.isclose(p["over_best"], p["choice_s"] / p["best_s"], rel_tol=1e-12), "over_best: %s" % p)
-        expect(p["turns"] in (3, 5, 7, 9) and set(map(len, turns.values())) == {p["turns"]}, "turns: %s" % p)
+        expect(p["turns"] in range(3, 102, 2) and set(map(len, turns.values())) == {p["turns"]}, "turns: %s" % p)
     decided = [p for p in points if p["decided"]]
     expect(report["complete"] and report["points_left_out"] == 0, "is complete and does not say so")
     summary = report["summary"][0]

@@ -378,6 +378,7 @@ static void test_messages_round_trip(void **state)
     request.task.sources = 123456789;
     strcpy(request.configuration, "threads=128 split=2");
     request.seed = 0xfedcba987654u;
+    request.turn = 12;
     request.effort = (gv_effort){3, 9, 0.001, 1.5, 1e30};
     text = gv_request_print(&request);
     assert_non_null(text);
@@ -386,6 +387,7 @@ static void test_messages_round_trip(void **state)
     assert_true(gv_task_same(&request.task, &back.task));
     assert_string_equal(request.configuration, back.configuration);
     assert_true(request.seed == back.seed);
+    assert_int_equal(request.turn, back.turn);
     assert_memory_equal(&request.effort, &back.effort, sizeof back.effort);
     memset(&outcome, 0, sizeof outcome);
     outcome.status = GV_OUTCOME_WRONG;

@@ -18,7 +18,7 @@ static void fake_built_in(gv_config *config, const gv_variant *variant, const gv
 static const gv_space fake_space = {
     .kernel = "fake", .n_tunables = 1, .tunable = fake_tunable, .built_in = fake_built_in};
 
-enum { EVERY_OTHER = 100 };
+enum { EVERY_OTHER = 1000 };
 
 typedef struct fake_clock {
     int asked, turns, stop_after, fails; /* fails: the width that does not run */
@@ -133,12 +133,12 @@ static void test_the_choice_is_compared(void **state)
     gv_profile_set_free(&f.set);
 }
 
-/* Turns that disagree are followed by others, until the median is known or there were nine. */
+/* Turns that disagree are followed by others, until the median is known or there were a hundred. */
 static void test_more_turns_decide(void **state)
 {
     static const struct {
         int last, turns, decided;
-    } c[] = {{0, 3, 1}, {1, 5, 1}, {2, 9, 1}, {EVERY_OTHER, 9, 0}};
+    } c[] = {{0, 3, 1}, {1, 5, 1}, {2, 9, 1}, {EVERY_OTHER, 101, 0}};
     fixture f;
     gv_regret_point point;
 

@@ -5,6 +5,7 @@
 
 #include "gravel/tree.h"
 #include "host/tree/plan.h"
+#include "tuner/kept.h"
 
 static void make_request(const gravel_context *context, const char *variant, size_t n, const char *changes,
                          gv_request *request)
@@ -46,6 +47,82 @@ static void test_good_candidates(void **unused)
     assert_string_equal(phases, "build ");
     subject->close(state);
     gravel_context_release(context);
+}
+
+/* In turns candidates are built and verified once and stay, as many as there is room for, until the turns are over. */
+static void test_turns(void **unused)
+{
+    static const char *const kernel[] = {"direct", "tree"};
+    static const char whole[] = "build verify time verify ";
+    gravel_context *context;
+
+    (void)unused;
+    SKIP_WITHOUT_DEVICE();
+    context = open_context(NULL, "");
+    for (int k = 0; k < 2; k++) {
+        const gv_subject *subject = gv_subject_find(kernel[k]);
+        const struct {
+            int turn, other, more; /* another configuration, more bodies */
+            const char *phases;
+        } c[] = {{1, 0, 0, whole},   {1, 1, 0, whole}, {2, 0, 0, "time "}, {2, 1, 0, "time "},
+                 {9, 0, 0, "time "}, {1, 0, 1, whole}, {2, 0, 1, "time "}, {2, 0, 0, whole},
+                 {0, 0, 0, whole},   {3, 0, 0, whole}, {4, 0, 0, "time "}, {0, 1, 0, whole}};
+        gv_request request;
+        void *state = subject->open();
+
+        assert_non_null(state);
+        for (size_t q = 0; q < sizeof c / sizeof c[0]; q++) {
+            const size_t n = c[q].more ? 600 : 500;
+
+            fill_request(context, subject->space, "sp2", n, n,
+                         !c[q].other ? ""
+                         : k == 0    ? "unroll=2"
+                                     : "n_leaf=32",
+                         &request);
+            request.turn = c[q].turn;
+            const gv_outcome outcome = evaluate(context, state, &request);
+
+            assert_int_equal(outcome.status, GV_OUTCOME_OK);
+            assert_string_equal(phases, c[q].phases);
+            assert_true(outcome.time_s > 0);
+        }
+        request.turn = 1;
+        request.build_only = 1; /* nothing to keep */
+        assert_int_equal(evaluate(context, state, &request).status, GV_OUTCOME_OK);
+        subject->close(state);
+    }
+    gravel_context_release(context);
+}
+
+static void released(void *trial)
+{
+    ++*(int *)trial;
+}
+
+static void test_kept_trials(void **unused)
+{
+    int count[GV_KEPT_MOST + 2] = {0};
+    gv_kept kept = {.n = 0};
+    gv_request request;
+
+    (void)unused;
+    memset(&request, 0, sizeof request);
+    strcpy(request.task.kernel, "fake");
+    request.turn = 1;
+    for (int k = 0; k < GV_KEPT_MOST + 2; k++) {
+        snprintf(request.configuration, sizeof request.configuration, "size=%d", k);
+        assert_null(gv_kept_find(&kept, &request, released));
+        gv_kept_add(&kept, &request, &count[k], released);
+        assert_int_equal(count[k], k >= GV_KEPT_MOST); /* no room: released at once */
+    }
+    strcpy(request.configuration, "size=3");
+    assert_ptr_equal(gv_kept_find(&kept, &request, released), &count[3]);
+    request.task.sinks = 7;
+    assert_null(gv_kept_find(&kept, &request, released));
+    for (int k = 0; k < GV_KEPT_MOST + 2; k++)
+        assert_int_equal(count[k], 1);
+    gv_kept_drop(&kept, released);
+    assert_int_equal(count[0], 1);
 }
 
 static void test_impossible_candidate(void **unused)
@@ -182,7 +259,8 @@ static void test_domain_is_small(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_candidates),    cmocka_unit_test(test_impossible_candidate),
+        cmocka_unit_test(test_good_candidates),    cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_kept_trials),        cmocka_unit_test(test_impossible_candidate),
         cmocka_unit_test(test_sabotage_is_caught), cmocka_unit_test(test_profile_is_used),
         cmocka_unit_test(test_domain_is_small),
     };
