@@ -290,6 +290,19 @@ static void features_are_found_and_kept(void **state)
     free(folder);
 }
 
+static void groups_fit_the_device(void **state)
+{
+    gravel_device_info info = {.max_group = 64};
+    (void)state;
+    assert_int_equal(gv_device_group(&info, 256), 64);
+    assert_int_equal(gv_device_group(&info, 64), 64);
+    assert_int_equal(gv_device_group(&info, 32), 32);
+    info.max_group = 100; /* no power of two */
+    assert_int_equal(gv_device_group(&info, 256), 64);
+    info.max_group = 1;
+    assert_int_equal(gv_device_group(&info, 256), 1);
+}
+
 static void fp64_can_be_hidden(void **state)
 {
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
@@ -316,6 +329,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(list_of_this_machine),
         cmocka_unit_test(simd_width),
         cmocka_unit_test(features_are_found_and_kept),
+        cmocka_unit_test(groups_fit_the_device),
         cmocka_unit_test(fp64_can_be_hidden),
     };
 

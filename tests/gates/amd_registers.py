@@ -33,6 +33,7 @@ TARGETS = {"gfx906": ((60, 256, 65536), (15, 16, 17, 18, 14)), "gfx90a": ((104, 
            "gfx1100": ((48, 256, 65536), (16, 17, 18))}
 # bytes of private memory that a kernel is written to have: a stack that is indexed at run time, a batch as argument
 ARRAYS = {"gv_bodies_put_inline": 776}
+VGPRS = 256  # of a work-item
 # what the host finds on these: double, and a float fma in one instruction (kernels/lib/real.h)
 FEATURES = ["-DGV_HAVE_FP64=1", "-DGV_FAST_FMA=1"]
 
@@ -163,15 +164,16 @@ def jobs_of(target, build, quick):
     """(variant, sinks, file, options) of every compilation, each once.
 
     With and without both searches, every default configuration; with one of them and unsoftened, the one for the most
-    sinks, which holds the most registers.  Quick: only the latter, and of a tree the walks, each in one precision.
+    sinks, which holds the most registers.  Quick: of these with and without both searches, for the most sinks; of a tree
+    a walk in each precision; of the rest each file once a precision.
     """
     found = variants(target, build)
     largest = {name: int(sinks) for name, sinks, _ in found}  # ascending in the listing
     jobs, seen = [], set()
     for name, sinks, options in found:
         features = name.split("+")[1:]
-        whole = not quick and features in ([], ["nearest", "lists"])
-        if not whole and int(sinks) != largest[name]:
+        most, both = int(sinks) == largest[name], features in ([], ["nearest", "lists"])
+        if not (most and both if quick else most or both):
             continue
         files = {"direct/force.cl": options}
         if "unsoftened" not in features:
@@ -182,29 +184,58 @@ def jobs_of(target, build, quick):
                 jobs.append((name, int(sinks), file, text))
     if not quick:
         jobs += [job for job in bodies_programs() if job not in jobs]
-    jobs += mesh_programs() + tasks_programs()
-    walks = {"tree-sp": 0, "tree-ds": 1, "tree-dp": 2}
+    rest = mesh_programs() + tasks_programs()
+    jobs += {(name, file): (name, sinks, file, text) for name, sinks, file, text in rest}.values() if quick else rest
+    walks = set()
     for name, bodies, file, text in tree_programs(target, build):
-        if "walk" in file:
-            walks[name] += 1
-        if not quick or ("walk" in file and walks[name] % 3 == 0):
+        if not quick or ("walk" in file and name not in walks):
+            walks.add(name)
             jobs.append((name, int(bodies), file, text))
     return jobs
 
 
-def measure(target, build, quick):
-    """All rows of one target and a list of errors."""
+# Of a family the last job takes at most 22 registers less than any other (gfx906 and gfx1100, 2026-11-22): where it
+# leaves this many free, no other spills.
+RESERVE = 32
+
+
+def family(job):
+    """Jobs of one family have the same loops over other lengths, on groups of sinks of another size, or with one search
+    instead of both."""
+    _, _, file, options = job
+    if file == "direct/force.cl":
+        if "NEAREST=1" in options or "LISTS=1" in options:
+            options = re.sub(r"-DGV_(?:NEAREST|LISTS)=\d ?", "", options)
+        options = re.sub(r"-DGV_TILE=[1-9]\d*", "-DGV_TILE=some", re.sub(r"-DGV_SPLIT=\d+ ?", "", options))
+    elif file == "tree/walk_group.cl":
+        options = re.sub(r"-DGV_(?:SPLIT|N_GROUP|UNSOFTENED)=\d+ ?", "", options)
+    return file, options
+
+
+def measure(target, build, quick, every=False):
+    """All rows of one target and a list of errors; of families of which one has registers to spare, one (`every`: all)."""
     clang, version, library = tools(target)
-    jobs = jobs_of(target, build, quick)
     rows, errors = [], []
-    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        results = pool.map(compile_one, [(clang, library, target, file, text) for _, _, file, text in jobs])
-        for (name, sinks, _, text), (kernels, error) in zip(jobs, results):
-            if error:
-                errors.append("%s %s: %s" % (target, name, error))
-            for kernel in kernels or []:
-                rows.append(dict({"target": target, "clang": version, "variant": name, "sinks": sinks,
-                                  "options": text}, **kernel))
+
+    def compile_these(jobs):
+        full = set()
+        with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            results = pool.map(compile_one, [(clang, library, target, file, text) for _, _, file, text in jobs])
+            for job, (kernels, error) in zip(jobs, results):
+                name, sinks, _, text = job
+                if error:
+                    errors.append("%s %s: %s" % (target, name, error))
+                for kernel in kernels or []:
+                    rows.append(dict({"target": target, "clang": version, "variant": name, "sinks": sinks,
+                                      "options": text}, **kernel))
+                    if kernel["vgpr"] > VGPRS - RESERVE:
+                        full.add(family(job))
+        return full
+
+    jobs = jobs_of(target, build, quick)
+    first = jobs if every else list({family(job): job for job in jobs}.values())  # the last of each
+    full = compile_these(first)
+    compile_these([job for job in jobs if job not in first and family(job) in full])
     return rows, errors
 
 
@@ -235,7 +266,7 @@ def main():
     rows, errors = [], []
     try:
         for target in args.target or TARGETS:
-            more, wrong = measure(target, args.build, args.quick)
+            more, wrong = measure(target, args.build, args.quick, every=not args.quick)
             rows += more
             errors += wrong
     except (Failed, Skipped) as why:

@@ -6,4 +6,4 @@ import gatelib
 import oclgrindlib
 
 if __name__ == "__main__":
-    sys.exit(gatelib.main([("clean", oclgrindlib.clean("oclgrind_mesh", "sp"))]))
+    sys.exit(gatelib.main([("clean", oclgrindlib.clean("oclgrind_mesh", "sp", group=128))]))

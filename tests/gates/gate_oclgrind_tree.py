@@ -5,8 +5,9 @@ A case is a precision and a configuration; the runs are those of oclgrind_tree.c
 GPUs run: here without shuffles, so every exchange between work-items goes through local memory and barriers.
 The shape of one work-item runs with one lane here and with vectors on PoCL (test_tree): Oclgrind 21.10 extends a vector
 of one-bit values with zeros to 255, not to 1, and so sees list indices that no device has.
-Each of a sort's 256 digits is a row of 256 work-items that sum one or two numbers, most of what there would be to
-simulate: groups sort by 4 bits here, and one pass by 8 bits is a case of its own.
+Each of a sort's 256 digits is a row of as many work-items as a group has, up to 256, that sum one or two numbers, most of
+what there would be to simulate: groups sort by 4 bits here, on a device whose groups have 64 work-items at most (which
+there are), and one pass by 8 bits in rows of 256 is a case of its own.
 """
 import sys
 
@@ -29,4 +30,5 @@ CASES = {
 
 if __name__ == "__main__":
     chosen = ["group/split"] if QUICK else list(CASES)
-    sys.exit(gatelib.main([(name, oclgrindlib.clean("oclgrind_tree", *CASES[name])) for name in chosen]))
+    sys.exit(gatelib.main([(name, oclgrindlib.clean("oclgrind_tree", *CASES[name], group=None if name == "sort" else 64))
+                           for name in chosen]))

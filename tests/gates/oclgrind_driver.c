@@ -569,7 +569,6 @@ static int run_variant(gravel_context *context, int order, gravel_precision prec
 int main(int argc, char **argv)
 {
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
-    options.cache_dir = "";
     if (argc == 3 && strcmp(argv[1], "--no-fp64") == 0)
         options.no_fp64 = 1;
     const char *variant = argc > 1 ? argv[argc - 1] : "";

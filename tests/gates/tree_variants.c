@@ -52,7 +52,7 @@ static int list(gravel_precision precision, const gravel_tree_options *options, 
                     bodies[k], broken);
             return 1;
         }
-        gv_tree_make_plan(&plan, &config, options);
+        gv_tree_make_plan(&plan, &config, options, limits);
         const gv_sort_shape shape = {config.value[GV_TT_SORT_THREADS], config.value[GV_TT_SORT_ITEMS],
                                      config.value[GV_TT_SORT_BITS]};
         char sort[160];

@@ -92,6 +92,13 @@ void gv_device_hide_fp64(gravel_device_info *info)
     info->simd_width_double = 0;
 }
 
+size_t gv_device_group(const gravel_device_info *info, size_t wanted)
+{
+    while (wanted > 1 && wanted > (size_t)info->max_group)
+        wanted /= 2;
+    return wanted;
+}
+
 gravel_status gv_device_describe(cl_device_id id, const char *platform, gravel_device_info *info)
 {
     memset(info, 0, sizeof *info);

@@ -16,6 +16,8 @@ gravel_status gv_device_find(gv_found **list, int *count);
 gravel_status gv_device_describe(cl_device_id id, const char *platform, gravel_device_info *info);
 /* "no double here": what options.no_fp64 means */
 void gv_device_hide_fp64(gravel_device_info *info);
+/* `wanted` work-items, or half of that and so on until the device takes them in one work-group */
+size_t gv_device_group(const gravel_device_info *info, size_t wanted);
 
 enum { GV_MAX_CHOICES = 64 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host/base/options.h"
+#include "host/device/device.h"
 #include "kernels/shape/layout.h"
 
 static const char *const assignment_names[] = {"ngp", "cic", "tsc", "pcs"};
@@ -224,8 +225,10 @@ gravel_status gravel_mesh_create(gravel_mesh **out, gravel_context *context, con
     }
     mesh->scalar = taken.precision == GRAVEL_DP ? 8 : 4;
     mesh->row = gv_fft_row(mesh->options.cells);
-    mesh->by_rows = context->device[taken.device].info.type == GRAVEL_DEVICE_CPU;
-    mesh->group = mesh->by_rows ? 16 : 64;
+    const gravel_device_info *info = &context->device[taken.device].info;
+    const size_t largest = (size_t)GV_MESH_LINES * GRAVEL_PCS; /* not below GV_MESH_CUBE */
+    mesh->by_rows = info->type == GRAVEL_DEVICE_CPU || gv_device_group(info, largest) < largest;
+    mesh->group = gv_device_group(info, info->type == GRAVEL_DEVICE_CPU ? 16 : 64);
     status = start(mesh);
     if (status)
         gravel_mesh_release(mesh);

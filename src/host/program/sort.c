@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "host/device/device.h"
+
 static size_t tile_of(const gv_sort_shape *shape)
 {
     return (size_t)shape->threads * (size_t)shape->items;
@@ -57,9 +59,7 @@ static gravel_status make_plain(gv_sort *sort, const gv_worker *worker)
 {
     char options[160], rows_options[80];
 
-    sort->rows_group = sort->plain.threads == 1 ? 1 : 256;
-    while (sort->rows_group > (size_t)gv_worker_device(worker)->info.max_group)
-        sort->rows_group /= 2;
+    sort->rows_group = sort->plain.threads == 1 ? 1 : gv_device_group(&gv_worker_device(worker)->info, 256);
     gv_sort_plain_options(&sort->plain, sort->key_bits, options, sizeof options);
     snprintf(rows_options, sizeof rows_options, "-DGV_THREADS=%zu -DGV_ITEMS=4", sort->rows_group);
     gravel_status status = gv_kernel_make(worker, "lib/sort.cl", options, "gv_sort_count", &sort->count);

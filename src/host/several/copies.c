@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/bodies/transfer.h"
+#include "host/device/device.h"
 #include "host/direct/take.h"
 #include "host/program/program.h"
 #include "host/several/share.h"
@@ -24,7 +25,7 @@ static int is_cpu(const gravel_several_share *s, int member)
 
 size_t gv_share_group(const gravel_several_share *s)
 {
-    return is_cpu(s, 0) ? 1 : 256;
+    return is_cpu(s, 0) ? 1 : gv_device_group(&gv_worker_device(&s->worker[0])->info, 256);
 }
 
 size_t gv_share_items(const gravel_several_share *s)

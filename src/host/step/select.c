@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/device/device.h"
+
 int gv_time_fits(gravel_precision precision, double time)
 {
     const gv_time_words t = gv_time_split(precision, time);
@@ -30,7 +32,7 @@ gravel_status gv_selector_make(gv_selector *s, gravel_bodies *bodies)
     s->worker.context = bodies->worker.context;
     s->worker.device = bodies->worker.device;
     s->bodies = bodies;
-    s->group = cpu ? 1 : 256;
+    s->group = cpu ? 1 : gv_device_group(&gv_worker_device(&bodies->worker)->info, 256);
     s->items = cpu ? 4096 : 4;
     snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%zu -DGV_ITEMS=%zu",
              (int)bodies->precision, s->group, s->items);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "host/device/device.h"
 #include "host/tree/plan.h"
 
 #define VALUE(name) (config->value[GV_TT_##name])
@@ -25,18 +26,19 @@ static void plan_walk(gv_tree_plan *plan, int which, int sparse, gv_tree_kind ki
              threads > 1 && VALUE(SORT_THREADS) == 1 ? " -DGV_ITEM_LOOPS=1" : "");
 }
 
-static void plan_sizes(gv_tree_plan *plan, const gv_config *config)
+static void plan_sizes(gv_tree_plan *plan, const gv_config *config, const gravel_device_info *device)
 {
     const int cpu = VALUE(SORT_THREADS) == 1;
     plan->build_tile = plan->compact_tile = cpu ? 4096 : 1024;
     plan->keys_lanes = cpu ? (size_t)VALUE(LANES) : 1;
-    plan->wide_group = cpu ? 1 : 256;
-    plan->plain_group = cpu ? 16 : 64;
-    plan->look_group = cpu ? 1 : 32;
+    plan->wide_group = cpu ? 1 : gv_device_group(device, 256);
+    plan->plain_group = gv_device_group(device, cpu ? 16 : 64);
+    plan->look_group = cpu ? 1 : gv_device_group(device, 32);
     plan->sparse_sinks = VALUE(THREADS) == 1 ? (size_t)VALUE(LANES) : GV_SPARSE_SINKS;
 }
 
-void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options)
+void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
+                       const gv_limits *limits)
 {
     static const char *const file[] = {
         [GV_TP_BOUNDS] = "lib/reduce.cl",   [GV_TP_SCAN] = "lib/scan.cl",
@@ -45,7 +47,7 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
         [GV_TP_GROUPS] = "tree/groups.cl",  [GV_TP_ESSENTIAL] = "tree/essential.cl",
     };
     const int precision = (int)options->precision, by_error = options->mac != GRAVEL_TREE_GEOMETRIC;
-    plan_sizes(plan, config);
+    plan_sizes(plan, config, &limits->info);
     for (int k = 0; k < GV_TP_WALK; k++)
         plan->program[k].file = file[k];
     const int wide = (int)plan->wide_group, items = (int)(plan->build_tile / plan->wide_group);

@@ -70,7 +70,8 @@ typedef struct gv_tree_plan {
     size_t build_tile, compact_tile, keys_lanes, wide_group, plain_group, look_group, sparse_sinks;
 } gv_tree_plan;
 
-void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options);
+void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
+                       const gv_limits *limits);
 
 /* How the sinks of a walk are cut into groups. */
 typedef struct gv_tree_cut {

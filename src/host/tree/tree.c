@@ -267,7 +267,7 @@ gravel_status gv_tree_configure(gravel_tree *tree, size_t n)
     tree->walked = NULL;
     tree->built = 0;
     tree->config = config;
-    gv_tree_make_plan(&tree->plan, &config, &tree->options);
+    gv_tree_make_plan(&tree->plan, &config, &tree->options, &tree->limits);
     status = make_kernels(tree);
     if (status)
         drop_kernels(tree);
