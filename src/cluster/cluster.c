@@ -245,7 +245,7 @@ gravel_status gravel_cluster_create(gravel_cluster **cluster, MPI_Comm comm, con
     gravel_cluster *c = calloc(1, sizeof *c);
     if (!c)
         return gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a cluster");
-    c->comm = MPI_COMM_NULL;
+    c->comm = c->near.comm = c->near.across = MPI_COMM_NULL;
     code = MPI_Comm_dup(comm, &c->comm);
     if (code != MPI_SUCCESS) {
         free(c);
@@ -255,6 +255,8 @@ gravel_status gravel_cluster_create(gravel_cluster **cluster, MPI_Comm comm, con
     MPI_Comm_rank(c->comm, &c->rank);
     MPI_Comm_size(c->comm, &c->size);
     code = find_place(c, &me);
+    if (code == MPI_SUCCESS)
+        code = gv_near_find(c);
     gravel_status status = code == MPI_SUCCESS ? keep_context(c, taken.context) : gv_cluster_fail_mpi(code, "ranks");
     if (!status)
         status = choose_devices(taken.devices, &me);
@@ -287,6 +289,7 @@ void gravel_cluster_release(gravel_cluster *c)
 {
     if (!c)
         return;
+    gv_near_forget(c);
     MPI_Comm_free(&c->comm);
     free(c->info);
     free(c->kernel_dir);

@@ -153,7 +153,7 @@ def program_times_leapfrog_steps():
 
 
 CASES = [("ranks", 1, "forces-copies", "failures"), ("ranks", 2, "forces-ring", "one-place", "no-device"),
-         ("ranks", 3, "forces-copies", "updates-ring", "failures"), ("ranks", 4, "updates-copies"),
+         ("near", 4), ("near", 5), ("ranks", 3, "forces-copies", "updates-ring", "failures"), ("ranks", 4, "updates-copies"),
          ("ranks", 5, "forces-ring"), ("steps", 2, "failure", "dealt"), ("steps", 3, "steps"),
          ("steps", 5, "steps", "dealt"), ("ranks_tree", 2, "forces"), ("ranks_tree", 2, "corners"),
          ("ranks_tree", 3, "failures"), ("ranks_tree", 3, "kept"), ("ranks_tree", 4, "forces"),
@@ -162,7 +162,7 @@ SOME = [("ranks", 3, "forces-ring", "failures"), ("steps", 2, "dealt"), ("ranks_
         ("ranks_tree", 3, "steps")]
 
 # gate_mpi_run has the trees: their kernels compile there once
-SANITIZED = [case("ranks", 2, "forces-ring"), snapshots_of_all_ranks(3)]
+SANITIZED = [case("ranks", 2, "forces-ring"), case("near", 4), snapshots_of_all_ranks(3)]
 
 if __name__ == "__main__":
     if gatelib.sanitized():
