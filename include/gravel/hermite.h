@@ -8,7 +8,8 @@
  *
  * A block: the least of all times + steps is found, the bodies of that time are predicted, get forces from all others
  * (predicted to that time too), are corrected and get new steps.  All of it happens on the device; the host reads how
- * many bodies a block has and its time.
+ * many bodies a block has and its time.  gravel_hermite_steps submits several blocks before it reads: each is found and
+ * moved on the device, in launches for so many bodies as blocks like it had before.
  *
  * With `host` the host moves small blocks itself, by the same formulas in double, where that is faster than launches:
  * bodies that it moved reach the device before the next block there, all together.  What a body has is rounded to what
@@ -107,6 +108,12 @@ typedef struct gravel_hermite_step_info {
 } gravel_hermite_step_info;
 /* One block; `info` may be NULL. */
 GRAVEL_API gravel_status gravel_hermite_step(gravel_hermite *hermite, gravel_hermite_step_info *info);
+/* Blocks one after another, at most `most`, none after `until`: *done of them, info[0 ... *done - 1].  It waits for the
+ * device once for several blocks, where the device moves them alone: bodies of one process, in block steps, without an
+ * external force or forces of the caller's, with one evaluation a step and softening by eps, up to 32768 bodies of
+ * which at most 4096 are due.  Else *done is 1, or 0 where none is due.  How often it comes changes no bits. */
+GRAVEL_API gravel_status gravel_hermite_steps(gravel_hermite *hermite, double until, size_t most,
+                                              gravel_hermite_step_info *info, size_t *done);
 /* The time of the next block; changes nothing. */
 GRAVEL_API gravel_status gravel_hermite_get_next(gravel_hermite *hermite, double *time);
 /* All bodies get forces and are corrected at `time`, which is neither before the last block nor after the next one:

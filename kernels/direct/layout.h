@@ -58,6 +58,11 @@
 #define GV_TAKE_FEW 2
 #define GV_TAKE_MOST_FEW 32
 
+/* What take.cl reads where the device has found the sinks: words of 4 bytes; the time is the next scalar on an 8-byte
+ * border, then its low word */
+#define GV_DUE_COUNT 0
+#define GV_DUE_TIME 2
+
 /* Changed bodies that take.cl puts: the first columns of its words come in the order of its arguments, behind them that
  * of the mass; no column; an address that a later entry replaces */
 #define GV_TAKE_MASS_COLUMN 13

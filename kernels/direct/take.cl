@@ -13,11 +13,15 @@
  *               addresses, a number each, then columns of `changed` numbers.  These bodies are read from the batch, and
  *               further work-items, one each, put it into the words.  Behind them may be the planes of a few sinks that
  *               are no bodies: the work-items of the sinks copy them.
+ * GV_DUE        1: time and number of the sinks are where the device has found them (direct/layout.h); if the launch
+ *               was not made for so many sinks or for this time (lib/fits.h), nothing happens.
  */
 #include "lib/real.h"
 
 #include "lib/other.h"
 #include "lib/pair.h"
+
+#include "lib/fits.h"
 
 #include "direct/layout.h"
 
@@ -25,6 +29,8 @@
 #error "GV_LANES must be 1 in take.cl"
 #endif
 #define GV_OTHER_LOW (GV_OTHER == GV_DS)
+#define GV_HIGHER (GV_TAKE_JERK | GV_TAKE_SNAP | GV_TAKE_CRACKLE)
+#define GV_DERIVATIVES (GV_TAKE_ACCELERATION | GV_HIGHER)
 
 /* One body at the time of the call: position in two words, what the order needs of velocity and acceleration. */
 typedef struct gv_body {
@@ -100,7 +106,9 @@ static inline gv_body gv_predict(gv_scalar4 x, gv_scalar4 x_low, gv_scalar4 v, g
     const gv_pair pz = gv_pair_advance(x.z, x_low.z, v.z, v_low.z, step, dx.z);
     b.x = (gv_scalar4)(px.hi, py.hi, pz.hi, x.w);
     b.x_low = (gv_scalar4)(px.lo, py.lo, pz.lo, 0);
-    b.v = v + (v_low + dv);
+    /* rounded once, as in kernels/step */
+    const gv_pair vx = gv_two_sum(v.x, dv.x), vy = gv_two_sum(v.y, dv.y), vz = gv_two_sum(v.z, dv.z);
+    b.v = (gv_scalar4)(vx.hi + (vx.lo + v_low.x), vy.hi + (vy.lo + v_low.y), vz.hi + (vz.lo + v_low.z), 0);
 #else
     b.x = (gv_scalar4)(x.xyz + (v.xyz * dt + dx.xyz), x.w);
     b.x_low = (gv_scalar4)(0);
@@ -211,6 +219,7 @@ static inline uint gv_pick(uint16 few, uint16 more, uint k)
  * Source k is body source_list[k] with source_listed, else source_first + k; sinks alike, by sink_from.
  * lists: whether sinks have the plane radius^2;  soften: GV_TAKE_..._SOFTEN
  * ratio, shift: from the sinks' frame to the sources'
+ * head, above, most, until: lib/fits.h
  * points_planes > 0: the sinks are no bodies, and planes of them begin at number points_at of the batch */
 kernel void gv_take(GV_WORDS gv_scalar4 *restrict position, GV_WORDS gv_scalar4 *restrict position_low,
                     GV_WORDS gv_scalar4 *restrict velocity, GV_WORDS gv_scalar4 *restrict velocity_low,
@@ -224,12 +233,23 @@ kernel void gv_take(GV_WORDS gv_scalar4 *restrict position, GV_WORDS gv_scalar4 
                     global int *restrict source_id, uint source_stride, uint n_sinks, uint sink_first, uint sink_from,
                     global const uint *restrict sink_list, uint16 few, uint16 more, global gv_other *restrict sinks,
                     uint sink_stride, uint lists, uint soften, gv_scalar ratio, gv_scalar4 shift, gv_scalar4 shift_low
+#if GV_DUE
+                    ,
+                    global const uint *restrict head, uint above, uint most, gv_scalar until, gv_scalar until_low
+#endif
 #if GV_CHANGES
                     ,
                     uchar16 columns, uint changed, uint points_at, uint points_planes, gv_numbers batch
 #endif
 )
 {
+#if GV_DUE
+    global const gv_scalar *const when = (global const gv_scalar *)(head + GV_DUE_TIME);
+    n_sinks = head[GV_DUE_COUNT];
+    t_high = when[0], t_low = when[1];
+    if (!gv_block_fits(n_sinks, t_high, t_low, above, most, until, until_low))
+        return;
+#endif
     const uint k = get_global_id(0), s = k - n_sources;
     const int is_source = k < n_sources;
 #if GV_CHANGES
@@ -259,18 +279,21 @@ kernel void gv_take(GV_WORDS gv_scalar4 *restrict position, GV_WORDS gv_scalar4 
     for (uint k_changed = 0; k_changed < changed; k_changed++)
         e = gv_bits(batch.number[k_changed]) == at ? k_changed : e;
 #endif
-    const gv_scalar4 d[4] = {gv_changed4(e, columns.s4, gv_word(acceleration, have, GV_TAKE_ACCELERATION, at)),
-                             gv_changed4(e, columns.s5, gv_word(jerk, have, GV_TAKE_JERK, at)),
-                             gv_changed4(e, columns.s6, gv_word(snap, have, GV_TAKE_SNAP, at)),
-                             gv_changed4(e, columns.s7, gv_word(crackle, have, GV_TAKE_CRACKLE, at))};
     const gv_scalar own = gv_changed(e, columns.s8, 0, have & GV_TAKE_TIME ? time[at] : 0);
     const gv_scalar own_low = gv_changed(e, columns.s9, 0, have & GV_TAKE_TIME_LOW ? time_low[at] : 0);
+    const gv_pair step = gv_step(own, own_low, have, t_high, t_low);
+    /* over no time they do not count, whatever they are */
+    const uint moved = step.hi != 0 ? have : have & ~(uint)(GV_ORDER < 6 ? GV_DERIVATIVES : GV_HIGHER);
+    const gv_scalar4 d[4] = {gv_changed4(e, columns.s4, gv_word(acceleration, moved, GV_TAKE_ACCELERATION, at)),
+                             gv_changed4(e, columns.s5, gv_word(jerk, moved, GV_TAKE_JERK, at)),
+                             gv_changed4(e, columns.s6, gv_word(snap, moved, GV_TAKE_SNAP, at)),
+                             gv_changed4(e, columns.s7, gv_word(crackle, moved, GV_TAKE_CRACKLE, at))};
     gv_scalar4 x = gv_changed4(e, columns.s0, position[at]);
     x.w = gv_changed(e, columns.sd, 0, x.w);
-    const gv_body b = gv_predict(x, gv_changed4(e, columns.s1, gv_word(position_low, have, GV_TAKE_POSITION_LOW, at)),
-                                 gv_changed4(e, columns.s2, gv_word(velocity, have, GV_TAKE_VELOCITY, at)),
-                                 gv_changed4(e, columns.s3, gv_word(velocity_low, have, GV_TAKE_VELOCITY_LOW, at)), d,
-                                 gv_step(own, own_low, have, t_high, t_low));
+    const gv_body b =
+        gv_predict(x, gv_changed4(e, columns.s1, gv_word(position_low, have, GV_TAKE_POSITION_LOW, at)),
+                   gv_changed4(e, columns.s2, gv_word(velocity, have, GV_TAKE_VELOCITY, at)),
+                   gv_changed4(e, columns.s3, gv_word(velocity_low, have, GV_TAKE_VELOCITY_LOW, at)), d, step);
     const gv_scalar eps = gv_changed(e, columns.sa, 0, have & GV_TAKE_SOFTENING ? softening[at] : 0);
     int name = have & GV_TAKE_ID ? id[at] : -1;
 #if GV_CHANGES

@@ -7,7 +7,14 @@
 #define GV_HEAD_COUNT 0 /* bodies of the block */
 #define GV_HEAD_SHORT 1 /* address of a body whose step became too short; none: all bits set */
 #define GV_HEAD_TIME 2  /* of the block: the next scalar on an 8-byte border, then its low word */
-#define GV_HEAD_WORDS 6
+#define GV_HEAD_DONE 6  /* blocks that gv_step_finish has moved since the start, modulo 2^32 */
+#define GV_HEAD_WORDS 8
+/* and behind them what the last GV_HEAD_BLOCKS of those blocks were, block k in entry k % GV_HEAD_BLOCKS: time as
+ * above, number of bodies */
+#define GV_HEAD_BLOCKS 64
+#define GV_BLOCK_TIME 0
+#define GV_BLOCK_COUNT 2
+#define GV_BLOCK_WORDS 4
 /* parts of the table of a leapfrog with a clock: kicks over the first and the second half of a step; for looks at
  * bodies within a step what the first half kick gave too much, the drift since then, and the second half kick */
 #define GV_TABLE_FIRST 0

@@ -221,7 +221,7 @@ static void note_ranks(job *j)
 static int finish(job *j)
 {
     progress p = {.shown = {.begun = gv_now()}};
-    const gv_run_hooks hooks = {after_step, &p};
+    const gv_run_hooks hooks = {after_step, &p, 1};
     gravel_status status = gv_run_output_open(&j->folder, j->opts.out, j->text);
     if (!status) {
         gv_signals_catch(0, NULL);

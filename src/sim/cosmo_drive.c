@@ -98,8 +98,10 @@ static gravel_status get_next(gv_drive *d, double *time)
     return gv_cosmo_run_get_next(of(d)->run, time);
 }
 
-static gravel_status step(gv_drive *d, gravel_hermite_step_info *info)
+static gravel_status step(gv_drive *d, double until, gravel_hermite_step_info *info, size_t *done)
 {
+    (void)until;
+    *done = 1;
     return gv_cosmo_run_step(of(d)->run, info);
 }
 

@@ -100,17 +100,20 @@ static gravel_status write_edge_checkpoint(gv_drive *d)
 
 /* -------------------------------------------------------------------- steps */
 
-static gravel_status step(gv_drive *d, int *stop)
+static gravel_status step(gv_drive *d, double until, int *stop)
 {
-    gravel_hermite_step_info info = {0, 0};
-    const gravel_status status = d->kind->step(d, &info);
+    gravel_hermite_step_info info[GV_DRIVE_BLOCKS];
+    size_t done = 0;
+    const gravel_status status = d->kind->step(d, until, info, &done);
     if (status)
         return status;
     d->looked = NAN;
-    gv_blocks_add(&d->folder->blocks, info.active);
-    *stop = d->kind->after_step(d, &info) || *stop;
-    d->block_time = info.time;
-    return GRAVEL_OK;
+    for (size_t k = 0; k < done; k++) {
+        gv_blocks_add(&d->folder->blocks, info[k].active);
+        *stop = d->kind->after_step(d, &info[k]) || *stop;
+        d->block_time = info[k].time;
+    }
+    return status;
 }
 
 /* To the end, or to where it is stopped. */
@@ -131,9 +134,9 @@ static gravel_status go(gv_drive *d)
         }
         status = d->kind->get_next(d, &next);
         if (!status && next <= due)
-            status = step(d, &stop);
+            status = step(d, due, &stop);
         /* at the time of a block the bodies are looked at after it */
-        if (!status && (next > due || (next == due && d->block_time == due)))
+        if (!status && (next > due || (next <= due && d->block_time == due)))
             status = write_outputs(d, due);
     }
     return status;

@@ -9,6 +9,7 @@
 #include "sim/checkpoint.h"
 
 typedef struct gv_drive gv_drive;
+enum { GV_DRIVE_BLOCKS = 64 };
 
 /* Times count from the start of the run. */
 typedef struct gv_drive_kind {
@@ -16,7 +17,8 @@ typedef struct gv_drive_kind {
     gravel_status (*begin)(gv_drive *d);
     gravel_status (*resume)(gv_drive *d, const gv_checkpoint *checkpoint);
     gravel_status (*get_next)(gv_drive *d, double *time);
-    gravel_status (*step)(gv_drive *d, gravel_hermite_step_info *info);
+    /* one block or several, none after `until`: *done of them, at most GV_DRIVE_BLOCKS */
+    gravel_status (*step)(gv_drive *d, double until, gravel_hermite_step_info *info, size_t *done);
     /* after each block; anything but 0 stops the run */
     int (*after_step)(gv_drive *d, const gravel_hermite_step_info *info);
     /* all bodies at a time, which outputs are of */

@@ -121,7 +121,7 @@ typedef struct gv_run_settings {
 typedef enum gv_run_clock {
     GV_CLOCK_SUBMIT,     /* host: steps are planned and submitted */
     GV_CLOCK_HOST,       /* blocks that the host moves */
-    GV_CLOCK_WAIT,       /* for the device: the next block */
+    GV_CLOCK_WAIT,       /* for the device: the next block; Hermite blocks of one process with submitting them */
     GV_CLOCK_TRANSFER,   /* bodies to the host, or to the device */
     GV_CLOCK_POTENTIAL,  /* potentials for energies */
     GV_CLOCK_DIAGNOSE,   /* host: sums, neighbours, radii */
@@ -148,9 +148,10 @@ void gv_run_release(gv_run *run);
 gravel_tree_options gv_run_tree_options(const gv_run_settings *settings);
 /* First forces. */
 gravel_status gv_run_start(gv_run *run);
-/* Time of the next block; one block. */
+/* Time of the next block, which comes first. */
 gravel_status gv_run_get_next(gv_run *run, double *time);
-gravel_status gv_run_step(gv_run *run, gravel_hermite_step_info *info);
+/* At most `most` blocks, none after `until`: *taken of them. */
+gravel_status gv_run_step(gv_run *run, double until, size_t most, gravel_hermite_step_info *info, size_t *taken);
 /* All bodies at a time between the last block and the next one, into gv_run_get_particles; and their potentials, in dp
  * where the device has it. */
 gravel_status gv_run_look(gv_run *run, double time);
@@ -221,6 +222,7 @@ typedef struct gv_run_hooks {
     /* after each block; anything but 0 stops the run: a checkpoint is written, ERR_CANCELLED */
     int (*after_step)(void *user, gv_run *run, const gv_run_progress_info *info);
     void *user;
+    int ahead; /* 1: it may be called for some blocks together, after the last of them, which saves waiting */
 } gv_run_hooks;
 
 /* From the beginning (`checkpoint` NULL) or from a checkpoint to the end; all outputs are on disk when it returns. */

@@ -144,9 +144,11 @@ static gravel_status get_next(gv_drive *d, double *time)
     return gv_run_get_next(of(d)->run, time);
 }
 
-static gravel_status step(gv_drive *d, gravel_hermite_step_info *info)
+static gravel_status step(gv_drive *d, double until, gravel_hermite_step_info *info, size_t *done)
 {
-    return gv_run_step(of(d)->run, info);
+    const gv_run_hooks *hooks = of(d)->hooks;
+    const size_t most = hooks && hooks->after_step && !hooks->ahead ? 1 : GV_DRIVE_BLOCKS;
+    return gv_run_step(of(d)->run, until, most, info, done);
 }
 
 static int after_step(gv_drive *d, const gravel_hermite_step_info *info)

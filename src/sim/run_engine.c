@@ -261,20 +261,30 @@ gravel_status gv_run_get_next(gv_run *r, double *time)
     return status;
 }
 
-gravel_status gv_run_step(gv_run *r, gravel_hermite_step_info *info)
+static gravel_status take_steps(gv_run *r, double until, size_t most, gravel_hermite_step_info *info, size_t *taken)
 {
+    *taken = 1;
+    return r->leapfrog    ? gravel_leapfrog_step(r->leapfrog, info)
+           : r->s.company ? gravel_hermite_step(r->hermite, info) /* all processes take one */
+                          : gravel_hermite_steps(r->hermite, until, most, info, taken);
+}
+
+gravel_status gv_run_step(gv_run *r, double until, size_t most, gravel_hermite_step_info *info, size_t *taken)
+{
+    *taken = 1;
     if (r->domains)
         return gv_domains_step(r->domains, info);
     double since = gv_now();
     gravel_hermite_counts before, after;
+    const int waits = r->hermite && !r->s.company && !r->s.share && r->s.steps == GV_RUN_BLOCK;
     gv_run_get_counts(r, &before);
     gravel_status status = tell(r, GV_RUN_STEP, 0);
     if (!status)
-        status = r->hermite ? gravel_hermite_step(r->hermite, info) : gravel_leapfrog_step(r->leapfrog, info);
+        status = take_steps(r, until, most, info, taken);
     status = done(r, status);
     gv_run_get_counts(r, &after);
     r->by_host = after.host_blocks > before.host_blocks;
-    charge(r, r->by_host ? GV_CLOCK_HOST : GV_CLOCK_SUBMIT, &since);
+    charge(r, r->by_host ? GV_CLOCK_HOST : waits ? GV_CLOCK_WAIT : GV_CLOCK_SUBMIT, &since);
     return status;
 }
 
@@ -534,6 +544,8 @@ static gravel_status follow_add_steps(gv_run *r)
 
 gravel_status gv_run_follow(gv_run *r, gv_run_order order, double time, const gv_checkpoint *checkpoint)
 {
+    gravel_hermite_step_info info;
+    size_t taken;
     switch (order) {
     case GV_RUN_START:
         return gv_run_start(r);
@@ -542,7 +554,7 @@ gravel_status gv_run_follow(gv_run *r, gv_run_order order, double time, const gv
     case GV_RUN_NEXT:
         return gv_run_get_next(r, &time);
     case GV_RUN_STEP:
-        return gv_run_step(r, NULL);
+        return gv_run_step(r, INFINITY, 1, &info, &taken);
     case GV_RUN_LOOK:
         return gv_run_look(r, time);
     case GV_RUN_POTENTIALS:

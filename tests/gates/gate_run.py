@@ -102,7 +102,7 @@ def device_time_by_kernel():
     done = simulate("device", *SMALL, "--timing")
     kernels = {k["name"]: k for k in json.loads(read("device/summary.json"))["kernels"]}
     summary = json.loads(read("device/summary.json"))
-    expect(kernels["gv_step_correct"]["launches"] >= summary["blocks"], "a correction for each block: %s" % kernels)
+    expect(kernels["gv_step_finish"]["launches"] >= summary["blocks"], "an end of each block: %s" % kernels)
     expect(0 < sum(k["device_s"] for k in kernels.values()) < summary["wall_s"] and "gv_force" in done.stdout, "times")
     expect(summary["host_blocks"] == 0 and "timing" not in json.loads(read("device/run.json"))["options"], "run.json")
 

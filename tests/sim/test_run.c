@@ -119,11 +119,13 @@ static void device_steps_as_the_host_does(void **state)
     gv_run *run;
     body b[N];
     double next = 0;
+    gravel_hermite_step_info info;
+    size_t taken;
     host_leapfrog(&p, &s, b);
     assert_ok(gv_run_create(&run, context, &s, &given));
     assert_ok(gv_run_start(run));
     while (!gv_run_get_next(run, &next) && next <= s.until)
-        assert_ok(gv_run_step(run, NULL));
+        assert_ok(gv_run_step(run, INFINITY, 1, &info, &taken));
     assert_ok(gv_run_look(run, s.until));
     const gv_particles *q = gv_run_get_particles(run);
     gravel_hermite_counts counts;
@@ -168,7 +170,7 @@ static int stop_after(void *user, gv_run *run, const gv_run_progress_info *info)
 /* Runs in `path` until the hook stops it; the particles at the end where `end` is given. */
 static gravel_status drive(gravel_context *context, const gv_run_settings *s, const char *path, int resumed, int left)
 {
-    const gv_run_hooks hooks = {stop_after, &left};
+    const gv_run_hooks hooks = {stop_after, &left, 0};
     gv_run_output folder;
     gv_checkpoint c;
     gv_run *run;

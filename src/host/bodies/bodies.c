@@ -1,6 +1,8 @@
 /* Bodies: made, released, their number, their planes. */
 #include "host/bodies/bodies.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "host/base/options.h"
@@ -192,4 +194,12 @@ gv_time_words gv_time_split(gravel_precision precision, double time)
     if (precision == GRAVEL_DP)
         return (gv_time_words){time, 0};
     return (gv_time_words){(float)time, (float)(time - (double)(float)time)};
+}
+
+gv_time_words gv_time_not_after(gravel_precision precision, double time)
+{
+    gv_time_words t = gv_time_split(precision, fmin(time, precision == GRAVEL_DP ? DBL_MAX : FLT_MAX));
+    if (t.high + (double)t.low > time)
+        t.low = nextafterf(t.low, -INFINITY);
+    return t;
 }

@@ -111,6 +111,7 @@ typedef struct gv_time_words {
     float low;
 } gv_time_words;
 gv_time_words gv_time_split(gravel_precision precision, double time);
+gv_time_words gv_time_not_after(gravel_precision precision, double time); /* the last ones there are */
 
 /* Lists as short as this are kept by the host: kernels may take them as an argument, which saves a transfer. */
 enum { GV_FEW = 32 };

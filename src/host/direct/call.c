@@ -29,7 +29,8 @@ static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size
     const gravel_device_info *info = &d->limits.info;
     const uint64_t quarter = info->global_memory / 4;
     const size_t list_bytes = (size_t)(info->max_allocation < quarter ? info->max_allocation : quarter);
-    gravel_status status = gv_direct_choose(d, c->variant, c->asked.soften, sinks, sources, &c->choice);
+    const size_t planned = c->planned ? c->planned : sinks;
+    gravel_status status = gv_direct_choose(d, c->variant, c->asked.soften, planned, sources, &c->choice);
     if (!status && c->asked.quadrupoles) {
         c->roomy = *c->choice;
         c->choice = &c->roomy;
@@ -40,9 +41,11 @@ static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size
             gv_direct_chosen_kernel(d, c->variant, c->choice, c->asked.soften, c->more, c->shape.macros, &c->force);
     if (status)
         return status;
-    if (!gv_direct_plan_make(&c->plan, &c->choice->config, &d->variant[c->variant], info->compute_units, sinks, sources,
-                             (size_t)c->asked.neighbour_capacity, list_bytes))
+    if (!gv_direct_plan_make(&c->plan, &c->choice->config, &d->variant[c->variant], info->compute_units, planned,
+                             sources, (size_t)c->asked.neighbour_capacity, list_bytes))
         return lists_too_large(d, c, list_bytes);
+    if (c->planned)
+        gv_direct_plan_widen(&c->plan, sinks);
     c->is_single = c->plan.blocks == 1 && c->asked.into == GRAVEL_INTO_HOST;
     return GRAVEL_OK;
 }
@@ -153,6 +156,8 @@ static gravel_status read_bodies(gravel_direct *d, gv_direct_job *c)
     const gv_selection *sinks = c->sinks.bodies ? &c->sinks : NULL;
     if (sinks)
         c->points = d->sinks.mem;
+    if (c->due)
+        return gv_direct_read_due(d, &c->ticket->worker, &how, &c->sources, sinks, c->plan.stride, c->due, &c->from);
     return gv_direct_read_bodies(d, &c->ticket->worker, &how, &c->sources, sinks, c->plan.stride, &c->held,
                                  c->few.is_sent ? NULL : &c->few, &c->from);
 }
@@ -267,7 +272,7 @@ static void mark_changed(const gv_direct_job *c)
 {
     static const gravel_plane plane[4] = {GRAVEL_ACCELERATION, GRAVEL_POTENTIAL, GRAVEL_JERK, GRAVEL_SNAP};
     for (int k = 0; k < 1 + c->asked.order / 2 && c->asked.into & GRAVEL_INTO_PLANES && c->count > 0; k++)
-        gv_bodies_changed(c->sinks.bodies, plane[k]);
+        gv_bodies_changed(c->due ? c->due->to : c->sinks.bodies, plane[k]);
 }
 
 /* The changes that a call begins with: done, or held for the kernel that takes the sources. */
@@ -337,6 +342,13 @@ gravel_status gv_direct_start_packed(gravel_direct *d, const gravel_direct_call 
 gravel_status gv_direct_start_predicted(gravel_direct *d, const gravel_direct_call *asked)
 {
     gv_direct_job c = {.is_predicted = 1};
+    return start_job(d, asked, &c, NULL);
+}
+
+gravel_status gv_direct_start_alike(gravel_direct *d, const gravel_direct_call *asked, const gv_direct_due *due)
+{
+    const size_t sinks = due ? due->most : gravel_view_get_count(&asked->sinks);
+    gv_direct_job c = {.due = due, .planned = gv_direct_find_alike(sinks).planned};
     return start_job(d, asked, &c, NULL);
 }
 

@@ -6,13 +6,20 @@
 #include "host/direct/take.h"
 #include "host/direct/ticket.h"
 
+/* gravel_direct_start without a ticket, of at most GV_MOST_ALIKE sinks, which are planned by gv_direct_find_alike.
+ * With `due` (may be NULL) the view of the sinks is the sources', all bodies, which are predicted; the solver has their
+ * precision. */
+gravel_status gv_direct_start_alike(gravel_direct *d, const gravel_direct_call *call, const gv_direct_due *due);
+
 /* A call in preparation: checked (check.c), planned (call.c), started (start.c). */
 typedef struct gv_direct_job {
     gravel_direct_call asked; /* with the options of the object in place of 0 and -1 */
     gv_selection sources, sinks;
-    gv_held held; /* changed bodies of the sources that no kernel has put yet */
-    size_t count; /* of sinks */
-    double eps;   /* in the frame of the sources */
+    gv_held held;             /* changed bodies of the sources that no kernel has put yet */
+    const gv_direct_due *due; /* or NULL */
+    size_t planned;           /* plans are those for so many sinks; 0: for those there are */
+    size_t count;             /* of sinks */
+    double eps;               /* in the frame of the sources */
     int variant;
     unsigned more; /* features beyond those of the variant: no softening, a rule of neighbour lists */
     gv_direct_layout layout;

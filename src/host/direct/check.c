@@ -65,6 +65,8 @@ static gravel_status resolve(const gravel_direct *d, gv_direct_job *c)
         /* gv_reduce has no argument for a few addresses */
         status = a->into & GRAVEL_INTO_PLANES ? gv_view_resolve(&a->sinks, "sinks", &c->sinks)
                                               : gv_view_resolve_few(&a->sinks, "sinks", &c->sinks);
+        if (c->due)
+            c->sinks = (gv_selection){.bodies = c->sinks.bodies, .count = c->due->most, .list = c->due->list};
         c->count = c->sinks.count;
         return status ? status : check_device(d, &c->sinks, "sinks");
     }
@@ -132,7 +134,8 @@ static gravel_status check_rule(gv_direct_job *c)
 
 gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked, gv_direct_job *c)
 {
-    *c = (gv_direct_job){.held = c->held, .packed = c->packed, .is_predicted = c->is_predicted};
+    *c = (gv_direct_job){
+        .held = c->held, .packed = c->packed, .is_predicted = c->is_predicted, .due = c->due, .planned = c->planned};
     gravel_direct_call_init(&c->asked);
     gravel_status status = gv_options_take(&c->asked, sizeof c->asked, asked, "gravel_direct_call");
     if (!status)

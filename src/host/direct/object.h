@@ -14,6 +14,8 @@ enum { GV_STAGE_TAKE, GV_STAGE_FORCE, GV_STAGE_REDUCE, GV_STAGE_LISTS, GV_DIRECT
 
 /* Force kernels of one choice: one for each gravel_soften, and one where eps is 0. */
 enum { GV_KIND_NO_EPS = GRAVEL_SOFTEN_MAX + 1, GV_DIRECT_KINDS };
+/* Kernels that take sources and sinks: plain, with changed bodies, with sinks that the device has found. */
+typedef enum gv_take_kind { GV_TAKE_PLAIN, GV_TAKE_CHANGES, GV_TAKE_DUE, GV_TAKES } gv_take_kind;
 enum { GV_DIRECT_KERNELS = 256, GV_DIRECT_VARIANTS = 12, GV_PRECISIONS = 3 };
 
 typedef struct gv_direct_kernel {
@@ -89,8 +91,8 @@ struct gravel_direct {
     gv_direct_choices *choice[2][GV_DIRECT_VARIANTS]; /* [softening of sources]; NULL: not used yet */
     gv_direct_kernel kernel[GV_DIRECT_KERNELS];
     int n_kernels;
-    cl_kernel take[2][GV_DIRECT_VARIANTS / 4][GV_PRECISIONS]; /* [with changes][order][precision of the bodies] */
-    cl_kernel reduce[GV_DIRECT_VARIANTS / 2][GV_PRECISIONS];  /* [order, nearest][precision of the sinks' bodies] */
+    cl_kernel take[GV_TAKES][GV_DIRECT_VARIANTS / 4][GV_PRECISIONS]; /* [kind][order][precision of the bodies] */
+    cl_kernel reduce[GV_DIRECT_VARIANTS / 2][GV_PRECISIONS]; /* [order, nearest][precision of the sinks' bodies] */
     cl_kernel join, names[GV_DIRECT_VARIANTS / 4];
     gv_direct_taken taken;
     gv_direct_table table, truncated; /* the caller's; of GRAVEL_SHAPE_TRUNCATED */
@@ -123,7 +125,7 @@ gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_con
 /* The same; kept in the choice where lists have no rule and there are no macros. */
 gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_choice *choice, gravel_soften soften,
                                       unsigned more, const char *macros, cl_kernel *kernel);
-gravel_status gv_direct_take_kernel(gravel_direct *d, int order, const gravel_bodies *bodies, int changes,
+gravel_status gv_direct_take_kernel(gravel_direct *d, int order, const gravel_bodies *bodies, gv_take_kind kind,
                                     cl_kernel *kernel);
 gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, gravel_precision bodies,
                                       cl_kernel *kernel);

@@ -93,6 +93,22 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
     return 1;
 }
 
+gv_direct_alike gv_direct_find_alike(size_t sinks)
+{
+    static const gv_direct_alike kind[] = {{0, 64, 16}, {64, 256, 128}, {256, 1024, 512}, {1024, GV_MOST_ALIKE, 2048}};
+    size_t k = 0;
+    while (k < sizeof kind / sizeof kind[0] - 1 && sinks > kind[k].most)
+        k++;
+    return kind[k];
+}
+
+void gv_direct_plan_widen(gv_direct_plan *plan, size_t sinks)
+{
+    const size_t group_sinks = plan->stride / plan->sink_groups;
+    plan->sink_groups = divide_up(sinks, group_sinks);
+    plan->stride = plan->sink_groups * group_sinks;
+}
+
 size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant, gravel_soften soften)
 {
     gv_direct_layout layout;

@@ -61,6 +61,16 @@ typedef struct gv_direct_plan {
 int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_variant *variant, int compute_units,
                         size_t sinks, size_t sources, size_t list_capacity, size_t list_bytes);
 
+/* Small numbers of sinks: those above `above` and at most `most` are planned as if they were `planned`, so that the
+ * sums of a sink do not depend on how many there are beside it, or were expected.  Of at most GV_MOST_ALIKE sinks. */
+enum { GV_MOST_ALIKE = 4096 };
+typedef struct gv_direct_alike {
+    size_t above, most, planned;
+} gv_direct_alike;
+gv_direct_alike gv_direct_find_alike(size_t sinks);
+/* The plan with room for `sinks`. */
+void gv_direct_plan_widen(gv_direct_plan *plan, size_t sinks);
+
 /* Planes that neighbour lists add to a sink. */
 int gv_direct_list_planes(unsigned features);
 

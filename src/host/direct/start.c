@@ -70,7 +70,9 @@ gravel_status gv_direct_start_reduce(gravel_direct *d, gv_direct_job *c)
     const gravel_direct_call *a = &c->asked;
     const gv_direct_plan *p = &c->plan;
     const gv_direct_sources *from = &c->from;
-    const gravel_precision bodies = c->sinks.bodies ? c->sinks.bodies->precision : d->options.precision;
+    gravel_bodies *const to = c->due ? c->due->to : c->sinks.bodies;
+    const gravel_precision bodies = to ? to->precision : d->options.precision;
+    const cl_mem list = c->due ? NULL : c->sinks.list;
     const size_t columns = GV_REDUCE_THREADS / p->reduce_rows, groups = (c->count + columns - 1) / columns;
     const size_t down = (size_t)(c->layout.components + a->nearest), blocks = from->count > 0 ? p->blocks : 0;
     const cl_mem result = c->ticket->result ? c->ticket->result->device.mem : d->partial.mem;
@@ -81,14 +83,14 @@ gravel_status gv_direct_start_reduce(gravel_direct *d, gv_direct_job *c)
         return a->nearest ? start_names(d, c) : GRAVEL_OK;
     gravel_status status = gv_direct_reduce_kernel(d, a->order, a->nearest, bodies, &kernel);
     for (int k = 0; k < 1 + a->order / 2 && a->into & GRAVEL_INTO_PLANES && !status; k++)
-        status = gv_bodies_need(c->sinks.bodies, word[k], &out[k]);
+        status = gv_bodies_need(to, word[k], &out[k]);
     if (status)
         return status;
     factors(c, &acc, &pot);
     return START(d, &c->ticket->worker, GV_STAGE_REDUCE, kernel, gv_groups_2d(groups, down, GV_REDUCE_THREADS),
                  GV_MEM(d->partial), GV_ARG(result), GV_ARG(from->id), GV_ARG(from->list), GV_UINT(from->list != NULL),
                  GV_UINT(from->address_first), GV_UINT(blocks), GV_UINT(p->stride), GV_UINT(c->count),
-                 GV_UINT(p->reduce_rows), GV_UINT(a->into), GV_ARG(c->sinks.list), GV_UINT(c->sinks.list != NULL),
+                 GV_UINT(p->reduce_rows), GV_UINT(a->into), GV_ARG(list), GV_UINT(list != NULL),
                  GV_UINT(c->sinks.first), GV_REAL(bodies, acc), GV_REAL(bodies, pot), GV_ARG(out[0]), GV_ARG(out[1]),
                  GV_ARG(out[2]), GV_ARG(out[3]));
 }

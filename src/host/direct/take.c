@@ -222,9 +222,10 @@ typedef struct taking {
     const gv_selection *sources, *sinks; /* either may be NULL */
     size_t stride;                       /* entries of a plane of sinks */
     moving move;
-    const gv_held *held; /* bodies that the launch puts, or NULL */
-    gv_direct_few *few;  /* sinks that it brings beside them, or NULL */
-    int nameless;        /* their ids are numbers of their own, which say nothing about other bodies */
+    const gv_held *held;      /* bodies that the launch puts, or NULL */
+    gv_direct_few *few;       /* sinks that it brings beside them, or NULL */
+    int nameless;             /* their ids are numbers of their own, which say nothing about other bodies */
+    const gv_direct_due *due; /* number and time of the sinks are on the device, or NULL */
 } taking;
 
 static gravel_status launch(gravel_direct *d, gv_worker *worker, const gv_direct_reading *how, const taking *t)
@@ -265,61 +266,71 @@ static gravel_status launch(gravel_direct *d, gv_worker *worker, const gv_direct
         memcpy(batch, t->held->batch, t->held->used);
         memcpy(batch + t->held->used, t->few->host, t->few->bytes);
     }
-    gravel_status status = gv_direct_take_kernel(d, how->order, t->bodies, changed > 0, &kernel);
+    const gv_take_kind kind = t->due ? GV_TAKE_DUE : changed > 0 ? GV_TAKE_CHANGES : GV_TAKE_PLAIN;
+    gravel_status status = gv_direct_take_kernel(d, how->order, t->bodies, kind, &kernel);
     if (status)
         return status;
-    const gv_arg arg[] = {GV_ARG(word[0]),
-                          GV_ARG(word[1]),
-                          GV_ARG(word[2]),
-                          GV_ARG(word[3]),
-                          GV_ARG(word[4]),
-                          GV_ARG(word[5]),
-                          GV_ARG(word[6]),
-                          GV_ARG(word[7]),
-                          GV_ARG(word[8]),
-                          GV_ARG(word[9]),
-                          GV_ARG(word[10]),
-                          GV_ARG(word[11]),
-                          GV_ARG(word[12]),
-                          GV_ARG(have),
-                          {scalar, &time},
-                          {scalar, &time_low},
-                          GV_UINT(sources->count),
-                          GV_UINT(sources->first),
-                          GV_UINT(sources->list != NULL),
-                          GV_ARG(list[0]),
-                          GV_ARG(out[0]),
-                          GV_ARG(out[1]),
-                          GV_ARG(out[2]),
-                          GV_UINT(d->taken.capacity),
-                          GV_UINT(sinks->count),
-                          GV_UINT(sinks->first),
-                          GV_ARG(from),
-                          GV_ARG(list[1]),
-                          {sizeof few / 2, few},
-                          {sizeof few / 2, few + GV_TAKE_MOST_FEW / 2},
-                          GV_ARG(out[3]),
-                          GV_UINT(stride),
-                          GV_UINT(how->lists),
-                          GV_ARG(soften),
-                          {scalar, &ratio},
-                          {4 * scalar, &shift},
-                          {4 * scalar, &shift_low},
-                          {sizeof column, column},
-                          GV_UINT(changed),
-                          GV_UINT(points_at),
-                          GV_UINT(points_planes),
-                          {changed > 0 ? t->held->size : 0, t->few        ? batch
-                                                            : changed > 0 ? t->held->batch
-                                                                          : NULL}};
+    gv_arg arg[] = {GV_ARG(word[0]),
+                    GV_ARG(word[1]),
+                    GV_ARG(word[2]),
+                    GV_ARG(word[3]),
+                    GV_ARG(word[4]),
+                    GV_ARG(word[5]),
+                    GV_ARG(word[6]),
+                    GV_ARG(word[7]),
+                    GV_ARG(word[8]),
+                    GV_ARG(word[9]),
+                    GV_ARG(word[10]),
+                    GV_ARG(word[11]),
+                    GV_ARG(word[12]),
+                    GV_ARG(have),
+                    {scalar, &time},
+                    {scalar, &time_low},
+                    GV_UINT(sources->count),
+                    GV_UINT(sources->first),
+                    GV_UINT(sources->list != NULL),
+                    GV_ARG(list[0]),
+                    GV_ARG(out[0]),
+                    GV_ARG(out[1]),
+                    GV_ARG(out[2]),
+                    GV_UINT(d->taken.capacity),
+                    GV_UINT(sinks->count),
+                    GV_UINT(sinks->first),
+                    GV_ARG(from),
+                    GV_ARG(list[1]),
+                    {sizeof few / 2, few},
+                    {sizeof few / 2, few + GV_TAKE_MOST_FEW / 2},
+                    GV_ARG(out[3]),
+                    GV_UINT(stride),
+                    GV_UINT(how->lists),
+                    GV_ARG(soften),
+                    {scalar, &ratio},
+                    {4 * scalar, &shift},
+                    {4 * scalar, &shift_low},
+                    {sizeof column, column},
+                    GV_UINT(changed),
+                    GV_UINT(points_at),
+                    GV_UINT(points_planes),
+                    {changed > 0 ? t->held->size : 0, t->few        ? batch
+                                                      : changed > 0 ? t->held->batch
+                                                                    : NULL}};
     enum { CHANGES = 5, ARGS = sizeof arg / sizeof arg[0] };
+    const cl_mem head = t->due ? t->due->head : NULL;
+    const cl_uint above = t->due ? (cl_uint)t->due->above : 0, most = t->due ? (cl_uint)t->due->most : 0;
+    scalar4 until, until_low;
+    const gv_time_words last = gv_time_not_after(p, t->due ? t->due->until : 0);
+    put_scalar(p, &until, &unused, 0, last.high);
+    put_scalar(p, &until_low, &unused, 0, last.low);
+    const gv_arg found[CHANGES] = {GV_ARG(head), GV_ARG(above), GV_ARG(most), {scalar, &until}, {scalar, &until_low}};
+    if (t->due)
+        memcpy(arg + ARGS - CHANGES, found, sizeof found);
     memset(column, GV_TAKE_NO_COLUMN, sizeof column);
     for (int k = 0; k < WORDS && changed > 0; k++)
         column[k] = t->held->column[words[k].word];
     if (changed > 0)
         column[GV_TAKE_MASS_COLUMN] = t->held->column[GV_MASS_COLUMN];
     return gv_launch_next(worker, GV_STAGE_TAKE, kernel, gv_items(items > 0 ? items : 1, 64),
-                          changed > 0 ? ARGS : ARGS - CHANGES, arg, &d->last[GV_STAGE_TAKE]);
+                          kind == GV_TAKE_PLAIN ? ARGS - CHANGES : ARGS, arg, &d->last[GV_STAGE_TAKE]);
 }
 
 gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_reading *how, const gv_selection *sources,
@@ -341,7 +352,7 @@ gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_readin
             status = launch(d, &d->worker, how, &nothing);
     }
     if (!status && how->changes && sources && sources->bodies)
-        status = gv_direct_take_kernel(d, how->order, sources->bodies, 1, &with_changes);
+        status = gv_direct_take_kernel(d, how->order, sources->bodies, GV_TAKE_CHANGES, &with_changes);
     return status;
 }
 
@@ -399,5 +410,23 @@ gravel_status gv_direct_read_bodies(gravel_direct *d, gv_worker *worker, const g
         remember(d, how, sources, version);
     if (!in_place)
         point_at_taken(d, how, sources, out);
+    return status;
+}
+
+gravel_status gv_direct_read_due(gravel_direct *d, gv_worker *worker, const gv_direct_reading *how,
+                                 const gv_selection *sources, const gv_selection *sinks, size_t stride,
+                                 const gv_direct_due *due, gv_direct_sources *out)
+{
+    const taking t = {.bodies = sources->bodies,
+                      .sources = sources,
+                      .sinks = sinks,
+                      .stride = stride,
+                      .move = {1, {0, 0, 0}},
+                      .due = due};
+    gravel_status status = reserve_sources(d, how, sources->count);
+    gv_direct_forget(d); /* of what time they are is not known here */
+    if (!status)
+        status = launch(d, worker, how, &t);
+    point_at_taken(d, how, sources, out);
     return status;
 }

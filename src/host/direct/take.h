@@ -22,6 +22,16 @@ typedef struct gv_direct_few {
     int is_sent;
 } gv_direct_few;
 
+/* Sinks that the device has found: bodies of `list`, as many and at the time that `head` says (kernels/direct/layout.h,
+ * GV_DUE_...).  Launches are made for more than `above` and at most `most` of them, not after `until`; with others
+ * results are those of no sinks.  Entry k of the planes of `to` gets the force on body list[k]. */
+typedef struct gv_direct_due {
+    cl_mem list, head;
+    size_t above, most;
+    double until;
+    gravel_bodies *to;
+} gv_direct_due;
+
 /* Kernels and work space for `count` sources; `sinks` may be NULL. */
 gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_reading *how, const gv_selection *sources,
                                         const gv_selection *sinks, size_t count);
@@ -32,6 +42,10 @@ gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_readin
 gravel_status gv_direct_read_bodies(gravel_direct *d, gv_worker *worker, const gv_direct_reading *how,
                                     const gv_selection *sources, const gv_selection *sinks, size_t stride,
                                     gv_held *held, gv_direct_few *few, gv_direct_sources *out);
+/* The same for sinks that the device has found, bodies of the sources' set, in a launch of their own. */
+gravel_status gv_direct_read_due(gravel_direct *d, gv_worker *worker, const gv_direct_reading *how,
+                                 const gv_selection *sources, const gv_selection *sinks, size_t stride,
+                                 const gv_direct_due *due, gv_direct_sources *out);
 /* Whether so many bytes of sinks fit beside the bodies that are held. */
 int gv_direct_is_few(const gravel_direct *d, const gravel_bodies *bodies, const gv_held *held, size_t bytes);
 /* Sources of a call that predicts them, as its kernels will read them: `quad` as in gv_direct_sources.  A call like it

@@ -1,8 +1,8 @@
 /* A block of Hermite steps: bodies predicted, new forces, corrected (kernels/step/hermite.cl). */
-#include "host/direct/object.h"
+#include "host/direct/call.h"
 #include "host/step/step.h"
 
-gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks, int predict, double time)
+gravel_direct_call gv_hermite_call(const gravel_hermite *h, int order, gravel_view sinks, int predict, double time)
 {
     gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
     call.sources = gravel_view_all(h->bodies);
@@ -14,11 +14,19 @@ gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks,
     call.time = time;
     call.nearest = call.neighbour_capacity = 0;
     call.into = GRAVEL_INTO_PLANES;
+    return call;
+}
+
+gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks, int predict, double time)
+{
+    const gravel_direct_call call = gv_hermite_call(h, order, sinks, predict, time);
+    const size_t count = gravel_view_get_count(&sinks);
+    /* small blocks have the bits that they have where the device moves them alone */
     gravel_status status = h->options.forces ? h->options.forces(h->direct, &call, h->options.forces_user)
-                                             : gravel_direct_start(h->direct, &call, NULL);
-    if (!status && h->options.external && gravel_view_get_count(&sinks) > 0)
-        status = h->options.external(sinks.bodies, sinks.first, gravel_view_get_count(&sinks), time,
-                                     h->options.external_user);
+                           : predict && count <= GV_MOST_ALIKE ? gv_direct_start_alike(h->direct, &call, NULL)
+                                                               : gravel_direct_start(h->direct, &call, NULL);
+    if (!status && h->options.external && count > 0)
+        status = h->options.external(sinks.bodies, sinks.first, count, time, h->options.external_user);
     return status;
 }
 
@@ -74,22 +82,27 @@ static gravel_status predict(gravel_hermite *h, size_t count, gv_time_words t)
     return status;
 }
 
-static gravel_status correct(gravel_hermite *h, size_t count, gv_time_words t, int last)
+void gv_hermite_mark(gravel_bodies *bodies)
 {
-    enum { OWN = 12, NEW = 8 };
-    static const gv_word own_word[OWN] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY,
-                                          GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION, GV_WORD_JERK,
-                                          GV_WORD_SNAP,         GV_WORD_CRACKLE,      GV_WORD_TIME,
-                                          GV_WORD_TIME_LOW,     GV_WORD_STEP,         GV_WORD_POTENTIAL};
-    static const gv_word new_word[NEW] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY,
-                                          GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION, GV_WORD_JERK,
-                                          GV_WORD_SNAP,         GV_WORD_POTENTIAL};
     static const gravel_plane changed[] = {GRAVEL_POSITION, GRAVEL_VELOCITY, GRAVEL_ACCELERATION,
                                            GRAVEL_JERK,     GRAVEL_SNAP,     GRAVEL_CRACKLE,
                                            GRAVEL_TIME,     GRAVEL_STEP,     GRAVEL_POTENTIAL};
+    for (size_t k = 0; k < sizeof changed / sizeof changed[0]; k++)
+        gv_bodies_changed(bodies, changed[k]);
+}
+
+double gv_hermite_per_mass(const gravel_hermite *h)
+{
+    const double length = h->bodies->frame.length;
+    return h->mass > 0 ? length * length * length / h->mass : 0;
+}
+
+static gravel_status correct(gravel_hermite *h, size_t count, gv_time_words t, int last)
+{
+    enum { OWN = 12, NEW = 8 };
+    static const gv_word own_word[OWN] = GV_STEP_OWN_WORDS, new_word[NEW] = GV_STEP_NEW_WORDS;
     const gravel_hermite_options *o = &h->options;
     const gravel_precision p = h->bodies->precision;
-    const double length = h->bodies->frame.length, per_mass = h->mass > 0 ? length * length * length / h->mass : 0;
     cl_mem own[OWN], new[NEW];
     gravel_status status = gv_hermite_words(h->bodies, OWN, own_word, own);
     if (!status)
@@ -101,10 +114,9 @@ static gravel_status correct(gravel_hermite *h, size_t count, gv_time_words t, i
                        GV_ARG(own[2]), GV_ARG(own[3]), GV_ARG(own[4]), GV_ARG(own[5]), GV_ARG(own[6]), GV_ARG(own[7]),
                        GV_ARG(own[8]), GV_ARG(own[9]), GV_ARG(own[10]), GV_ARG(own[11]), GV_ARG(new[0]), GV_ARG(new[1]),
                        GV_ARG(new[2]), GV_ARG(new[3]), GV_ARG(new[4]), GV_ARG(new[5]), GV_ARG(new[6]), GV_ARG(new[7]),
-                       GV_REAL(p, o->eta4), GV_REAL(p, o->eta6), GV_REAL(p, per_mass), GV_REAL(p, o->step_max),
-                       GV_REAL(p, o->step_min), GV_INT(last), GV_MEM(h->select.head));
-    for (size_t k = 0; k < sizeof changed / sizeof changed[0]; k++)
-        gv_bodies_changed(last ? h->bodies : h->active, changed[k]);
+                       GV_REAL(p, o->eta4), GV_REAL(p, o->eta6), GV_REAL(p, gv_hermite_per_mass(h)),
+                       GV_REAL(p, o->step_max), GV_REAL(p, o->step_min), GV_INT(last), GV_MEM(h->select.head));
+    gv_hermite_mark(last ? h->bodies : h->active);
     return status;
 }
 

@@ -137,6 +137,7 @@ void gravel_hermite_release(gravel_hermite *h)
     gravel_direct_release(h->exact);
     gravel_bodies_release(h->active);
     gv_copy_release(&h->copy);
+    gv_ahead_release(&h->ahead);
     free(h);
 }
 
@@ -170,6 +171,7 @@ static gravel_status reserve(gravel_hermite *h)
     double nothing = 0, bodies = (double)h->bodies->count;
     gravel_status status = gravel_bodies_resize(h->active, h->bodies->count);
     memset(h->copy.tally, 0, sizeof h->copy.tally);
+    gv_ahead_start(h);
     if (!status)
         status = gravel_bodies_set_frame(h->active, &h->bodies->frame);
     if (!status)
@@ -301,14 +303,30 @@ static gravel_status look_ahead(gravel_hermite *h, const char *call)
     return find_next(h);
 }
 
+gravel_status gravel_hermite_steps(gravel_hermite *h, double until, size_t most, gravel_hermite_step_info *info,
+                                   size_t *done)
+{
+    if (!info || !done)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_hermite_steps: no place for what was done");
+    *done = 0;
+    gravel_status status = look_ahead(h, "gravel_hermite_steps");
+    if (status || most == 0 || !(h->next <= until))
+        return status;
+    if (gv_ahead_may(h) && h->host_up_to == 0 && h->due <= GV_MOST_ALIKE)
+        return gv_ahead_go(h, until, most, info, done);
+    const double before = h->now;
+    *info = (gravel_hermite_step_info){h->next, h->all_due};
+    status = gv_hermite_move(h, h->due, h->next);
+    gv_rhythm_note(&h->ahead.rhythm, before, info->time, info->active);
+    *done = !status;
+    return status;
+}
+
 gravel_status gravel_hermite_step(gravel_hermite *h, gravel_hermite_step_info *info)
 {
-    gravel_status status = look_ahead(h, "gravel_hermite_step");
-    if (status)
-        return status;
-    if (info)
-        *info = (gravel_hermite_step_info){h->next, h->all_due};
-    return gv_hermite_move(h, h->due, h->next);
+    gravel_hermite_step_info step;
+    size_t done;
+    return gravel_hermite_steps(h, INFINITY, 1, info ? info : &step, &done);
 }
 
 gravel_status gravel_hermite_get_next(gravel_hermite *h, double *time)

@@ -53,17 +53,20 @@ static gravel_status try_once(gravel_hermite *h, mover by, size_t count, double 
     return GRAVEL_OK;
 }
 
-/* The fastest of some tries counts: others on the machine can only slow one down. */
+/* The fastest of some tries counts: others on the machine can only slow one down.  What the device moves alone it moves
+ * block after block. */
 static gravel_status time_block(gravel_hermite *h, mover by, size_t count, double *seconds)
 {
+    enum { ROW = 8 };
     const double time = h->now + h->options.step_min;
-    gravel_status status = GRAVEL_OK;
+    const int ahead = by == DEVICE && h->ahead.is_tried;
+    gravel_status status = ahead ? gv_selector_take_all(&h->select) : GRAVEL_OK;
     *seconds = INFINITY;
     for (int k = 0; k <= TRIES && !status; k++) {
         const double begin = gv_now();
-        status = try_once(h, by, count, time);
+        status = ahead ? gv_ahead_try(h, count, time, ROW) : try_once(h, by, count, time);
         if (k > 0) /* the first one compiles */
-            *seconds = fmin(*seconds, gv_now() - begin);
+            *seconds = fmin(*seconds, (gv_now() - begin) / (ahead ? ROW : 1));
     }
     return status;
 }
@@ -96,8 +99,12 @@ static gravel_status find_costs(gravel_hermite *h, gv_host_costs *costs)
 static int find_key(const gravel_hermite *h, gv_digest *key)
 {
     const gv_device *device = gv_worker_device(&h->worker);
-    const int about[] = {(int)h->bodies->precision, h->options.order, (int)device->info.compute_units,
-                         (int)ceil(log2((double)h->n)), gv_pool_threads(gv_context_pool(h->worker.context))};
+    const int about[] = {gv_ahead_may(h),
+                         (int)h->bodies->precision,
+                         h->options.order,
+                         (int)device->info.compute_units,
+                         (int)ceil(log2((double)h->n)),
+                         gv_pool_threads(gv_context_pool(h->worker.context))};
     char version[17];
     gv_hasher hasher;
     if (gv_program_version(h->worker.context, "direct/force.cl", version))
@@ -116,6 +123,7 @@ static gravel_status measure(gravel_hermite *h, gv_host_costs *costs)
     gravel_direct *const own = h->direct, *trial = NULL;
     const gravel_forces_fn forces = h->options.forces;
     gravel_status status = gravel_direct_create(&trial, h->worker.context, &own->options);
+    h->ahead.is_tried = gv_ahead_may(h);
     h->direct = trial;
     h->options.forces = NULL;
     if (!status)
@@ -200,11 +208,24 @@ gravel_status gv_host_decide(gravel_hermite *h)
     return status ? status : plan(h);
 }
 
+static int is_reviewed(uint64_t blocks)
+{
+    return (blocks >= 16 && blocks < REVIEWED && (blocks & (blocks - 1)) == 0) || blocks % REVIEWED == 0;
+}
+
 gravel_status gv_host_review(gravel_hermite *h)
 {
-    const uint64_t blocks = h->counts.blocks;
-    const int early = blocks >= 16 && blocks < REVIEWED && (blocks & (blocks - 1)) == 0;
-    if (!h->may_review || h->options.shared || h->copy.too_short != UINT32_MAX || !(early || blocks % REVIEWED == 0))
+    if (!h->may_review || h->options.shared || h->copy.too_short != UINT32_MAX || !is_reviewed(h->counts.blocks))
         return GRAVEL_OK;
     return plan(h);
+}
+
+size_t gv_host_until_review(const gravel_hermite *h)
+{
+    size_t blocks = 1;
+    if (!h->may_review)
+        return SIZE_MAX;
+    while (!is_reviewed(h->counts.blocks + blocks))
+        blocks++;
+    return blocks;
 }

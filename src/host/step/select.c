@@ -58,7 +58,8 @@ gravel_status gv_selector_start(gv_selector *s)
     const size_t n = s->bodies->count;
     gravel_status status = gv_buffer_reserve(&s->worker, &s->list, (n + !n) * sizeof(cl_uint), "addresses of a block");
     if (!status)
-        status = gv_buffer_reserve(&s->worker, &s->head, sizeof none, "the head of a block");
+        status = gv_buffer_reserve(&s->worker, &s->head, sizeof none + GV_HEAD_BLOCKS * GV_BLOCK_WORDS * sizeof none[0],
+                                   "the head of a block");
     gv_buffer_release(&s->tally);
     if (status)
         return status;
@@ -75,7 +76,7 @@ gravel_status gv_selector_take_all(gv_selector *s)
 
 /* ------------------------------------------------------------------- steps */
 
-static gravel_status need_tally(gv_selector *s)
+gravel_status gv_selector_need_tally(gv_selector *s)
 {
     const size_t bytes = 2 * GV_TALLY_POWERS * sizeof(cl_uint);
     char options[120];
@@ -91,7 +92,7 @@ gravel_status gv_selector_tally(gv_selector *s, size_t count)
 {
     const size_t tile = s->group * s->items, tiles = (count + tile - 1) / tile;
     cl_mem step;
-    gravel_status status = need_tally(s);
+    gravel_status status = gv_selector_need_tally(s);
     if (!status)
         status = gv_bodies_need(s->bodies, GV_WORD_STEP, &step);
     return status ? status

@@ -33,6 +33,8 @@ gravel_status gv_selector_start(gv_selector *s);
 /* The list names all bodies, in order. */
 gravel_status gv_selector_take_all(gv_selector *s);
 
+/* Room for counts of steps. */
+gravel_status gv_selector_need_tally(gv_selector *s);
 /* Adds the steps of the first `count` bodies of the list to counts by powers of two, as of GV_TALLY_LOWEST. */
 gravel_status gv_selector_tally(gv_selector *s, size_t count);
 /* Since gv_selector_start; added to what is there. */

@@ -53,6 +53,22 @@ typedef struct gv_host_copy {
     gv_buffer carry;
 } gv_host_copy;
 
+/* What blocks were, from which those to come are expected. */
+typedef struct gv_rhythm {
+    double gap;                      /* from block to block, lately; 0: not known */
+    size_t size[GRAVEL_STEP_POWERS]; /* bodies of the last block at a multiple of 2^(k - 64), of no higher power */
+} gv_rhythm;
+
+/* Blocks that are submitted before the host knows them (ahead.c). */
+typedef struct gv_ahead {
+    cl_kernel finish; /* NULL until it is needed */
+    gv_last last;
+    gv_rhythm rhythm;
+    size_t depth;  /* blocks that are submitted at once */
+    uint32_t done; /* GV_HEAD_DONE as it was read last */
+    int is_tried;  /* what the device's blocks take is measured in this way */
+} gv_ahead;
+
 struct gravel_hermite {
     gv_worker worker;
     gravel_hermite_options options;
@@ -77,9 +93,25 @@ struct gravel_hermite {
     int may_review;      /* that number may change */
     gv_host_costs costs; /* where it may */
     gv_host_copy copy;   /* empty where host_up_to is 0 */
+    gv_ahead ahead;
 };
 
-/* block.c: forces of all bodies, at `time` if `predict`, on some of a set, into its planes; then the caller's external
+/* Words of the bodies and of the active set in the order in which kernels that correct take them. */
+#define GV_STEP_OWN_WORDS                                                                                              \
+    {                                                                                                                  \
+        GV_WORD_POSITION, GV_WORD_POSITION_LOW, GV_WORD_VELOCITY, GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION,          \
+            GV_WORD_JERK, GV_WORD_SNAP, GV_WORD_CRACKLE, GV_WORD_TIME, GV_WORD_TIME_LOW, GV_WORD_STEP,                 \
+            GV_WORD_POTENTIAL                                                                                          \
+    }
+#define GV_STEP_NEW_WORDS                                                                                              \
+    {                                                                                                                  \
+        GV_WORD_POSITION, GV_WORD_POSITION_LOW, GV_WORD_VELOCITY, GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION,          \
+            GV_WORD_JERK, GV_WORD_SNAP, GV_WORD_POTENTIAL                                                              \
+    }
+
+/* block.c: the call that finds forces of all bodies, at `time` if `predict`, into planes of the sinks. */
+gravel_direct_call gv_hermite_call(const gravel_hermite *h, int order, gravel_view sinks, int predict, double time);
+/* Forces of all bodies, at `time` if `predict`, on some of a set, into its planes; then the caller's external
  * force. */
 gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks, int predict, double time);
 /* Words of a set of bodies in the order that kernels take them; those that do not exist repeat the first. */
@@ -91,15 +123,32 @@ gravel_status gv_hermite_look(gravel_hermite *h, double time);
 /* The first `count` bodies of the list on the device at `time`, in the active set only. */
 gravel_status gv_hermite_try(gravel_hermite *h, size_t count, double time);
 
+/* Planes that a block changes. */
+void gv_hermite_mark(gravel_bodies *bodies);
+/* 1 / M in the units of the planes. */
+double gv_hermite_per_mass(const gravel_hermite *h);
+
+/* ahead.c: whether the device may move such blocks alone; blocks one after another, as gravel_hermite_steps, of which
+ * the next one is known and due. */
+int gv_ahead_may(const gravel_hermite *h);
+gravel_status gv_ahead_go(gravel_hermite *h, double until, size_t most, gravel_hermite_step_info *info, size_t *done);
+/* `times` blocks of the bodies of the list, of which there are `count`, at `time`: nothing changes.  Waits. */
+gravel_status gv_ahead_try(gravel_hermite *h, size_t count, double time, int times);
+void gv_ahead_start(gravel_hermite *h);
+void gv_ahead_release(gv_ahead *ahead);
+/* rhythm.c: a block was; how many bodies one at this time has, 0: it cannot be said. */
+void gv_rhythm_note(gv_rhythm *rhythm, double before, double time, size_t bodies);
+size_t gv_rhythm_expect(const gv_rhythm *rhythm, double time);
+
 /* host_copy.c: the copy is that of the planes; the bodies of the list anew from these. */
 gravel_status gv_copy_need(gravel_hermite *h);
 gravel_status gv_copy_take(gravel_hermite *h, size_t listed);
 /* The planes have what the copy has, and the list has `listed` bodies of `due`. */
 gravel_status gv_copy_send(gravel_hermite *h, size_t listed);
 void gv_copy_release(gv_host_copy *copy);
-static inline double *gv_own(const gv_host_copy *copy, int column)
+static inline double *gv_own(const gv_host_copy *c, int column)
 {
-    return copy->block + (size_t)column * copy->room;
+    return c->block + (size_t)column * c->room;
 }
 
 /* host.c: the next block, into `due`; all bodies there. */
@@ -110,6 +159,7 @@ void gv_host_move(gravel_hermite *h, size_t count, double time, int stay);
 /* host_time.c: sets host_up_to by the options; changes it after a block, if it is time to. */
 gravel_status gv_host_decide(gravel_hermite *h);
 gravel_status gv_host_review(gravel_hermite *h);
+size_t gv_host_until_review(const gravel_hermite *h); /* how many blocks come before that, the last one included */
 
 gravel_status gv_hermite_check_started(const gravel_hermite *h, const char *call);
 /* energy.c: names the body and the one that is nearest to it: such a pair needs a smaller step_min, softening, or a
