@@ -149,7 +149,8 @@ GRAVEL_API void gravel_cluster_share_get_times(const gravel_cluster_share *share
 
 /* Bodies dealt out: a rank has some of them (at least one), and an integrator for these; the bodies of all ranks go
  * round, so that no device has room for more than three shares.  Every step sends all bodies to all ranks, also where
- * few of them move: this is for more bodies than the devices have room for, or for shared steps.  Devices may differ.
+ * few of them move: this is for more bodies than the devices have room for, or for shared steps.  Devices may differ,
+ * precision may not; blocks need no conversion where the bodies of all ranks have one frame (gravel_bodies_set_frame).
  * Ids must be written, and differ on all ranks.
  *
  *   gravel_cluster_ring_create(&ring, cluster, context);

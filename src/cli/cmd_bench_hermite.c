@@ -8,6 +8,7 @@
 #include "gravel/hermite.h"
 #include "host/base/clock.h"
 #include "sim/ic.h"
+#include "sim/run_dealt.h"
 #include "tuner/timing.h"
 
 #ifdef GV_HAVE_MPI
@@ -144,6 +145,8 @@ static gravel_status make_set(hermite_bench *b, gravel_bodies **set, const gv_pa
     const gravel_array v = GRAVEL_ARRAY_SOA(p->vx + f, p->vy + f, p->vz + f);
     o.precision = b->opts->precision == 1 ? GRAVEL_DP : GRAVEL_DS;
     gravel_status status = gravel_bodies_create(set, b->context, &o);
+    if (!status && b->is_dealt)
+        status = gv_dealt_frame(*set, p, 1);
     if (!status)
         status = gravel_bodies_write(*set, GRAVEL_POSITION, 0, n, &x);
     if (!status)

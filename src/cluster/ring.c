@@ -1,43 +1,16 @@
 /* Forces on bodies that are dealt out, for integrators of which every rank has one with its own bodies.
  *
- * Each rank's bodies visit all ranks in turn, as columns of doubles with the derivatives that predict them.  While the
- * device sums one block, the next one arrives, is written into the other of two sets of visitors, and its sum is
- * submitted, before the first one's results are awaited: the device always has work.  Sums are kept in double, in the
- * order in which the blocks come: a rank's own first, then those of the ranks below it. */
-#include "cluster/object.h"
+ * Each rank's bodies visit all ranks, as the words that its device holds, with the derivatives that predict them.
+ * They stand in memory that the ranks of a machine share (near.h); each rank writes them from there into one of two
+ * sets of visitors while its device sums the other.  Machines hand their ranks' blocks round: the next ones come
+ * while the present ones are summed.  The order of sums is fixed: a rank's own block, then those of the ranks below
+ * it on its machine, cyclically, then those of the machine below in the same order, ...  Results are added on the
+ * device; where they would overwrite what the sums read (order 6: accelerations), or go to the host, they are kept
+ * there in double. */
+#include "cluster/ring.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_COLUMNS = 21, RESULTS = 10 };
-
-struct gravel_cluster_ring {
-    gravel_cluster *cluster;
-    gravel_context *context;
-    gravel_bodies *visitors[2];
-    size_t *count;     /* bodies of each rank */
-    double *block[3];  /* this rank's bodies; the block that is worked on, and the one that comes */
-    size_t block_size; /* numbers in each */
-    double *part;      /* results of one block */
-    double *sum;       /* of all, where they go into planes */
-    size_t part_size, sum_size;
-    gravel_cluster_times times;
-};
-
-/* A plane of a block. */
-typedef struct column {
-    gravel_plane plane;
-    int components;
-} column;
-
-/* What one call hands round: the columns, and what its sums need. */
-typedef struct round {
-    gravel_direct *direct;
-    const gravel_direct_call *call;
-    int kinds, columns;
-    column kind[11];
-    gravel_ticket *ticket[2];
-} round_trip;
 
 /* ---------------------------------------------------------------------- life */
 
@@ -53,8 +26,9 @@ gravel_status gravel_cluster_ring_create(gravel_cluster_ring **ring, gravel_clus
     if (!status) {
         r->cluster = cluster;
         r->context = context;
-        r->count = calloc((size_t)cluster->size, sizeof *r->count);
-        status = r->count ? GRAVEL_OK : gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory");
+        r->share = calloc((size_t)cluster->size, sizeof *r->share);
+        status = r->share ? gv_staging_begin(&r->staging, cluster, context)
+                          : gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory");
     }
     status = gravel_cluster_agree(cluster, status);
     if (status) {
@@ -69,11 +43,10 @@ void gravel_cluster_ring_release(gravel_cluster_ring *r)
 {
     if (!r)
         return;
+    gv_staging_release(&r->staging);
     for (int k = 0; k < 2; k++)
         gravel_bodies_release(r->visitors[k]);
-    for (int k = 0; k < 3; k++)
-        free(r->block[k]);
-    free(r->count);
+    free(r->share);
     free(r->part);
     free(r->sum);
     free(r);
@@ -94,104 +67,6 @@ gravel_status gravel_cluster_ring_agree(gravel_status status, double *least, dou
     return gv_cluster_least(r->cluster, status, least, sum);
 }
 
-/* --------------------------------------------------------------------- blocks */
-
-static void add_kind(round_trip *t, gravel_plane plane)
-{
-    const int components = gravel_plane_components(plane);
-    t->kind[t->kinds++] = (column){plane, components};
-    t->columns += components;
-}
-
-/* What sources of this call need; the same on all ranks, which make the same call. */
-static void choose_columns(round_trip *t)
-{
-    static const gravel_plane derivative[] = {GRAVEL_VELOCITY, GRAVEL_ACCELERATION, GRAVEL_JERK, GRAVEL_SNAP,
-                                              GRAVEL_CRACKLE};
-    const int order = t->call->order;
-    const int derivatives = t->call->predict ? (order == 6 ? 5 : 4) : order / 2 - 1;
-    add_kind(t, GRAVEL_ID);
-    add_kind(t, GRAVEL_MASS);
-    add_kind(t, GRAVEL_POSITION);
-    for (int k = 0; k < derivatives; k++)
-        add_kind(t, derivative[k]);
-    if (t->call->predict)
-        add_kind(t, GRAVEL_TIME);
-}
-
-/* A plane of n bodies in a block.  Ids are the int32 at the beginning of their column. */
-static gravel_array_out column_at(const column *c, double *at, size_t n)
-{
-    return (gravel_array_out){at, c->components > 1 ? at + n : NULL, c->components > 1 ? at + 2 * n : NULL, 1,
-                              c->plane == GRAVEL_ID ? GRAVEL_I32 : GRAVEL_F64};
-}
-
-static gravel_status read_own(gravel_cluster_ring *r, const round_trip *t)
-{
-    gravel_bodies *bodies = t->call->sources.bodies;
-    const size_t n = r->count[r->cluster->rank];
-    double *to = r->block[0];
-    gravel_status status = GRAVEL_OK;
-    for (int k = 0; k < t->kinds && n > 0 && !status; k++) {
-        const gravel_array_out out = column_at(&t->kind[k], to, n);
-        status = gravel_bodies_read(bodies, t->kind[k].plane, 0, n, &out);
-        to += (size_t)t->kind[k].components * n;
-    }
-    return status;
-}
-
-static gravel_status write_visitors(gravel_bodies *bodies, const round_trip *t, double *from, size_t n)
-{
-    gravel_frame frame;
-    gravel_status status = gravel_bodies_get_frame(t->call->sources.bodies, &frame);
-    if (!status)
-        status = gravel_bodies_resize(bodies, n);
-    if (!status)
-        status = gravel_bodies_set_frame(bodies, &frame);
-    for (int k = 0; k < t->kinds && !status; k++) {
-        const gravel_array_out at = column_at(&t->kind[k], from, n);
-        const gravel_array in = {at.x, at.y, at.z, at.stride, at.type};
-        status = gravel_bodies_write(bodies, t->kind[k].plane, 0, n, &in);
-        from += (size_t)t->kind[k].components * n;
-    }
-    return status;
-}
-
-static gravel_status need_numbers(double **place, size_t *size, size_t wanted)
-{
-    if (*place && *size >= wanted)
-        return GRAVEL_OK;
-    free(*place);
-    *size = wanted + wanted / 4 + 16;
-    *place = malloc(*size * sizeof **place);
-    if (*place)
-        return GRAVEL_OK;
-    *size = 0;
-    return gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu numbers", wanted);
-}
-
-static gravel_status need_room(gravel_cluster_ring *r, const round_trip *t)
-{
-    size_t most = 1, size = r->block_size;
-    gravel_bodies_options o = GRAVEL_BODIES_OPTIONS_INIT;
-    gravel_status status = GRAVEL_OK;
-    for (int k = 0; k < r->cluster->size; k++)
-        most = r->count[k] > most ? r->count[k] : most;
-    for (int k = 0; k < 3 && !status; k++) {
-        size = r->block_size;
-        status = need_numbers(&r->block[k], &size, most * MOST_COLUMNS);
-    }
-    r->block_size = status ? 0 : size;
-    o.precision = gravel_bodies_get_precision(t->call->sources.bodies);
-    for (int k = 0; k < 2 && !status && r->cluster->size > 1; k++)
-        if (!r->visitors[k] || gravel_bodies_get_precision(r->visitors[k]) != o.precision) {
-            gravel_bodies_release(r->visitors[k]);
-            status = gravel_bodies_create(&r->visitors[k], r->context, &o);
-        }
-    return status ? status
-                  : need_numbers(&r->part, &r->part_size, RESULTS * (gravel_view_get_count(&t->call->sinks) + 1));
-}
-
 /* ----------------------------------------------------------------------- sums */
 
 gravel_forces gv_cluster_forces_at(double *p, size_t n, int order)
@@ -204,22 +79,33 @@ gravel_forces gv_cluster_forces_at(double *p, size_t n, int order)
     return f;
 }
 
-/* Sums from the bodies of one rank, submitted. */
-static gravel_status start_sum(gravel_cluster_ring *r, round_trip *t, int turn, double *block, size_t n)
+/* Sums from the bodies of one rank, submitted; `block` NULL: this rank's own, which are on the device. */
+static gravel_status start_sum(gravel_cluster_ring *r, gv_ring_round *t, const unsigned char *block, int owner)
 {
     gravel_direct_call call = *t->call;
     gravel_status status = GRAVEL_OK;
+    const size_t n = r->share[owner].count;
     if (n == 0 || gravel_view_get_count(&call.sinks) == 0)
         return GRAVEL_OK;
-    if (block) { /* NULL: this rank's own, which are on the device */
-        status = write_visitors(r->visitors[turn % 2], t, block, n);
-        call.sources = gravel_view_all(r->visitors[turn % 2]);
+    if (block) {
+        status = gv_ring_write_visitors(r, t, block, owner);
+        gravel_bodies *v = r->visitors[t->turn % 2];
+        call.sources = n == gravel_bodies_get_count(v) ? gravel_view_all(v) : gravel_view_range(v, 0, n);
     }
-    call.into = GRAVEL_INTO_HOST;
-    return status ? status : gravel_direct_start(t->direct, &call, &t->ticket[turn % 2]);
+    call.into = t->sum ? GRAVEL_INTO_HOST : GRAVEL_INTO_PLANES | (t->has_sums ? GRAVEL_INTO_ADD : 0);
+    if (!status)
+        status = gravel_direct_start(t->direct, &call, t->sum ? &t->ticket[t->turn % 2] : NULL);
+    t->has_sums = 1;
+    if (status)
+        return status;
+    cl_int code = clEnqueueMarkerWithWaitList(r->staging.compute, 0, NULL, &t->done[t->turn % 2]);
+    if (!code)
+        code = clFlush(r->staging.compute);
+    return code ? gv_cluster_fail_cl(code, "a sum of visitors") : GRAVEL_OK;
 }
 
-static gravel_status add_sum(gravel_cluster_ring *r, round_trip *t, int turn, double *sum)
+/* The results of the block before, while the device sums the present one. */
+static gravel_status add_sum(gravel_cluster_ring *r, gv_ring_round *t, int turn)
 {
     gravel_ticket **ticket = &t->ticket[turn % 2];
     const size_t n = gravel_view_get_count(&t->call->sinks);
@@ -232,55 +118,93 @@ static gravel_status add_sum(gravel_cluster_ring *r, round_trip *t, int turn, do
     r->times.device_s += MPI_Wtime() - begin;
     gravel_ticket_release(*ticket);
     *ticket = NULL;
-    for (int c = 0; c < RESULTS && !status; c++)
+    for (int c = 0; c < GV_RING_RESULTS && !status; c++)
         for (size_t k = (size_t)c * n; (c == 9 || c < 3 * (t->call->order / 2)) && k < ((size_t)c + 1) * n; k++)
-            sum[k] += r->part[k];
+            t->sum[k] += r->part[k];
     return status;
 }
 
-/* The block that is here goes on, the next one comes: both are under way while the device works. */
-static int pass_block(gravel_cluster_ring *r, int turn, MPI_Datatype body, const double *here, MPI_Request request[2])
+/* The blocks of a machine, which stand in `slot`: this rank's number first, then those below it. */
+static gravel_status sum_machine(gravel_cluster_ring *r, gv_ring_round *t, int machine, int slot, gravel_status status)
 {
-    const gravel_cluster *c = r->cluster;
-    const int up = (c->rank + 1) % c->size, down = (c->rank + c->size - 1) % c->size;
-    const int owner = (c->rank - turn + c->size) % c->size, next = (owner - 1 + c->size) % c->size;
-    int code = MPI_Irecv(r->block[1 + turn % 2], (int)r->count[next], body, down, turn, c->comm, &request[0]);
+    const gv_machine_ranks *who = &r->staging.near.who;
+    for (int k = 0; k < who->size; k++) {
+        const int number = (who->rank - k + who->size) % who->size, owner = machine * who->size + number;
+        if (owner == r->cluster->rank)
+            continue;
+        t->turn++;
+        if (!status)
+            status = start_sum(r, t, gv_ring_block_at(r, t, slot, number), owner);
+        if (!status)
+            status = add_sum(r, t, t->turn - 1);
+    }
+    return status;
+}
+
+/* This rank's part of a machine's blocks goes on to the machine above, the next ones come from below. */
+static int pass_block(gravel_cluster_ring *r, const gv_ring_round *t, int turn, MPI_Datatype body,
+                      MPI_Request request[2])
+{
+    const gv_machine_ranks *who = &r->staging.near.who;
+    const int all = who->machines, machine = who->first / who->size;
+    const int owner = (machine - turn + all) % all, next = (owner - 1 + all) % all;
+    const int come = next * who->size + who->rank, go = owner * who->size + who->rank;
+    const int slot = turn == 0 ? 0 : 1 + turn % 2;
+    int code = MPI_Irecv(gv_ring_block_at(r, t, 1 + (turn + 1) % 2, who->rank), (int)r->share[come].count, body,
+                         (machine + all - 1) % all, turn, who->across, &request[0]);
     if (code == MPI_SUCCESS)
-        code = MPI_Isend(here, (int)r->count[owner], body, up, turn, c->comm, &request[1]);
+        code = MPI_Isend(gv_ring_block_at(r, t, slot, who->rank), (int)r->share[go].count, body, (machine + 1) % all,
+                         turn, who->across, &request[1]);
+    r->times.bytes += (double)t->bytes * (double)r->share[come].count;
     return code;
 }
 
 /* A rank that fails goes on handing blocks round: the others wait for them. */
-static gravel_status go_round(gravel_cluster_ring *r, round_trip *t, double *sum)
+static gravel_status go_round(gravel_cluster_ring *r, gv_ring_round *t, gravel_status status)
 {
-    const gravel_cluster *c = r->cluster;
-    double *here = r->block[0];
-    gravel_status status = start_sum(r, t, 0, NULL, r->count[c->rank]);
+    const gv_machine_ranks *who = &r->staging.near.who;
+    const int machine = who->first / who->size;
     int code = MPI_SUCCESS;
     MPI_Datatype body;
-    MPI_Type_contiguous(t->columns, MPI_DOUBLE, &body);
+    MPI_Type_contiguous((int)t->bytes, MPI_BYTE, &body);
     MPI_Type_commit(&body);
-    for (int turn = 0; turn < c->size; turn++) {
+    for (int turn = 0; turn < who->machines && code == MPI_SUCCESS; turn++) {
         MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        const int owner = (machine - turn + who->machines) % who->machines;
+        if (turn + 1 < who->machines)
+            code = pass_block(r, t, turn, body, request);
+        status = sum_machine(r, t, owner, turn == 0 ? 0 : 1 + turn % 2, status);
+        if (turn + 1 == who->machines)
+            break;
         const double begin = MPI_Wtime();
-        if (turn + 1 < c->size && code == MPI_SUCCESS) {
-            const int owner = (c->rank - turn - 1 + c->size) % c->size;
-            code = pass_block(r, turn, body, here, request);
-            const int waited = gv_cluster_finish(c, 2, request);
-            code = code == MPI_SUCCESS ? waited : code;
-            here = r->block[1 + turn % 2];
-            r->times.exchange_s += MPI_Wtime() - begin;
-            r->times.bytes += 8.0 * t->columns * (double)r->count[owner];
-            if (!status && code == MPI_SUCCESS)
-                status = start_sum(r, t, turn + 1, here, r->count[owner]);
-        }
-        if (!status)
-            status = add_sum(r, t, turn, sum);
+        const int waited = gv_cluster_finish(r->cluster, 2, request);
+        code = code == MPI_SUCCESS ? waited : code;
+        clFinish(r->staging.up); /* what was read here may be overwritten when all have met */
+        code = code == MPI_SUCCESS ? gv_near_meet(&r->staging.near) : code;
+        r->times.exchange_s += MPI_Wtime() - begin;
     }
     MPI_Type_free(&body);
-    for (int k = 0; k < 2; k++)
-        gravel_ticket_release(t->ticket[k]);
+    if (!status)
+        status = add_sum(r, t, t->turn);
     return status ? status : code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "a block of sources");
+}
+
+/* The own sum is submitted before the bodies are on the host, unless its results overwrite what they are. */
+static gravel_status begin_round(gravel_cluster_ring *r, gv_ring_round *t)
+{
+    const int apart = t->sum || t->call->sinks.bodies != t->call->sources.bodies;
+    cl_int code = gv_staging_order(r->staging.compute, r->staging.up); /* visitors were made or used there */
+    gravel_status status = code ? gv_cluster_fail_cl(code, "ordering queues") : gv_ring_read_own(r, t);
+    if (!status && apart)
+        status = start_sum(r, t, NULL, r->cluster->rank);
+    const double begin = MPI_Wtime();
+    clFinish(r->staging.down);
+    if (!status && !apart)
+        status = start_sum(r, t, NULL, r->cluster->rank);
+    status = gravel_cluster_agree(r->cluster, status); /* all bodies of the machine are there */
+    r->times.exchange_s += MPI_Wtime() - begin;
+    r->times.bytes += (double)t->bytes * (double)r->share[r->cluster->rank].count * (r->staging.near.who.size - 1);
+    return status;
 }
 
 /* ----------------------------------------------------------------------- face */
@@ -305,33 +229,54 @@ static gravel_status check_call(const gravel_cluster_ring *r, const gravel_direc
     return GRAVEL_OK;
 }
 
-/* How many bodies each rank has. */
-static gravel_status tell_counts(gravel_cluster_ring *r, size_t mine)
+/* How many bodies each rank has, and how they stand. */
+static gravel_status tell_shares(gravel_cluster_ring *r, gravel_bodies *bodies)
 {
-    const int code = gv_cluster_gather(r->cluster, &mine, sizeof mine, r->count);
-    return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "how many bodies the ranks have");
+    gv_ring_share mine;
+    memset(&mine, 0, sizeof mine);
+    mine.count = gravel_bodies_get_count(bodies);
+    mine.precision = gravel_bodies_get_precision(bodies);
+    gravel_bodies_get_frame(bodies, &mine.frame);
+    const int code = gv_cluster_gather(r->cluster, &mine, sizeof mine, r->share);
+    if (code != MPI_SUCCESS)
+        return gv_cluster_fail_mpi(code, "how many bodies the ranks have");
+    for (int k = 1; k < r->cluster->size; k++)
+        if (r->share[k].precision != r->share[0].precision)
+            return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "forces over the ring: rank %d has bodies in %s, rank 0 in %s",
+                                   k, gravel_precision_name(r->share[k].precision),
+                                   gravel_precision_name(r->share[0].precision));
+    return GRAVEL_OK;
 }
 
-/* All ranks: sum has RESULTS columns of the sinks. */
+/* All ranks: into the planes, or to `sum`, which has GV_RING_RESULTS columns of the sinks. */
 static gravel_status find_sums(gravel_cluster_ring *r, gravel_direct *direct, const gravel_direct_call *call,
                                double *sum, gravel_status status)
 {
-    round_trip t = {.direct = direct, .call = call};
+    gv_ring_round t = {.direct = direct, .call = call, .sum = sum};
     if (!status)
         status = check_call(r, direct, call);
-    status = gravel_cluster_agree(r->cluster, status);
     if (!status)
-        status = tell_counts(r, gravel_view_get_count(&call->sources));
+        status = gv_ring_choose_words(&t);
+    gv_staging_settle(&r->staging);
+    status = gravel_cluster_agree(r->cluster, status); /* now nobody reads what was there */
+    if (!status)
+        status = tell_shares(r, call->sources.bodies);
     if (status)
         return status;
-    choose_columns(&t);
-    memset(sum, 0, RESULTS * gravel_view_get_count(&call->sinks) * sizeof *sum);
-    status = need_room(r, &t);
+    if (sum)
+        memset(sum, 0, GV_RING_RESULTS * gravel_view_get_count(&call->sinks) * sizeof *sum);
+    status = gv_ring_need_room(r, &t);
     if (!status)
-        status = read_own(r, &t);
-    status = gravel_cluster_agree(r->cluster, status);
+        status = begin_round(r, &t);
     if (!status)
-        status = gravel_cluster_agree(r->cluster, go_round(r, &t, sum));
+        status = gravel_cluster_agree(r->cluster, go_round(r, &t, GRAVEL_OK));
+    if (!status)
+        status = gv_staging_join(&r->staging);
+    for (int k = 0; k < 2; k++) {
+        gravel_ticket_release(t.ticket[k]);
+        if (t.done[k])
+            clReleaseEvent(t.done[k]);
+    }
     r->times.calls++;
     r->times.shared++;
     return status;
@@ -344,7 +289,7 @@ gravel_status gravel_cluster_ring_potentials(gravel_cluster_ring *r, gravel_dire
     if (!r)
         return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_ring_potentials: no ring");
     const size_t n = bodies ? gravel_bodies_get_count(bodies) : 0;
-    gravel_status status = need_numbers(&r->sum, &r->sum_size, RESULTS * (n + 1));
+    gravel_status status = gv_ring_need_numbers(&r->sum, &r->sum_size, GV_RING_RESULTS * (n + 1));
     call.sources = call.sinks = gravel_view_all(bodies);
     call.order = 2;
     call.eps = eps;
@@ -366,7 +311,9 @@ gravel_status gravel_cluster_ring_forces(gravel_direct *direct, const gravel_dir
         return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_ring_forces: no ring or no call");
     const size_t n = gravel_view_get_count(&call->sinks);
     const size_t first = call->sinks.kind == GRAVEL_VIEW_RANGE ? call->sinks.first : 0;
-    gravel_status status = need_numbers(&r->sum, &r->sum_size, RESULTS * (n + 1));
+    if (call->order != 6)
+        return find_sums(r, direct, call, NULL, GRAVEL_OK);
+    gravel_status status = gv_ring_need_numbers(&r->sum, &r->sum_size, GV_RING_RESULTS * (n + 1));
     status = find_sums(r, direct, call, r->sum, status);
     for (int k = 0; k < 1 + call->order / 2 && n > 0 && !status; k++) {
         const double *from = r->sum + (size_t)out[k].column * n;

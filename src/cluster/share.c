@@ -1,50 +1,48 @@
 /* Forces that all ranks find together for integrators of which every rank has one.
  *
- * All ranks hold the same bodies with the same bits.  A rank finds the forces on its share of a call's sinks, the
- * others' arrive as the words that their devices hold: no conversion, so all ranks go on with the same bits.  A large
- * share is cut into parts: while the device works on one, the one before is exchanged, through a queue of its own.
+ * All ranks hold the same bodies with the same bits.  The sinks of a call are cut into parts, and of each part
+ * every rank takes as many, so that all ranks choose the same configurations; where P does not divide them, the
+ * last ranks begin earlier, and what a lower rank has, too, they do not send.  Results go as the words that the
+ * devices hold, plane by plane in the order of the sinks, into memory that the ranks of a machine share, and from
+ * there to all devices.
  *
- * All shares have the same number of sinks, so that all ranks choose the same configurations; where P does not divide
- * the sinks, shares at the end overlap, and a sink in two of them belongs to the lower rank. */
-#include "cluster/object.h"
+ * While the device works on a part, the one before is exchanged.  What nothing hides is the exchange of the last
+ * part: so each part is a quarter of the one before it. */
+#include "cluster/staging.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "gravel/opencl.h"
-
-enum { MOST_PARTS = 8, MOST_PLANES = 4 };
+enum { MOST_PARTS = 4, MOST_PLANES = 4, SMALLER = 4 };
 
 struct gravel_cluster_share {
     gravel_cluster *cluster;
     gravel_context *context;
-    cl_command_queue compute, copy;
     double least_pairs; /* of a call that is shared */
-    double part_pairs;  /* of a part of a share */
-    cl_mem pinned;      /* behind `mine` and `all` */
-    unsigned char *mine, *all;
-    size_t size;      /* bytes of `mine`; all: as many for each rank */
-    cl_event written; /* the last write from `all`; NULL: none is on its way */
+    double part_pairs;  /* on a rank: least of a part */
+    double part_bytes;  /* of all ranks: what is not cut further */
+    gv_staging staging;
     gravel_cluster_times times;
 };
+
+typedef struct part {
+    size_t first, count; /* sinks, counted from the call's first */
+    size_t each, begin;  /* sinks of a rank; where this one's begin, counted from the part's first */
+    size_t from, own;    /* the first that is sent, and how many */
+    size_t place;        /* in the near memory: planes of `each` sinks a rank */
+    cl_event ready;
+} part;
 
 /* One call's work on one rank. */
 typedef struct work {
     const gravel_direct_call *call;
     size_t first, count; /* sinks of the call */
-    size_t each, start;  /* sinks of a share; where this rank's begins, counted from `first` */
     int parts, planes;
-    size_t at[MOST_PARTS + 1]; /* parts of a share */
+    part part[MOST_PARTS];
     gravel_plane plane[MOST_PLANES];
     gravel_cl_plane place[MOST_PLANES];
-    size_t bytes; /* of one sink, all planes */
-    cl_event ready[MOST_PARTS];
+    size_t bytes, room; /* of one sink, all planes; of all parts, all ranks */
 } work;
-
-static gravel_status fail_cl(cl_int code, const char *what)
-{
-    return gv_cluster_fail(GRAVEL_ERR_OPENCL, "%s: OpenCL error %d", what, (int)code);
-}
 
 /* ---------------------------------------------------------------------- life */
 
@@ -67,9 +65,10 @@ static gravel_status compare_devices(const gravel_cluster *c)
     return GRAVEL_OK;
 }
 
-/* What an exchange takes, some 40 us, in pairs, and a part that is worth an exchange of its own; a compute unit of a
- * GPU does 4e9 pairs a second in ds, a core of a CPU about 1e9.  Not measured: the choice must be the same in every
- * run.  Messages between cores take the cores: behind work on them nothing is hidden, and parts take a fifth more. */
+/* What an exchange takes beside its bytes, some 40 us, in pairs; a part that is worth a launch of its own, 100 us; and
+ * the bytes that pass in 40 us, at 10 GB/s.  A compute unit of a GPU does 4e9 pairs a second in ds, a core of a CPU
+ * about 1e9.  Not measured: the choice must be the same in every run.  Exchanges between cores take the cores: behind
+ * work on them nothing is hidden, and parts take a fifth more. */
 static gravel_status choose_limits(gravel_cluster_share *s)
 {
     const gravel_cluster_rank *me = &s->cluster->info[0];
@@ -77,20 +76,23 @@ static gravel_status choose_limits(gravel_cluster_share *s)
     const int is_cpu = device->type == GRAVEL_DEVICE_CPU;
     const double rate = me->compute_units * (is_cpu ? 1e9 : 4e9);
     const char *given = getenv("GRAVEL_CLUSTER_LEAST_PAIRS");
-    double limit[2] = {given && *given ? strtod(given, NULL) : 4e-5 * rate, is_cpu ? 1e300 : 1.5e-3 * rate};
+    const double least = given && *given ? strtod(given, NULL) : 4e-5 * rate;
+    double limit[3] = {least, 2.5 * least, 4e5};
     if (given && *given)
-        limit[1] = 64 * limit[0];
+        limit[2] = 0;
+    else if (is_cpu)
+        limit[1] = 1e300;
     /* the environment of the first rank: it may not have reached other machines */
-    const int code = MPI_Bcast(limit, 2, MPI_DOUBLE, 0, s->cluster->comm);
+    const int code = MPI_Bcast(limit, 3, MPI_DOUBLE, 0, s->cluster->comm);
     s->least_pairs = limit[0];
     s->part_pairs = limit[1];
+    s->part_bytes = limit[2];
     return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "telling the limits of sharing");
 }
 
 gravel_status gravel_cluster_share_create(gravel_cluster_share **share, gravel_cluster *cluster,
                                           gravel_context *context)
 {
-    cl_int code = CL_SUCCESS;
     if (!share || !cluster)
         return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_share_create: no cluster, or no place for it");
     *share = NULL;
@@ -101,11 +103,7 @@ gravel_status gravel_cluster_share_create(gravel_cluster_share **share, gravel_c
     if (!status) {
         s->cluster = cluster;
         s->context = context;
-        s->compute = gravel_context_get_cl_queue(context, 0);
-        s->copy =
-            clCreateCommandQueue(gravel_context_get_cl(context), gravel_context_get_cl_device(context, 0), 0, &code);
-        if (code)
-            status = fail_cl(code, "making a queue");
+        status = gv_staging_begin(&s->staging, cluster, context);
     }
     status = gravel_cluster_agree(cluster, status);
     if (!status)
@@ -118,30 +116,11 @@ gravel_status gravel_cluster_share_create(gravel_cluster_share **share, gravel_c
     return GRAVEL_OK;
 }
 
-static void free_staging(gravel_cluster_share *s)
-{
-    if (s->pinned && s->mine) {
-        clEnqueueUnmapMemObject(s->copy, s->pinned, s->mine, 0, NULL, NULL);
-        clFinish(s->copy);
-    }
-    if (s->pinned)
-        clReleaseMemObject(s->pinned);
-    s->pinned = NULL;
-    s->mine = s->all = NULL;
-    s->size = 0;
-}
-
 void gravel_cluster_share_release(gravel_cluster_share *s)
 {
     if (!s)
         return;
-    if (s->written)
-        clReleaseEvent(s->written);
-    if (s->copy)
-        clFinish(s->copy);
-    free_staging(s);
-    if (s->copy)
-        clReleaseCommandQueue(s->copy);
+    gv_staging_release(&s->staging);
     free(s);
 }
 
@@ -157,38 +136,55 @@ void gravel_cluster_get_range(const gravel_cluster *c, size_t count, size_t *fir
     *mine = count / size * (rank + 1) + count % size * (rank + 1) / size - *first;
 }
 
-/* ------------------------------------------------------------------- staging */
+/* --------------------------------------------------------------------- plan */
 
-/* Room in memory that the device's driver has pinned. */
-static gravel_status need_staging(gravel_cluster_share *s, size_t bytes)
+/* Weights of parts: 1, 4, 16, ... from the last to the first. */
+static size_t weight_of(int parts)
 {
-    cl_int code = CL_SUCCESS;
-    if (bytes > INT32_MAX)
-        return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "results of %zu bytes a rank are more than a message takes", bytes);
-    if (s->size >= bytes)
-        return GRAVEL_OK;
-    free_staging(s);
-    const size_t wanted = bytes + bytes / 4 + 4096, whole = wanted * ((size_t)s->cluster->size + 1);
-    s->pinned = clCreateBuffer(gravel_context_get_cl(s->context), CL_MEM_ALLOC_HOST_PTR, whole, NULL, &code);
-    if (!code)
-        s->mine =
-            clEnqueueMapBuffer(s->copy, s->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, whole, 0, NULL, NULL, &code);
-    if (code) {
-        free_staging(s);
-        return fail_cl(code, "room for the ranks' results");
-    }
-    s->all = s->mine + wanted;
-    s->size = wanted;
-    return GRAVEL_OK;
+    size_t weight = 0, one = 1;
+    for (int k = 0; k < parts; k++, one *= SMALLER)
+        weight += one;
+    return weight;
 }
 
-/* ---------------------------------------------------------------------- work */
+/* As long as exchanging the last part takes longer than launching another one that is worth a launch. */
+static int count_parts(const gravel_cluster_share *s, const work *w)
+{
+    const double sources = (double)gravel_view_get_count(&w->call->sources), all = (double)w->count;
+    const size_t mine = w->count / (size_t)s->cluster->size;
+    int parts = 1;
+    /* sources must stay as they are until all of the share is computed */
+    if (w->call->sinks.bodies == w->call->sources.bodies)
+        return 1;
+    while (parts < MOST_PARTS && all * (double)w->bytes / (double)weight_of(parts) > s->part_bytes &&
+           mine >= weight_of(parts + 1) && (double)mine * sources / (double)weight_of(parts + 1) >= s->part_pairs)
+        parts++;
+    return parts;
+}
+
+static void cut_parts(const gravel_cluster_share *s, work *w)
+{
+    const size_t size = (size_t)s->cluster->size, rank = (size_t)s->cluster->rank, mine = w->count / size;
+    size_t first = 0;
+    for (int k = 0; k < w->parts; k++) {
+        part *p = &w->part[k];
+        const size_t weight = weight_of(w->parts - k - 1), all = weight_of(w->parts); /* of those after it */
+        const size_t end = k == w->parts - 1 ? w->count : (mine - mine * weight / all) * size;
+        p->first = first;
+        p->count = end - first;
+        p->each = (p->count + size - 1) / size;
+        p->from = rank * p->each < p->count ? rank * p->each : p->count;
+        p->own = p->from + p->each <= p->count ? p->each : p->count - p->from;
+        p->begin = p->from + p->each <= p->count ? p->from : p->count - p->each;
+        p->place = w->room;
+        w->room += size * p->each * w->bytes;
+        first = end;
+    }
+}
 
 static gravel_status plan(gravel_cluster_share *s, const gravel_direct_call *call, size_t count, work *w)
 {
     static const gravel_plane plane[MOST_PLANES] = {GRAVEL_ACCELERATION, GRAVEL_POTENTIAL, GRAVEL_JERK, GRAVEL_SNAP};
-    const size_t size = (size_t)s->cluster->size, rank = (size_t)s->cluster->rank;
-    const double pairs = (double)count * (double)gravel_view_get_count(&call->sources) / (double)size;
     gravel_status status = GRAVEL_OK;
     memset(w, 0, sizeof *w);
     if (call->order != 2 && call->order != 4 && call->order != 6)
@@ -196,133 +192,106 @@ static gravel_status plan(gravel_cluster_share *s, const gravel_direct_call *cal
     w->call = call;
     w->first = call->sinks.kind == GRAVEL_VIEW_RANGE ? call->sinks.first : 0;
     w->count = count;
-    w->each = (count + size - 1) / size;
-    w->start = rank * w->each + w->each <= count ? rank * w->each : count - w->each;
-    w->parts = pairs / s->part_pairs >= MOST_PARTS ? MOST_PARTS : (int)(pairs / s->part_pairs);
-    w->parts = (size_t)w->parts > w->each ? (int)w->each : w->parts;
-    /* sources must stay as they are until all of the share is computed */
-    if (w->parts < 1 || call->sinks.bodies == call->sources.bodies)
-        w->parts = 1;
-    for (int k = 0; k <= w->parts; k++)
-        w->at[k] = w->each * (size_t)k / (size_t)w->parts;
     for (int p = 0; p < 1 + call->order / 2 && !status; p++) {
         w->plane[p] = plane[p];
         status = gravel_bodies_get_cl_plane(call->sinks.bodies, plane[p], 0, &w->place[p]);
         w->bytes += w->place[p].components * w->place[p].number_size;
         w->planes++;
     }
-    return status ? status : need_staging(s, w->each * w->bytes);
+    w->parts = count_parts(s, w);
+    cut_parts(s, w);
+    if (!status && w->part[0].each * w->bytes > INT32_MAX)
+        return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "results of %zu bytes a rank are more than a message takes",
+                               w->part[0].each * w->bytes);
+    return status;
 }
+
+/* ---------------------------------------------------------------------- work */
 
 /* Forces of a part, and its results on their way to the host. */
-static gravel_status start_part(gravel_cluster_share *s, gravel_direct *direct, work *w, int part)
+static gravel_status start_part(gravel_cluster_share *s, gravel_direct *direct, work *w, part *p)
 {
-    const size_t from = w->first + w->start + w->at[part], count = w->at[part + 1] - w->at[part];
-    unsigned char *to = s->mine + w->at[part] * w->bytes;
+    unsigned char *to = s->staging.near.memory + p->place;
+    const size_t all = (size_t)s->cluster->size * p->each;
     gravel_direct_call call = *w->call;
-    cl_event done = NULL;
-    call.sinks = gravel_view_range(w->call->sinks.bodies, from, count);
+    call.sinks = gravel_view_range(w->call->sinks.bodies, w->first + p->first + p->begin, p->each);
     gravel_status status = gravel_direct_start(direct, &call, NULL);
-    for (int p = 0; p < w->planes && !status && part == 0; p++) /* buffers may be made by the first call */
-        status = gravel_bodies_get_cl_plane(w->call->sinks.bodies, w->plane[p], 0, &w->place[p]);
+    for (int k = 0; k < w->planes && !status && p == w->part; k++) /* buffers may be made by the first call */
+        status = gravel_bodies_get_cl_plane(w->call->sinks.bodies, w->plane[k], 0, &w->place[k]);
     if (status)
         return status;
-    cl_int code = clEnqueueMarkerWithWaitList(s->compute, 0, NULL, &done);
-    if (!code)
-        code = clFlush(s->compute);
-    for (int p = 0; p < w->planes && !code; p++) {
-        const size_t each = w->place[p].components * w->place[p].number_size;
-        code = clEnqueueReadBuffer(s->copy, w->place[p].buffer, CL_FALSE, from * each, count * each, to, p == 0,
-                                   p == 0 ? &done : NULL, p == w->planes - 1 ? &w->ready[part] : NULL);
-        to += count * each;
+    cl_int code = gv_staging_order(s->staging.compute, s->staging.down);
+    for (int k = 0; k < w->planes && p->own > 0 && !code; k++) {
+        const size_t bytes = w->place[k].components * w->place[k].number_size;
+        code =
+            clEnqueueReadBuffer(s->staging.down, w->place[k].buffer, CL_FALSE, (w->first + p->first + p->from) * bytes,
+                                p->own * bytes, to + (size_t)s->cluster->rank * p->each * bytes, 0, NULL, NULL);
+        to += all * bytes;
     }
     if (!code)
-        code = clFlush(s->copy);
-    if (done)
-        clReleaseEvent(done);
-    return code ? fail_cl(code, "reading results") : GRAVEL_OK;
+        code = clEnqueueMarkerWithWaitList(s->staging.down, 0, NULL, &p->ready);
+    if (!code)
+        code = clFlush(s->staging.down);
+    return code ? gv_cluster_fail_cl(code, "reading results") : GRAVEL_OK;
 }
 
-/* What rank `owner` sent of a part, into the planes: all of it but sinks that a lower rank has, too. */
-static cl_int write_part(gravel_cluster_share *s, const work *w, int part, int owner, const cl_event *after)
-{
-    const size_t count = w->at[part + 1] - w->at[part], last = w->count - w->each, own = (size_t)owner * w->each;
-    const size_t start = own < last ? own : last, from = start + w->at[part];
-    const size_t skip = own <= from ? 0 : own - from < count ? own - from : count;
-    const unsigned char *block =
-        s->all + (size_t)s->cluster->size * w->at[part] * w->bytes + (size_t)owner * count * w->bytes;
-    cl_int code = CL_SUCCESS;
-    for (int p = 0; p < w->planes && !code && skip < count; p++) {
-        const size_t each = w->place[p].components * w->place[p].number_size;
-        code = clEnqueueWriteBuffer(s->copy, w->place[p].buffer, CL_FALSE, (w->first + from + skip) * each,
-                                    (count - skip) * each, block + skip * each, after != NULL, after, NULL);
-        block += count * each;
-    }
-    return code;
-}
-
-/* A part of all ranks, as soon as this rank's is there. */
-static gravel_status exchange_part(gravel_cluster_share *s, work *w, int part)
+/* A part of all ranks, as soon as this rank's is there.  `status`: of what was begun. */
+static gravel_status exchange_part(gravel_cluster_share *s, const work *w, const part *p, gravel_status status)
 {
     gravel_cluster *c = s->cluster;
-    const size_t bytes = (w->at[part + 1] - w->at[part]) * w->bytes;
-    unsigned char *all = s->all + (size_t)c->size * w->at[part] * w->bytes;
+    size_t place = p->place;
     const double begin = MPI_Wtime();
-    cl_int code = clWaitForEvents(1, &w->ready[part]);
-    gravel_status status = gravel_cluster_agree(c, code ? fail_cl(code, "waiting for results") : GRAVEL_OK);
+    const cl_int code = p->ready ? clWaitForEvents(1, &p->ready) : CL_SUCCESS;
+    if (!status && code)
+        status = gv_cluster_fail_cl(code, "waiting for results");
+    status = gravel_cluster_agree(c, status);
     const double ready = MPI_Wtime();
     s->times.device_s += ready - begin;
-    if (status)
-        return status;
-    const int failed = gv_cluster_gather(c, s->mine + w->at[part] * w->bytes, bytes, all);
+    int failed = MPI_SUCCESS;
+    for (int k = 0; k < w->planes && !status && failed == MPI_SUCCESS; k++) {
+        const size_t bytes = p->each * w->place[k].components * w->place[k].number_size;
+        failed = gv_near_gather(&s->staging.near, place, bytes);
+        place += (size_t)c->size * bytes;
+    }
     s->times.exchange_s += MPI_Wtime() - ready;
-    s->times.bytes += (double)bytes * (c->size - 1);
-    return failed == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(failed, "exchanging forces");
+    s->times.bytes += (double)(p->each * w->bytes) * (c->size - 1);
+    return failed == MPI_SUCCESS ? status : gv_cluster_fail_mpi(failed, "exchanging forces");
 }
 
-/* Where this rank's share overlaps others', theirs is written when all of ours is computed. */
-static gravel_status write_parts(gravel_cluster_share *s, const work *w, int part)
+/* Results of all ranks into the planes: also this rank's own, since one copy takes less time than two around it. */
+static gravel_status write_part(gravel_cluster_share *s, const work *w, const part *p)
 {
-    const int overlaps = (size_t)s->cluster->rank * w->each != w->start;
+    const unsigned char *from = s->staging.near.memory + p->place;
     cl_int code = CL_SUCCESS;
-    for (int r = 0; r < s->cluster->size && !code; r++)
-        if (r != s->cluster->rank)
-            code = write_part(s, w, part, r, overlaps ? &w->ready[w->parts - 1] : NULL);
+    for (int k = 0; k < w->planes && !code; k++) {
+        const size_t bytes = w->place[k].components * w->place[k].number_size;
+        code = clEnqueueWriteBuffer(s->staging.up, w->place[k].buffer, CL_FALSE, (w->first + p->first) * bytes,
+                                    p->count * bytes, from, 0, NULL, NULL);
+        from += (size_t)s->cluster->size * p->each * bytes;
+    }
     if (!code)
-        code = clFlush(s->copy);
-    return code ? fail_cl(code, "writing results") : GRAVEL_OK;
-}
-
-/* What comes next on the compute queue waits for the writes. */
-static gravel_status join_queues(gravel_cluster_share *s)
-{
-    cl_int code = clEnqueueMarkerWithWaitList(s->copy, 0, NULL, &s->written);
-    if (!code)
-        code = clFlush(s->copy);
-    if (!code)
-        code = clEnqueueBarrierWithWaitList(s->compute, 1, &s->written, NULL);
-    return code ? fail_cl(code, "joining queues") : GRAVEL_OK;
+        code = clFlush(s->staging.up);
+    return code ? gv_cluster_fail_cl(code, "writing results") : GRAVEL_OK;
 }
 
 static gravel_status find_together(gravel_cluster_share *s, gravel_direct *direct, work *w)
 {
-    gravel_status status = GRAVEL_OK;
-    int started = 0;
-    for (; started < w->parts && !status; started++)
-        status = start_part(s, direct, w, started);
-    status = gravel_cluster_agree(s->cluster, status);
+    gravel_status begun = GRAVEL_OK, status = GRAVEL_OK;
+    for (int k = 0; k < w->parts && !begun; k++)
+        begun = start_part(s, direct, w, &w->part[k]);
     for (int k = 0; k < w->parts && !status; k++) {
-        status = exchange_part(s, w, k);
+        status = exchange_part(s, w, &w->part[k], begun); /* what fails here, the next part's agreement tells */
         if (!status)
-            status = write_parts(s, w, k);
+            begun = write_part(s, w, &w->part[k]);
     }
+    status = status ? status : begun;
     for (int k = 0; k < w->parts; k++)
-        if (w->ready[k])
-            clReleaseEvent(w->ready[k]);
+        if (w->part[k].ready)
+            clReleaseEvent(w->part[k].ready);
     if (!status)
-        status = join_queues(s);
-    for (int p = 0; p < w->planes && !status; p++)
-        gravel_bodies_touch(w->call->sinks.bodies, w->plane[p]);
+        status = gv_staging_join(&s->staging);
+    for (int k = 0; k < w->planes && !status; k++)
+        gravel_bodies_touch(w->call->sinks.bodies, w->plane[k]);
     return status;
 }
 
@@ -339,11 +308,9 @@ gravel_status gravel_cluster_share_forces(gravel_direct *direct, const gravel_di
         count == 0 || pairs < s->least_pairs)
         return gravel_direct_start(direct, call, NULL);
     s->times.shared++;
-    if (s->written) { /* from staging that is used again now */
-        clWaitForEvents(1, &s->written);
-        clReleaseEvent(s->written);
-        s->written = NULL;
-    }
-    const gravel_status status = gravel_cluster_agree(s->cluster, plan(s, call, count, &w));
+    gv_staging_settle(&s->staging); /* all ranks use the memory again as soon as they agree */
+    gravel_status status = gravel_cluster_agree(s->cluster, plan(s, call, count, &w));
+    if (!status)
+        status = gv_staging_need(&s->staging, w.room);
     return status ? status : find_together(s, direct, &w);
 }

@@ -88,7 +88,7 @@ void gv_machine_example(gv_machine *m)
         .body_s = 0,
         .memory_bytes = 1.4e11,
         .bytes_a_body = 300,
-        .transfer = {1e-5, 2.5e10},
+        .transfer = {1e-5, 8e9},
         .node = {5e-7, 6e9},
         .network = {3e-6, 5e10},
         .node_ranks = 8,

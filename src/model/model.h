@@ -5,9 +5,10 @@
  * Direct, a step in which m of N bodies move, on P ranks:
  *   device    call + N source + m N / (rate efficiency(m))
  *   alone     every rank finds all m forces: host + device(m, N), no message
- *   copies    every rank has all bodies and finds m / P forces, in parts; a part is read, gathered by all and written
- *             while the device works on the next: host + parts of device(m / P, N) and exchanges, the longer of both
- *   ring      a rank has N / P bodies, which go round: host + P max(device(m / P, N / P) + write, block)
+ *   copies    every rank has all bodies and finds m / P forces, in parts, each a quarter of the one before; a part is
+ *             read, gathered by all machines and written while the device works on the next
+ *   ring      a rank has N / P bodies, which go round: host + P max(device(m / P, N / P), write); between machines a
+ *             block passes while those of a machine are summed
  * Tree, N bodies, n = N / P on a rank:
  *   host + sort + build + moments + groups of n, bodies that change ranks, boundary trees, and the walk of n times the
  *   imbalance, or the messages (essential trees) where they take longer than the walk of the rank's own tree.
@@ -69,7 +70,9 @@ cJSON *gv_machine_json(const gv_machine *machine);
 double gv_model_agree(const gv_machine *machine, int ranks);
 /* all ranks get the `bytes` of all together */
 double gv_model_gather(const gv_machine *machine, int ranks, double bytes);
-/* the next rank gets `bytes`, on all ranks at once */
+/* between a device and the memory of its machine */
+double gv_model_copy(const gv_machine *machine, double bytes);
+/* the next machine gets `bytes` of each rank; within a machine they stand where all read them */
 double gv_model_pass(const gv_machine *machine, int ranks, double bytes);
 /* each rank sends so many bytes, spread over the others, without waiting */
 double gv_model_all_to_all(const gv_machine *machine, int ranks, double bytes);

@@ -23,18 +23,23 @@ double gv_model_agree(const gv_machine *m, int ranks)
     return steps_of(ranks_of_node(m, ranks)) * m->node.latency_s + steps_of(nodes(m, ranks)) * m->network.latency_s;
 }
 
-/* Machines exchange what their ranks have, each rank's card its part; then the ranks of a machine what came. */
+/* Machines exchange what their ranks have, each rank's card its part; the ranks of a machine share the memory to which
+ * it comes. */
 double gv_model_gather(const gv_machine *m, int ranks, double bytes)
 {
     const double in = ranks_of_node(m, ranks), out = nodes(m, ranks);
-    return gv_model_agree(m, ranks) + (1 - 1 / out) * bytes / in / m->network.bytes_per_s +
-           (1 - 1 / in) * bytes / m->node.bytes_per_s;
+    return out > 1 ? gv_model_agree(m, ranks) + (1 - 1 / out) * bytes / in / m->network.bytes_per_s : 0;
 }
 
 double gv_model_pass(const gv_machine *m, int ranks, double bytes)
 {
-    const gv_wire *w = nodes(m, ranks) > 1 ? &m->network : &m->node;
-    return ranks > 1 ? w->latency_s + bytes / w->bytes_per_s : 0;
+    return nodes(m, ranks) > 1 ? m->network.latency_s + bytes / m->network.bytes_per_s : 0;
+}
+
+/* Three or four planes, one after the other. */
+double gv_model_copy(const gv_machine *m, double bytes)
+{
+    return 2 * m->transfer.latency_s + bytes / m->transfer.bytes_per_s;
 }
 
 /* Latencies overlap in part: sixteen messages are on their way at once. */

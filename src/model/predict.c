@@ -57,43 +57,63 @@ static void predict_alone(const gv_machine *m, const gv_question *q, gv_predicti
     add_step(m, q, q->n, p);
 }
 
-static double parts_of(const gv_machine *m, double pairs)
+/* Weights of parts, from the last one: 1, 4, 16, ... (share.c of src/cluster), and how many parts there are. */
+static double weight_of(int parts)
 {
-    return fmin(8, fmax(1, floor(pairs / (1.5e-3 * m->compute_units * m->pair_block))));
+    return (pow(4, parts) - 1) / 3;
 }
 
+static int parts_of(const gv_machine *m, const gv_question *q)
+{
+    const double mine = floor(q->active / q->ranks), least = 1e-4 * m->compute_units * m->pair_block;
+    int parts = 1;
+    while (parts < 4 && q->active * result_bytes(q) / weight_of(parts) > 4e5 && mine >= weight_of(parts + 1) &&
+           mine * q->n / weight_of(parts + 1) >= least)
+        parts++;
+    return parts;
+}
+
+/* What all devices of a machine write, each reads from the machine's memory; between machines it is gathered. */
 static void predict_copies(const gv_machine *m, const gv_question *q, gv_prediction *p)
 {
-    const double each = ceil(q->active / q->ranks), parts = fmin(each, parts_of(m, each * q->n));
-    const double bytes = each * result_bytes(q);
-    const double device = device_time(m, q, each / parts, q->n);
-    const double read = m->transfer.latency_s + bytes / parts / m->transfer.bytes_per_s;
-    const double write = m->transfer.latency_s + (q->ranks - 1) * bytes / parts / m->transfer.bytes_per_s;
-    const double gather =
-        gv_model_gather(m, q->ranks, q->ranks * bytes / parts) + gv_model_agree(m, q->ranks); /* all are ready */
-    const double exchange = read + gather + write, seen = fmax(0, exchange - device);
+    const int parts = parts_of(m, q);
+    double found = 0, ended = 0, gather = 0, copies = 0;
+    for (int k = parts - 1; k >= 0; k--) {
+        const double part = q->active * pow(4, k) / weight_of(parts), bytes = part * result_bytes(q);
+        const double read = gv_model_copy(m, bytes / q->ranks), write = gv_model_copy(m, bytes);
+        found += device_time(m, q, fmax(1, part / q->ranks), q->n);
+        gather = gv_model_agree(m, q->ranks) + gv_model_gather(m, q->ranks, bytes);
+        copies = read + write;
+        ended = fmax(found, ended) + copies + gather;
+    }
     p->scheme = GV_MODEL_COPIES;
-    p->device = parts * device;
-    /* what the device does not hide, in the proportions of the exchange */
-    const double open = exchange + (parts - 1) * seen;
-    p->network = open * gather / exchange + 2 * gv_model_agree(m, q->ranks);
-    p->transfer = open * (read + write) / exchange;
-    p->sent_bytes = bytes;
+    p->device = found;
+    /* what the device does not hide, in the proportions of the last exchange */
+    p->network = (ended - found) * gather / (copies + gather) + gv_model_agree(m, q->ranks);
+    p->transfer = (ended - found) * copies / (copies + gather);
+    p->sent_bytes = q->active / q->ranks * result_bytes(q);
     add_step(m, q, q->n, p);
 }
 
+/* Words of a body: positions, velocities and times twice in ds; three or four derivatives; the id (ring_blocks.c). */
+static double body_bytes(const gv_question *q)
+{
+    const double vectors = q->order == 6 ? 4 : 3;
+    return q->precision == GV_MODEL_DP ? (vectors + 2) * 32 + 12 : (vectors + 4) * 16 + 12;
+}
+
+/* A rank's own sum hides that bodies come to the host; a sum of others, that the next ones come. */
 static void predict_ring(const gv_machine *m, const gv_question *q, gv_prediction *p)
 {
-    const double sinks = ceil(q->active / q->ranks), sources = q->n / q->ranks;
-    const double bytes = sources * (q->order == 6 ? 21 : 18) * 8.0; /* doubles of a body (ring.c of src/cluster) */
-    const double device = device_time(m, q, sinks, sources);
-    const double write = m->transfer.latency_s + bytes / m->transfer.bytes_per_s;
-    const double pass = gv_model_pass(m, q->ranks, bytes), block = device + write;
+    const double sinks = ceil(q->active / q->ranks), sources = q->n / q->ranks, bytes = sources * body_bytes(q);
+    const double device = device_time(m, q, sinks, sources), copy = gv_model_copy(m, bytes);
+    const double in = q->ranks < m->node_ranks ? q->ranks : m->node_ranks, machines = ceil(q->ranks / in);
+    const double pass = gv_model_pass(m, q->ranks, bytes);
     p->scheme = GV_MODEL_RING;
     p->device = q->ranks * device;
-    p->transfer = q->ranks * write;
-    p->network = (q->ranks - 1) * fmax(0, pass - block) + gv_model_agree(m, q->ranks);
-    p->sent_bytes = (q->ranks - 1) * bytes;
+    p->transfer = fmax(0, 2 * copy - device) + (q->ranks - 2) * fmax(0, copy - device);
+    p->network = (machines - 1) * fmax(0, pass - in * fmax(device, copy)) + 4 * gv_model_agree(m, q->ranks);
+    p->sent_bytes = bytes * (machines > 1 ? machines - 1 : 1);
     add_step(m, q, sources, p);
 }
 

@@ -62,6 +62,9 @@ static job make_job(size_t n, int order, gravel_precision precision, int shared,
     }
     CHECK(gv_ic_plummer(n, 3, NULL, &p) == GRAVEL_OK);
     CHECK(gravel_bodies_create(&j.bodies, context, &stored) == GRAVEL_OK);
+    /* in dp all ranks have one frame, in ds each the one that follows from its bodies */
+    const gravel_frame frame = {{0, 0, 0}, 1, 1};
+    CHECK(o.forces_user != ring || precision != GRAVEL_DP || gravel_bodies_set_frame(j.bodies, &frame) == GRAVEL_OK);
     const gravel_array x = GRAVEL_ARRAY_SOA(p.x + f, p.y + f, p.z + f);
     const gravel_array v = GRAVEL_ARRAY_SOA(p.vx + f, p.vy + f, p.vz + f);
     CHECK(gravel_bodies_write(j.bodies, GRAVEL_POSITION, 0, j.n, &x) == GRAVEL_OK);
@@ -222,6 +225,34 @@ static void failure(void)
     steps_of(64, 4, GRAVEL_DS, 1); /* and all goes on */
 }
 
+static void begin(void)
+{
+    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
+    CHECK(gravel_cluster_create(&cluster, MPI_COMM_WORLD, NULL) == GRAVEL_OK);
+    options.device = gravel_cluster_get_info(cluster, rank)->devices;
+    CHECK(gravel_context_create(&context, &options) == GRAVEL_OK);
+    CHECK(gravel_cluster_share_create(&share, cluster, context) == GRAVEL_OK);
+    CHECK(gravel_cluster_ring_create(&ring, cluster, context) == GRAVEL_OK);
+}
+
+static void end(void)
+{
+    gravel_cluster_share_release(share);
+    gravel_cluster_ring_release(ring);
+    gravel_context_release(context);
+    gravel_cluster_release(cluster);
+}
+
+/* Pairs of ranks as machines of their own, where ranks are even; else each rank is one. */
+static void machines(void)
+{
+    end();
+    setenv("GRAVEL_CLUSTER_NEAR", "2", 1);
+    begin();
+    steps();
+    dealt();
+}
+
 static void run(const char *name)
 {
     if (strcmp(name, "steps") == 0)
@@ -230,27 +261,21 @@ static void run(const char *name)
         failure();
     else if (strcmp(name, "dealt") == 0)
         dealt();
+    else if (strcmp(name, "machines") == 0)
+        machines();
     else
         CHECK(!"no such case");
 }
 
 int main(int argc, char **argv)
 {
-    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(gravel_cluster_create(&cluster, MPI_COMM_WORLD, NULL) == GRAVEL_OK);
-    options.device = gravel_cluster_get_info(cluster, rank)->devices;
-    CHECK(gravel_context_create(&context, &options) == GRAVEL_OK);
-    CHECK(gravel_cluster_share_create(&share, cluster, context) == GRAVEL_OK);
-    CHECK(gravel_cluster_ring_create(&ring, cluster, context) == GRAVEL_OK);
+    begin();
     for (int k = 1; k < argc; k++)
         run(argv[k]);
-    gravel_cluster_share_release(share);
-    gravel_cluster_ring_release(ring);
-    gravel_context_release(context);
-    gravel_cluster_release(cluster);
+    end();
     MPI_Finalize();
     return argc < 2;
 }
