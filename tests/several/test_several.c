@@ -56,7 +56,7 @@ static void check_forces(const way *w, gravel_precision p)
         assert_lists(&got, p, &ref_sinks, &ref_sources, radius, w->name);
         assert_same_bits(&got, &same, order);
         assert_true(got.overflow > 0);
-        gv_several_cut(s, SINKS / 4); /* in pieces */
+        gv_several_cut(s, 3); /* pieces */
         results pieces = several_run(s, &c);
         gv_several_cut(s, 0);
         assert_forces(&pieces, &want, order, p, &ref_sinks, &ref_sources, 0.01, w->name);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/threads.h"
 #include "host/bodies/bodies.h"
 #include "host/bodies/slots.h"
 
@@ -34,8 +35,27 @@ void gravel_list_release(gravel_list *list)
 }
 
 /* The list is copied by the device from the slot's side there, so that calls that still read it see the old one. */
-static gravel_status send(gravel_list *list, const uint32_t *address, size_t count)
+/* A copy of addresses, and the largest of them. */
+typedef struct copying {
+    const uint32_t *from;
+    uint32_t *to;
+    uint32_t largest;
+} copying;
+
+static void copy(void *user, size_t first, size_t count)
 {
+    copying *c = user;
+    uint32_t most = 0, seen = __atomic_load_n(&c->largest, __ATOMIC_RELAXED);
+    for (size_t k = first; k < first + count; k++)
+        most = c->from[k] > most ? c->from[k] : most;
+    memcpy(c->to + first, c->from + first, count * sizeof *c->to);
+    while (most > seen && !__atomic_compare_exchange_n(&c->largest, &seen, most, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+static gravel_status send(gravel_list *list, const uint32_t *address, size_t count, uint32_t *largest)
+{
+    enum { GRAIN = 32768 };
     const size_t bytes = count * sizeof *address;
     const size_t room = list->address.size < bytes ? bytes + bytes / 2 : bytes;
     gv_slot *slot;
@@ -44,7 +64,9 @@ static gravel_status send(gravel_list *list, const uint32_t *address, size_t cou
         status = gv_slots_take(&list->worker, list->slots, bytes, &slot);
     if (status)
         return status;
-    memcpy(slot->host, address, bytes);
+    copying c = {address, slot->host, 0};
+    gv_parallel(count > GRAIN ? gv_context_pool(list->worker.context) : NULL, count, GRAIN, copy, &c);
+    *largest = c.largest;
     const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&list->worker), list->address.mem, CL_FALSE, 0, bytes,
                                              slot->host, 0, NULL, &slot->busy);
     if (code)
@@ -58,9 +80,9 @@ gravel_status gravel_list_write(gravel_list *list, const uint32_t *address, size
     uint32_t largest = 0;
     if (!list || (!address && count > 0) || count > GV_MOST_BODIES)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_list_write: no list, no addresses, or too many (%zu)", count);
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; count <= GV_FEW && k < count; k++)
         largest = address[k] > largest ? address[k] : largest;
-    gravel_status status = count > GV_FEW ? send(list, address, count) : GRAVEL_OK;
+    gravel_status status = count > GV_FEW ? send(list, address, count, &largest) : GRAVEL_OK;
     if (status)
         return status;
     if (count <= GV_FEW) {
@@ -162,8 +184,9 @@ gravel_status gv_view_resolve(const gravel_view *view, const char *what, gv_sele
     if (status || view->kind != GRAVEL_VIEW_LIST || selection->count == 0)
         return status;
     gravel_list *list = (gravel_list *)view->list; /* what the caller sees of it does not change */
+    uint32_t largest;
     if (!list->is_sent)
-        status = send(list, list->few, list->count);
+        status = send(list, list->few, list->count, &largest);
     selection->list = list->address.mem;
     return status;
 }

@@ -31,8 +31,8 @@ static gravel_vec vec_from(gravel_vec v, size_t first)
 static gravel_sinks sinks_of(const gv_asked *a, int piece)
 {
     const gravel_sinks *all = &a->sinks;
-    const size_t first = (size_t)piece * a->piece, left = all->count - first;
-    return (gravel_sinks){.count = left < a->piece ? left : a->piece,
+    const size_t first = a->edge[piece];
+    return (gravel_sinks){.count = a->edge[piece + 1] - first,
                           .id = all->id ? all->id + first : NULL,
                           .pos = vec_from(all->pos, first),
                           .vel = vec_from(all->vel, first),
@@ -47,7 +47,7 @@ static gravel_status start_member(gravel_several *s, const gv_team *t, int membe
     gv_member *m = gv_team_member(s, t, member);
     gravel_bodies *bodies = t->bodies[member];
     gv_few *few = t->few[member];
-    const size_t count = gv_team_count(t, member, a->sources), first = (size_t)piece * a->piece;
+    const size_t count = gv_team_count(t, member, a->sources), first = a->edge[piece];
     const gravel_sinks sinks = sinks_of(a, piece);
     gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
     gravel_status status = GRAVEL_OK;
@@ -118,27 +118,28 @@ static gravel_status start_other(void *user, int m)
     return start_member(x->s, x->s->asked.team, m + 1, x->piece, &packed);
 }
 
-/* Sinks of a piece: so many that each device has about a millisecond of work, or what a test asks for. */
-static size_t choose_piece(const gravel_several *s)
+/* Few pieces, since a device idles at the end of each; small ones at both ends, since others wait while the first is
+ * packed, and the last added up.  Those in between have some milliseconds of work. */
+static void choose_pieces(const gravel_several *s, gv_asked *a)
 {
-    enum { LEAST_SINKS = 32768, WHOLE = 1024 };
-    const double most_pairs = 0x1p29;
-    const gv_asked *a = &s->asked;
-    const double pairs = (double)a->sinks.count * (double)a->sources / a->team->members;
-    size_t pieces = s->piece > 0 ? a->sinks.count / s->piece : a->sinks.count / LEAST_SINKS;
-    if (s->piece == 0 && (double)pieces > pairs / most_pairs)
-        pieces = (size_t)(pairs / most_pairs);
-    pieces = pieces < 1 ? 1 : pieces > GV_MOST_PIECES ? GV_MOST_PIECES : pieces;
-    const size_t each = (a->sinks.count + pieces - 1) / pieces;
-    return s->piece > 0 || pieces == 1 ? each : (each + WHOLE - 1) / WHOLE * WHOLE;
+    enum { LEAST_SINKS = 65536, WHOLE = 1024 };
+    static const double part[GV_MOST_PIECES + 1] = {0, 1.0 / 16, 1.0 / 2, 15.0 / 16, 1};
+    const size_t n = a->sinks.count;
+    const double pairs = a->team ? (double)n * (double)a->sources / a->team->members : 0;
+    const int large = n >= LEAST_SINKS && pairs > 0x1p31;
+    a->pieces = !a->team ? 0 : s->cut ? s->cut : large ? GV_MOST_PIECES : 1;
+    for (int p = 0; p <= a->pieces; p++)
+        a->edge[p] = s->cut || !large ? n * (size_t)p / (size_t)(a->pieces ? a->pieces : 1)
+                                      : (size_t)(part[p] * (double)n) / WHOLE * WHOLE;
+    a->edge[a->pieces] = n;
 }
 
 static gravel_status start_piece(gravel_several *s, int piece)
 {
     enum { MANY = 2048 };
     const gv_asked *a = &s->asked;
-    const int together = a->team->members > 1 && a->piece >= MANY;
-    gv_direct_packed packed = {.host = NULL, .first = (size_t)piece * a->piece};
+    const int together = a->team->members > 1 && a->edge[piece + 1] - a->edge[piece] >= MANY;
+    gv_direct_packed packed = {.host = NULL, .first = a->edge[piece]};
     starting others = {s, piece, &packed};
     gravel_status status = GRAVEL_OK;
     for (int m = 0; m < (together ? 1 : a->team->members) && !status; m++)
@@ -152,10 +153,9 @@ gravel_status gv_call_start(gravel_several *s)
 {
     gv_asked *a = &s->asked;
     gravel_status status = a->by_host ? gv_mirror_answer(s) : GRAVEL_OK;
-    a->pieces = 0;
-    a->piece = a->team ? choose_piece(s) : 0;
-    for (; a->team && a->pieces * a->piece < a->sinks.count && !status; a->pieces++)
-        status = start_piece(s, (int)a->pieces);
+    choose_pieces(s, a);
+    for (int p = 0; p < a->pieces && !status; p++)
+        status = a->edge[p + 1] > a->edge[p] ? start_piece(s, p) : GRAVEL_OK;
     if (status && a->team)
         a->team->is_stale = 1; /* changes of members that were not started are lost */
     if (status)

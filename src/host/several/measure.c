@@ -155,14 +155,15 @@ void gv_cost_knots(int gpu, gv_cost *c)
     *c = gpu ? of_gpu : of_cpu;
 }
 
-/* More pairs take no less time, whatever noise says. */
+/* More pairs take no less time, and what disturbs only adds: a larger call that was faster shows that a smaller one was
+ * slowed down. */
 void gv_cost_straighten(gv_cost *c)
 {
-    for (int s = 0; s < GV_LINES; s++)
-        for (int n = 0; n < GV_KNOTS; n++) {
+    for (int s = GV_LINES - 1; s >= 0; s--)
+        for (int n = GV_KNOTS - 1; n >= 0; n--) {
             double *const t = &c->seconds[s][n];
-            *t = n > 0 ? fmax(*t, c->seconds[s][n - 1]) : *t;
-            *t = s > 0 ? fmax(*t, c->seconds[s - 1][n]) : *t;
+            *t = n < GV_KNOTS - 1 ? fmin(*t, c->seconds[s][n + 1]) : *t;
+            *t = s < GV_LINES - 1 ? fmin(*t, c->seconds[s + 1][n]) : *t;
         }
 }
 
@@ -170,8 +171,9 @@ static gravel_status measure_cost(probe *p, int forced, int order, gv_cost *cost
 {
     gravel_status status = GRAVEL_OK;
     p->several.forced = forced;
-    for (int s = 0; s < GV_LINES; s++)
-        for (int n = 0; n < GV_KNOTS && !status; n++)
+    /* the largest first: a GPU that did nothing is slow to begin with */
+    for (int s = GV_LINES - 1; s >= 0; s--)
+        for (int n = GV_KNOTS - 1; n >= 0 && !status; n--)
             status = time_call(p, order, (size_t)cost->sinks[s], (size_t)cost->sources[n], &cost->seconds[s][n]);
     gv_cost_straighten(cost);
     return status;

@@ -252,7 +252,7 @@ static gravel_forces forces_from(const gravel_forces *f, size_t first, size_t ca
 static gravel_status collect_piece(gravel_several *s, int piece, const gravel_forces *f, size_t *overflow)
 {
     const gv_asked *a = &s->asked;
-    const size_t first = (size_t)piece * a->piece, left = a->sinks.count - first;
+    const size_t first = a->edge[piece], n = a->edge[piece + 1] - first;
     const gravel_forces of = forces_from(f, first, (size_t)a->call.neighbour_capacity);
     size_t over = 0;
     gravel_status status;
@@ -261,7 +261,7 @@ static gravel_status collect_piece(gravel_several *s, int piece, const gravel_fo
     } else {
         status = collect_forces(s, piece, &of);
         if (!status)
-            status = collect_neighbours(s, piece, left < a->piece ? left : a->piece, &of, overflow ? &over : NULL);
+            status = collect_neighbours(s, piece, n, &of, overflow ? &over : NULL);
     }
     if (overflow)
         *overflow += over;
@@ -280,7 +280,7 @@ gravel_status gv_call_collect(gravel_several *s, const gravel_forces *f, size_t 
         gv_mirror_collect(s, f, overflow);
     else if (!a->team)
         put_nothing(f, a->sinks.count);
-    for (size_t p = 0; a->team && !a->by_host && p < a->pieces && !status; p++)
-        status = collect_piece(s, (int)p, f, overflow);
+    for (int p = 0; a->team && !a->by_host && p < a->pieces && !status; p++)
+        status = a->edge[p + 1] > a->edge[p] ? collect_piece(s, p, f, overflow) : GRAVEL_OK;
     return status;
 }

@@ -22,9 +22,9 @@ void gv_several_force(gravel_several *s, int answer)
     s->forced = answer;
 }
 
-void gv_several_cut(gravel_several *s, size_t sinks)
+void gv_several_cut(gravel_several *s, int pieces)
 {
-    s->piece = sinks;
+    s->cut = pieces;
 }
 
 int gv_several_teams(const gravel_several *s)

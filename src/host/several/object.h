@@ -14,7 +14,7 @@ enum {
     GV_MOST_MEMBERS = 16,
     GV_DEAL_PERIOD = 64, /* addresses after which the deal repeats */
     GV_MOST_TEAMS = 6,   /* of 1, 2, 4, 8, 16 devices, or all */
-    GV_MOST_PIECES = 8   /* of the sinks of a call */
+    GV_MOST_PIECES = 4   /* of the sinks of a call */
 };
 
 /* A device. */
@@ -86,7 +86,8 @@ typedef struct gv_asked {
     double time;
     gv_team *team; /* NULL: no device was asked */
     int by_host;
-    size_t piece, pieces; /* sinks of a piece, the last one may have fewer; how many were started */
+    size_t edge[GV_MOST_PIECES + 1]; /* piece k: sinks edge[k] ... edge[k + 1] - 1 */
+    int pieces;
 } gv_asked;
 
 /* Seconds of calls with so many sinks and so many sources; calls between them and beyond follow by straight lines. */
@@ -122,7 +123,7 @@ struct gravel_several {
     gv_costs steps[3];      /* of blocks of integrators, likewise: trial.c; the first device stands for the host */
     char configuration[17]; /* digest of options.configuration */
     int forced;             /* answers all calls, unless it is GV_ANSWER_CHOSEN */
-    size_t piece;           /* sinks of a piece; 0: chosen */
+    int cut;                /* pieces of a call; 0: chosen */
     gv_store store;
     gv_quadrupoles quadrupoles;
     int has_table;

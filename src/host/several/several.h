@@ -9,8 +9,8 @@ enum { GV_ANSWER_CHOSEN = -2, GV_ANSWER_HOST = -1 };
 
 /* All calls from now on. */
 void gv_several_force(gravel_several *several, int answer);
-/* Calls of more sinks go in pieces of about so many; 0: chosen. */
-void gv_several_cut(gravel_several *several, size_t sinks);
+/* Calls go in so many pieces, at most 4; 0: chosen. */
+void gv_several_cut(gravel_several *several, int pieces);
 int gv_several_teams(const gravel_several *several);
 int gv_team_size(const gravel_several *several, int answer); /* devices */
 

@@ -323,7 +323,7 @@ static gravel_status work_on(work *w, int p)
         status = read_found(w, p, &call.sinks, at_found);
     const cl_int code = clFinish(gv_worker_queue(&s->worker[part->member]));
     if (near && !code && !status)
-        memcpy(w->found[p], at_found, found);
+        gv_stage_copy(s, w->found[p], at_found, found);
     return status ? status : code ? gv_fail_cl(code, "waiting for device %d", part->member) : GRAVEL_OK;
 }
 

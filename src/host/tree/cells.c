@@ -1,6 +1,7 @@
 /* What a tree holds, read back: cells, order, counts. */
 #include <stdlib.h>
 
+#include "host/base/threads.h"
 #include "host/tree/tree.h"
 
 /* Numbers of the tree as it is now; waits. */
@@ -114,42 +115,59 @@ gravel_status gv_tree_read_places(gravel_tree *tree, gv_slot *slot)
 
 /* ------------------------------------------------------------------- counts */
 
-/* The counts of all groups of the last walk, malloc'd. */
-static gravel_status read_counts(gravel_tree *tree, uint32_t **counts)
+/* The counts of all groups of the last walk. */
+static gravel_status read_counts(gravel_tree *tree, const uint32_t **counts)
 {
     if (!tree->walked)
         return gv_fail(GRAVEL_ERR_STATE, "there were no forces yet");
     const size_t size = tree->walked->cut.places * GV_COUNT_WORDS * 4;
-    *counts = malloc(size);
-    if (!*counts)
-        return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for the counts of %zu sinks", tree->walked->n);
-    gravel_status status = read(tree, &tree->walked->buffer[GV_SB_COUNTS], 0, size, *counts, "interaction counts");
-    if (status)
-        free(*counts);
+    gravel_status status = gv_slot_reserve_host(&tree->worker, &tree->counts, size);
+    if (!status)
+        status = read(tree, &tree->walked->buffer[GV_SB_COUNTS], 0, size, tree->counts.host, "interaction counts");
+    *counts = tree->counts.host;
     return status;
+}
+
+/* Sums over groups: of whole numbers below 2^53, so that their order does not matter. */
+typedef struct summing {
+    const uint32_t *counts;
+    size_t groups;
+    uint64_t sum[4];
+} summing;
+
+static void sum_counts(void *user, size_t first, size_t count)
+{
+    summing *s = user;
+    size_t groups = 0;
+    uint64_t sum[4] = {0};
+    for (size_t g = first; g < first + count; g++) {
+        const uint32_t *c = s->counts + GV_COUNT_WORDS * g, sinks = c[5];
+        groups += sinks > 0;
+        for (int k = 0; k < 4; k++)
+            sum[k] += (uint64_t)c[k] * sinks;
+    }
+    __atomic_fetch_add(&s->groups, groups, __ATOMIC_RELAXED);
+    for (int k = 0; k < 4; k++)
+        __atomic_fetch_add(&s->sum[k], sum[k], __ATOMIC_RELAXED);
 }
 
 gravel_status gravel_tree_get_counts(gravel_tree *tree, gravel_tree_counts *counts)
 {
-    uint32_t *at;
+    enum { GRAIN = 16384 };
+    summing s = {NULL, 0, {0}};
     if (!tree || !counts)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_tree_get_counts needs a tree and a place for the counts");
     gravel_status status = gv_tree_settle(tree, 1);
     if (!status)
-        status = read_counts(tree, &at);
+        status = read_counts(tree, &s.counts);
     if (status)
         return status;
-    double sum[4] = {0};
-    size_t groups = 0;
-    for (size_t g = 0; g < tree->walked->cut.places; g++) {
-        const uint32_t *c = at + GV_COUNT_WORDS * g, sinks = c[5];
-        groups += sinks > 0;
-        for (int k = 0; k < 4; k++)
-            sum[k] += (double)c[k] * (double)sinks;
-    }
-    free(at);
+    const size_t places = tree->walked->cut.places;
+    gv_parallel(places > GRAIN ? gv_context_pool(tree->worker.context) : NULL, places, GRAIN, sum_counts, &s);
     const double n = (double)tree->walked->n;
-    *counts = (gravel_tree_counts){tree->known_cells, 0, groups, sum[0] / n, sum[1] / n, sum[2] / n, sum[3] / n};
+    *counts = (gravel_tree_counts){
+        tree->known_cells,   0, s.groups, (double)s.sum[0] / n, (double)s.sum[1] / n, (double)s.sum[2] / n,
+        (double)s.sum[3] / n};
     for (size_t l = 0; l < GV_LEVELS; l++)
         counts->levels += tree->levels[l] > 0;
     return GRAVEL_OK;
@@ -157,7 +175,7 @@ gravel_status gravel_tree_get_counts(gravel_tree *tree, gravel_tree_counts *coun
 
 gravel_status gravel_tree_get_sink_counts(gravel_tree *tree, uint32_t *cells, uint32_t *bodies)
 {
-    uint32_t *at;
+    const uint32_t *at;
     if (!tree)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "no tree was given");
     gravel_status status = read_counts(tree, &at);
@@ -178,6 +196,5 @@ gravel_status gravel_tree_get_sink_counts(gravel_tree *tree, uint32_t *cells, ui
         }
     }
     free(number);
-    free(at);
     return status;
 }

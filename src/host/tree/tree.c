@@ -339,6 +339,7 @@ void gravel_tree_release(gravel_tree *tree)
     gv_buffer_release(&tree->result);
     gv_groups_release(&tree->sinks);
     gv_slots_release(&tree->worker, &tree->slots);
+    gv_slot_release(&tree->worker, &tree->counts);
     gv_sort_release(&tree->order);
     gv_worker_clear(&tree->worker);
     if (tree->levels_event) {

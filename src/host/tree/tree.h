@@ -177,6 +177,7 @@ struct gravel_tree {
     const gravel_groups *walked; /* by the last walk; NULL: none */
     gv_buffer result;            /* of calls whose results go to planes only */
     gv_slots slots;              /* points being sent */
+    gv_slot counts;              /* host side: what gravel_tree_get_counts reads */
     gravel_ticket *tickets;      /* all there are */
 
     gravel_bodies *own; /* of the calls on host arrays */
