@@ -40,6 +40,7 @@ struct gravel_several_tree {
     int is_shared; /* all devices have the bodies, not the first alone */
     /* arguments of the call */
     const gravel_sources *from;
+    gravel_frame frame;
     double eps;
 };
 
@@ -137,7 +138,7 @@ static void forget_rule(gravel_several_tree *t, size_t bodies)
 
 static gravel_status write_part(part *p)
 {
-    return gravel_tree_write(p->tree, p->owner->from);
+    return gv_tree_write(p->tree, p->owner->from, &p->owner->frame);
 }
 
 gravel_status gravel_several_tree_write(gravel_several_tree *t, const gravel_sources *bodies)
@@ -150,7 +151,9 @@ gravel_status gravel_several_tree_write(gravel_several_tree *t, const gravel_sou
     t->from = bodies;
     forget_rule(t, bodies->count);
     t->is_shared = t->all_devices || t->least == 0 || t->least <= (double)bodies->count;
-    const gravel_status status = t->is_shared ? on_all(t, write_part) : write_part(&t->part[0]);
+    gravel_status status = gv_tree_frame(t->part[0].tree, bodies, &t->frame);
+    if (!status)
+        status = t->is_shared ? on_all(t, write_part) : write_part(&t->part[0]);
     t->from = NULL;
     if (status)
         return status;

@@ -72,9 +72,8 @@ static void forget_last(gravel_tree *tree)
     tree->last = NULL;
 }
 
-gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
+gravel_status gv_tree_frame(gravel_tree *tree, const gravel_sources *bodies, gravel_frame *frame)
 {
-    gravel_frame frame;
     if (!tree || !bodies)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_tree_write needs a tree and bodies");
     if (bodies->count == 0)
@@ -84,8 +83,12 @@ gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
     gravel_status status = check_positions(&bodies->pos);
     if (!status)
         status = gv_tree_check_size(tree, bodies->count);
-    if (!status)
-        status = frame_of(tree->worker.context, bodies, &frame);
+    return status ? status : frame_of(tree->worker.context, bodies, frame);
+}
+
+gravel_status gv_tree_write(gravel_tree *tree, const gravel_sources *bodies, const gravel_frame *frame)
+{
+    gravel_status status = gv_tree_check_size(tree, bodies->count);
     if (!status)
         status = own_bodies(tree);
     if (status)
@@ -98,12 +101,19 @@ gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
     tree->has_last = 0;
     status = gravel_bodies_resize(tree->own, 0);
     if (!status)
-        status = gravel_bodies_set_frame(tree->own, &frame);
+        status = gravel_bodies_set_frame(tree->own, frame);
     if (!status)
         status = gravel_bodies_resize(tree->own, bodies->count);
     if (!status)
         status = gravel_bodies_update(tree->own, NULL, 0, bodies->count, 2, plane, from);
     return status ? status : gravel_tree_set_sources(tree, &view);
+}
+
+gravel_status gravel_tree_write(gravel_tree *tree, const gravel_sources *bodies)
+{
+    gravel_frame frame;
+    gravel_status status = gv_tree_frame(tree, bodies, &frame);
+    return status ? status : gv_tree_write(tree, bodies, &frame);
 }
 
 static gravel_status check_own(const gravel_tree *tree)

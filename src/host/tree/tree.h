@@ -314,6 +314,9 @@ gravel_status gv_tree_take_call(const gravel_tree *tree, const gravel_tree_call 
 /* own.c */
 /* Each address is that of one of n bodies, and comes once. */
 gravel_status gv_tree_check_addresses(const uint32_t *address, size_t count, size_t n);
+/* gravel_tree_write in two steps: what several trees have in common, then the bodies. */
+gravel_status gv_tree_frame(gravel_tree *tree, const gravel_sources *bodies, gravel_frame *frame);
+gravel_status gv_tree_write(gravel_tree *tree, const gravel_sources *bodies, const gravel_frame *frame);
 /* gravel_tree_forces_active without that check; the results stay in tree->last. */
 gravel_status gv_tree_compute_listed(gravel_tree *tree, const uint32_t *address, size_t count, double eps);
 
