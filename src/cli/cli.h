@@ -142,6 +142,7 @@ extern const gv_command gv_cmd_tune, gv_cmd_profiles[], gv_cmd_plot[], gv_cmd_cl
 extern const gv_command gv_cmd_devices, gv_cmd_ic[], gv_cmd_check, gv_cmd_force, gv_cmd_bench_direct, gv_cmd_demo;
 extern const gv_command gv_cmd_bench_tree, gv_cmd_bench_step, gv_cmd_bench_transfer, gv_cmd_bench_several;
 extern const gv_command gv_cmd_bench_hermite;
+extern const gv_command gv_cmd_bench_blocks;
 extern const gv_command gv_cmd_bench_leapfrog;
 extern const gv_command gv_cmd_bench_periodic;
 extern const gv_command gv_cmd_bench_tasks, gv_cmd_bench_requests;

@@ -34,8 +34,8 @@ int main(int argc, char **argv)
 {
     const gv_command bench[] = {gv_cmd_bench_direct,   gv_cmd_bench_tree,     gv_cmd_bench_step,
                                 gv_cmd_bench_transfer, gv_cmd_bench_several,  gv_cmd_bench_hermite,
-                                gv_cmd_bench_leapfrog, gv_cmd_bench_periodic, gv_cmd_bench_tasks,
-                                gv_cmd_bench_requests, {.name = NULL}};
+                                gv_cmd_bench_blocks,   gv_cmd_bench_leapfrog, gv_cmd_bench_periodic,
+                                gv_cmd_bench_tasks,    gv_cmd_bench_requests, {.name = NULL}};
     const gv_command table[] = {
         gv_cmd_devices,
         {.name = "ic", .summary = "make initial conditions", .sub = gv_cmd_ic},

@@ -107,6 +107,13 @@ def device_time_by_kernel():
     expect(summary["host_blocks"] == 0 and "timing" not in json.loads(read("device/run.json"))["options"], "run.json")
 
 
+def blocks_timed():
+    done = good("bench", "blocks", "-n", "100", "--blocks", "40", "--warm-up", "30", "--json")
+    row, = json.loads(done.stdout)["results"]
+    expect(row["n"] == 100 and row["blocks"] == 40 and row["host_blocks"] == 0 and 0 < row["calls"] < 40, str(row))
+    expect(0 < row["mean_active"] <= row["most_active"] <= 100 and row["block_s"] > 0, str(row))
+
+
 def snapshots_for_others():
     if h5py is None:
         raise Skipped("no h5py (package python3-h5py)")
@@ -351,7 +358,7 @@ def bad_input():
 if __name__ == "__main__":
     try:
         need_device()
-        outcome = gatelib.main([folder_holds_what_was_asked_for, device_time_by_kernel, snapshots_for_others,
+        outcome = gatelib.main([folder_holds_what_was_asked_for, device_time_by_kernel, blocks_timed, snapshots_for_others,
                                 outputs_do_not_change_the_run, run_files, orders_of_convergence, trees_and_precisions, kills_at_any_moment,
                                 signals_leave_a_checkpoint, resumes_are_refused_by_name, damaged_checkpoints, full_disk,
                                 bad_input])
