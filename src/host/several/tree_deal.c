@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/several/object.h"
 
@@ -54,30 +55,42 @@ typedef struct dealing {
     const uint32_t *bound, *place, *address;
 } dealing;
 
-/* Without branches: which member has an entry is as good as random. */
-static size_t member_of(const dealing *w, size_t entry)
-{
-    const uint32_t at = w->place[w->address ? w->address[entry] : entry];
-    size_t m = 0;
-    for (int k = 1; k < w->deal->members; k++)
-        m += at >= w->bound[k];
-    return m;
-}
-
 static size_t piece_end(const gv_tree_deal *d, size_t piece)
 {
     return piece + 1 < d->pieces ? (piece + 1) * GV_DEAL_PIECE : d->count;
 }
 
+/* Which member has each entry of a piece.  Without branches: that is as good as random. */
+static size_t find_members(const dealing *w, size_t piece, uint8_t *member)
+{
+    const size_t first = piece * GV_DEAL_PIECE, n = piece_end(w->deal, piece) - first;
+    uint32_t listed[GV_DEAL_PIECE];
+    const uint32_t *place = w->place + first;
+    for (size_t k = 0; w->address && k < n; k++)
+        listed[k] = w->place[w->address[first + k]];
+    place = w->address ? listed : place;
+    memset(member, 0, n);
+    for (int m = 1; m < w->deal->members; m++) {
+        const uint32_t bound = w->bound[m];
+        for (size_t k = 0; k < n; k++)
+            member[k] = (uint8_t)(member[k] + (place[k] >= bound));
+    }
+    return n;
+}
+
 static void tally_pieces(void *user, size_t first, size_t count)
 {
     const dealing *w = user;
+    uint8_t member[GV_DEAL_PIECE];
     for (size_t p = first; p < first + count; p++) {
         uint32_t *of = w->deal->start + p * (size_t)w->deal->members;
-        for (int m = 0; m < w->deal->members; m++)
-            of[m] = 0;
-        for (size_t k = p * GV_DEAL_PIECE; k < piece_end(w->deal, p); k++)
-            of[member_of(w, k)]++;
+        const size_t n = find_members(w, p, member);
+        for (int m = 0; m < w->deal->members; m++) {
+            uint32_t tally = 0;
+            for (size_t k = 0; k < n; k++)
+                tally += member[k] == m;
+            of[m] = tally;
+        }
     }
 }
 
@@ -108,14 +121,16 @@ static void list_pieces(void *user, size_t first, size_t count)
     const dealing *w = user;
     const gv_tree_deal *d = w->deal;
     uint32_t at[GV_MOST_MEMBERS];
+    uint8_t member[GV_DEAL_PIECE];
     for (size_t p = first; p < first + count; p++) {
+        const size_t from = p * GV_DEAL_PIECE, n = find_members(w, p, member);
         for (int m = 0; m < d->members; m++)
             at[m] = d->start[p * (size_t)d->members + (size_t)m];
-        for (size_t k = p * GV_DEAL_PIECE; k < piece_end(d, p); k++) {
-            const uint32_t to = at[member_of(w, k)]++;
-            d->number[to] = (uint32_t)k;
+        for (size_t k = 0; k < n; k++) {
+            const uint32_t to = at[member[k]]++;
+            d->number[to] = (uint32_t)(from + k);
             if (w->address)
-                d->address[to] = w->address[k];
+                d->address[to] = w->address[from + k];
         }
     }
 }
