@@ -23,8 +23,15 @@ typedef struct walking {
     gv_word word[3];   /* that are sent */
     int words;
     int keeps[GV_MOST_MEMBERS]; /* the device keeps its cells */
+    size_t bytes;               /* of `planes` */
     void *planes, *found[GV_MOST_MEMBERS];
+    unsigned char *own[GV_MOST_MEMBERS]; /* gv_stage_own: planes, then forces */
 } walking;
+
+static size_t found_size(const walking *w)
+{
+    return GV_FOUND_NUMBERS * (w->set->of->precision == GRAVEL_DP ? sizeof(double) : sizeof(float));
+}
 
 /* ------------------------------------------------------------------- trees */
 
@@ -50,7 +57,13 @@ static gravel_status bring(void *user, int m)
     gravel_bodies *of = w->set->of;
     if (m == 0)
         return gv_tree_update_whole(w->tree, w->call->moved);
-    gravel_status status = gv_words_write(of, c->bodies, w->word, w->words, 0, of->count, w->planes);
+    void *own;
+    gravel_status status = gv_stage_own(w->s, m, w->bytes + w->count * found_size(w), &own);
+    if (!status && own)
+        gv_stage_copy(w->s, own, w->planes, w->bytes);
+    w->own[m] = own;
+    if (!status)
+        status = gv_words_write(of, c->bodies, w->word, w->words, 0, of->count, own ? own : w->planes);
     if (!status)
         status = make_tree(w, m);
     return status ? status : gv_tree_update_whole(c->tree, w->keeps[m] ? GRAVEL_TREE_REFIT : GRAVEL_TREE_REBUILD);
@@ -62,18 +75,17 @@ static gravel_status bring_all(walking *w)
 {
     gravel_several_share *s = w->s;
     gravel_bodies *of = w->set->of;
-    const size_t number = of->precision == GRAVEL_DP ? sizeof(double) : sizeof(float);
     w->words = 0;
     w->word[w->words++] = GV_WORD_POSITION;
     if (w->tree->options.precision != GRAVEL_SP) /* else trees look at high words only */
         w->word[w->words++] = GV_WORD_POSITION_LOW;
     if (w->call->last)
         w->word[w->words++] = GV_WORD_ACCELERATION;
-    const size_t bytes = of->count * gv_words_size(of, w->word, w->words);
-    gravel_status status = gv_stage_reserve(s, bytes + w->count * GV_FOUND_NUMBERS * number);
+    w->bytes = of->count * gv_words_size(of, w->word, w->words);
+    gravel_status status = gv_stage_reserve(s, w->bytes + w->count * found_size(w));
     if (status)
         return status;
-    w->planes = gv_stage_take(s, bytes);
+    w->planes = gv_stage_take(s, w->bytes);
     status = gv_words_read(of, w->word, w->words, 0, of->count, w->planes);
     for (int m = 1; m < s->several->members && !status; m++)
         status = gv_copy_fit(s, m, of, &w->set->copy[m]);
@@ -152,13 +164,16 @@ static gravel_status walk(void *user, int m)
     call.moved = GRAVEL_TREE_AS_IS; /* the trees are as the bodies are */
     if (!status)
         status = gravel_tree_walk(tree, &call, NULL);
+    unsigned char *const found = m > 0 && w->own[m] ? w->own[m] + w->bytes : w->found[m];
     if (!status && m > 0)
-        status = gv_found_read(s, m, bodies, s->list[m], stretch->count, w->found[m]);
+        status = gv_found_read(s, m, bodies, s->list[m], stretch->count, found);
     if (!status)
         status = gravel_tree_get_counts(tree, &counts); /* waits */
     stretch->cost = status ? 0 : gv_stretch_cost(&counts);
     if (!status && clFinish(gv_worker_queue(&s->worker[m])))
         status = gv_fail_cl(CL_INVALID_COMMAND_QUEUE, "waiting for forces");
+    if (!status && found != w->found[m])
+        gv_stage_copy(s, w->found[m], found, stretch->count * found_size(w));
     return status;
 }
 
@@ -167,7 +182,6 @@ static gravel_status find_together(walking *w)
     gravel_several_share *s = w->s;
     gv_share_walk *k = &s->walk;
     const int n = s->several->members;
-    const size_t number = w->set->of->precision == GRAVEL_DP ? sizeof(double) : sizeof(float);
     gravel_status status = gv_share_need_listed(s, 2 * w->count);
     w->address = NULL;
     if (!status && w->call->sinks.kind == GRAVEL_VIEW_LIST) {
@@ -185,7 +199,7 @@ static gravel_status find_together(walking *w)
         return status;
     gv_stretch_cut(k->stretch, n, w->count);
     for (int m = 0; m < n; m++) {
-        w->found[m] = m > 0 ? gv_stage_take(s, k->stretch[m].count * GV_FOUND_NUMBERS * number) : NULL;
+        w->found[m] = m > 0 ? gv_stage_take(s, k->stretch[m].count * found_size(w)) : NULL;
         s->counts.sinks[m] += k->stretch[m].count;
     }
     /* kernels are made by one thread */
