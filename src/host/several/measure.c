@@ -56,12 +56,14 @@ static gravel_status open_probe(const gravel_several *s, probe **out)
     memset(&own->asked, 0, sizeof own->asked);
     memset(&own->mirror, 0, sizeof own->mirror);
     memset(&own->quadrupoles, 0, sizeof own->quadrupoles);
-    own->scratch = NULL;
     own->list = NULL;
-    own->scratch_size = own->list_size = 0;
+    own->list_size = 0;
     own->frame_is_set = own->source_count_is_set = own->time_is_set = 0;
-    for (int m = 0; m < own->members; m++)
+    for (int m = 0; m < own->members; m++) {
         memset(own->member[m].ticket, 0, sizeof own->member[m].ticket);
+        own->member[m].scratch = NULL;
+        own->member[m].scratch_size = 0;
+    }
     gv_store_init(&own->store);
     const size_t n = p->sources;
     p->block = malloc(10 * n * sizeof *p->block);

@@ -76,7 +76,7 @@ static gravel_status need_neighbours(gravel_several *s, const gravel_several_cal
     const size_t capacity = (size_t)c->neighbour_capacity, entries = n * capacity;
     double *at;
     /* in numbers of 8 bytes: words of 4 begin at every half */
-    gravel_status status = gv_several_scratch(s, n + (3 * n + 2 * entries + 2 * capacity + 1) / 2 + 1, &at);
+    gravel_status status = gv_member_scratch(&s->member[0], n + (3 * n + 2 * entries + 2 * capacity + 1) / 2 + 1, &at);
     if (status)
         return status;
     b->distance = at;

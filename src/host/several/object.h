@@ -1,5 +1,5 @@
 /* The inside of gravel_several.  Each file uses only those before it: store (sources on the host), members (devices),
- * team (shares of the sources on some of the devices), host with sum (the host answers), together (threads), sinks,
+ * together (threads), team (shares of the sources on some of the devices), host with sum (the host answers), sinks,
  * call, merge (results), model with measure (which of them answers), shape (tables, quadrupoles), several, read; tree
  * with tree_deal (tree code, on the devices only). */
 #ifndef GV_SEVERAL_OBJECT_H
@@ -27,6 +27,8 @@ typedef struct gv_member {
     const struct gv_team *quadrupoles_of;
     uint64_t quadrupoles_seen;
     size_t quadrupoles;
+    double *scratch; /* columns on their way to the device, results on their way from it */
+    size_t scratch_size;
 } gv_member;
 
 /* Quadrupoles of the sources. */
@@ -135,14 +137,12 @@ struct gravel_several {
     int time_is_set;
     double time;
     gv_asked asked;
-    double *scratch; /* columns on their way to a device, results on their way from it */
-    size_t scratch_size;
     uint32_t *list; /* addresses */
     size_t list_size;
 };
 
 /* At least so many numbers; what they were is lost. */
-gravel_status gv_several_scratch(gravel_several *s, size_t numbers, double **scratch);
+gravel_status gv_member_scratch(gv_member *member, size_t numbers, double **scratch);
 
 /* members.c: contexts and devices of a list; `solvers`: each has a gravel_direct. */
 gravel_status gv_members_open(gravel_several *s, const gravel_context_options *options, int solvers);

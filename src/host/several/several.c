@@ -19,17 +19,17 @@ void gravel_several_call_init(gravel_several_call *call)
     *call = (gravel_several_call)GRAVEL_SEVERAL_CALL_INIT;
 }
 
-gravel_status gv_several_scratch(gravel_several *s, size_t numbers, double **scratch)
+gravel_status gv_member_scratch(gv_member *m, size_t numbers, double **scratch)
 {
-    if (s->scratch_size < numbers || !s->scratch) {
-        free(s->scratch);
-        s->scratch_size = numbers + numbers / 4 + 64;
-        s->scratch = malloc(s->scratch_size * sizeof *s->scratch);
-        if (!s->scratch)
-            s->scratch_size = 0;
+    if (m->scratch_size < numbers || !m->scratch) {
+        free(m->scratch);
+        m->scratch_size = numbers + numbers / 4 + 64;
+        m->scratch = malloc(m->scratch_size * sizeof *m->scratch);
+        if (!m->scratch)
+            m->scratch_size = 0;
     }
-    *scratch = s->scratch;
-    return s->scratch ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu numbers", numbers);
+    *scratch = m->scratch;
+    return m->scratch ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu numbers", numbers);
 }
 
 /* ------------------------------------------------------------------------- life */
@@ -97,7 +97,8 @@ void gv_several_drop(gravel_several *s)
     free(s->quadrupoles.q);
     free(s->asked.block);
     free(s->asked.ids);
-    free(s->scratch);
+    for (int m = 0; m < s->members; m++)
+        free(s->member[m].scratch);
     free(s->list);
 }
 

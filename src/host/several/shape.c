@@ -61,7 +61,7 @@ static gravel_status send(gravel_several *s, const gv_team *t, int member, size_
 {
     const gv_quadrupoles *own = &s->quadrupoles;
     double *scratch;
-    gravel_status status = gv_several_scratch(s, 6 * count, &scratch);
+    gravel_status status = gv_member_scratch(&s->member[0], 6 * count, &scratch);
     for (size_t k = 0; k < count && !status; k++) {
         const size_t at = gv_team_address(t, member, (uint32_t)k);
         if (at < own->count)

@@ -145,7 +145,8 @@ static gravel_status send(gravel_several *s, parcel *p, const uint32_t *place)
     gravel_plane plane[GV_CHANGED_PLANES];
     gravel_array array[GV_CHANGED_PLANES];
     double *scratch;
-    gravel_status status = gv_several_scratch(s, p->count * (GV_COLUMNS + 1), &scratch);
+    gravel_status status =
+        gv_member_scratch(gv_team_member(s, p->team, p->member), p->count * (GV_COLUMNS + 1), &scratch);
     if (status)
         return status;
     put_into(p, scratch, p->count > GRAIN ? gv_context_pool(gv_team_member(s, p->team, p->member)->context) : NULL);
@@ -235,7 +236,28 @@ static gravel_status need_list(gravel_several *s, size_t entries)
     return GRAVEL_OK;
 }
 
-/* All sources where that is not much more than what was written. */
+/* What goes to each member. */
+typedef struct sending {
+    gravel_several *s;
+    gv_team *t;
+    size_t listed, most; /* changed sources: s->list has them, and room for two more such lists; most 0: all */
+} sending;
+
+static gravel_status send_to(void *user, int m)
+{
+    const sending *x = user;
+    gravel_several *s = x->s;
+    gv_team *t = x->t;
+    const size_t count = gv_team_count(t, m, s->store.count);
+    gravel_status status = count > 0 ? gv_team_need_bodies(s, t, m) : GRAVEL_OK;
+    if (!status && count > gravel_bodies_get_count(t->bodies[m]))
+        status = gravel_bodies_resize(t->bodies[m], count);
+    if (status || count == 0)
+        return status;
+    return x->most > 0 ? send_listed(s, t, m, s->list, x->listed, s->list + x->most) : send_all(s, t, m);
+}
+
+/* All sources where that is not much more than what was written: to all members at once, since each takes a while. */
 static gravel_status send_what_changed(gravel_several *s, gv_team *t)
 {
     const size_t most = s->store.count / 2;
@@ -248,15 +270,11 @@ static gravel_status send_what_changed(gravel_several *s, gv_team *t)
     for (int m = 0; m < t->members; m++)
         if (t->few[m])
             t->few[m]->changes.count = 0;
-    for (int m = 0; m < t->members && !status; m++) {
-        const size_t count = gv_team_count(t, m, s->store.count);
-        if (count > 0)
-            status = gv_team_need_bodies(s, t, m);
-        if (!status && count > gravel_bodies_get_count(t->bodies[m]))
-            status = gravel_bodies_resize(t->bodies[m], count);
-        if (!status && count > 0)
-            status = some ? send_listed(s, t, m, s->list, listed, s->list + most) : send_all(s, t, m);
-    }
+    sending x = {s, t, listed, some ? most : 0};
+    if (!some)
+        return gv_together(s->context[0], t->members, send_to, &x);
+    for (int m = 0; m < t->members && !status; m++)
+        status = send_to(&x, m);
     return status;
 }
 
