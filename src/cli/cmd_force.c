@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/force_run.h"
 #include "cli/particle_file.h"
@@ -26,7 +27,7 @@ static void fill_tree(gv_force_options *opts)
 static int report_reading(const gv_force_options *opts, gravel_status status)
 {
     const int code = gv_cli_fail(GV_FORCE, status);
-    if (status == GRAVEL_ERR_FILE && strcmp(opts->in, "-") != 0)
+    if (status == GRAVEL_ERR_FILE && strcmp(opts->in, "-") != 0 && access(opts->in, F_OK) != 0)
         gv_say(GV_FORCE, "'gravel ic plummer -n 1000 -o %s' would make such a file", opts->in);
     return code;
 }

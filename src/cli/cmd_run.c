@@ -52,6 +52,8 @@ static void complete(gv_run_options *o)
         o->criterion = o->order < 2                ? GRAVEL_STEP_AARSETH
                        : o->precision == GRAVEL_DP ? GRAVEL_STEP_GENERALISED
                                                    : GRAVEL_STEP_AVERAGE;
+    if (o->diagnose_every < 0)
+        o->diagnose_every = o->snapshot_every;
     if (o->snapshot_format < 0)
         o->snapshot_format = !gv_snapshot_has_hdf5();
 }

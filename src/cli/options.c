@@ -85,6 +85,11 @@ static int unknown_option(const char *full_name, const gv_command *command, cons
     return -1;
 }
 
+int gv_options_lack_default(const gv_opt *opt)
+{
+    return opt->kind == GV_OPT_REAL && opt->fallback && atof(opt->fallback) < opt->low;
+}
+
 static int set_defaults(const char *full_name, const gv_command *command, void *values, unsigned char *given)
 {
     memset(values, 0, command->size);
@@ -133,6 +138,10 @@ static int take_option(const char *full_name, const gv_command *command, char **
     const char *text = attached != NULL ? attached : argv[1];
     if (text == NULL || (attached == NULL && strncmp(text, "--", 2) == 0)) {
         gv_say(full_name, "%s needs a value: %s", source, opt->value);
+        return -1;
+    }
+    if (text[0] == '\0' && opt->kind == GV_OPT_TEXT) { /* an unset variable of a shell, most often */
+        gv_say(full_name, "%s is empty; it needs a value: %s", source, opt->value);
         return -1;
     }
     return gv_options_set(full_name, opt, source, text, values) != 0 ? -1 : attached != NULL ? 1 : 2;
@@ -199,10 +208,14 @@ int gv_options_parse(const char *full_name, const gv_command *command, int argc,
 
 static int list_commands(const char *program, const gv_command *table, FILE *stream)
 {
+    int width = 9;
+    for (const gv_command *c = table; c->name != NULL; c++)
+        if (c->summary != NULL && (int)strlen(c->name) > width)
+            width = (int)strlen(c->name);
     fprintf(stream, "usage: %s COMMAND [options]\n\n", program);
     for (const gv_command *c = table; c->name != NULL; c++)
         if (c->summary != NULL)
-            fprintf(stream, "  %-10s %s\n", c->name, c->summary);
+            fprintf(stream, "  %-*s  %s\n", width, c->name, c->summary);
     fprintf(stream, "\n'%s COMMAND --help' describes one of them.\n", program);
     return stream == stdout ? GV_EXIT_OK : GV_EXIT_USAGE;
 }

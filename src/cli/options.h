@@ -83,6 +83,8 @@ int gv_command_dispatch(const char *program, const gv_command *table, int argc, 
 int gv_options_parse(const char *full_name, const gv_command *command, int argc, char **argv, void *values,
                      gv_operands *operands);
 void gv_options_help(const char *full_name, const gv_command *command);
+/* A number whose default is below its limits: it stands for "not given". */
+int gv_options_lack_default(const gv_opt *opt);
 
 /* The nearest of the names (at most two edits away, or a name that begins with `word`); NULL: none. */
 const char *gv_nearest_name(const char *word, const char *(*name_at)(const void *table, int i), const void *table);

@@ -31,7 +31,9 @@ static void print_option(const gv_opt *opt)
         used = 0;
     }
     print_indented(opt->help, HELP_COLUMN - used);
-    if (opt->fallback != NULL && strcmp(opt->fallback, "-1") != 0) /* -1: not given */
+    /* -1: not given; a help text that tells the default itself has words for it */
+    if (opt->fallback != NULL && strcmp(opt->fallback, "-1") != 0 && !gv_options_lack_default(opt) &&
+        strstr(opt->help, "(default") == NULL)
         printf("%*s(default %s)\n", HELP_COLUMN, "", opt->fallback);
     if (opt->environment != NULL)
         printf("%*s(environment: %s)\n", HELP_COLUMN, "", opt->environment);

@@ -249,7 +249,7 @@ static const char *example_of(const gv_run_table *table, const gv_opt *opt)
     for (const struct gv_run_sample *s = table->sample; s->name; s++)
         if (strcmp(opt->name, s->name) == 0)
             return s->value;
-    return opt->kind == GV_OPT_REAL && opt->fallback && atof(opt->fallback) < opt->low ? "null" : NULL;
+    return gv_options_lack_default(opt) ? "null" : NULL;
 }
 
 void gv_run_print_example(const gv_run_table *table, FILE *stream)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -11,17 +12,14 @@
 
 #include "cpu_ref/parallel.h"
 #include "sim/decimal.h"
-#include "sim/out_file.h"
 
 enum {
     BLOCK = 1 << 18,        /* bytes read at once; */
     LARGE_BLOCK = 1 << 23,  /* of large files, whose lines all cores share */
     PIECES = 64,            /* of a block */
     LONGEST_LINE = 1 << 20, /* a longer one means that this is no text file */
-    MAX_COLUMNS = 11
+    MAX_COLUMNS = GV_PARTICLE_COLUMNS
 };
-
-static const char *const column_name[MAX_COLUMNS] = {"id", "m", "x", "y", "z", "vx", "vy", "vz", "ax", "ay", "az"};
 
 typedef struct reader {
     const char *name; /* for messages */
@@ -35,18 +33,6 @@ typedef struct reader {
     size_t room;
     gv_particles *out;
 } reader;
-
-/* The ten real columns, in the order of the file; NULL from where the set ends. */
-static void real_columns(const gv_particles *p, double *column[MAX_COLUMNS - 1])
-{
-    double *const all[MAX_COLUMNS - 1] = {p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az};
-    memcpy(column, all, sizeof all);
-}
-
-int gv_particles_columns(const gv_particles *particles)
-{
-    return particles->vx == NULL ? 5 : particles->ax == NULL ? 8 : MAX_COLUMNS;
-}
 
 /* ---------------------------------------------------------------- lines */
 
@@ -89,11 +75,11 @@ static gravel_status fail_number(const reader *r, const char *line, const char *
     for (int i = 0; i < 4 && bare[i] != '\n'; i++)
         begin[i] = (char)(bare[i] | 32); /* lower case of letters */
     if (strncmp(begin, "nan", 3) == 0 || strncmp(begin, "inf", 3) == 0) {
-        snprintf(what, sizeof what, "particle %zu: %s is not finite:", r->out->count, column_name[column]);
+        snprintf(what, sizeof what, "particle %zu: %s is not finite:", r->out->count, gv_particle_column[column]);
         return fail_at(r, line, word, GRAVEL_ERR_INPUT, what, word);
     }
     const int missing = is_end(*word);
-    snprintf(what, sizeof what, missing ? "%s is missing" : "%s is not a number:", column_name[column]);
+    snprintf(what, sizeof what, missing ? "%s is missing" : "%s is not a number:", gv_particle_column[column]);
     return fail_at(r, line, word, GRAVEL_ERR_FORMAT, what, missing ? NULL : word);
 }
 
@@ -171,12 +157,27 @@ static gravel_status read_names(const reader *r, const char *line, int *columns)
         size_t length = 0;
         while (!is_end(p[length]) && p[length] != '"')
             length++;
-        if (*columns == MAX_COLUMNS || !is_name(p, length, column_name[*columns])) {
+        if (*columns == MAX_COLUMNS || !is_name(p, length, gv_particle_column[*columns])) {
             return fail_at(r, line, p, GRAVEL_ERR_FORMAT,
                            "the columns are id m x y z [vx vy vz [ax ay az]], in this order; here is", p);
         }
         p += length;
     }
+}
+
+/* A file of forces begins with "# id ax ay az pot", and has as many columns as one of particles. */
+static gravel_status refuse_forces(const reader *r, const char *line)
+{
+    static const char *const word[] = {"#", "id", "ax"};
+    const char *p = line;
+    for (size_t k = 0; k < sizeof word / sizeof word[0]; k++) {
+        p += strspn(p, " \t");
+        if (strncmp(p, word[k], strlen(word[k])) != 0)
+            return GRAVEL_OK;
+        p += strlen(word[k]);
+    }
+    return is_end(*p) ? gv_fail(GRAVEL_ERR_FORMAT, "%s: these are forces (id ax ay az ...), not particles", r->name)
+                      : GRAVEL_OK;
 }
 
 static int begins_with_name(const char *line)
@@ -241,6 +242,8 @@ static gravel_status take_line(reader *r, const char *line, size_t length)
         status = read_names(r, line, &columns);
         return status == GRAVEL_OK ? take_columns(r, columns) : status;
     }
+    if (r->line == 1 && (status = refuse_forces(r, line)) != GRAVEL_OK)
+        return status;
     status = read_line(r, line, &id, value, &columns);
     if (status != GRAVEL_OK || columns == 0)
         return status;
@@ -255,7 +258,7 @@ static gravel_status take_line(reader *r, const char *line, size_t length)
     }
     if (r->out->count == r->room && (status = grow(r, r->room ? 2 * r->room : first_room(r, length + 1))) != GRAVEL_OK)
         return status;
-    real_columns(r->out, column);
+    gv_particles_reals(r->out, column);
     for (int c = 1; c < columns; c++)
         column[c - 1][r->out->count] = value[c];
     r->out->id[r->out->count++] = id;
@@ -332,7 +335,7 @@ static gravel_status take_together(reader *r)
     gravel_status status = room > r->room ? grow(r, room) : GRAVEL_OK;
     if (status)
         return status;
-    real_columns(r->out, b.column);
+    gv_particles_reals(r->out, b.column);
     gv_ref_parallel(PIECES, seconds, read_pieces, &b);
     for (int k = 0; k < PIECES; k++)
         odd |= b.piece[k].odd;
@@ -438,63 +441,4 @@ gravel_status gv_particles_read_text(gv_particles *particles, const char *path)
     if (status != GRAVEL_OK)
         gv_particles_free(particles);
     return status;
-}
-
-/* ---------------------------------------------------------------- writing */
-
-enum { LINE = MAX_COLUMNS * (GV_DECIMAL_SIZE + 1) + 2, BODIES = 512 };
-
-/* Lines of PIECES times BODIES bodies, each piece with room of its own. */
-typedef struct page {
-    const gv_particles *p;
-    double *column[MAX_COLUMNS - 1];
-    int columns;
-    size_t first, count;
-    char *text; /* [PIECES][BODIES * LINE] */
-    size_t length[PIECES];
-} page;
-
-static void write_pieces(void *arg, size_t begin, size_t end)
-{
-    page *w = arg;
-    for (size_t k = begin; k < end; k++) {
-        char *const start = w->text + k * BODIES * LINE, *at = start;
-        for (size_t i = k * BODIES; i < (k + 1) * BODIES && i < w->count; i++) {
-            at += snprintf(at, LINE, "%d", (int)w->p->id[w->first + i]);
-            for (int c = 0; c < w->columns - 1; c++) {
-                *at++ = ' ';
-                at = gv_decimal_write(at, w->column[c][w->first + i]);
-            }
-            *at++ = '\n';
-        }
-        w->length[k] = (size_t)(at - start);
-    }
-}
-
-gravel_status gv_particles_write_text(const gv_particles *particles, const char *path)
-{
-    gv_out_file file;
-    page w = {.p = particles, .columns = gv_particles_columns(particles)};
-    gravel_status status = gv_out_open(&file, path);
-    if (status != GRAVEL_OK)
-        return status;
-    w.text = malloc((size_t)PIECES * BODIES * LINE);
-    if (w.text == NULL) {
-        gv_out_abort(&file);
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory to write %s", path);
-    }
-    real_columns(particles, w.column);
-    fputc('#', file.stream);
-    for (int c = 0; c < w.columns; c++)
-        fprintf(file.stream, " %s", column_name[c]);
-    fputc('\n', file.stream);
-    for (; w.first < particles->count && !ferror(file.stream); w.first += PIECES * BODIES) {
-        const size_t left = particles->count - w.first;
-        w.count = left < PIECES * BODIES ? left : PIECES * BODIES;
-        gv_ref_parallel(PIECES, 4e-7 * (double)w.count, write_pieces, &w);
-        for (int k = 0; k < PIECES; k++)
-            fwrite(w.text + (size_t)k * BODIES * LINE, 1, w.length[k], file.stream);
-    }
-    free(w.text);
-    return gv_out_commit(&file);
 }

@@ -5,6 +5,10 @@
 
 #include "sim/particles.h"
 
+enum { GV_PARTICLE_COLUMNS = 11 };
+extern const char *const gv_particle_column[GV_PARTICLE_COLUMNS]; /* names */
+/* The columns behind the id; NULL from where the set ends. */
+void gv_particles_reals(const gv_particles *particles, double *column[GV_PARTICLE_COLUMNS - 1]);
 /* 5, 8 or 11: what a set of particles holds */
 int gv_particles_columns(const gv_particles *particles);
 

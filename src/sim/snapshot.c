@@ -1,7 +1,9 @@
 #include "sim/snapshot.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,18 +44,37 @@ static int has_signature(const char *path)
     return got == (ssize_t)sizeof begin && memcmp(begin, signature, sizeof begin) == 0;
 }
 
+/* A folder in place of a file: the last snapshot in it is what was meant. */
+static gravel_status refuse_folder(const char *path)
+{
+    char last[256] = "";
+    const struct dirent *next;
+    DIR *dir = strcmp(path, "-") ? opendir(path) : NULL;
+    if (!dir)
+        return GRAVEL_OK;
+    while ((next = readdir(dir)) != NULL)
+        if (strncmp(next->d_name, "snapshot_", 9) == 0 && strcmp(next->d_name, last) > 0)
+            snprintf(last, sizeof last, "%s", next->d_name);
+    closedir(dir);
+    return gv_fail(GRAVEL_ERR_FILE, "%s is a folder, not a file of particles%s%s%s%s", path,
+                   last[0] ? "; its last snapshot is " : "", last[0] ? path : "", last[0] ? "/" : "", last);
+}
+
 gravel_status gv_snapshot_read(gv_particles *particles, const char *path, const gv_read_options *options)
 {
     gv_read_options o = GV_READ_OPTIONS_INIT;
     if (options)
         o = *options;
     *particles = (gv_particles)GV_PARTICLES_INIT;
+    gravel_status status = refuse_folder(path);
+    if (status)
+        return status;
     if (has_signature(path))
         return gv_snapshot_read_parts(particles, path, &o);
     if (gv_snapshot_is_hdf5_name(path)) {
         char *first = access(path, F_OK) ? gv_snapshot_part_name(path, 0) : NULL;
         const int parts = first && has_signature(first);
-        const gravel_status status = parts ? gv_snapshot_read_parts(particles, first, &o) : GRAVEL_OK;
+        status = parts ? gv_snapshot_read_parts(particles, first, &o) : GRAVEL_OK;
         free(first);
         if (parts)
             return status;
@@ -62,7 +83,7 @@ gravel_status gv_snapshot_read(gv_particles *particles, const char *path, const 
         return gv_fail(GRAVEL_ERR_FORMAT,
                        "%s: not an HDF5 file (its first bytes are others): damaged, or text under a wrong name", path);
     }
-    gravel_status status = gv_particles_read_text(particles, path);
+    status = gv_particles_read_text(particles, path);
     if (status)
         return status;
     particles->units = o.text_units;

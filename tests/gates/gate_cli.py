@@ -33,6 +33,9 @@ def help_and_version():
             expect("examples:" in done.stdout, "no examples", done)
             expect(done.stderr == "", "help goes to stdout only", done)
             expect(all(len(line) <= 110 for line in done.stdout.splitlines()), "lines too long", done)
+            for option in re.split(r"\n +(?:-\w, )?--", done.stdout):
+                expect(option.count("(default") <= 1 and "e+" not in option and "e300" not in option,
+                       "defaults of --" + option, done)
     with open(os.path.join(TOP, "include", "gravel", "gravel.h"), encoding="utf-8") as handle:
         version = re.search(r'GRAVEL_VERSION "(.*)"', handle.read()).group(1)
     expect(good("--version").stdout == "gravel %s\n" % version, "version")
@@ -269,7 +272,16 @@ def bad_input():
     for text, part in cases:
         refused(USAGE, part, "force", "-i", write("bad.txt", text))
     refused(USAGE, "cannot read", "force", "-i", "missing.txt")
-    refused(USAGE, "Is a directory", "force", "-i", WORK)
+    refused(USAGE, "is a folder", "force", "-i", WORK)
+    os.makedirs(path("run"), exist_ok=True)
+    for snapshot in ("run/snapshot_0000.hdf5", "run/snapshot_0001.hdf5", "run/diagnostics.txt"):
+        write(snapshot, "")
+    for command in (("force",), ("info",), ("analyse",), ("run", "--until", "1", "-o", "new", "-i")):
+        refused(USAGE, "its last snapshot is run/snapshot_0001.hdf5", *command, "run")
+    write("forces.txt", good("force", "-i", cluster(50), "-m", "reference").stdout)
+    refused(USAGE, "these are forces", "force", "forces.txt")
+    refused(USAGE, "--output is empty", "ic", "plummer", "-n", "9", "--output", "")
+    refused(USAGE, "-i is empty", "force", "-i", "")
     refused(USAGE, "needs velocities", "force", "-i", write("five.txt", "1 1 2 3 4\n"), "--order", "4")
 
 

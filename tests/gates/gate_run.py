@@ -143,6 +143,8 @@ def snapshots_for_others():
 
 def outputs_do_not_change_the_run():
     simulate("quiet", *SMALL[:6], "--snapshot-format", "text")
+    simulate("as_usual", *SMALL[:6], "--snapshot-every", "0.25")
+    expect([row["time"] for row in rows("as_usual")[1]] == [0, 0.25, 0.5], "a line of diagnostics for each snapshot")
     expect(read("quiet/snapshot_0001.txt") == read("%s/snapshot_0005.txt" % reference()), "the end is another")
 
 
