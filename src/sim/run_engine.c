@@ -7,31 +7,14 @@
 #include "host/base/clock.h"
 #include "sim/run_dealt.h"
 #include "sim/run_domains.h"
+#include "sim/run_engine.h"
 
 const char *const gv_run_clock_name[GV_CLOCKS] = {"submit",    "host",     "wait",     "transfer",
                                                   "potential", "diagnose", "snapshot", "checkpoint"};
 
-struct gv_run {
-    gravel_context *context;
-    gv_run_settings s;
-    gv_particles p; /* as they were looked at last */
-    double start;   /* bodies' time 0 */
-    double gravity;
-    gravel_bodies *bodies, *seen; /* seen: at the time of the last look */
-    gravel_direct *direct, *exact;
-    gravel_tree *tree;
-    gravel_hermite *hermite;
-    gravel_leapfrog *leapfrog;
-    gv_domains_run *domains;      /* one of these three */
-    gravel_hermite_counts before; /* of steps before it went on from another kind of state */
-    int by_host;                  /* the last block was moved by the host */
-    size_t first, mine;           /* the particles that are bodies here; all of them, unless they are dealt out */
-    double clock[GV_CLOCKS];
-};
-
 /* -------------------------------------------------------------------- life */
 
-static int is_dealt(const gv_run *r)
+int gv_run_is_dealt(const gv_run *r)
 {
     return r->s.company && r->s.company->agree;
 }
@@ -139,7 +122,7 @@ gravel_status gv_run_create(gv_run **run, gravel_context *context, const gv_run_
     r->start = r->p.time;
     r->gravity = gv_units_gravity(&r->p.units);
     r->mine = r->p.count;
-    if (is_dealt(r))
+    if (gv_run_is_dealt(r))
         settings->company->get_range(settings->company->user, r->p.count, &r->first, &r->mine);
     bodies.precision = settings->precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_DS;
     gravel_status status = gravel_bodies_create(&r->bodies, context, &bodies);
@@ -174,22 +157,20 @@ void gv_run_release(gv_run *r)
 
 /* ------------------------------------------------------------------- steps */
 
-/* What went by since *since belongs to this clock. */
-static void charge(gv_run *r, gv_run_clock clock, double *since)
+void gv_run_charge(gv_run *r, gv_run_clock clock, double *since)
 {
     const double now = gv_now();
     r->clock[clock] += now - *since;
     *since = now;
 }
 
-/* The processes that follow do the same. */
-static gravel_status tell(gv_run *r, gv_run_order order, double time)
+gravel_status gv_run_tell(gv_run *r, gv_run_order order, double time)
 {
     const gv_run_company *c = r->s.company;
     return c && c->tell ? c->tell(c->user, order, time) : GRAVEL_OK;
 }
 
-static gravel_status done(gv_run *r, gravel_status status)
+gravel_status gv_run_done(gv_run *r, gravel_status status)
 {
     const gv_run_company *c = r->s.company;
     return c ? c->done(c->user, status) : status;
@@ -208,15 +189,14 @@ static gravel_status write_masses(gv_run *r)
     return status;
 }
 
-/* The particles as they are begin at `time`. */
-static gravel_status begin_at(gv_run *r, double time, double *since)
+gravel_status gv_run_begin_at(gv_run *r, double time, double *since)
 {
     const gv_particles *p = &r->p;
     const size_t f = r->first, n = r->mine;
     const gravel_array x = GRAVEL_ARRAY_SOA(p->x + f, p->y + f, p->z + f);
     const gravel_array v = GRAVEL_ARRAY_SOA(p->vx + f, p->vy + f, p->vz + f);
     gravel_status status = gravel_bodies_resize(r->bodies, n);
-    if (!status && is_dealt(r))
+    if (!status && gv_run_is_dealt(r))
         status = gv_dealt_frame(r->bodies, p, r->gravity);
     if (!status)
         status = gravel_bodies_write(r->bodies, GRAVEL_POSITION, 0, n, &x);
@@ -226,7 +206,7 @@ static gravel_status begin_at(gv_run *r, double time, double *since)
         status = gravel_bodies_write(r->bodies, GRAVEL_ID, 0, n, &(gravel_array){p->id + f, NULL, NULL, 1, GRAVEL_I32});
     if (!status)
         status = write_masses(r);
-    charge(r, GV_CLOCK_TRANSFER, since);
+    gv_run_charge(r, GV_CLOCK_TRANSFER, since);
     if (status)
         return status;
     return r->hermite ? gravel_hermite_start(r->hermite, time) : gravel_leapfrog_start(r->leapfrog, time);
@@ -237,11 +217,11 @@ gravel_status gv_run_start(gv_run *r)
     if (r->domains)
         return gv_domains_start(r->domains);
     double since = gv_now();
-    gravel_status status = tell(r, GV_RUN_START, 0);
+    gravel_status status = gv_run_tell(r, GV_RUN_START, 0);
     if (!status)
-        status = begin_at(r, 0, &since);
-    status = done(r, status);
-    charge(r, GV_CLOCK_SUBMIT, &since);
+        status = gv_run_begin_at(r, 0, &since);
+    status = gv_run_done(r, status);
+    gv_run_charge(r, GV_CLOCK_SUBMIT, &since);
     return status;
 }
 
@@ -252,12 +232,12 @@ gravel_status gv_run_get_next(gv_run *r, double *time)
         return GRAVEL_OK;
     }
     double since = gv_now();
-    gravel_status status = is_dealt(r) ? tell(r, GV_RUN_NEXT, 0) : GRAVEL_OK;
+    gravel_status status = gv_run_is_dealt(r) ? gv_run_tell(r, GV_RUN_NEXT, 0) : GRAVEL_OK;
     if (!status)
         status = r->hermite ? gravel_hermite_get_next(r->hermite, time) : gravel_leapfrog_get_next(r->leapfrog, time);
-    if (is_dealt(r))
-        status = done(r, status);
-    charge(r, r->by_host ? GV_CLOCK_HOST : GV_CLOCK_WAIT, &since);
+    if (gv_run_is_dealt(r))
+        status = gv_run_done(r, status);
+    gv_run_charge(r, r->by_host ? GV_CLOCK_HOST : GV_CLOCK_WAIT, &since);
     return status;
 }
 
@@ -278,13 +258,13 @@ gravel_status gv_run_step(gv_run *r, double until, size_t most, gravel_hermite_s
     gravel_hermite_counts before, after;
     const int waits = r->hermite && !r->s.company && !r->s.share && r->s.steps == GV_RUN_BLOCK;
     gv_run_get_counts(r, &before);
-    gravel_status status = tell(r, GV_RUN_STEP, 0);
+    gravel_status status = gv_run_tell(r, GV_RUN_STEP, 0);
     if (!status)
         status = take_steps(r, until, most, info, taken);
-    status = done(r, status);
+    status = gv_run_done(r, status);
     gv_run_get_counts(r, &after);
     r->by_host = after.host_blocks > before.host_blocks;
-    charge(r, r->by_host ? GV_CLOCK_HOST : waits ? GV_CLOCK_WAIT : GV_CLOCK_SUBMIT, &since);
+    gv_run_charge(r, r->by_host ? GV_CLOCK_HOST : waits ? GV_CLOCK_WAIT : GV_CLOCK_SUBMIT, &since);
     return status;
 }
 
@@ -297,7 +277,7 @@ gravel_status gv_run_look(gv_run *r, double time)
     const gravel_array_out x = GRAVEL_ARRAY_OUT_SOA(p->x + f, p->y + f, p->z + f);
     const gravel_array_out v = GRAVEL_ARRAY_OUT_SOA(p->vx + f, p->vy + f, p->vz + f);
     double since = gv_now();
-    gravel_status status = tell(r, GV_RUN_LOOK, time);
+    gravel_status status = gv_run_tell(r, GV_RUN_LOOK, time);
     if (!status)
         status = r->hermite ? gravel_hermite_get_bodies_at(r->hermite, time, &r->seen)
                             : gravel_leapfrog_get_bodies_at(r->leapfrog, time, &r->seen);
@@ -305,11 +285,11 @@ gravel_status gv_run_look(gv_run *r, double time)
         status = gravel_bodies_read(r->seen, GRAVEL_POSITION, 0, r->mine, &x);
     if (!status)
         status = gravel_bodies_read(r->seen, GRAVEL_VELOCITY, 0, r->mine, &v);
-    if (is_dealt(r))
+    if (gv_run_is_dealt(r))
         status = gv_dealt_gather(r->s.company, p, status);
     p->time = r->start + time;
-    status = done(r, status);
-    charge(r, GV_CLOCK_TRANSFER, &since);
+    status = gv_run_done(r, status);
+    gv_run_charge(r, GV_CLOCK_TRANSFER, &since);
     return status;
 }
 
@@ -328,8 +308,8 @@ static gravel_status sum_potentials(gv_run *r, double *potential)
         o.precision = gravel_context_get_device(r->context, 0)->has_fp64 ? GRAVEL_DP : GRAVEL_DS;
         status = gravel_direct_create(&r->exact, r->context, &o);
     }
-    if (is_dealt(r)) {
-        status = done(r, status); /* all have one */
+    if (gv_run_is_dealt(r)) {
+        status = gv_run_done(r, status); /* all have one */
         if (!status)
             status = c->potentials(c->user, r->exact, r->seen, r->s.eps, potential + first);
         return c->gather(c->user, r->p.count, potential, status);
@@ -355,15 +335,15 @@ gravel_status gv_run_find_potentials(gv_run *r, double *potential)
     double since = gv_now();
     /* a spline's potential is the tree's own */
     const int by_tree = r->tree && (n > r->s.sum_up_to || r->s.softening != GRAVEL_PLUMMER);
-    gravel_status status = tell(r, GV_RUN_POTENTIALS, 0);
+    gravel_status status = gv_run_tell(r, GV_RUN_POTENTIALS, 0);
     if (!status)
         status = by_tree ? gravel_bodies_read(r->seen, GRAVEL_POTENTIAL, 0, n, &GRAVEL_ARRAY_OUT(potential))
                          : sum_potentials(r, potential);
-    status = done(r, status);
+    status = gv_run_done(r, status);
     /* diagnose.h has G of the units: potentials without it */
     for (size_t k = 0; k < n && !status; k++)
         potential[k] /= r->gravity;
-    charge(r, GV_CLOCK_POTENTIAL, &since);
+    gv_run_charge(r, GV_CLOCK_POTENTIAL, &since);
     return status;
 }
 
@@ -392,18 +372,18 @@ void gv_run_get_counts(const gv_run *r, gravel_hermite_counts *counts)
 gravel_status gv_run_add_steps(gv_run *r, gv_blocks *blocks)
 {
     uint64_t counts[GRAVEL_STEP_POWERS] = {0};
-    const int dealt = is_dealt(r) || (r->domains && r->s.steps == GV_RUN_BLOCK);
+    const int dealt = gv_run_is_dealt(r) || (r->domains && r->s.steps == GV_RUN_BLOCK);
     if (r->domains && !dealt) /* one step for all: blocks tell */
         return GRAVEL_OK;
-    gravel_status status = dealt ? tell(r, GV_RUN_ADD_STEPS, 0) : GRAVEL_OK;
+    gravel_status status = dealt ? gv_run_tell(r, GV_RUN_ADD_STEPS, 0) : GRAVEL_OK;
     if (!status)
         status = r->domains   ? gv_domains_add_steps(r->domains, counts)
                  : r->hermite ? gravel_hermite_add_step_counts(r->hermite, counts)
                               : gravel_leapfrog_add_step_counts(r->leapfrog, counts);
     if (r->domains)
-        status = done(r, status);
+        status = gv_run_done(r, status);
     else if (dealt)
-        status = done(r, gv_dealt_add_counts(r->s.company, counts, status));
+        status = gv_run_done(r, gv_dealt_add_counts(r->s.company, counts, status));
     for (int p = 0; p < GRAVEL_STEP_POWERS && !status; p++)
         gv_blocks_add_steps(blocks, ldexp(1, p - GRAVEL_STEP_POWERS / 2), counts[p]);
     return status;
@@ -412,8 +392,8 @@ gravel_status gv_run_add_steps(gv_run *r, gv_blocks *blocks)
 gravel_status gv_run_write_together(gv_run *r, const char *path)
 {
     const gv_run_company *c = r->s.company;
-    const gravel_status status = tell(r, GV_RUN_SNAPSHOT, 0);
-    return done(r, status ? status : c->write(c->user, &r->p, path));
+    const gravel_status status = gv_run_tell(r, GV_RUN_SNAPSHOT, 0);
+    return gv_run_done(r, status ? status : c->write(c->user, &r->p, path));
 }
 
 double *gv_run_clocks(gv_run *r)
@@ -431,140 +411,4 @@ gravel_status gv_run_get_configuration(gv_run *r, char *text, size_t size)
     }
     gravel_direct_get_choices(r->direct, text, size);
     return GRAVEL_OK;
-}
-
-/* ------------------------------------------------------------------- state */
-
-gravel_status gv_run_save(gv_run *r, gv_checkpoint *c)
-{
-    if (r->domains)
-        return gv_domains_save(r->domains, c);
-    gravel_status status = r->hermite ? gravel_hermite_get_state(r->hermite, &c->state)
-                                      : gravel_leapfrog_get_state(r->leapfrog, &c->state);
-    if (status)
-        return status;
-    c->state.blocks += r->before.blocks;
-    c->state.steps += r->before.steps;
-    status = tell(r, GV_RUN_SAVE, 0);
-    if (status)
-        return status;
-    c->bodies_size = gravel_bodies_get_state_size(r->bodies);
-    c->bodies = malloc(c->bodies_size);
-    c->choices = gv_run_choices(r->direct, r->s.share);
-    if (!c->bodies || !c->choices) {
-        free(c->bodies);
-        free(c->choices);
-        c->bodies = c->choices = NULL;
-        return done(r, gv_fail(GRAVEL_ERR_MEMORY, "no memory for a checkpoint of %zu bodies", r->p.count));
-    }
-    c->particles = r->p; /* borrowed: the caller frees what was allocated here only */
-    c->particles.time = r->start;
-    status = gravel_bodies_save(r->bodies, c->bodies);
-    if (is_dealt(r))
-        status = gv_dealt_join(r->s.company, r->bodies, c, status);
-    else if (r->s.company)
-        status = r->s.company->compare(r->s.company->user, c->bodies, c->bodies_size, status);
-    return done(r, status);
-}
-
-static gravel_status restore_bodies(gv_run *r, const gv_checkpoint *c)
-{
-    void *part = NULL;
-    size_t size = 0;
-    gravel_status status = GRAVEL_OK;
-    if (is_dealt(r))
-        status = gv_dealt_cut(r->bodies, c, r->first, r->mine, &part, &size);
-    if (!status)
-        status = gravel_bodies_restore(r->bodies, part ? part : c->bodies, part ? size : c->bodies_size);
-    free(part);
-    if (!status && gravel_bodies_get_count(r->bodies) != r->mine)
-        status = gv_fail(GRAVEL_ERR_FORMAT, "the checkpoint is damaged: %zu bodies, %zu ids",
-                         gravel_bodies_get_count(r->bodies), r->mine);
-    return status;
-}
-
-static gravel_status restore(gv_run *r, const gv_checkpoint *c)
-{
-    if (r->tree && r->s.domains && r->s.domains->count_parts(c->bodies, c->bodies_size) > 0) {
-        /* bodies that were dealt out begin anew where they are */
-        const gravel_status status = gv_domains_unpack(r->s.domains, r->context, r->s.precision, c, &r->p);
-        r->before = (gravel_hermite_counts){c->state.blocks, c->state.steps, 0};
-        double since = gv_now();
-        return status ? status : begin_at(r, c->state.time, &since);
-    }
-    gravel_status status = restore_bodies(r, c);
-    if (!status)
-        status = gv_run_take_choices(r->s.company, c, r->direct, r->s.share);
-    if (status)
-        return status;
-    return r->hermite ? gravel_hermite_resume(r->hermite, &c->state) : gravel_leapfrog_resume(r->leapfrog, &c->state);
-}
-
-gravel_status gv_run_restore(gv_run *r, const gv_checkpoint *c)
-{
-    if (r->domains)
-        return gv_domains_restore(r->domains, c);
-    double since = gv_now();
-    gravel_status status = tell(r, GV_RUN_RESTORE, 0);
-    if (!status)
-        status = restore(r, c);
-    status = done(r, status);
-    memcpy(r->clock, c->at.clock, sizeof r->clock);
-    charge(r, GV_CLOCK_TRANSFER, &since);
-    return status;
-}
-
-/* ------------------------------------------------------------------ company */
-
-static gravel_status follow_save(gv_run *r)
-{
-    gv_checkpoint c = {.record = NULL};
-    const gravel_status status = gv_run_save(r, &c);
-    free(c.bodies);
-    free(c.choices);
-    return status;
-}
-
-static gravel_status follow_potentials(gv_run *r)
-{
-    double *potential = malloc((r->p.count + 1) * sizeof *potential);
-    if (!potential)
-        return done(r, gv_fail(GRAVEL_ERR_MEMORY, "no memory for %zu potentials", r->p.count));
-    const gravel_status status = gv_run_find_potentials(r, potential);
-    free(potential);
-    return status;
-}
-
-static gravel_status follow_add_steps(gv_run *r)
-{
-    gv_blocks none;
-    memset(&none, 0, sizeof none);
-    return gv_run_add_steps(r, &none);
-}
-
-gravel_status gv_run_follow(gv_run *r, gv_run_order order, double time, const gv_checkpoint *checkpoint)
-{
-    gravel_hermite_step_info info;
-    size_t taken;
-    switch (order) {
-    case GV_RUN_START:
-        return gv_run_start(r);
-    case GV_RUN_RESTORE:
-        return gv_run_restore(r, checkpoint);
-    case GV_RUN_NEXT:
-        return gv_run_get_next(r, &time);
-    case GV_RUN_STEP:
-        return gv_run_step(r, INFINITY, 1, &info, &taken);
-    case GV_RUN_LOOK:
-        return gv_run_look(r, time);
-    case GV_RUN_POTENTIALS:
-        return follow_potentials(r);
-    case GV_RUN_ADD_STEPS:
-        return follow_add_steps(r);
-    case GV_RUN_SAVE:
-        return follow_save(r);
-    case GV_RUN_SNAPSHOT:
-        return gv_run_write_together(r, NULL);
-    }
-    return gv_fail(GRAVEL_ERR_INTERNAL, "there is no order %d to follow", (int)order);
 }
