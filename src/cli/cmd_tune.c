@@ -226,6 +226,7 @@ static int fill(const tune_options *o, gv_tune_options *t)
     t->limit = o->limit;
     t->unlikely = o->unlikely;
     t->quick = o->quick;
+    t->cross = o->cross;
     t->verbose = o->verbose;
     t->resume = o->resume;
     t->record = o->record != NULL;
@@ -371,6 +372,11 @@ static const gv_opt opts_table[] = {
      .kind = GV_OPT_FLAG,
      .offset = AT(quick),
      .help = "a minute and a half per variant: what pays most"},
+    {.name = "cross",
+     .kind = GV_OPT_FLAG,
+     .offset = AT(cross),
+     .help = "no searches: measures what the profile keeps, each question at\nits neighbours (with --sinks, --sources: "
+             "these only)"},
     {.name = "budget",
      .letter = 'b',
      .kind = GV_OPT_SECONDS,

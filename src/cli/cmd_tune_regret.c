@@ -10,8 +10,8 @@
 #include "host/base/clock.h"
 #include "host/base/files.h"
 #include "host/direct/plan.h"
+#include "tuner/ahead.h"
 #include "tuner/regret.h"
-#include "tuner/session.h"
 
 #define COMMAND "gravel tune"
 #define LONG_S 0.03
@@ -31,6 +31,7 @@ typedef struct grid {
     const tune_options *options;
     gv_regret_setting setting;
     gv_tune_worker worker;
+    gv_ahead ahead;
     axes axes;
     cJSON *points, *summaries;
     cJSON *times; /* of the point that is measured: [configuration, seconds, [seconds in each turn]] */
@@ -58,6 +59,15 @@ static int interrupted(void *user)
 {
     (void)user;
     return gv_signals_pending();
+}
+
+/* One after the other compiling would take longer than the timing. */
+static void prepare(void *user, const gv_task *task, const char *const *configuration, int n)
+{
+    grid *g = user;
+
+    if (!gv_signals_pending())
+        gv_ahead_build(&g->ahead, task, configuration, n, g->options->candidate > 0 ? g->options->candidate : 120);
 }
 
 /* Four digits are more than a time is known to, and there are many. */
@@ -356,7 +366,7 @@ static gravel_status report(grid *g, gravel_status status, const char *device)
     if (told != GRAVEL_OK)
         gv_cli_fail_writing(COMMAND, told);
     if (g->options->plot != NULL && g->n_blocks == 0)
-        gv_say(COMMAND, "%s: no point is complete, so that there is nothing to draw", g->options->plot);
+        gv_say(COMMAND, "%s: no point is decided, so that there is nothing to draw", g->options->plot);
     if (g->complete < g->wanted)
         gv_say(COMMAND, "incomplete: %s%d of %d points were measured%s",
                status == GRAVEL_ERR_CANCELLED ? "stopped on request, "
@@ -462,12 +472,14 @@ int gv_tune_regret(const tune_options *o)
         status = read_profiles(o, &found.limits, &user, &shipped);
     if (status == GRAVEL_OK) {
         g.setting = (gv_regret_setting){
-            subject->space, &found.limits, found.kernel_version, &user, &shipped, o->most, time_one, &g};
+            subject->space, &found.limits, found.kernel_version, &user, &shipped, o->most, time_one, prepare, &g};
+        gv_builders_init(&g.ahead.builders, o->jobs >= 0 ? o->jobs : gv_tune_jobs(&found.limits), &worker);
         status = measure_all(&g);
     }
     if (g.wanted > 0)
         told = report(&g, status, found.limits.info.name);
     gv_tune_worker_stop(&g.worker);
+    gv_ahead_stop(&g.ahead);
     gv_profile_set_free(&user);
     gv_profile_set_free(&shipped);
     gv_table_free(&g.table);

@@ -12,7 +12,7 @@ enum { FEW_SOURCES = 1024 };
 int gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_TUNE_SIZES], size_t sources[GV_TUNE_SOURCES])
 {
     static const size_t gpu_sinks[] = {1, 8, 32, 128, 512, 1024, 4096, 16384, 131072};
-    static const size_t gpu_sources[2][GV_TUNE_SOURCES] = {{1024, 8192, 131072, 1048576}, {1024, 8192, 131072, 262144}};
+    static const size_t gpu_sources[2][GV_TUNE_SOURCES] = {{1024, 8192, 131072, 1048576}, {1024, 8192, 131072, 524288}};
     static const size_t cpu_sinks[] = {1, 8, 32, 128, 512, 4096, 16384};
     static const size_t cpu_sources[GV_TUNE_SOURCES] = {1024, 8192, 131072, 262144};
 

@@ -249,6 +249,24 @@ static int objective_part(gv_run *run, const gv_search *search, const gv_point *
     return i;
 }
 
+void gv_run_build(gv_run *run, const char *stage, const gv_point *point, int n)
+{
+    const gv_effort none = {1, 1, 0, 0, 1e30};
+    gv_request request[64];
+    int building = 0;
+
+    for (int k = 0; k < n && building < 64 && run->builders.n > 0; k++) {
+        if (from_log(run, stage, 0, &point[k]) == NULL && is_new_program(run, &point[k])) {
+            fill_request(run, &point[k], &none, 0, &request[building]);
+            request[building++].build_only = 1;
+        }
+    }
+    if (building > 1) {
+        gv_builders_start(&run->builders, request, building);
+        gv_builders_finish(&run->builders, run->options->limit_s);
+    }
+}
+
 /* In parts, so that a batch that takes long to compile does not overrun the question's time by much. */
 static int objective(void *user, const gv_search *search, const gv_point *point, int n, double *score)
 {
@@ -392,86 +410,4 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
     result->gain = gain_of(run, list, n, chosen);
     *winner = list[chosen].point;
     return 1;
-}
-
-/* A neighbouring question's candidate replaces the winner of this question if it is by so much faster, twice. */
-#define CROSS_BEATS 1.02
-
-/* Behind the winner by time; the slowest falls out where there is no room, for a choice counts what is not kept as
- * slower than what is.  The default stays. */
-static void sort_in(const gv_run *run, const gv_profile_result *made, gv_profile_entry *entry)
-{
-    char built_in[GV_PROFILE_TEXT];
-    gv_config config;
-    int at, last = entry->n_results;
-
-    run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
-    gv_space_format(run->space, &config, built_in, sizeof built_in);
-    if (last == GV_PROFILE_RESULTS) {
-        last--;
-        last -= strcmp(entry->result[last].configuration, built_in) == 0;
-        if (made->time_min_s >= entry->result[last].time_min_s)
-            return;
-        memmove(&entry->result[last], &entry->result[last + 1],
-                (size_t)(entry->n_results - 1 - last) * sizeof entry->result[0]);
-        entry->n_results--;
-    }
-    at = entry->n_results;
-    while (at > 1 && entry->result[at - 1].time_min_s > made->time_min_s)
-        at--;
-    memmove(&entry->result[at + 1], &entry->result[at], (size_t)(entry->n_results - at) * sizeof entry->result[0]);
-    entry->result[at] = *made;
-    entry->n_results++;
-}
-
-/* Once more in turn: 1 if the neighbour's candidate is still faster than the winner by more than chance. */
-static int beats_the_winner(gv_run *run, const gv_point *point, const gv_effort *effort, const gv_profile_entry *entry)
-{
-    gv_config config;
-    gv_outcome mine, other;
-    gv_point winner;
-
-    run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
-    return gv_space_parse(run->space, entry->result[0].configuration, &config) == GRAVEL_OK &&
-           gv_domain_point(&run->domain, &config, &winner) &&
-           gv_run_evaluate(run, "cross", 1, &winner, effort, &mine) &&
-           gv_run_evaluate(run, "cross", 1, point, effort, &other) &&
-           gv_outcome_score(&other) * CROSS_BEATS < fmin(gv_outcome_score(&mine), entry->result[0].time_min_s);
-}
-
-int gv_question_cross(gv_run *run, const gv_point *point, int n, gv_profile_entry *entry)
-{
-    const gv_effort effort =
-        run->options->quick ? (gv_effort){3, 16, 0.004, 0.15, 1e30} : (gv_effort){5, 32, 0.01, 0.5, 1e30};
-    int changed = 0;
-
-    run->wall = gv_now();
-    for (int k = 0; k < n; k++) {
-        gv_finalist f = {.point = point[k], .alive = 1};
-        gv_profile_result made;
-        int there = 0;
-
-        gv_finals_put(run, &f, &made);
-        for (int r = 0; r < entry->n_results; r++)
-            there |= strcmp(entry->result[r].configuration, made.configuration) == 0;
-        if (there)
-            continue;
-        if (!gv_run_evaluate(run, "cross", 0, &point[k], &effort, &f.outcome))
-            return changed;
-        if (f.outcome.status != GV_OUTCOME_OK)
-            continue;
-        f.time_s = f.outcome.time_s;
-        f.median = gv_outcome_score(&f.outcome);
-        gv_finals_put(run, &f, &made);
-        if (made.time_min_s * CROSS_BEATS < entry->result[0].time_min_s &&
-            beats_the_winner(run, &point[k], &effort, entry)) {
-            const gv_profile_result before = entry->result[0];
-
-            entry->result[0] = made;
-            made = before;
-        }
-        sort_in(run, &made, entry);
-        changed = 1;
-    }
-    return changed;
 }

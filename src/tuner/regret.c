@@ -13,7 +13,7 @@ enum { TURNS = 3, MOST_TURNS = 101, OTHERS = 4 };
 
 /* Beyond so many turns they go on only while all runs of them together take no longer than that. */
 enum { FEW_TURNS = 9 };
-#define MOST_TURNS_S 3
+#define MOST_TURNS_S 6
 
 /* Those that were slower than the fastest by more at first do not meet it again in turns. */
 #define CONTENDS 1.25
@@ -215,6 +215,15 @@ static void compare(const candidate *list, int timed, int finals, int turns, con
     snprintf(point->best, sizeof point->best, "%s", list[best].configuration);
 }
 
+static void prepare(const gv_regret_setting *setting, const gv_task *task, const candidate *list, int n)
+{
+    const char *configuration[GV_REGRET_CANDIDATES];
+
+    for (int k = 0; k < n; k++)
+        configuration[k] = list[k].configuration;
+    setting->prepare(setting->time_user, task, configuration, n);
+}
+
 gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task *task, gv_regret_point *point)
 {
     const gv_profile_question question = {setting->space,          &task->variant, setting->limits,
@@ -240,6 +249,8 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
     qsort(list, (size_t)n, sizeof *list, nearer);
     if (setting->most > 0 && setting->most < n)
         n = setting->most > 2 ? setting->most : 2;
+    if (setting->prepare)
+        prepare(setting, task, list, n);
     point->complete = time_all(setting, task, list, n, &timed, &finals, &turns);
     point->decided = point->complete && is_known(list, finals, turns);
     if (timed > 0)

@@ -46,6 +46,7 @@ typedef struct gv_regret_setting {
     const gv_profile_set *user, *shipped; /* what programs read; shipped may be NULL */
     int most;                             /* candidates a point, those of the nearest questions first; 0: all */
     gv_regret_time_fn time;
+    void (*prepare)(void *user, const gv_task *task, const char *const *configuration, int n); /* what is timed next */
     void *time_user;
 } gv_regret_setting;
 

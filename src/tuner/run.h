@@ -88,6 +88,30 @@ typedef struct gv_plan {
 
 void gv_plan_make(const gv_tune_options *options, const gv_limits *limits, const gv_variant *variant, gv_plan *made);
 
+/* What a variant's questions have been answered with. */
+typedef struct gv_winner {
+    gv_task task;
+    gv_point point;
+    double time_s;
+    gv_profile_entry entry;
+} gv_winner;
+
+typedef struct gv_winners {
+    int n;
+    gv_winner w[GV_TUNE_SIZES * GV_TUNE_SIZES];
+} gv_winners;
+
+double gv_run_distance(const gv_task *a, const gv_task *b);                    /* of sizes, in octaves */
+int gv_run_point(const gv_run *run, const gv_config *config, gv_point *point); /* 0: not in the domain */
+void gv_tune_save(gv_run *run, const gv_profile_entry *entry);
+
+#define GV_CROSS_PART 0.08 /* of a variant's time */
+/* Measures at each question the winners and defaults of those around it, until `end`. */
+void gv_cross(gv_run *run, gv_winners *found, double end);
+/* Takes what the profile keeps of run->task's variant for the answers; what is of another kernel text is measured
+ * again first. */
+void gv_cross_known(gv_run *run, gv_winners *found, double end);
+
 /* One outcome, from the log or from the worker; 0 when the run has to stop. */
 int gv_run_evaluate(gv_run *run, const char *stage, int round, const gv_point *point, const gv_effort *effort,
                     gv_outcome *outcome);
@@ -125,6 +149,11 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
 
 /* Times points that won, or are the default, at neighbouring questions of run->task, and sorts them into the entry:
  * what the choice between questions is made from. 1 if the entry has changed. */
+/* Compiles at once what a stage will measure. */
+void gv_run_build(gv_run *run, const char *stage, const gv_point *point, int n);
+
+/* Measures what the entry keeps again, with today's kernels.  0: nothing works any more, or the run has to stop. */
+int gv_question_again(gv_run *run, gv_profile_entry *entry);
 int gv_question_cross(gv_run *run, const gv_point *point, int n, gv_profile_entry *entry);
 
 #endif

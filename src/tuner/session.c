@@ -39,23 +39,6 @@ gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *spac
 
 /* ------------------------------------------------------------------ starts */
 
-typedef struct winner {
-    gv_task task;
-    gv_point point;
-    double time_s;
-    gv_profile_entry entry;
-} winner;
-
-typedef struct winners {
-    int n;
-    winner w[GV_TUNE_SIZES * GV_TUNE_SIZES];
-} winners;
-
-static double distance(const gv_task *a, const gv_task *b)
-{
-    return fabs(log2((double)a->sinks / (double)b->sinks)) + 0.5 * fabs(log2((double)a->sources / (double)b->sources));
-}
-
 /* The profiles from before the run: tuning again begins where the last run ended.  A resumed run has changed the
  * profiles already, so it reads the copy that it wrote beside its log when it began. */
 static gravel_status read_known(gv_run *run)
@@ -95,9 +78,9 @@ static gravel_status read_known(gv_run *run)
     return status;
 }
 
-static int add_start(const gv_run *run, const gv_config *config, gv_point *start)
+int gv_run_point(const gv_run *run, const gv_config *config, gv_point *point)
 {
-    return gv_domain_point(&run->domain, config, start) && gv_domain_find(&run->domain, start) >= 0;
+    return gv_domain_point(&run->domain, config, point) && gv_domain_find(&run->domain, point) >= 0;
 }
 
 static int known_start(const gv_run *run, gv_point *start)
@@ -110,7 +93,7 @@ static int known_start(const gv_run *run, gv_point *start)
     gv_config config;
 
     return gv_profile_look_up(&run->known, NULL, &asked, &config, &origin, &entry) && origin == GRAVEL_ORIGIN_USER &&
-           add_start(run, &config, start);
+           gv_run_point(run, &config, start);
 }
 
 /* What won the nearest question without searches. */
@@ -122,20 +105,21 @@ static int plain_start(const gv_run *run, gv_point *start)
         return 0;
     for (int k = 0; k < run->n_plain; k++)
         if (strcmp(run->plain_task[k].variant.name, run->task.variant.name) == 0 &&
-            (next < 0 || distance(&run->plain_task[k], &run->task) < distance(&run->plain_task[next], &run->task)))
+            (next < 0 ||
+             gv_run_distance(&run->plain_task[k], &run->task) < gv_run_distance(&run->plain_task[next], &run->task)))
             next = k;
-    return next >= 0 && add_start(run, &run->plain[next], start);
+    return next >= 0 && gv_run_point(run, &run->plain[next], start);
 }
 
 /* The built-in default first, then those of a profile and of the variant without searches, then winners of this variant
  * by nearness, then of others. */
-static int make_starts(gv_run *run, const winners *found, gv_point *start, int most)
+static int make_starts(gv_run *run, const gv_winners *found, gv_point *start, int most)
 {
     gv_config config;
     int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, n = 0;
 
     run->space->built_in(&config, &run->task.variant, &run->device.limits, run->task.sinks, run->task.sources);
-    n = run->has_built_in = add_start(run, &config, &start[0]);
+    n = run->has_built_in = gv_run_point(run, &config, &start[0]);
     n += known_start(run, &start[n]);
     n += plain_start(run, &start[n]);
     run->sure = n;
@@ -143,8 +127,8 @@ static int make_starts(gv_run *run, const winners *found, gv_point *start, int m
         int next = -1;
 
         for (int k = 0; k < found->n; k++)
-            if (!taken[k] &&
-                (next < 0 || distance(&found->w[k].task, &run->task) < distance(&found->w[next].task, &run->task)))
+            if (!taken[k] && (next < 0 || gv_run_distance(&found->w[k].task, &run->task) <
+                                              gv_run_distance(&found->w[next].task, &run->task)))
                 next = k;
         if (next < 0)
             break;
@@ -152,14 +136,14 @@ static int make_starts(gv_run *run, const winners *found, gv_point *start, int m
         start[n++] = found->w[next].point;
     }
     for (int k = 0; k < run->n_earlier && n < most; k++)
-        n += add_start(run, &run->earlier[k], &start[n]);
+        n += gv_run_point(run, &run->earlier[k], &start[n]);
     run->inherited = start[n > 1 && run->has_built_in];
     return n;
 }
 
 /* --------------------------------------------------------------------- run */
 
-static void save(gv_run *run, const gv_profile_entry *entry)
+void gv_tune_save(gv_run *run, const gv_profile_entry *entry)
 {
     gv_profile_set set = GV_PROFILE_SET_INIT;
     gv_profile_device device;
@@ -179,7 +163,7 @@ static void save(gv_run *run, const gv_profile_entry *entry)
 
 /* The best rate (pairs per second) a winner of this variant reached, with searches or without: what a run of a larger
  * question will take. */
-static double expected_run_s(const gv_run *run, const winners *found)
+static double expected_run_s(const gv_run *run, const gv_winners *found)
 {
     const int square = gv_tune_subject(run->options)->questions == GV_QUESTIONS_SQUARE;
     double rate = 0;
@@ -196,7 +180,7 @@ static double expected_run_s(const gv_run *run, const winners *found)
     return rate > 0 ? (double)run->task.sinks * (double)run->task.sources / rate : 0;
 }
 
-static void answer_one(gv_run *run, winners *found, double allotted)
+static void answer_one(gv_run *run, gv_winners *found, double allotted)
 {
     gv_profile_entry *entry = calloc(1, sizeof *entry);
     gv_tune_result result;
@@ -224,7 +208,7 @@ static void answer_one(gv_run *run, winners *found, double allotted)
             run->plain_s[run->n_plain] = result.time_s;
             gv_domain_config(&run->domain, &best, &run->plain[run->n_plain++]);
         }
-        save(run, entry);
+        gv_tune_save(run, entry);
         if (found->n == 1) {
             memmove(&run->earlier[1], &run->earlier[0], 3 * sizeof run->earlier[0]);
             gv_domain_config(&run->domain, &best, &run->earlier[0]);
@@ -238,74 +222,12 @@ static void answer_one(gv_run *run, winners *found, double allotted)
     free(entry);
 }
 
-enum { CROSS_NEIGHBOURS = 4 };
-#define CROSS_PART 0.08 /* of a variant's time */
-
-/* The winners and defaults of the questions nearest to number k that it has not measured. */
-static int neighbours_of(const gv_run *run, const winners *found, int k, gv_point *point)
-{
-    int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, n = 0;
-
-    for (int round = 0; round < CROSS_NEIGHBOURS; round++) {
-        const gv_task *task;
-        gv_config config;
-        int next = -1;
-
-        for (int j = 0; j < found->n; j++)
-            if (j != k && !taken[j] &&
-                (next < 0 ||
-                 distance(&found->w[j].task, &found->w[k].task) < distance(&found->w[next].task, &found->w[k].task)))
-                next = j;
-        if (next < 0)
-            break;
-        taken[next] = 1;
-        task = &found->w[next].task;
-        point[n++] = found->w[next].point;
-        run->space->built_in(&config, &task->variant, &run->device.limits, task->sinks, task->sources);
-        n += add_start(run, &config, &point[n]);
-    }
-    return n;
-}
-
-/* The number of the question that is crossed next, the shortest runs first: most questions for the time; -1: none. */
-static int shortest(const winners *found, const int *crossed)
-{
-    int next = -1;
-
-    for (int k = 0; k < found->n; k++)
-        if (!crossed[k] && (next < 0 || found->w[k].time_s < found->w[next].time_s))
-            next = k;
-    return next;
-}
-
-/* The choice between two questions needs their candidates' times at both: each question measures its neighbours'
- * winners. */
-static void cross(gv_run *run, winners *found, double end)
-{
-    int crossed[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0};
-
-    for (int k = shortest(found, crossed); k >= 0 && run->status == GRAVEL_OK && !run->interrupted;
-         k = shortest(found, crossed)) {
-        gv_point point[2 * CROSS_NEIGHBOURS];
-        const int n = neighbours_of(run, found, k, point);
-
-        crossed[k] = 1;
-        /* a candidate runs about five times */
-        if (run->spent_s + 5 * n * found->w[k].time_s > end)
-            continue;
-        run->task = found->w[k].task;
-        run->best_s = found->w[k].time_s;
-        if (gv_question_cross(run, point, n, &found->w[k].entry))
-            save(run, &found->w[k].entry);
-    }
-}
-
 static gravel_status run_variant(gv_run *run, const gv_variant *variant, double allotted)
 {
-    winners *found = calloc(1, sizeof *found);
+    gv_winners *found = calloc(1, sizeof *found);
     gv_plan asked;
     const double last = run->spent_s + allotted;
-    double left = 0, all, end = run->spent_s + (1 - CROSS_PART) * allotted;
+    double left = 0, all, end = run->spent_s + (1 - GV_CROSS_PART) * allotted;
     gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits,
                                               run->options->limit, run->options->unlikely || run->wide);
 
@@ -320,7 +242,15 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     for (int k = 0; k < asked.n; k++)
         left += asked.q[k].weight;
     all = left;
-    for (int k = 0; k < asked.n && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted; k++) {
+    /* without searches the questions are those of the profile */
+    memset(&run->task, 0, sizeof run->task);
+    snprintf(run->task.kernel, sizeof run->task.kernel, "%s", run->space->kernel);
+    run->task.variant = *variant;
+    if (run->options->cross && status == GRAVEL_OK)
+        gv_cross_known(run, found, run->spent_s + 0.5 * allotted);
+    for (int k = 0;
+         k < asked.n && !run->options->cross && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted;
+         k++) {
         /* questions that took longer leave the later ones less, but not nothing */
         double rest = fmax(end - run->spent_s, 0.5 * allotted * left / all);
         double share = isfinite(end) ? rest * asked.q[k].weight / left : INFINITY;
@@ -344,7 +274,7 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     }
     /* also where the searches took longer than they should: without these times the choice between questions guesses */
     if (status == GRAVEL_OK && !run->options->record)
-        cross(run, found, fmax(last, run->spent_s + CROSS_PART * allotted));
+        gv_cross(run, found, fmax(last, run->spent_s + GV_CROSS_PART * allotted));
     free(found);
     free(run->seen);
     run->seen = NULL;
@@ -361,7 +291,7 @@ static double weight_of(const gv_tune_options *options, int v)
 
     while (v > behind && strcmp(options->variant[v - behind - 1].name, options->variant[v].name) == 0)
         behind++;
-    return behind > 0 && options->variant[v].features != 0 ? SEARCH_WEIGHT : 1;
+    return behind > 0 && options->variant[v].features != 0 && !options->cross ? SEARCH_WEIGHT : 1;
 }
 
 static int usable_variant(gv_run *run, const gv_variant *variant)
@@ -393,7 +323,7 @@ static gravel_status open_log(gv_run *run)
 }
 
 /* Builders pay where compiling does not disturb the clock; on a CPU both cores build first and measure then. */
-static int default_jobs(const gv_limits *limits)
+int gv_tune_jobs(const gv_limits *limits)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -440,7 +370,7 @@ static gravel_status run_all(gv_run *run)
         if (!usable[v])
             continue;
         gv_plan_make(options, &run->device.limits, &options->variant[v], &asked);
-        run->summary->n_tasks += asked.n;
+        run->summary->n_tasks += options->cross ? 0 : asked.n;
         left += weight_of(options, v);
     }
     all = left;
@@ -487,7 +417,7 @@ gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary)
     snprintf(summary->device, sizeof summary->device, "%s", run->device.limits.info.name);
     run->worker_options = (gv_tune_worker_options){options->worker_argv, 60, options->interrupted, options->user};
     gv_tune_worker_init(&run->worker, &run->worker_options);
-    gv_builders_init(&run->builders, options->jobs >= 0 ? options->jobs : default_jobs(&run->device.limits),
+    gv_builders_init(&run->builders, options->jobs >= 0 ? options->jobs : gv_tune_jobs(&run->device.limits),
                      &run->worker_options);
     status = check_options(run);
     status = status == GRAVEL_OK ? open_log(run) : status;

@@ -43,6 +43,7 @@ typedef struct gv_tune_options {
     int unlikely;      /* 1: soft constraints do not count */
     const char *limit; /* narrows the space: "tile=64,128" */
     int quick, resume;
+    int cross;               /* 1: no searches; what the profile keeps is measured at its neighbouring questions */
     int verbose;             /* 1: warns of each question, not once of all that are alike */
     int record;              /* 1: everything is timed properly, no finals, no profile: for recordings */
     double limit_s;          /* per candidate */
@@ -75,6 +76,9 @@ typedef struct gv_tune_device {
     char kernel_version[17];
 } gv_tune_device;
 gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *space, gv_tune_device *found);
+
+/* How many processes compile ahead on a device where nobody says. */
+int gv_tune_jobs(const gv_limits *limits);
 
 /* What `options` tune; NULL: no such kernel. */
 const gv_subject *gv_tune_subject(const gv_tune_options *options);

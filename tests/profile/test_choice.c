@@ -228,6 +228,36 @@ static void test_grains(void **state)
     }
 }
 
+/* Eight sinks take as long as 32 in groups of 32: what won with 32 and was not kept with eight is known there all the
+ * same, and twelve sinks go with groups of eight. */
+static void test_grains_tell_what_was_not_kept(void **state)
+{
+    static const gv_tunable tunable[] = {{"threads", "", "", 1, 2, {8, 32}},
+                                         {"split", "", "", 1, 1, {1}},
+                                         {"sinks_per_item", "", "", 1, 1, {1}},
+                                         {"lanes", "", "", 1, 1, {1}}};
+    static const gv_space space = {.kernel = "fake", .n_tunables = 4, .tunable = tunable};
+    static const char narrow[] = "threads=8 split=1 sinks_per_item=1 lanes=1";
+    static const char wide[] = "threads=32 split=1 sinks_per_item=1 lanes=1";
+    gv_profile_entry question[2];
+    const gv_profile_entry *entry[2] = {&question[0], &question[1]};
+
+    (void)state;
+    for (int q = 0; q < 2; q++) {
+        make_question(&question[q], q == 0 ? 8 : 32, 262144);
+        add_result(&question[q], q == 0 ? narrow : wide, q == 0 ? 16 : 30, 0.001);
+    }
+    assert_string_equal(best_in(&space, entry, 2, 8, 262144).configuration, narrow);
+    assert_string_equal(best_in(&space, entry, 2, 12, 262144).configuration, narrow);
+    assert_string_equal(best_in(&space, entry, 2, 16, 262144).configuration, narrow); /* 30 against some 22 */
+    assert_string_equal(best_in(&space, entry, 2, 28, 262144).configuration, wide);
+    assert_string_equal(best_in(&space, entry, 2, 32, 262144).configuration, wide);
+    /* where the device is not full groups of 32 cost eight sinks what groups of eight do: nothing is said */
+    question[1].result[0].time_s = question[1].result[0].time_min_s = 16.5;
+    assert_string_equal(best_in(&space, entry, 2, 8, 262144).configuration, narrow);
+    assert_string_equal(best_in(&space, entry, 2, 24, 262144).configuration, wide);
+}
+
 static void test_cells(void **state)
 {
     gv_profile_entry question;
@@ -427,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_other_questions_tell),
         cmocka_unit_test(test_the_default_yields_beyond_the_spread_only),
         cmocka_unit_test(test_grains),
+        cmocka_unit_test(test_grains_tell_what_was_not_kept),
         cmocka_unit_test(test_cells),
         cmocka_unit_test(test_regret_between_questions),
         cmocka_unit_test(test_regret_of_few_sources),

@@ -14,7 +14,7 @@ static char script[] = "echo ready >&3\n"
 static char shell[] = "sh", dash_c[] = "-c";
 static char *const worker_argv[] = {shell, dash_c, script, NULL};
 
-static void tune(const char *log_path, const char *profiles, size_t budget, double budget_s)
+static void tune(const char *log_path, const char *profiles, size_t budget, double budget_s, int cross)
 {
     gv_tune_options options;
     gv_tune_summary summary;
@@ -31,6 +31,7 @@ static void tune(const char *log_path, const char *profiles, size_t budget, doub
     options.sources[0] = 1000;
     options.seed = 5;
     options.budget = budget;
+    options.cross = cross;
     options.budget_s = budget_s;
     options.limit_s = 300;
     options.log_path = log_path;
@@ -60,8 +61,8 @@ static void test_winners_meet_without_time(void **state)
     folder = make_folder();
     log_path = gv_path_join(folder, "log.jsonl");
     profiles = gv_path_join(folder, "profiles");
-    tune(NULL, profiles, 12, 0);       /* the winners that the next run begins with */
-    tune(log_path, profiles, 0, 1e-3); /* less than one answer of the worker takes */
+    tune(NULL, profiles, 12, 0, 0);       /* the winners that the next run begins with */
+    tune(log_path, profiles, 0, 1e-3, 0); /* less than one answer of the worker takes */
     assert_ok(gv_tlog_read(log_path, &log));
     for (size_t i = 0; i < log.n; i++)
         crossed += strcmp(log.record[i].stage, "cross") == 0;
@@ -84,10 +85,65 @@ static void test_winners_meet_without_time(void **state)
     free(folder);
 }
 
+/* Without searches: what a profile of another kernel text keeps is measured again and at the neighbours, no more. */
+static void test_profile_is_crossed(void **state)
+{
+    gv_profile_set before = GV_PROFILE_SET_INIT, after = GV_PROFILE_SET_INIT;
+    char *folder, *log_path, *profiles, path[1024];
+    gv_tlog log;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    folder = make_folder();
+    log_path = gv_path_join(folder, "log.jsonl");
+    profiles = gv_path_join(folder, "profiles");
+    tune(NULL, profiles, 12, 0, 0);
+    assert_ok(gv_profile_read_dir(profiles, &before, NULL, NULL));
+    assert_int_equal(before.block[0].n_entries, 3);
+    remove_folder(profiles);
+    for (int e = 0; e < 3; e++) {
+        gv_profile_entry *entry = &before.block[0].entry[e];
+
+        /* only the winner is left, as of another text, and slower than the clock of today says */
+        entry->n_results = 1;
+        entry->result[0].time_s = entry->result[0].time_min_s = 1;
+        strcpy(entry->kernel_version, "0123456789abcdef");
+    }
+    assert_ok(gv_profile_save(profiles, &before, path, sizeof path));
+    tune(log_path, profiles, 0, 0, 1);
+    assert_ok(gv_tlog_read(log_path, &log));
+    assert_true(log.n > 0);
+    for (size_t i = 0; i < log.n; i++)
+        assert_true(strcmp(log.record[i].stage, "cross") == 0 || strcmp(log.record[i].stage, "again") == 0);
+    gv_tlog_close(&log);
+    assert_ok(gv_profile_read_dir(profiles, &after, NULL, NULL));
+    int found = 0;
+
+    for (int e = 0; e < after.block[0].n_entries; e++) {
+        const gv_profile_entry *entry = &after.block[0].entry[e];
+
+        if (strcmp(entry->kernel_version, "0123456789abcdef") == 0)
+            continue;
+        found++;
+        for (int k = 0; k < 3; k++)
+            assert_true(knows(entry, before.block[0].entry[k].result[0].configuration));
+        for (int r = 0; r < entry->n_results; r++)
+            assert_true(entry->result[r].time_s < 1e-6);
+    }
+    assert_int_equal(found, 3);
+    gv_profile_set_free(&before);
+    gv_profile_set_free(&after);
+    remove_folder(folder);
+    free(profiles);
+    free(log_path);
+    free(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_winners_meet_without_time),
+        cmocka_unit_test(test_profile_is_crossed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,7 +89,7 @@ static void make(fixture *f)
     strcpy(f->limits.info.name, "Fake");
     add(&f->set, &f->limits, 2, 2, 4, 8); /* the last is the neighbour's winner */
     add(&f->set, &f->limits, 12, 8, 4, 2);
-    f->setting = (gv_regret_setting){&fake_space, &f->limits, "", &f->set, NULL, 0, fake_time, &f->clock};
+    f->setting = (gv_regret_setting){&fake_space, &f->limits, "", &f->set, NULL, 0, fake_time, NULL, &f->clock};
     strcpy(f->task.kernel, "fake");
     assert_true(gv_variant_parse("ds4", &f->task.variant));
     f->task.sources = 131072;

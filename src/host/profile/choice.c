@@ -267,6 +267,27 @@ static double between(const gv_choice_corner *low, const gv_choice_corner *high,
     return (1 - way) * (a + behind[0]) + way * (b + behind[1]) - (1 - part) * a - part * b;
 }
 
+/* Of one that was not kept at corner k: slower than what was, and than its time at the corner beside it allows.  Fewer
+ * sinks take no less than their part, padded, of the time for more: where both are padded to one number, all of it. */
+static double unknown_at(const gv_choice_corner *corner, int n, int k, double grain, const char *configuration)
+{
+    double behind = unknown_behind(corner[k].entry);
+
+    for (int o = k - 1; o <= k + 1; o += 2) {
+        const gv_profile_entry *here = corner[k].entry;
+        const gv_profile_entry *other = o >= 0 && o < n && corner[o].level == corner[k].level ? corner[o].entry : NULL;
+        const int r = other ? find_result(other, configuration) : -1;
+
+        if (r < 0)
+            continue;
+        const double part = fmin(1, padded(here->sinks, grain) / padded(other->sinks, grain));
+        const double least = part * score_time(&other->result[r]) * (double)here->sources / (double)other->sources;
+
+        behind = fmax(behind, log(least / score_time(&here->result[0])));
+    }
+    return behind;
+}
+
 static void judge(const gv_choice_corner *corner, int n, double grain, const gv_choice_among *among,
                   gv_choice_candidate *candidate)
 {
@@ -282,7 +303,7 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
         const int r = find_result(corner[k].entry, candidate->configuration);
 
         candidate->measured &= r >= 0;
-        behind[k] = r >= 0 ? log_behind(corner[k].entry, r) : unknown_behind(corner[k].entry);
+        behind[k] = r >= 0 ? log_behind(corner[k].entry, r) : unknown_at(corner, n, k, grain, candidate->configuration);
         behind[k] = (1 - part) * behind[k] + part * mean;
         if (r >= 0 && corner[k].weight > heaviest) {
             heaviest = corner[k].weight;
