@@ -201,6 +201,8 @@ gravel_status gv_ahead_go(gravel_hermite *h, double until, size_t most, gravel_h
         status = read_blocks(h, info, done);
     if (status) {
         clFinish(gv_worker_queue(&h->worker));
+        h->started = 0; /* how far the bodies came is not known */
+        *done = 0;
         return status;
     }
     if (*done == 0)
