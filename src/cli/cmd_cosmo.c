@@ -193,7 +193,7 @@ static int begin(job *j, const char *in, int again)
     status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock);
     if (!status)
         status = gv_run_write_record(j->opts.out, j->record, &j->text);
-    return status ? gv_run_fail(status, 1) : finish(j);
+    return status ? gv_run_fail(status, 1) : gv_run_began(&j->folder, finish(j));
 }
 
 static int begin_new(job *j, const gv_cosmo_options *typed)

@@ -271,7 +271,9 @@ static int begin(job *j, const char *in, int again)
     status = again ? print_record(j) : gv_run_output_make(j->opts.out, j->opts.replace, &j->lock);
     if (!status && !again)
         status = write_record(j);
-    return status ? gv_run_fail(status, 1) : finish(j);
+    if (status)
+        return gv_run_fail(status, 1);
+    return again ? finish(j) : gv_run_began(&j->folder, finish(j));
 }
 
 /* ------------------------------------------------------------------ resume */

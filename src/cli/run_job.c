@@ -165,3 +165,10 @@ int gv_run_fail(gravel_status status, int writing)
     }
     return writing ? gv_cli_fail_writing(GV_RUN, status) : gv_cli_fail(GV_RUN, status);
 }
+
+int gv_run_began(const gv_run_output *folder, int code)
+{
+    if (code == GV_EXIT_USAGE || code == GV_EXIT_FAILURE)
+        gv_run_output_discard(folder);
+    return code;
+}

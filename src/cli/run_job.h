@@ -120,6 +120,8 @@ void gv_run_add_clocks(cJSON *summary, const gv_run_position *at);
 
 /* Exit code after a message.  `writing`: ERR_FILE on the way to outputs is a failure, not a misuse. */
 int gv_run_fail(gravel_status status, int writing);
+/* The outcome of a run from the beginning: what failed before its first snapshot leaves no folder.  Returns `code`. */
+int gv_run_began(const gv_run_output *folder, int code);
 
 /* run_record.c: what decides the bits beside the options: program, device, profiles. */
 cJSON *gv_run_identity(gravel_context *context);

@@ -204,6 +204,8 @@ gravel_status gv_run_output_make(const char *path, int replace, int *lock);
 gravel_status gv_run_output_lock(const char *path, int *lock);
 gravel_status gv_run_output_open(gv_run_output *folder, const char *path, const char *record);
 void gv_run_output_close(gv_run_output *folder);
+/* A run that failed before its first snapshot, if this is one, leaves nothing that stands in the way of the next. */
+void gv_run_output_discard(const gv_run_output *folder);
 char *gv_run_path(const char *folder, const char *name); /* malloc'd; NULL without memory */
 char *gv_run_snapshot_path(const gv_run_output *folder, uint64_t number, const char *extension); /* the same */
 #define GV_RUN_CHECKPOINT "checkpoint.gvc"

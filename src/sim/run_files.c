@@ -61,6 +61,16 @@ static gravel_status look_at(const char *path, DIR *dir, int replace)
     return status;
 }
 
+void gv_run_output_discard(const gv_run_output *folder)
+{
+    DIR *dir = folder->path && folder->at.snapshots == 0 ? opendir(folder->path) : NULL;
+    if (!dir)
+        return;
+    if (look_at(folder->path, dir, 1) == GRAVEL_OK)
+        (void)rmdir(folder->path); /* what is not the run's stays, and so does the folder */
+    closedir(dir);
+}
+
 /* Temporary files that killed runs have left. */
 static void sweep(const char *path)
 {

@@ -340,7 +340,9 @@ def bad_input():
         refused(USAGE, part, "run", "-i", "bad_" + name, "--until", "1", "-o", "never")
     write("good", ok)
     common = ("run", "-i", "good", "-o", "never", "--until", "1")
-    for part, more in (("already", ("--until", "0")), ("already", ("--until", "-3")), ("not one of", ("--units", "parsec")),
+    # found with the first forces, when the folder is there already
+    for part, more in (("squares overflow", ("--eps", "1e30")), ("already", ("--until", "0")), ("already", ("--until", "-3")),
+                       ("not one of", ("--units", "parsec")),
                        ("powers of two: 0.0625 or 0.125", ("--step-max", "0.1")), ("above --step-max", ("--step-min", "1")),
                        ("must be above 0", ("--step-max", "0")), ("needs --order 2", ("--solver", "tree", "--order", "4")),
                        ("ds or dp", ("--precision", "sp")), ("needs --order 6", ("--criterion", "average")),
