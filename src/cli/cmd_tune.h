@@ -16,6 +16,8 @@ typedef struct tune_options {
         no_fp64, worker;
 } tune_options;
 
+extern const gv_opt gv_tune_opts[];
+
 int gv_tune_list(const tune_options *options);
 int gv_tune_simulate(const tune_options *options, const gv_operands *files);
 int gv_tune_regret(const tune_options *options);
