@@ -118,14 +118,11 @@ static gravel_status pack_points(gravel_direct *d, gv_direct_job *c)
         status = gv_direct_pack_points(d, &points, slot->host);
     if (status)
         return status;
-    if (packed && slot->pinned) /* what another device's driver has pinned is plain memory to this one's */
-        memcpy(slot->host, c->packed->host, bytes);
     if (c->packed && !c->packed->host)
         *c->packed = (gv_direct_packed){
             slot->host, bytes, c->plan.stride, d->options.precision, c->sources.bodies->frame, points.first};
     c->points = slot->device.mem;
-    c->few =
-        (gv_direct_few){packed && !slot->pinned ? c->packed->host : slot->host, slot->device.mem, bytes, planes, 0};
+    c->few = (gv_direct_few){packed ? c->packed->host : slot->host, slot->device.mem, bytes, planes, 0};
     return GRAVEL_OK;
 }
 

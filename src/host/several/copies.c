@@ -333,25 +333,17 @@ gravel_status gv_set_read(gravel_several_share *s, gravel_direct *direct, const 
     return status ? status : need_put(s, g, part, parts);
 }
 
-size_t gv_set_size(const gv_sending *g)
-{
-    return g->set->of->count * gv_words_size(g->set->of, g->word, g->words);
-}
-
-gravel_status gv_set_write(gravel_several_share *s, int member, const gv_sending *g, void *own)
+gravel_status gv_set_write(gravel_several_share *s, int member, const gv_sending *g)
 {
     gravel_bodies *of = g->set->of;
     gv_copy *c = &g->set->copy[member];
-    const size_t bytes = gv_set_size(g);
     gravel_status status = GRAVEL_OK;
     if (g->near[member]) {
         status = gv_moved_put(s, member, of, c->bodies, g->moved, g->address, g->record);
     } else {
-        if (own)
-            gv_stage_copy(s, own, g->planes, bytes);
         status = gv_copy_fit(s, member, of, c);
         if (!status)
-            status = gv_words_write(of, c->bodies, g->word, g->words, 0, of->count, own ? own : g->planes);
+            status = gv_words_write(of, c->bodies, g->word, g->words, 0, of->count, g->planes);
     }
     note(c, of, g->predict && !g->is_predicted, g->time);
     c->is_fresh = c->is_fresh && !status;

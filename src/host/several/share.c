@@ -62,7 +62,6 @@ void gv_share_drop(gravel_several_share *s)
     for (int m = 0; m < s->several->members; m++) {
         gravel_bodies_release(s->sinks[m]);
         gravel_list_release(s->list[m]);
-        gv_slot_release(&s->worker[m], &s->own[m]);
         gv_buffer_release(&s->records[m]);
         gv_buffer_release(&s->address[m]);
         for (int k = 0; k < GV_SHARE_KERNELS; k++)
@@ -300,30 +299,19 @@ static gravel_status read_found(work *w, int p, const gravel_view *sinks, void *
 static gravel_status work_on(work *w, int p)
 {
     const gv_deal_part *part = &w->part[p];
-    const size_t sinks = part->count * sink_size(w), found = part->count * result_size(w);
     gravel_several_share *s = w->s;
     gravel_direct *const direct = s->several->member[part->member].direct;
     gravel_direct_call call = *w->call;
-    void *own;
-    gravel_status status = gv_stage_own(s, part->member, gv_set_size(&w->sending) + sinks + found, &own);
-    if (status)
-        return status;
-    unsigned char *const near = own, *const at_sinks = near ? near + gv_set_size(&w->sending) : w->sent[p];
-    unsigned char *const at_found = near ? at_sinks + sinks : w->found[p];
-    status = gv_set_write(s, part->member, &w->sending, own);
-    if (near && sinks > 0)
-        gv_stage_copy(s, at_sinks, w->sent[p], sinks);
+    gravel_status status = gv_set_write(s, part->member, &w->sending);
     if (!status)
-        status = place_sinks(w, p, at_sinks, &call.sinks);
+        status = place_sinks(w, p, w->sent[p], &call.sinks);
     call.sources = gravel_view_all(w->set->copy[part->member].bodies);
     if (!status)
         status = w->sending.is_predicted ? gv_direct_start_predicted(direct, &call)
                                          : gravel_direct_start(direct, &call, NULL);
     if (!status)
-        status = read_found(w, p, &call.sinks, at_found);
+        status = read_found(w, p, &call.sinks, w->found[p]);
     const cl_int code = clFinish(gv_worker_queue(&s->worker[part->member]));
-    if (near && !code && !status)
-        gv_stage_copy(s, w->found[p], at_found, found);
     return status ? status : code ? gv_fail_cl(code, "waiting for device %d", part->member) : GRAVEL_OK;
 }
 

@@ -3,7 +3,6 @@
 #ifndef GV_SHARE_H
 #define GV_SHARE_H
 
-#include "host/bodies/slots.h"
 #include "host/several/object.h"
 #include "host/several/stretch.h"
 #include "kernels/several/layout.h"
@@ -72,8 +71,7 @@ struct gravel_several_share {
     gravel_list *list[GV_MOST_MEMBERS];
     gv_buffer count, total, moved, records[GV_MOST_MEMBERS], address[GV_MOST_MEMBERS];
     gv_stage_memory stage;
-    gv_slot own[GV_MOST_MEMBERS]; /* host sides: memory that the driver of a device reaches fast */
-    uint32_t *listed;             /* sinks of a call in the order in which they are dealt out */
+    uint32_t *listed; /* sinks of a call in the order in which they are dealt out */
     size_t listed_room;
     gravel_several_share_counts counts;
 };
@@ -88,10 +86,6 @@ typedef struct gv_deal_part {
 gravel_status gv_stage_reserve(gravel_several_share *s, size_t bytes);
 void *gv_stage_take(gravel_several_share *s, size_t bytes);
 void gv_stage_release(gravel_several_share *s);
-/* Work space of a device's thread: `bytes` that its driver reaches fast, or NULL where it reaches all memory alike. */
-gravel_status gv_stage_own(gravel_several_share *s, int member, size_t bytes, void **own);
-/* By all threads. */
-void gv_stage_copy(gravel_several_share *s, void *to, const void *from, size_t bytes);
 /* All queues are empty. */
 void gv_share_finish(gravel_several_share *s);
 /* copies.c */
@@ -136,9 +130,8 @@ typedef struct gv_sending {
  * not waited for.  Bytes of staging beside these that the call wants: `more`. */
 gravel_status gv_set_read(gravel_several_share *s, gravel_direct *direct, const gravel_direct_call *call,
                           const gv_deal_part *part, int parts, size_t more, gv_sending *sending);
-/* ... and written to one of them, by any thread.  `own` as gv_stage_own gives it, with gv_set_size bytes. */
-size_t gv_set_size(const gv_sending *sending);
-gravel_status gv_set_write(gravel_several_share *s, int member, const gv_sending *sending, void *own);
+/* ... and written to one of them, by any thread. */
+gravel_status gv_set_write(gravel_several_share *s, int member, const gv_sending *sending);
 /* moved.c.  Bodies whose time is `since` or later, into s->moved; waits for their number. */
 gravel_status gv_moved_list(gravel_several_share *s, gravel_bodies *bodies, double since, size_t *moved);
 size_t gv_moved_size(const gravel_bodies *bodies); /* bytes of a record */

@@ -1,7 +1,5 @@
-/* Memory of the host through which devices send one another bodies and forces. */
-#include <string.h>
-
-#include "host/base/threads.h"
+/* Memory of the host through which devices send one another bodies and forces.  The first device's driver has pinned
+ * it; on H200s the others' transfers are as fast as from memory of their own (doc/numbers.md). */
 #include "host/several/share.h"
 
 void gv_stage_release(gravel_several_share *s)
@@ -15,36 +13,6 @@ void gv_stage_release(gravel_several_share *s)
     if (m->pinned)
         clReleaseMemObject(m->pinned);
     *m = (gv_stage_memory){NULL, NULL, 0, 0};
-}
-
-gravel_status gv_stage_own(gravel_several_share *s, int member, size_t bytes, void **own)
-{
-    *own = NULL;
-    if (gv_worker_device(&s->worker[member])->info.host_memory)
-        return GRAVEL_OK;
-    const gravel_status status = gv_slot_reserve_host(&s->worker[member], &s->own[member], bytes);
-    *own = status ? NULL : s->own[member].host;
-    return status;
-}
-
-typedef struct copying {
-    unsigned char *to;
-    const unsigned char *from;
-    size_t bytes;
-} copying;
-enum { PIECE = 1 << 18 };
-
-static void copy_pieces(void *user, size_t first, size_t count)
-{
-    const copying *c = user;
-    const size_t at = first * PIECE, end = (first + count) * PIECE;
-    memcpy(c->to + at, c->from + at, (end < c->bytes ? end : c->bytes) - at);
-}
-
-void gv_stage_copy(gravel_several_share *s, void *to, const void *from, size_t bytes)
-{
-    copying c = {to, from, bytes};
-    gv_parallel(gv_context_pool(s->worker[0].context), (bytes + PIECE - 1) / PIECE, 1, copy_pieces, &c);
 }
 
 gravel_status gv_stage_reserve(gravel_several_share *s, size_t bytes)

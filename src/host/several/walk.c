@@ -23,9 +23,7 @@ typedef struct walking {
     gv_word word[3];   /* that are sent */
     int words;
     int keeps[GV_MOST_MEMBERS]; /* the device keeps its cells */
-    size_t bytes;               /* of `planes` */
     void *planes, *found[GV_MOST_MEMBERS];
-    unsigned char *own[GV_MOST_MEMBERS]; /* gv_stage_own: planes, then forces */
 } walking;
 
 static size_t found_size(const walking *w)
@@ -57,13 +55,7 @@ static gravel_status bring(void *user, int m)
     gravel_bodies *of = w->set->of;
     if (m == 0)
         return gv_tree_update_whole(w->tree, w->call->moved);
-    void *own;
-    gravel_status status = gv_stage_own(w->s, m, w->bytes + w->count * found_size(w), &own);
-    if (!status && own)
-        gv_stage_copy(w->s, own, w->planes, w->bytes);
-    w->own[m] = own;
-    if (!status)
-        status = gv_words_write(of, c->bodies, w->word, w->words, 0, of->count, own ? own : w->planes);
+    gravel_status status = gv_words_write(of, c->bodies, w->word, w->words, 0, of->count, w->planes);
     if (!status)
         status = make_tree(w, m);
     return status ? status : gv_tree_update_whole(c->tree, w->keeps[m] ? GRAVEL_TREE_REFIT : GRAVEL_TREE_REBUILD);
@@ -81,11 +73,11 @@ static gravel_status bring_all(walking *w)
         w->word[w->words++] = GV_WORD_POSITION_LOW;
     if (w->call->last)
         w->word[w->words++] = GV_WORD_ACCELERATION;
-    w->bytes = of->count * gv_words_size(of, w->word, w->words);
-    gravel_status status = gv_stage_reserve(s, w->bytes + w->count * found_size(w));
+    const size_t bytes = of->count * gv_words_size(of, w->word, w->words);
+    gravel_status status = gv_stage_reserve(s, bytes + w->count * found_size(w));
     if (status)
         return status;
-    w->planes = gv_stage_take(s, w->bytes);
+    w->planes = gv_stage_take(s, bytes);
     status = gv_words_read(of, w->word, w->words, 0, of->count, w->planes);
     for (int m = 1; m < s->several->members && !status; m++)
         status = gv_copy_fit(s, m, of, &w->set->copy[m]);
@@ -164,16 +156,13 @@ static gravel_status walk(void *user, int m)
     call.moved = GRAVEL_TREE_AS_IS; /* the trees are as the bodies are */
     if (!status)
         status = gravel_tree_walk(tree, &call, NULL);
-    unsigned char *const found = m > 0 && w->own[m] ? w->own[m] + w->bytes : w->found[m];
     if (!status && m > 0)
-        status = gv_found_read(s, m, bodies, s->list[m], stretch->count, found);
+        status = gv_found_read(s, m, bodies, s->list[m], stretch->count, w->found[m]);
     if (!status)
         status = gravel_tree_get_counts(tree, &counts); /* waits */
     stretch->cost = status ? 0 : gv_stretch_cost(&counts);
     if (!status && clFinish(gv_worker_queue(&s->worker[m])))
         status = gv_fail_cl(CL_INVALID_COMMAND_QUEUE, "waiting for forces");
-    if (!status && found != w->found[m])
-        gv_stage_copy(s, w->found[m], found, stretch->count * found_size(w));
     return status;
 }
 
