@@ -1,12 +1,10 @@
-/* Profiles without any device: names, wrong files, the ladder, merging, two writers at once. */
-#include "host_test.h"
+/* Profiles without any device: names, wrong files, merging, two writers at once. */
+#include "profile_sets.h"
 
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <time.h>
-
-#include "host/profile/store.h"
 
 /* ------------------------------------------------------------------ names */
 
@@ -90,54 +88,6 @@ static void test_families(void **state)
 }
 
 /* ------------------------------------------------------------- good files */
-
-static void make_device(gv_profile_device *device, const char *name, int compute_units)
-{
-    memset(device, 0, sizeof *device);
-    gv_name_clean(name, device->name);
-    strcpy(device->vendor, "NVIDIA Corporation");
-    strcpy(device->platform, "NVIDIA CUDA");
-    device->type = GRAVEL_DEVICE_GPU;
-    device->compute_units = compute_units;
-    device->simd_width_float = device->simd_width_double = 1;
-    device->has_fp64 = 1;
-}
-
-static void make_entry(gv_profile_entry *entry, const char *variant, size_t sinks, size_t sources,
-                       const char *configuration)
-{
-    memset(entry, 0, sizeof *entry);
-    strcpy(entry->kernel, "fake");
-    strcpy(entry->kernel_version, "0123456789abcdef");
-    strcpy(entry->variant, variant);
-    strcpy(entry->driver, "580.1");
-    strcpy(entry->date, "2026-11-21T00:00:00Z");
-    strcpy(entry->gravel, "0.1.0");
-    strcpy(entry->strategy, "forest");
-    entry->sinks = sinks;
-    entry->sources = sources;
-    entry->sink_bucket = gv_sink_bucket(sinks);
-    entry->source_bucket = gv_source_bucket(sources);
-    entry->evaluations = 100;
-    entry->n_results = 1;
-    strcpy(entry->result[0].configuration, configuration);
-    entry->result[0].time_s = 1e-3;
-    entry->result[0].time_min_s = 0.9e-3;
-    entry->result[0].spread = 0.01;
-    entry->result[0].call_s = 1.1e-3;
-    entry->result[0].error = 1e-7;
-}
-
-static void add(gv_profile_set *set, const char *name, int compute_units, const char *variant, size_t sinks,
-                const char *configuration)
-{
-    gv_profile_device device;
-    gv_profile_entry entry;
-
-    make_device(&device, name, compute_units);
-    make_entry(&entry, variant, sinks, 131072, configuration);
-    assert_ok(gv_profile_set_add(set, &device, &entry));
-}
 
 static void test_print_and_parse_agree(void **state)
 {
@@ -486,218 +436,6 @@ static void test_newer_file_stays(void **state)
     free(folder);
 }
 
-/* ----------------------------------------------------------------- ladder */
-
-static const gv_tunable fake_tunable[] = {
-    {"size", "items", "", 1, 4, {1, 2, 4, 8}},
-    {"split", "rows", "", 1, 4, {1, 2, 4, 8}},
-};
-
-static int small_enough(const gv_config *config, const gv_variant *variant, const gv_limits *limits)
-{
-    (void)variant;
-    return config->value[0] * config->value[1] <= limits->info.max_group;
-}
-
-static const gv_constraint fake_constraint[] = {{.reason = "too large", .hard = 1, .holds = small_enough}};
-
-static void fake_built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
-                          size_t sources)
-{
-    (void)variant, (void)limits, (void)sinks, (void)sources;
-    memset(config, 0, sizeof *config);
-    config->value[0] = config->value[1] = 1;
-}
-
-static const gv_space fake_space = {.kernel = "fake",
-                                    .n_tunables = 2,
-                                    .tunable = fake_tunable,
-                                    .n_constraints = 1,
-                                    .constraint = fake_constraint,
-                                    .built_in = fake_built_in};
-
-static void make_limits(gv_limits *limits, const char *name, int compute_units)
-{
-    memset(limits, 0, sizeof *limits);
-    limits->info.type = GRAVEL_DEVICE_GPU;
-    strncpy(limits->info.name, name, GRAVEL_NAME_SIZE - 1);
-    strcpy(limits->info.vendor, "NVIDIA Corporation");
-    strcpy(limits->info.platform, "NVIDIA CUDA");
-    strcpy(limits->info.driver, "580.1");
-    limits->info.compute_units = compute_units;
-    limits->info.max_group = 64;
-    limits->info.has_fp64 = limits->info.simd_width_float = limits->info.simd_width_double = 1;
-}
-
-static gravel_origin ask(const gv_profile_set *user, const gv_profile_set *shipped, const gv_limits *limits,
-                         const char *variant_name, size_t sinks, gv_config *config)
-{
-    gravel_origin origin = GRAVEL_ORIGIN_BUILT_IN;
-    gv_variant variant;
-    gv_profile_question question = {&fake_space, &variant, limits, "0123456789abcdef", sinks, 131072};
-
-    assert_true(gv_variant_parse(variant_name, &variant));
-    memset(config, 0, sizeof *config);
-    return gv_profile_look_up(user, shipped, &question, config, &origin, NULL) ? origin : GRAVEL_ORIGIN_BUILT_IN;
-}
-
-static void test_ladder(void **state)
-{
-    gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
-    gv_limits limits;
-    gv_config config;
-
-    (void)state;
-    make_limits(&limits, "NVIDIA H200", 132);
-    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_BUILT_IN);
-
-    /* type: another vendor's GPU */
-    add(&shipped, "Radeon", 60, "ds4", 1, "size=1 split=8");
-    strcpy(shipped.block[0].device.vendor, "AMD");
-    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_TYPE);
-    assert_int_equal(config.value[1], 8);
-    /* vendor and type */
-    add(&shipped, "NVIDIA GeForce RTX 4090", 128, "ds4", 1, "size=1 split=4");
-    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_VENDOR_TYPE);
-    assert_int_equal(config.value[1], 4);
-    /* family: of two the nearer in compute units */
-    add(&shipped, "NVIDIA H100 PCIe", 114, "ds4", 1, "size=2 split=1");
-    add(&shipped, "NVIDIA H20", 78, "ds4", 1, "size=4 split=1");
-    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_FAMILY);
-    assert_int_equal(config.value[0], 2);
-    /* exact, however the name is written */
-    add(&shipped, " nvidia  H200(R) ", 132, "ds4", 1, "size=8 split=1");
-    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_SHIPPED);
-    assert_int_equal(config.value[0], 8);
-    /* the user's file wins over a shipped one, on the same step only */
-    add(&user, "NVIDIA H100 PCIe", 131, "ds4", 1, "size=1 split=1");
-    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_SHIPPED);
-    add(&user, "NVIDIA H200", 132, "ds4", 1, "size=2 split=2");
-    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
-    assert_int_equal(config.value[0], 2);
-    /* another variant and another number of sinks have no profile */
-    assert_int_equal(ask(&user, &shipped, &limits, "sp2", 1, &config), GRAVEL_ORIGIN_BUILT_IN);
-    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 2, &config), GRAVEL_ORIGIN_BUILT_IN);
-    gv_profile_set_free(&user);
-    gv_profile_set_free(&shipped);
-}
-
-/* A configuration from a file passes the constraints of this device, or the next result or level is taken. */
-static void test_configurations_are_checked_again(void **state)
-{
-    gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
-    gv_limits limits;
-    gv_config config;
-
-    (void)state;
-    make_limits(&limits, "NVIDIA H200", 132);
-    limits.info.max_group = 4;
-    add(&shipped, "NVIDIA H100", 100, "ds4", 1, "size=4 split=1");
-    add(&user, "NVIDIA H200", 132, "ds4", 1, "size=8 split=8"); /* too large here */
-    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_FAMILY);
-    assert_int_equal(config.value[0], 4);
-    /* a runner-up of the same entry comes before another device */
-    user.block[0].entry[0].n_results = 2;
-    user.block[0].entry[0].result[1] = user.block[0].entry[0].result[0];
-    strcpy(user.block[0].entry[0].result[1].configuration, "size=2 split=2");
-    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
-    assert_int_equal(config.value[0], 2);
-    /* values and names the table does not have */
-    strcpy(user.block[0].entry[0].result[0].configuration, "size=3 split=1");
-    strcpy(user.block[0].entry[0].result[1].configuration, "magic=1");
-    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_FAMILY);
-    gv_profile_set_free(&user);
-    gv_profile_set_free(&shipped);
-}
-
-static void test_nearest_of_the_same_device(void **state)
-{
-    gv_profile_set user = GV_PROFILE_SET_INIT;
-    gv_profile_device device;
-    gv_profile_entry entry;
-    gv_limits limits;
-    gv_config config;
-
-    (void)state;
-    make_limits(&limits, "NVIDIA H200", 132);
-    make_device(&device, "NVIDIA H200", 132);
-    /* another number of sources before nothing; then another kernel text; the right one wins */
-    make_entry(&entry, "ds4", 1, 100, "size=1 split=2");
-    assert_ok(gv_profile_set_add(&user, &device, &entry));
-    assert_int_equal(ask(&user, NULL, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
-    assert_int_equal(config.value[1], 2);
-    make_entry(&entry, "ds4", 1, 131072, "size=1 split=4");
-    strcpy(entry.kernel_version, "older");
-    assert_ok(gv_profile_set_add(&user, &device, &entry));
-    assert_int_equal(ask(&user, NULL, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
-    assert_int_equal(config.value[1], 4);
-    make_entry(&entry, "ds4", 1, 131072, "size=1 split=8");
-    strcpy(entry.driver, "older");
-    assert_ok(gv_profile_set_add(&user, &device, &entry));
-    assert_int_equal(ask(&user, NULL, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
-    assert_int_equal(config.value[1], 8);
-    make_entry(&entry, "ds4", 1, 131072, "size=8 split=1");
-    assert_ok(gv_profile_set_add(&user, &device, &entry));
-    assert_int_equal(ask(&user, NULL, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
-    assert_int_equal(config.value[0], 8);
-    gv_profile_set_free(&user);
-}
-
-/* One question tuned anew, after a change of the kernel or by the user, does not hide those beside it. */
-static void test_new_questions_hide_no_others(void **state)
-{
-    gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
-    gv_profile_device device;
-    gv_profile_entry entry;
-    gv_limits limits;
-    gv_config config;
-
-    (void)state;
-    make_limits(&limits, "NVIDIA H200", 132);
-    make_device(&device, "NVIDIA H200", 132);
-    for (int k = 0; k < 2; k++) {
-        make_entry(&entry, "ds4", k == 0 ? 64 : 128, 131072, k == 0 ? "size=1 split=1" : "size=8 split=1");
-        strcpy(entry.kernel_version, "older");
-        assert_ok(gv_profile_set_add(&shipped, &device, &entry));
-    }
-    make_entry(&entry, "ds4", 64, 131072, "size=2 split=1");
-    for (int is_user = 0; is_user < 2; is_user++) {
-        const gv_profile_set *own = is_user ? &user : NULL;
-
-        assert_ok(gv_profile_set_add(is_user ? &user : &shipped, &device, &entry));
-        ask(own, &shipped, &limits, "ds4", 64, &config);
-        assert_int_equal(config.value[0], is_user ? 4 : 2);
-        ask(own, &shipped, &limits, "ds4", 128, &config);
-        assert_int_equal(config.value[0], 8);
-        strcpy(entry.result[0].configuration, "size=4 split=1");
-    }
-    /* another device's shipped questions are not the user's */
-    make_limits(&limits, "NVIDIA H200", 131);
-    make_device(&device, "NVIDIA H200", 131);
-    make_entry(&entry, "ds4", 64, 131072, "size=4 split=1");
-    assert_ok(gv_profile_set_add(&user, &device, &entry));
-    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
-    assert_int_equal(config.value[0], 4);
-    gv_profile_set_free(&user);
-    gv_profile_set_free(&shipped);
-}
-
-static void test_buckets(void **state)
-{
-    static const size_t first[] = {1, 2, 16, 64, 256, 1024, 16384};
-
-    (void)state;
-    for (int b = 0; b < GV_SINK_BUCKETS; b++) {
-        assert_int_equal(gv_sink_bucket(first[b]), b);
-        assert_int_equal(gv_sink_bucket(b + 1 < GV_SINK_BUCKETS ? first[b + 1] - 1 : SIZE_MAX), b);
-    }
-    assert_int_equal(gv_sink_bucket(0), 0);
-    assert_int_equal(gv_source_bucket(16383), 0);
-    assert_int_equal(gv_source_bucket(16384), 1);
-    assert_int_equal(gv_source_bucket(262143), 1);
-    assert_int_equal(gv_source_bucket(262144), 2);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -715,11 +453,6 @@ int main(void)
         cmocka_unit_test(test_two_tuners_lose_nothing),
         cmocka_unit_test(test_damaged_file_is_moved_aside),
         cmocka_unit_test(test_newer_file_stays),
-        cmocka_unit_test(test_ladder),
-        cmocka_unit_test(test_configurations_are_checked_again),
-        cmocka_unit_test(test_nearest_of_the_same_device),
-        cmocka_unit_test(test_new_questions_hide_no_others),
-        cmocka_unit_test(test_buckets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,173 @@
+/* Which finalist wins, and the timing rule, on fake clocks. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tuner/run.h"
+#include "tuner/timing.h"
+
+/* ------------------------------------------------------------------ finals */
+
+static gv_finalist finalist(double a, double b, double c, int complexity)
+{
+    gv_finalist f = {.round = {a, b, c}, .median = b, .time_s = b, .alive = 1, .complexity = complexity};
+
+    assert_true(a <= b && b <= c);
+    return f;
+}
+
+/* The last is the untuned default. */
+static void test_finals_keep_the_default_within_the_scatter(void **state)
+{
+    static const struct {
+        double fast[3], built_in[3];
+        int chosen;
+    } c[] = {
+        {{1.000, 1.001, 1.002}, {1.005, 1.006, 1.007}, 1}, /* within 1 % */
+        {{1.000, 1.001, 1.002}, {1.030, 1.031, 1.032}, 0}, /* 3 % faster, rounds agree */
+        {{1.000, 1.010, 1.050}, {1.030, 1.040, 1.050}, 1}, /* 3 % faster, rounds scatter by 5 % */
+        {{1.000, 1.001, 1.002}, {1.000, 1.040, 1.090}, 1}, /* the default's own rounds scatter by 9 % */
+        {{1.000, 1.010, 1.340}, {1.200, 1.300, 1.310}, 1}, /* 34 %: no measurement of 30 % */
+        {{1.000, 1.010, 1.340}, {2.000, 2.010, 2.020}, 0}, /* but of a factor of two */
+        {{1.000, 1.300, 1.900}, {1.080, 1.400, 2.040}, 0}, /* the machine gets slower, but 7 to 8 % in every turn */
+        {{1.000, 1.300, 1.900}, {1.080, 1.300, 1.950}, 1}, /* 8, 0 and 3 % */
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        const gv_finalist list[2] = {finalist(c[k].fast[0], c[k].fast[1], c[k].fast[2], 5),
+                                     finalist(c[k].built_in[0], c[k].built_in[1], c[k].built_in[2], -1)};
+
+        assert_int_equal(gv_finals_choose(list, 2), c[k].chosen);
+    }
+}
+
+static void test_finals_prefer_the_simple_and_the_alive(void **state)
+{
+    gv_finalist list[3] = {finalist(1.000, 1.001, 1.002, 9), finalist(1.005, 1.006, 1.007, 4),
+                           finalist(1.500, 1.500, 1.500, -1)};
+
+    (void)state;
+    assert_int_equal(gv_finals_choose(list, 3), 1);
+    list[1].alive = 0;
+    assert_int_equal(gv_finals_choose(list, 3), 0);
+    list[0].alive = 0;
+    assert_int_equal(gv_finals_choose(list, 3), 2);
+    list[2].alive = 0;
+    assert_int_equal(gv_finals_choose(list, 3), -1);
+    /* without rounds the samples' spread counts, up to 20 % */
+    memset(&list[0].round, 0, sizeof list[0].round);
+    list[0].outcome.spread = 0.07;
+    assert_true(fabs(gv_finals_scatter(&list[0]) - 0.07) < 1e-12);
+    list[0].outcome.spread = 0.9;
+    assert_true(fabs(gv_finals_scatter(&list[0]) - GV_FINALS_NOISE) < 1e-12);
+}
+
+/* ------------------------------------------------------------ timing rule */
+
+typedef struct clockwork {
+    const double *device;
+    int n, at;
+} clockwork;
+
+static gravel_status tick(void *user, double *device_s, double *call_s)
+{
+    clockwork *c = user;
+
+    *device_s = c->device[c->at % c->n];
+    *call_s = 2 * *device_s;
+    c->at++;
+    return GRAVEL_OK;
+}
+
+static void test_timing_median_and_spread(void **state)
+{
+    static const double device[] = {9.0, 0.5, 0.1, 0.4, 0.2, 0.3};
+    clockwork c = {device, 6, 0};
+    gv_timing_rule rule = {1, 5, 5, 0, 100, 1e-9, 1e30, NULL};
+    gv_timing timing;
+
+    (void)state;
+    assert_int_equal(gv_timing_run(&rule, tick, &c, &timing), GRAVEL_OK);
+    assert_int_equal(timing.samples, 5); /* the first run only warmed up */
+    assert_true(timing.device.median == 0.3);
+    assert_true(timing.device.least == 0.1);
+    assert_true(fabs(timing.device.spread - 0.2 / 0.3) < 1e-12); /* quartiles 0.2 and 0.4 */
+    assert_true(timing.call.median == 0.6);
+}
+
+static void test_timing_repeats_short_runs(void **state)
+{
+    static const double device[] = {1e-6};
+    clockwork c = {device, 1, 0};
+    gv_timing_rule rule = {1, 4, 4, 0, 100, 1e-6, 1e30, NULL};
+    gv_timing timing;
+
+    (void)state;
+    assert_int_equal(gv_timing_run(&rule, tick, &c, &timing), GRAVEL_OK);
+    assert_int_equal(timing.runs_per_sample, 100); /* 100 ticks of the clock */
+    assert_int_equal(c.at, 1 + 4 * 100);
+    assert_true(fabs(timing.device.median - 1e-6) < 1e-15);
+}
+
+static gravel_status quiet_row(void *user, int runs, double *device_s)
+{
+    clockwork *c = user;
+
+    assert_true(runs == 6 || runs == 15);
+    *device_s = 0.4 * c->device[0]; /* without the events' own time */
+    return GRAVEL_OK;
+}
+
+static void test_timing_rows_of_short_runs(void **state)
+{
+    static const double kernel[] = {50e-6}, shorter[] = {20e-6}, longer[] = {200e-6};
+    clockwork c[] = {{kernel, 1, 0}, {shorter, 1, 0}, {longer, 1, 0}};
+    gv_timing_rule rule = {1, 4, 4, 0, 100, 1e-6, 1e30, quiet_row};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        const double expected = k < 2 ? 0.4 * c[k].device[0] : 200e-6;
+        gv_timing timing;
+
+        assert_int_equal(gv_timing_run(&rule, tick, &c[k], &timing), GRAVEL_OK);
+        assert_true(fabs(timing.device.median - expected) < 1e-15);
+        assert_true(fabs(timing.call.median - 2 * c[k].device[0]) < 1e-15);
+        assert_int_equal(c[k].at, 1 + 4); /* whole calls: one a sample */
+    }
+}
+
+static void test_timing_gives_up_on_hopeless_ones(void **state)
+{
+    static const double slow[] = {1.0}, once[] = {0.1, 1.0, 0.1};
+    clockwork c = {slow, 1, 0}, d = {once, 3, 0};
+    gv_timing_rule rule = {0, 8, 8, 0, 100, 1e-9, 0.5, NULL};
+    gv_timing timing;
+
+    (void)state;
+    assert_int_equal(gv_timing_run(&rule, tick, &c, &timing), GRAVEL_OK);
+    assert_true(timing.stopped);
+    assert_int_equal(c.at, 2);
+    assert_int_equal(gv_timing_run(&rule, tick, &d, &timing), GRAVEL_OK); /* one slow run is no proof */
+    assert_false(timing.stopped);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_finals_keep_the_default_within_the_scatter),
+        cmocka_unit_test(test_finals_prefer_the_simple_and_the_alive),
+        cmocka_unit_test(test_timing_median_and_spread),
+        cmocka_unit_test(test_timing_repeats_short_runs),
+        cmocka_unit_test(test_timing_rows_of_short_runs),
+        cmocka_unit_test(test_timing_gives_up_on_hopeless_ones),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
