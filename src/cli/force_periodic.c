@@ -9,7 +9,7 @@
 
 #define PI 3.14159265358979323846
 
-/* Where the force is split, in cells, and where the short range ends, in splitting lengths (doc/periodic.md). */
+/* Where the force is split, in cells, and where the short range ends, in splitting lengths, unless told (doc/periodic.md). */
 #define SPLIT 1.25
 #define CUT 5.0
 #define EWALD_SPLITS 6.0 /* the same with waves, which leave no error of their own to hide in */
@@ -24,14 +24,20 @@
 #define TABLE_SP 32
 #define TABLE_DP 64
 
-/* Twice as many cells a side as bodies, as far as the FFT and memory allow. */
-static int usual_cells(size_t bodies)
+/* Cells between a body and the end of its short range. */
+static double reach(const gv_force_options *opts)
 {
-    const double want = 2 * cbrt((double)bodies);
-    return gv_fft_above(want < 32 ? 32 : want > 512 ? 512 : (int)ceil(want));
+    return opts->split * opts->cut;
 }
 
-/* --mesh N or ewald */
+/* Twice as many cells a side as bodies, as far as the FFT and memory allow. */
+static int usual_cells(const gv_force_options *opts, size_t bodies)
+{
+    const double want = fmax(2 * cbrt((double)bodies), fmax(32, 2 * reach(opts)));
+    return gv_fft_above(want > 512 ? 512 : (int)ceil(want));
+}
+
+/* --mesh N or ewald, --split, --cut */
 int gv_force_periodic_options(gv_force_options *opts)
 {
     char *end;
@@ -43,6 +49,14 @@ int gv_force_periodic_options(gv_force_options *opts)
         gv_say(GV_FORCE, "--mesh is for periodic boxes: give the side with --periodic L");
         return GV_EXIT_USAGE;
     }
+    if ((opts->split >= 0 || opts->cut >= 0) && (!opts->is_periodic || !is_tree || is_ewald)) {
+        gv_say(GV_FORCE, "--%s is for a mesh and tree in a periodic box: --periodic L%s",
+               opts->split >= 0 ? "split" : "cut",
+               !opts->is_periodic ? "" : is_ewald ? " without --mesh ewald" : " and --method tree");
+        return GV_EXIT_USAGE;
+    }
+    opts->split = opts->split >= 0 ? opts->split : SPLIT;
+    opts->cut = opts->cut >= 0 ? opts->cut : CUT;
     if (!opts->is_periodic) {
         opts->method = opts->method < 0 ? GV_METHOD_DIRECT : opts->method;
         return GV_EXIT_OK;
@@ -73,11 +87,11 @@ int gv_force_periodic_options(gv_force_options *opts)
                opts->cells, gv_fft_below(opts->cells), gv_fft_above(opts->cells));
         return GV_EXIT_USAGE;
     }
-    if (CUT * SPLIT > 0.5 * opts->cells) {
+    if (reach(opts) > 0.5 * opts->cells) {
         gv_say(GV_FORCE,
                "--mesh %d is too coarse: the short range ends at %g cells, which is beyond half of the box; %d "
                "cells or more",
-               opts->cells, CUT * SPLIT, gv_fft_above((int)ceil(2 * CUT * SPLIT)));
+               opts->cells, reach(opts), gv_fft_above((int)ceil(2 * reach(opts))));
         return GV_EXIT_USAGE;
     }
     return GV_EXIT_OK;
@@ -133,10 +147,10 @@ gravel_status gv_force_periodic_open(gv_force_job *job)
         mesh.waves = (int)ceil((is_double ? EWALD_DP : EWALD_SP) * opts->periodic / (2 * PI * mesh.split));
         job->cells = mesh.waves;
     } else {
-        job->cells = opts->cells > 0 ? opts->cells : usual_cells(job->particles.count);
+        job->cells = opts->cells > 0 ? opts->cells : usual_cells(opts, job->particles.count);
         mesh.cells = job->cells;
-        mesh.split = tree.split = SPLIT * opts->periodic / job->cells;
-        tree.cut = CUT * tree.split;
+        mesh.split = tree.split = opts->split * opts->periodic / job->cells;
+        tree.cut = opts->cut * tree.split;
     }
     gravel_status status = open_bodies(job);
     const gravel_view all = gravel_view_all(job->bodies);

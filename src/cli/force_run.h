@@ -23,6 +23,7 @@ typedef struct gv_force_options {
     gv_range sinks;
     double periodic; /* side of the box; below 0: not given */
     int is_periodic, is_ewald, cells;
+    double split, cut; /* of the periodic force between mesh and tree: in cells, and in splits */
     const char *mesh;
     int writers; /* 1: all ranks write the file */
 } gv_force_options;
