@@ -9,7 +9,8 @@
 
 #define PI 3.14159265358979323846
 
-/* Where the force is split, in cells, and where the short range ends, in splitting lengths, unless told (doc/periodic.md). */
+/* Where the force is split, in cells, and where the short range ends, in splitting lengths, unless options say so
+ * (doc/periodic.md). */
 #define SPLIT 1.25
 #define CUT 5.0
 #define EWALD_SPLITS 6.0 /* the same with waves, which leave no error of their own to hide in */
@@ -52,7 +53,9 @@ int gv_force_periodic_options(gv_force_options *opts)
     if ((opts->split >= 0 || opts->cut >= 0) && (!opts->is_periodic || !is_tree || is_ewald)) {
         gv_say(GV_FORCE, "--%s is for a mesh and tree in a periodic box: --periodic L%s",
                opts->split >= 0 ? "split" : "cut",
-               !opts->is_periodic ? "" : is_ewald ? " without --mesh ewald" : " and --method tree");
+               !opts->is_periodic ? ""
+               : is_ewald         ? " without --mesh ewald"
+                                  : " and --method tree");
         return GV_EXIT_USAGE;
     }
     opts->split = opts->split >= 0 ? opts->split : SPLIT;
