@@ -14,7 +14,7 @@
 
 /* The host predicts all bodies for each block: beyond these a device is faster even for one. */
 enum { MOST_BODIES = 65536 };
-enum { TRIES = 5, MANY = 256 };
+enum { TRIES = 5, FEW = 16, MANY = 256 };
 /* Blocks between two looks at the steps, which are short at first and find their lengths within some blocks. */
 enum { REVIEWED = 1024 };
 
@@ -71,16 +71,25 @@ static gravel_status time_block(gravel_hermite *h, mover by, size_t count, doubl
     return status;
 }
 
-/* Through blocks of one body and of many: few points, since each may compile kernels that a run does not use. */
+static gravel_status find_slope(gravel_hermite *h, mover by, size_t bodies, gv_line *line)
+{
+    double more = 0;
+    const gravel_status status = time_block(h, by, bodies, &more);
+    if (bodies > 1)
+        line->each = fmax(line->each, (more - line->one) / (double)(bodies - 1));
+    return status;
+}
+
+/* Through blocks of one body and of many: few points, since each may compile kernels that a run does not use.  The host
+ * moves few bodies with one thread, many with all: the steeper of both counts, or blocks of some ten bodies, which are
+ * most, would seem to take as little of a body as those of hundreds. */
 static gravel_status find_line(gravel_hermite *h, mover by, gv_line *line)
 {
-    const size_t many = h->n < MANY ? h->n : MANY;
-    double more = 0;
+    line->each = 0;
     gravel_status status = time_block(h, by, 1, &line->one);
-    if (!status)
-        status = time_block(h, by, many, &more);
-    line->each = many > 1 ? fmax(more - line->one, 0) / (double)(many - 1) : 0;
-    return status;
+    if (!status && by == HOST)
+        status = find_slope(h, by, h->n < FEW ? h->n : FEW, line);
+    return status ? status : find_slope(h, by, h->n < MANY ? h->n : MANY, line);
 }
 
 static gravel_status find_costs(gravel_hermite *h, gv_host_costs *costs)
@@ -99,7 +108,8 @@ static gravel_status find_costs(gravel_hermite *h, gv_host_costs *costs)
 static int find_key(const gravel_hermite *h, gv_digest *key)
 {
     const gv_device *device = gv_worker_device(&h->worker);
-    const int about[] = {gv_ahead_may(h),
+    const int about[] = {FEW,
+                         gv_ahead_may(h),
                          (int)h->bodies->precision,
                          h->options.order,
                          (int)device->info.compute_units,
