@@ -81,6 +81,9 @@
 #define GV_S GV_SINKS_PER_ITEM
 #define GV_SINK_STEP (GV_ROW * GV_LANES) /* from one vector of an item to its next */
 #define GV_LOW (GV_PRECISION == GV_DS)
+/* The seed from bits takes a dozen dependent operations: where vectors of sinks are kept in registers, those of all
+ * sources of a run come first, so that they overlap, and the separations are computed a second time. */
+#define GV_ROOTS_FIRST (GV_RSQRT == 3 && GV_LANES > 1 && GV_UNROLL > 1 && GV_SHAPE == GV_SHAPE_PLUMMER)
 #define GV_TILES (GV_SPLIT * GV_TILE) /* sources in the tiles of all rows */
 
 /* What one work-item carries through its part. */
@@ -117,6 +120,21 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
     for (int s = 0; s < GV_S; s++)
         inside[s] = (gv_int)(0);
 #endif
+#if GV_ROOTS_FIRST
+    gv_real root[GV_UNROLL][GV_S];
+#pragma unroll
+    for (uint k = 0; k < count; k++) {
+        const gv_source j = gv_fetch(view, first + k);
+#pragma unroll
+        for (int s = 0; s < GV_S; s++)
+            root[k][s] = gv_softened(item->sink[s], j, gv_separate(item->sink[s], j, eps2), eps2);
+    }
+#pragma unroll
+    for (uint k = 0; k < count; k++)
+#pragma unroll
+        for (int s = 0; s < GV_S; s++)
+            root[k][s] = gv_root(root[k][s]);
+#endif
 #pragma unroll
     for (uint k = 0; k < count; k++) {
         gv_source j = gv_fetch(view, first + k);
@@ -138,7 +156,15 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
             if (GV_LEAVE_OUT)
                 mass = gv_select(near, (gv_real)(0), mass);
 #endif
-            gv_interact(sum[s], item->sink[s], j, mass, d, eps2 GV_CUTOFF_OF(item));
+            const gv_real s2 = gv_softened(item->sink[s], j, d, eps2);
+#if GV_SHAPE != GV_SHAPE_PLUMMER
+            const gv_real rinv = 0;
+#elif GV_ROOTS_FIRST
+            const gv_real rinv = root[k][s];
+#else
+            const gv_real rinv = gv_root(s2);
+#endif
+            gv_interact(sum[s], item->sink[s], j, mass, d, s2, rinv GV_CUTOFF_OF(item));
         }
     }
 #if GV_BY_RULE

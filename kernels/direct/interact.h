@@ -198,22 +198,32 @@ static inline void gv_interact_quadrupole(gv_real *sum, const gv_source j, gv_re
 }
 #endif
 
-static inline void gv_interact(gv_real *sum, const gv_sink i, const gv_source j, gv_real mass, const gv_separation d,
-                               gv_scalar eps2 GV_CUTOFF_PARAMETER)
+/* Of a separation: s^2, and 1/s or zero where that is too small. */
+static inline gv_real gv_softened(const gv_sink i, const gv_source j, const gv_separation d, gv_scalar eps2)
 {
 #if GV_SOFTENED && GV_SEARCH && !GV_SOFT_LOOK
-    gv_real s2 = d.r2 + GV_EPS2(i, j, eps2);
+    return d.r2 + GV_EPS2(i, j, eps2);
 #else
-    gv_real s2 = d.r2;
+    return d.r2;
 #endif
+}
+
+static inline gv_real gv_root(gv_real s2)
+{
+#if GV_MAY_VANISH
+    return gv_select(s2 > GV_TOO_CLOSE, gv_rsqrt(s2), (gv_real)(0));
+#else
+    return gv_rsqrt(s2);
+#endif
+}
+
+/* `rinv`: of s2, for Plummer's shape only. */
+static inline void gv_interact(gv_real *sum, const gv_sink i, const gv_source j, gv_real mass, const gv_separation d,
+                               gv_real s2, gv_real rinv GV_CUTOFF_PARAMETER)
+{
 #if GV_SHAPE != GV_SHAPE_PLUMMER
     gv_interact_shaped(sum, mass, d, s2, cutoff);
 #else
-#if GV_MAY_VANISH
-    gv_real rinv = gv_select(s2 > GV_TOO_CLOSE, gv_rsqrt(s2), (gv_real)(0));
-#else
-    gv_real rinv = gv_rsqrt(s2);
-#endif
     gv_real rinv2 = rinv * rinv;
     gv_real mrinv = mass * rinv;
     gv_real q = mrinv * rinv2;
