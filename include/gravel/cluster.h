@@ -274,7 +274,11 @@ typedef struct gravel_cluster_tree_info {
     double cost, cost_mean, cost_most;                   /* interactions, in some unit: of this rank, over the ranks */
     size_t boxes;                                        /* of sinks, for which others cut their trees */
     double seconds;                                      /* the whole computation */
-    double exchange, build, estimate, cut, walk, others; /* parts of it; `walk`: own tree and messages */
+    /* parts of it; `walk`: own tree and messages; `others`: until the device has done all */
+    double exchange, build, estimate, cut, walk, others;
+    /* and in all parts together: for the other ranks at agreements; for boxes and parts of trees on their way; for what
+     * the device cut, on its way to the host */
+    double waits, transfer, fetch;
 } gravel_cluster_tree_info;
 GRAVEL_API void gravel_cluster_tree_get_info(const gravel_cluster_tree *tree, gravel_cluster_tree_info *info);
 

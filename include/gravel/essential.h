@@ -19,11 +19,9 @@
  *   gravel_essential_join(e);
  *   gravel_essential_walk(e, 1);                                 they act; results are added
  *
- * The geometric criterion and `last` need no estimates of others: cut (0) to join are left out before
- * gravel_essential_estimate.  So are they where bodies have moved little since the last computation, as in time steps:
- * after gravel_essential_keep the deep parts that came then, which hold the shallow ones, serve the estimates.  Results
- * after gravel_essential_keep the deep parts that came then, which hold the shallow ones, serve the estimates.  Results
- * go to the sinks' planes.  Every call but fetch returns as soon as its work is submitted, or waits for sizes only.
+ * The geometric criterion, and calls that take the last accelerations of sinks for their estimates (gravel_tree_call,
+ * `last`), need no estimates of others: cut (0) to join are left out before gravel_essential_estimate.  So are boundaries
+ * in time steps, where bodies have moved little since the last computation.  Results go to the sinks' planes.  Every call but fetch returns as soon as its work is submitted, or waits for sizes only.
  */
 #ifndef GRAVEL_ESSENTIAL_H
 #define GRAVEL_ESSENTIAL_H
@@ -50,13 +48,6 @@ typedef struct gravel_run {
  * gravel_essential_estimate brings them: nothing is waited for here. */
 GRAVEL_API gravel_status gravel_essential_begin(gravel_essential *essential, const gravel_tree_call *call, int most,
                                                 gravel_run *runs, int *count);
-/* What was joined last stays for the estimates of the next begin.  It is of the same frame and of the same other
- * bodies, a little moved. */
-GRAVEL_API void gravel_essential_keep(gravel_essential *essential);
-/* What was joined last as bytes, to go on from with keep; 0: nothing was joined.  Waits for the device. */
-GRAVEL_API size_t gravel_essential_get_state_size(const gravel_essential *essential);
-GRAVEL_API gravel_status gravel_essential_save(gravel_essential *essential, void *state);
-GRAVEL_API gravel_status gravel_essential_restore(gravel_essential *essential, const void *state, size_t size);
 /* Other runs of the own sinks: boxes that are small beside their distances from the runs of all other parts, first[r]
  * ... first[r + 1] - 1 of part r, or beside these runs; down to single sinks.  Up to `most` of them.  The others' runs
  * may be old ones: they guide the choice only.  Without `runs` the boxes stay on the device. */

@@ -14,23 +14,28 @@
  *                       the factor of each sink's group
  *   gv_essential_mark   a launch a level, from the root down: wanted[c] and opened[c] have a bit for each receiver.  A
  *                       cell is wanted if its parent is opened for that receiver
- *   gv_essential_flags, gv_essential_bodies
- *                       one receiver's cells, and the bodies of its opened leaves, as flags for lib/compact.cl
- *   gv_essential_pack, gv_essential_pack_bodies
- *                       the part: cells in their order, `first` counted within the part.  Closed cells have no
- *                       children, k = b = -1, and pass every test, for a group too whose box is around them: it is the
- *                       group's sinks for which the cell was tested
+ *   gv_essential_count  cells, children of opened cells and bodies of opened leaves, of each receiver, tile by tile;
+ *                       lib/scan.cl sums them up
+ *   gv_essential_pack   the parts: cells in their order, `first` counted within the part, then bodies in the order of
+ *                       their leaves.  Closed cells have no children, k = b = -1, and pass every test, for a group too
+ *                       whose box is around them: it is the group's sinks for which the cell was tested
  *   gv_essential_place  a part that came, into the cells of all parts: `first` counted among these
  *
  * Words of cells are those of a pass over up to 32 receivers, from `pass` on; parts in a block begin at vector `at`.
  *
- *   GV_THREADS  work-items that find one box together
+ *   GV_THREADS  work-items that find one box together, or look at the boxes of one cell
+ *   GV_ITEMS    consecutive cells that a work-item counts and packs
  *
  * Two depths.  Shallow parts are for estimates of accelerations (groups.cl), which open cells at distances below bmax,
  * and no leaf; deep ones are for walks.
  */
 #include "tree/cell.h"
 #include "lib/group.h"
+
+#ifndef GV_ITEMS
+#error "GV_ITEMS must be the cells per work-item"
+#endif
+#define GV_STACK 512
 
 /* min and max over the work-items, returned to all of them */
 static inline gv_scalar4 gv_join_box(gv_scalar4 value, int most, local gv_scalar4 *scratch)
@@ -179,140 +184,208 @@ static inline int gv_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_scalar
     return d2 <= w.x * lo.w || d2 <= w.y || (guard > 0 && d <= guard + bmax);
 }
 
-/* Whether any of n boxes from run[2 from] on may open it.  Each GV_BOX_FAN of them have a box around them all, which
- * may open whatever one of them may; so have these, up to GV_BOX_FAN at the top.  Levels follow one another from
- * run[2 above] on.  What is below a box that may not open the cell is left out. */
-static inline uint gv_any_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_scalar4 *run, uint from, uint n,
-                                   uint above, int deep, gv_scalar guard, gv_scalar slack)
+/* Boxes of a level: 0: the receiver's own, then one around each GV_BOX_FAN of the level below. */
+static inline uint gv_boxes_at(uint n, uint level)
 {
-    uint level = 0, many = n, at = from, k = 0;
-    while (many > GV_BOX_FAN) { /* to the top */
-        at = level > 0 ? at + many : above;
-        many = (many + GV_BOX_FAN - 1) / GV_BOX_FAN;
-        level++;
-    }
-    uint top = level;
-    while (k < many || level < top) {
-        if (gv_may_open(z, w, run + 2 * (size_t)(at + k), deep, guard, slack)) {
-            if (level == 0)
-                return 1;
-            level--; /* to its first part */
-            many = (n + (1u << GV_BOX_BITS * level) - 1) >> GV_BOX_BITS * level;
-            at = level > 0 ? at - many : from;
-            k *= GV_BOX_FAN;
-            continue;
-        }
-        k++;
-        while (level < top && (k % GV_BOX_FAN == 0 || k >= many)) { /* behind the last part: up */
-            at = level > 0 ? at + many : above;
-            many = (many + GV_BOX_FAN - 1) / GV_BOX_FAN;
-            k = (k + GV_BOX_FAN - 1) / GV_BOX_FAN;
-            level++;
-        }
-    }
-    return 0;
+    return (n + (1u << GV_BOX_BITS * level) - 1) >> GV_BOX_BITS * level;
 }
 
-/* Receiver r has the boxes first[r] ... first[r + 1] - 1, and those around several of them from
- * first[receivers + 1 + r] on.  One or two bodies go as such: the walk prefers them to their cell. */
-kernel void gv_essential_mark(global const gv_scalar4 *cell, global const uint *level_total, uint level,
-                              global const gv_scalar4 *run, global const uint *first, uint receivers, int deep,
-                              gv_scalar guard, gv_scalar slack, ulong pass, global uint *wanted, global uint *opened)
+/* A box on the stack: receiver, level, number within the level. */
+#define GV_NODE_LEVEL 24
+#define GV_NODE_RECEIVER 27
+#define GV_NODE_FIELD(node, from, bits) ((node) >> (from) & ((1u << (bits)) - 1))
+
+/* Receiver r has the boxes first[r] ... first[r + 1] - 1; boxes around several of them follow one another, level by
+ * level, from first[receivers + 1 + r] on, up to a level of GV_BOX_FAN at most. */
+static inline uint gv_box_place(global const uint *first, uint receivers, uint r, uint level)
 {
-    wanted += pass, opened += pass;
-    uint start = gv_level_first(level_total, level), end = start + level_total[level];
-    for (uint c = start + get_global_id(0); c < end; c += get_global_size(0)) {
-        uint want = level > 0 ? wanted[c] : 0u, open = 0;
-        gv_scalar4 z = cell[GV_CELL * (size_t)c], w = cell[GV_CELL * (size_t)c + 1];
-        uint info = gv_held(w.w), leaf = (info & GV_LEAF) != 0, few = leaf && deep && (info & GV_COUNT) <= 2;
-        for (uint r = 0; r < receivers; r++) {
-            uint from = first[r], to = first[r + 1], may = few;
-            if (level == 0 && from < to)
-                want |= 1u << r;
-            if (!(want >> r & 1) || (leaf && !deep))
-                continue;
-            if (!may)
-                may = gv_any_may_open(z, w, run, from, to - from, first[receivers + 1 + r], deep, guard, slack);
-            open |= may << r;
+    uint n = first[r + 1] - first[r], at = level > 0 ? first[receivers + 1 + r] : first[r];
+    for (uint l = 1; l < level; l++)
+        at += gv_boxes_at(n, l);
+    return at;
+}
+
+/* Those of the receivers `looks` (bits) that have a box whose sinks may open the cell.  The work-items look at boxes
+ * together, from the highest level down: a box may open whatever one of those in it may, so what is below a box that
+ * may not is left out, as is the rest of a receiver that was found. */
+__attribute__((always_inline)) static inline uint
+gv_who_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_scalar4 *run, global const uint *first, uint receivers,
+                uint looks, int deep, gv_scalar guard, gv_scalar slack, local uint *stack, local uint *scan,
+                local uint *found)
+{
+    uint me = get_local_id(0), top = 0;
+    for (uint r = 0; r < receivers; r++) {
+        uint n = looks >> r & 1 ? first[r + 1] - first[r] : 0, level = 0;
+        while (gv_boxes_at(n, level) > GV_BOX_FAN)
+            level++;
+        n = gv_boxes_at(n, level);
+        for (uint k = me; k < n; k += GV_THREADS)
+            stack[top + k] = r << GV_NODE_RECEIVER | level << GV_NODE_LEVEL | k;
+        top += n;
+    }
+    if (me == 0)
+        *found = 0;
+    gv_group_sync();
+    while (top > 0) {
+        uint take = gv_take_count(top, GV_THREADS, GV_STACK), known = *found, children = 0, below = 0, hit = 0, all;
+        if (me < take) {
+            uint node = stack[top - take + me], r = node >> GV_NODE_RECEIVER;
+            uint level = GV_NODE_FIELD(node, GV_NODE_LEVEL, GV_NODE_RECEIVER - GV_NODE_LEVEL);
+            uint k = GV_NODE_FIELD(node, 0, GV_NODE_LEVEL), n = first[r + 1] - first[r];
+            size_t box = gv_box_place(first, receivers, r, level) + k;
+            if (!(known >> r & 1) && gv_may_open(z, w, run + 2 * box, deep, guard, slack)) {
+                hit = level == 0 ? 1u << r : 0;
+                children = level > 0 ? min((uint)GV_BOX_FAN, gv_boxes_at(n, level - 1) - k * GV_BOX_FAN) : 0;
+                below = level > 0 ? r << GV_NODE_RECEIVER | (level - 1) << GV_NODE_LEVEL | k * GV_BOX_FAN : 0;
+            }
         }
-        if (level == 0)
+        uint before = gv_group_scan(children, scan, &all);
+        gv_group_sync();
+        if (hit)
+            atomic_or(found, hit);
+        top -= take;
+        for (uint k = 0; k < children; k++)
+            stack[top + before + k] = below + k;
+        top += all;
+        gv_group_sync();
+    }
+    looks = *found;
+    gv_group_sync();
+    return looks;
+}
+
+/* A work-group a cell.  One or two bodies go as such: the walk prefers them to their cell. */
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_essential_mark(global const gv_scalar4 *cell, global const uint *level_total, uint level,
+                  global const gv_scalar4 *run, global const uint *first, uint receivers, int deep, gv_scalar guard,
+                  gv_scalar slack, ulong pass, global uint *wanted, global uint *opened)
+{
+    local uint stack[GV_STACK], scan[GV_SCAN_WORDS], found[1];
+    uint me = get_local_id(0), start = gv_level_first(level_total, level), end = start + level_total[level], all = 0;
+    wanted += pass, opened += pass;
+    for (uint r = 0; r < receivers && level == 0; r++)
+        all |= first[r] < first[r + 1] ? 1u << r : 0;
+    for (uint c = start + get_group_id(0); c < end; c += get_num_groups(0)) {
+        uint want = level > 0 ? wanted[c] : all;
+        gv_scalar4 z = cell[GV_CELL * (size_t)c], w = cell[GV_CELL * (size_t)c + 1];
+        uint info = gv_held(w.w), leaf = (info & GV_LEAF) != 0, open = 0;
+        if (leaf && deep && (info & GV_COUNT) <= 2)
+            open = want;
+        else if (want && (deep || !leaf))
+            open = gv_who_may_open(z, w, run, first, receivers, want, deep, guard, slack, stack, scan, found);
+        if (me == 0 && level == 0)
             wanted[c] = want;
-        opened[c] = open;
-        for (uint k = 0; k < info && !leaf; k++)
+        if (me == 0)
+            opened[c] = open;
+        for (uint k = me; k < info && !leaf; k += GV_THREADS)
             wanted[gv_held(w.z) + k] = open;
     }
 }
 
-kernel void gv_essential_flags(global const uint *wanted, ulong pass, uint bit, uint n, global uchar *flag)
-{
-    uint c = get_global_id(0);
-    if (c < n)
-        flag[c] = wanted[pass + c] >> bit & 1;
-}
+/* What a cell brings to the part of a receiver: itself, its children, its bodies. */
+typedef struct gv_share {
+    uint cells, children, bodies;
+} gv_share;
 
-/* flags of bodies must be 0 before */
-kernel void gv_essential_bodies(global const gv_scalar4 *cell, global const uint *opened, ulong pass, uint bit, uint n,
-                                global uchar *flag)
+static inline gv_share gv_share_of(global const gv_scalar4 *cell, global const uint *wanted, global const uint *opened,
+                                   uint receiver, uint c, uint n)
 {
-    uint c = get_global_id(0);
-    if (c >= n || !(opened[pass + c] >> bit & 1))
-        return;
-    gv_scalar4 w = cell[GV_CELL * (size_t)c + 1];
-    uint info = gv_held(w.w), first = gv_held(w.z);
-    for (uint k = 0; info & GV_LEAF && k < (info & GV_COUNT); k++)
-        flag[first + k] = 1;
-}
-
-/* where `value` is in an ascending list that has it */
-static inline uint gv_find(global const uint *list, uint n, uint value)
-{
-    uint low = 0, high = n;
-    while (high - low > 1) {
-        uint middle = (low + high) / 2;
-        if (list[middle] <= value)
-            low = middle;
-        else
-            high = middle;
+    gv_share share = {0, 0, 0};
+    if (c >= n || !(wanted[c] >> receiver & 1))
+        return share;
+    share.cells = 1;
+    if (opened[c] >> receiver & 1) {
+        uint info = gv_held(cell[GV_CELL * (size_t)c + 1].w);
+        share.children = info & GV_LEAF ? 0 : info;
+        share.bodies = info & GV_LEAF ? info & GV_COUNT : 0;
     }
-    return low;
+    return share;
 }
 
-/* list[0 ... n-1]: cells of the part, bodies[0 ... n_bodies-1]: its bodies, as places in the tree */
-kernel void gv_essential_pack(global const gv_scalar4 *cell, global const uint *opened, ulong pass, uint bit, int deep,
-                              global const uint *list, uint n, global const uint *bodies, uint n_bodies, ulong at,
-                              global gv_scalar4 *to)
+static inline gv_share gv_shares_of_item(global const gv_scalar4 *cell, global const uint *wanted,
+                                         global const uint *opened, uint receiver, uint first, uint n)
 {
-    uint k = get_global_id(0);
-    if (k >= n)
-        return;
-    global const gv_scalar4 *from = cell + GV_CELL * (size_t)list[k];
-    gv_scalar4 w = from[1];
-    uint info = gv_held(w.w), first = gv_held(w.z), leaf = (info & GV_LEAF) != 0;
-    if (opened[pass + list[k]] >> bit & 1) {
-        first = leaf ? gv_find(bodies, n_bodies, first) : gv_find(list, n, first);
-    } else {
-        /* a leaf of a shallow part keeps what estimates need of it */
-        int keeps = leaf && !deep;
-        w.x = -1;
-        w.y = keeps ? w.y : -1;
-        info = keeps ? info : 0;
-        first = 0;
+    gv_share sum = {0, 0, 0};
+    for (uint k = 0; k < GV_ITEMS; k++) {
+        gv_share one = gv_share_of(cell, wanted, opened, receiver, first + k, n);
+        sum.cells += one.cells, sum.children += one.children, sum.bodies += one.bodies;
     }
-    to += at + GV_CELL * (size_t)k;
-    for (int v = 0; v < GV_CELL; v++)
-        to[v] = v == 1 ? (gv_scalar4)(w.x, w.y, gv_hold(first), gv_hold(info)) : from[v];
+    return sum;
 }
 
-kernel void gv_essential_pack_bodies(global const gv_scalar4 *body, global const gv_scalar4 *low,
-                                     global const uint *list, uint n, ulong at, global gv_scalar4 *to)
+/* Work-group `tiles` * r + t: tile t of the cells, for receiver r.  Its sums go to three rows of `table`, a column a
+ * tile; `first_part`: the pass's first receiver. */
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_essential_count(global const gv_scalar4 *cell, global const uint *wanted, global const uint *opened, ulong pass,
+                   uint first_part, uint n, uint tiles, global uint *table)
 {
-    uint k = get_global_id(0);
-    if (k >= n)
+    local uint scratch[GV_SCAN_WORDS];
+    uint r = get_group_id(0) / tiles, t = get_group_id(0) % tiles, me = get_local_id(0);
+    gv_share sum =
+        gv_shares_of_item(cell, wanted + pass, opened + pass, r, (t * GV_THREADS + me) * GV_ITEMS, n), all;
+    gv_group_scan(sum.cells, scratch, &all.cells);
+    gv_group_scan(sum.children, scratch, &all.children);
+    gv_group_scan(sum.bodies, scratch, &all.bodies);
+    table += 3 * (size_t)(first_part + r) * tiles + t;
+    if (me == 0) {
+        table[0] = all.cells;
+        table[tiles] = all.children;
+        table[2 * (size_t)tiles] = all.bodies;
+    }
+}
+
+/* The parts: `table` now has the sums over all tiles before, `total` those over all.  Part p begins at vector at[p];
+ * ~0: it does not travel.  Children follow one another in the order of their parents: the first child of a cell is
+ * the one behind the root and all children of opened cells before. */
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_essential_pack(global const gv_scalar4 *cell, global const gv_scalar4 *body, global const gv_scalar4 *low,
+                  global const uint *wanted, global const uint *opened, ulong pass, uint first_part, uint n,
+                  uint tiles, global const uint *table, global const uint *total, global const ulong *at, int deep,
+                  global gv_scalar4 *to)
+{
+    local uint scratch[GV_SCAN_WORDS];
+    uint r = get_group_id(0) / tiles, t = get_group_id(0) % tiles, part = first_part + r, all;
+    uint first = (t * GV_THREADS + get_local_id(0)) * GV_ITEMS;
+    if (at[part] == ~0ul)
         return;
-    to[at + k] = body[list[k]];
+    wanted += pass, opened += pass;
+    gv_share sum = gv_shares_of_item(cell, wanted, opened, r, first, n), before;
+    before.cells = gv_group_scan(sum.cells, scratch, &all);
+    before.children = gv_group_scan(sum.children, scratch, &all);
+    before.bodies = gv_group_scan(sum.bodies, scratch, &all);
+    table += 3 * (size_t)part * tiles + t;
+    before.cells += table[0];
+    before.children += table[tiles];
+    before.bodies += table[2 * (size_t)tiles];
+    global gv_scalar4 *to_body = to + at[part] + GV_CELL * (size_t)total[3 * part];
+    to += at[part] + GV_CELL * (size_t)before.cells;
+    for (uint k = 0; k < GV_ITEMS; k++) {
+        gv_share one = gv_share_of(cell, wanted, opened, r, first + k, n);
+        if (one.cells == 0)
+            continue;
+        global const gv_scalar4 *from = cell + GV_CELL * (size_t)(first + k);
+        gv_scalar4 w = from[1];
+        uint info = gv_held(w.w), bodies = gv_held(w.z), leaf = (info & GV_LEAF) != 0, behind = 0;
+        if (opened[first + k] >> r & 1) {
+            behind = leaf ? before.bodies : 1 + before.children;
+        } else {
+            /* a leaf of a shallow part keeps what estimates need of it */
+            int keeps = leaf && !deep;
+            w.x = -1;
+            w.y = keeps ? w.y : -1;
+            info = keeps ? info : 0;
+        }
+        for (int v = 0; v < GV_CELL; v++)
+            to[v] = v == 1 ? (gv_scalar4)(w.x, w.y, gv_hold(behind), gv_hold(info)) : from[v];
+        for (uint b = 0; b < one.bodies; b++) {
+            to_body[before.bodies + b] = body[bodies + b];
 #if GV_PRECISION == GV_DS
-    to[at + n + k] = low[list[k]];
+            to_body[total[3 * part + 2] + before.bodies + b] = low[bodies + b];
 #endif
+        }
+        before.children += one.children, before.bodies += one.bodies;
+        to += GV_CELL;
+    }
 }
 
 /* Cells of a part to the places `to` ..., their bodies are at `bodies` ...; its root stands at `root` too, beside the

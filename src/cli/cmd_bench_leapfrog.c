@@ -16,7 +16,7 @@
 
 #define BENCH "gravel bench leapfrog"
 
-enum { WARM_UP = 4, MOST_SAMPLES = 1000, PARTS = 6 };
+enum { WARM_UP = 4, MOST_SAMPLES = 1000, PARTS = 9 };
 
 typedef struct leapfrog_options {
     const char *device, *out, *configuration;
@@ -27,7 +27,8 @@ typedef struct leapfrog_options {
 } leapfrog_options;
 
 /* Over ranks: the slowest rank's parts of a step, means; the last step's costs. */
-static const char *const part_name[PARTS] = {"exchange", "build", "estimate", "cut", "walk", "others"};
+static const char *const part_name[PARTS] = {"exchange", "build", "estimate", "cut",  "walk",
+                                             "others",   "waits", "transfer", "fetch"};
 
 typedef struct leapfrog_result {
     size_t n;
@@ -148,7 +149,8 @@ static void note_step(leapfrog_bench *b, leapfrog_result *r, int samples)
 {
     gravel_cluster_tree_info info;
     gravel_cluster_tree_get_info(b->shared, &info);
-    const double part[PARTS] = {info.exchange, info.build, info.estimate, info.cut, info.walk, info.others};
+    const double part[PARTS] = {info.exchange, info.build, info.estimate, info.cut,  info.walk,
+                                info.others,   info.waits, info.transfer, info.fetch};
     for (int k = 0; k < PARTS; k++)
         r->part[k] += gv_ranks_largest(b->ranks, part[k]) / samples;
     r->imbalance = info.cost_mean > 0 ? info.cost_most / info.cost_mean - 1 : 0;
@@ -306,23 +308,24 @@ static void print_table(const leapfrog_bench *b)
              gravel_context_get_device(b->context, 0)->name, ranks, ranks == 1 ? "" : "s",
              ranks == 1 ? "" : "s on top of one another", b->opts->eps, precision_name[b->opts->precision],
              gravel_tree_mac_name((gravel_tree_mac)b->opts->mac), b->opts->theta);
-    gv_table_start(&table, b->ranks ? "n|ms|least ms|M bodies/s|exchange|build|estimate|cut|walk|others|imbalance %|MB|"
-                                      "moved"
+    gv_table_start(&table, b->ranks ? "n|ms|least ms|M bodies/s|exchange|build|estimate|cut|walk|others|waits|transfer|fetch|"
+                                      "imbalance %|MB|moved"
                                     : "n|ms|least ms|M bodies/s");
     for (int k = 0; k < b->results; k++) {
         const leapfrog_result *r = &b->result[k];
         const double *p = r->part, rate = 1e-6 * (double)r->n / r->time.median;
         if (b->ranks)
-            gv_table_row(&table, "%zu|%.3f|%.3f|%.1f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.2f|%.2f|%.0f", r->n,
+            gv_table_row(&table, "%zu|%.3f|%.3f|%.1f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.2f|%.2f|%.0f", r->n,
                          1e3 * r->time.median, 1e3 * r->time.least, rate, 1e3 * p[0], 1e3 * p[1], 1e3 * p[2],
-                         1e3 * p[3], 1e3 * p[4], 1e3 * p[5], 100 * r->imbalance, 1e-6 * r->bytes, r->moved);
+                         1e3 * p[3], 1e3 * p[4], 1e3 * p[5], 1e3 * p[6], 1e3 * p[7], 1e3 * p[8], 100 * r->imbalance, 1e-6 * r->bytes, r->moved);
         else
             gv_table_row(&table, "%zu|%.3f|%.3f|%.1f", r->n, 1e3 * r->time.median, 1e3 * r->time.least, rate);
     }
     gv_table_print(&table, stdout);
     gv_table_free(&table);
     printf("\nMedians of whole steps: kick, drift, %sforces, kick.%s\n", b->ranks ? "exchange, " : "",
-           b->ranks ? " Parts in ms, of the slowest rank, means; MB and bodies a rank sends." : "");
+           b->ranks ? " Parts in ms, of the slowest rank, means; in them waits for other ranks, transfers\n"
+                      "between hosts, fetches from the device; MB and bodies a rank sends." : "");
 }
 
 /* ----------------------------------------------------------------- command */

@@ -18,7 +18,7 @@ static gravel_status follow_bodies(gravel_cluster_tree *t)
     gravel_status status = gravel_exchange_get_box(t->exchange, box, box + 3);
     for (int k = 0; k < 3; k++)
         box[k] = -box[k];
-    status = gravel_cluster_agree(c, status);
+    status = gv_cluster_meet(t, status);
     if (status)
         return status;
     const int code = MPI_Allreduce(box, most, 6, MPI_DOUBLE, MPI_MAX, c->comm);
@@ -37,7 +37,7 @@ static gravel_status follow_bodies(gravel_cluster_tree *t)
     frame.length = exp2(ceil(log2(half * length)));
     if (!status)
         status = gravel_bodies_set_frame(t->bodies, &frame);
-    return gravel_cluster_agree(c, status);
+    return gv_cluster_meet(t, status);
 }
 
 /* Blocks of all ranks; *blocks of them. */
@@ -52,7 +52,7 @@ static gravel_status gather_blocks(gravel_cluster_tree *t, uint64_t *key, double
     if (!status)
         status = gravel_exchange_order(t->exchange, t->has_costs ? (int)GV_COST_PLANE : -1, BLOCKS, own_key, own_weight,
                                        &count);
-    status = gravel_cluster_agree(c, status);
+    status = gv_cluster_meet(t, status);
     if (!status)
         code = MPI_Allgather(&count, 1, MPI_INT, t->count, 1, MPI_INT, c->comm);
     t->first[0] = 0;
@@ -75,14 +75,14 @@ static gravel_status find_splits(gravel_cluster_tree *t, uint64_t *split)
     double *weight = malloc(most * sizeof *weight);
     size_t blocks = 0;
     gravel_status status = key && weight ? GRAVEL_OK : gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for domains");
-    status = gravel_cluster_agree(t->cluster, status);
+    status = gv_cluster_meet(t, status);
     if (!status)
         status = gather_blocks(t, key, weight, &blocks);
     if (!status)
         status = gravel_exchange_choose(blocks, key, weight, t->cluster->size, split);
     free(key);
     free(weight);
-    return gravel_cluster_agree(t->cluster, status);
+    return gv_cluster_meet(t, status);
 }
 
 /* Bodies travel.  A rank that fails before the messages keeps the others from sending any. */
@@ -93,7 +93,7 @@ static gravel_status move_bodies(gravel_cluster_tree *t, const uint64_t *split)
     void *to = NULL;
     int code = MPI_SUCCESS;
     gravel_status status = gravel_exchange_deal(t->exchange, split, t->counts, t->out_bytes);
-    status = gravel_cluster_agree(c, status);
+    status = gv_cluster_meet(t, status);
     if (status)
         return status;
     code = MPI_Alltoall(t->counts, sizeof *t->counts, MPI_BYTE, t->arrivals, sizeof *t->counts, MPI_BYTE, c->comm);
@@ -101,7 +101,7 @@ static gravel_status move_bodies(gravel_cluster_tree *t, const uint64_t *split)
                                  : gv_cluster_fail_mpi(code, "numbers of bodies on their way");
     if (!status)
         status = gravel_exchange_fetch(t->exchange, &from);
-    status = gravel_cluster_agree(c, status);
+    status = gv_cluster_meet(t, status);
     if (status)
         return status;
     t->info.moved = 0;
@@ -113,7 +113,7 @@ static gravel_status move_bodies(gravel_cluster_tree *t, const uint64_t *split)
     status = gv_swap_wait(&t->swap, status);
     if (!status)
         status = gravel_exchange_join(t->exchange);
-    return gravel_cluster_agree(c, status);
+    return gv_cluster_meet(t, status);
 }
 
 static gravel_status deal(gravel_cluster_tree *t)
@@ -122,7 +122,7 @@ static gravel_status deal(gravel_cluster_tree *t)
     uint64_t *split = malloc((size_t)c->size * sizeof *split);
     uint64_t mine, all = 0;
     gravel_status status = split ? GRAVEL_OK : gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for domains");
-    status = gravel_cluster_agree(c, status);
+    status = gv_cluster_meet(t, status);
     if (!status)
         status = follow_bodies(t);
     mine = gravel_exchange_get_planes(t->exchange);
@@ -130,7 +130,7 @@ static gravel_status deal(gravel_cluster_tree *t)
         const int code = MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, c->comm);
         status = code == MPI_SUCCESS ? gravel_exchange_set_planes(t->exchange, all)
                                      : gv_cluster_fail_mpi(code, "planes of all ranks");
-        status = gravel_cluster_agree(c, status);
+        status = gv_cluster_meet(t, status);
     }
     if (!status)
         status = find_splits(t, split);
@@ -153,6 +153,6 @@ gravel_status gv_cluster_deal(gravel_cluster_tree *t)
     t->dealt = 0;
     if (t->cluster->size == 1 || t->total == 0 || (!due && !uneven))
         return GRAVEL_OK;
-    t->kept = 0; /* parts that others sent are of other bodies then, or in another frame */
+    t->kept = 0; /* ranks have other bodies then, or another frame */
     return deal(t);
 }

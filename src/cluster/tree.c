@@ -175,6 +175,14 @@ void gravel_cluster_tree_get_info(const gravel_cluster_tree *t, gravel_cluster_t
 
 /* ------------------------------------------------------------------- forces */
 
+gravel_status gv_cluster_meet(gravel_cluster_tree *t, gravel_status status)
+{
+    const double start = MPI_Wtime();
+    status = gravel_cluster_agree(t->cluster, status);
+    t->waits += MPI_Wtime() - start;
+    return status;
+}
+
 /* Behind each rank's runs are `equal` ones, those that tell where its bodies are: away from there. */
 static void put_equal_apart(gravel_cluster_tree *t)
 {
@@ -198,6 +206,7 @@ static gravel_status gather_runs(gravel_cluster_tree *t, int count, int equal)
     const int mine[2] = {count, equal};
     int any = 0;
     MPI_Datatype run;
+    const double start = MPI_Wtime();
     int code = MPI_Allgather(mine, 2, MPI_INT, t->counts_of, 2, MPI_INT, c->comm);
     t->first[0] = 0;
     for (int r = 0; r < c->size; r++) {
@@ -210,6 +219,7 @@ static gravel_status gather_runs(gravel_cluster_tree *t, int count, int equal)
     if (code == MPI_SUCCESS)
         code = MPI_Allgatherv(t->runs, count + equal, run, t->all_runs, t->count, t->first, run, c->comm);
     MPI_Type_free(&run);
+    t->info.transfer += MPI_Wtime() - start;
     if (code == MPI_SUCCESS && any)
         put_equal_apart(t);
     return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "boxes of all ranks' sinks");
@@ -219,7 +229,7 @@ static gravel_status gather_runs(gravel_cluster_tree *t, int count, int equal)
 static gravel_status agree_on_parts(gravel_cluster_tree *t, gravel_status status, void **to)
 {
     gravel_cluster *c = t->cluster;
-    status = gravel_cluster_agree(c, status);
+    status = gv_cluster_meet(t, status);
     if (status)
         return status;
     const int code = MPI_Alltoall(t->out, sizeof *t->out, MPI_BYTE, t->in, sizeof *t->in, MPI_BYTE, c->comm);
@@ -229,7 +239,7 @@ static gravel_status agree_on_parts(gravel_cluster_tree *t, gravel_status status
         t->out_bytes[r] = t->out[r].bytes;
         t->in_bytes[r] = t->in[r].bytes;
     }
-    return gravel_cluster_agree(c, status);
+    return gv_cluster_meet(t, status);
 }
 
 /* What was cut goes out, what others cut comes in.  A rank that fails here lets its messages go all the same: others
@@ -238,10 +248,14 @@ static gravel_status swap_parts(gravel_cluster_tree *t, int tag, void *to)
 {
     const void *from = NULL;
     gravel_status status = gv_swap_receive(&t->swap, t->cluster, tag, to, t->in_bytes);
+    const double start = MPI_Wtime();
     gravel_status fetched = gravel_essential_fetch(t->essential, &from);
+    const double here = MPI_Wtime();
     if (!status)
         status = gv_swap_send(&t->swap, t->cluster, tag, from, t->out_bytes);
     status = gv_swap_wait(&t->swap, status);
+    t->info.fetch += here - start;
+    t->info.transfer += MPI_Wtime() - here;
     return fetched ? fetched : status;
 }
 
@@ -266,17 +280,17 @@ static gravel_status estimate(gravel_cluster_tree *t, gravel_status status, int 
     int count = 0, equal = 0;
     if (!status)
         status = gravel_essential_refine(t->essential, t->equal_first, t->equal, t->most_boxes,
-                                         t->kept || !has_boundaries ? NULL : t->runs, &count);
+                                         has_boundaries ? t->runs : NULL, &count);
     t->info.boxes = (size_t)count;
-    if (!t->kept && has_boundaries) {
-        status = gravel_cluster_agree(t->cluster, status);
+    if (has_boundaries) {
+        status = gv_cluster_meet(t, status);
         if (!status)
             status = swap_boundaries(t, count);
     }
     if (!status)
         status = gravel_essential_estimate(t->essential, t->runs, &equal);
-    status = gravel_cluster_agree(t->cluster, status);
-    return status ? status : gravel_cluster_agree(t->cluster, gather_runs(t, count, equal));
+    status = gv_cluster_meet(t, status);
+    return status ? status : gv_cluster_meet(t, gather_runs(t, count, equal));
 }
 
 /* The own tree acts while the others' parts come. */
@@ -308,15 +322,14 @@ static gravel_status walk(gravel_cluster_tree *t)
         status = gravel_essential_cost(t->essential, GV_COST_PLANE, 1);
     t->info.cut = cut - start;
     t->info.walk = swapped - cut;
-    t->info.others = MPI_Wtime() - swapped;
-    return gravel_cluster_agree(t->cluster, status);
+    return gv_cluster_meet(t, status);
 }
 
 gravel_status gv_cluster_compare_costs(gravel_cluster_tree *t)
 {
     const gravel_cluster *c = t->cluster;
     gravel_status status = gravel_exchange_weigh(t->exchange, (int)GV_COST_PLANE, &t->info.cost);
-    status = gravel_cluster_agree(t->cluster, status);
+    status = gv_cluster_meet(t, status);
     if (status)
         return status;
     int code = MPI_Allreduce(&t->info.cost, &t->info.cost_most, 1, MPI_DOUBLE, MPI_MAX, c->comm);
@@ -336,7 +349,7 @@ static gravel_status take_all(gravel_cluster_tree *t, gravel_tree_call *call)
     call->sinks = all;
     call->eps = t->options.eps;
     call->into = GRAVEL_INTO_PLANES;
-    call->last = t->options.mac == GRAVEL_TREE_LAST && t->computed;
+    call->last = t->options.mac == GRAVEL_TREE_LAST ? t->computed : t->options.mac == GRAVEL_TREE_RELATIVE && t->near;
     return gravel_tree_set_sources(t->tree, &all);
 }
 
@@ -344,14 +357,12 @@ static gravel_status take_all(gravel_cluster_tree *t, gravel_tree_call *call)
 static gravel_status begin(gravel_cluster_tree *t, const gravel_tree_call *call, gravel_status status)
 {
     int count = 0;
-    if (!status && t->kept)
-        gravel_essential_keep(t->essential);
     if (!status)
         status = gravel_essential_begin(t->essential, call, t->most_runs, t->kept ? NULL : t->runs, &count);
     if (t->kept)
         return status;
-    status = gravel_cluster_agree(t->cluster, status);
-    return status ? status : gravel_cluster_agree(t->cluster, gather_runs(t, 0, count));
+    status = gv_cluster_meet(t, status);
+    return status ? status : gv_cluster_meet(t, gather_runs(t, 0, count));
 }
 
 gravel_status gv_cluster_act(gravel_cluster_tree *t, const gravel_tree_call *call)
@@ -359,7 +370,7 @@ gravel_status gv_cluster_act(gravel_cluster_tree *t, const gravel_tree_call *cal
     const double start = MPI_Wtime();
     gravel_tree_call taken;
     if (call)
-        t->swap.bytes = 0; /* else those of bodies that changed ranks count, too */
+        t->swap.bytes = 0, t->waits = 0; /* else those of bodies that changed ranks count, too */
     t->info = (gravel_cluster_tree_info){
         .moved = t->info.moved, .cost_mean = t->info.cost_mean, .cost_most = t->info.cost_most};
     gravel_status status = call ? GRAVEL_OK : take_all(t, &taken);
@@ -375,12 +386,14 @@ gravel_status gv_cluster_act(gravel_cluster_tree *t, const gravel_tree_call *cal
         status = walk(t);
     if (!status && !call)
         status = gv_cluster_compare_costs(t);
+    t->info.others = MPI_Wtime() - estimated - t->info.cut - t->info.walk;
     t->computed = !status;
-    t->kept = !status && !call;
+    t->kept = t->near = !status && !call;
     t->computations += anew;
     t->since = status ? -1 : t->since + anew;
     t->info.bodies = gravel_bodies_get_count(t->bodies);
     t->info.bytes = t->swap.bytes;
+    t->info.waits = t->waits;
     t->info.build = built - start;
     t->info.estimate = estimated - built;
     return status;
@@ -391,6 +404,7 @@ static gravel_status find_forces(gravel_cluster_tree *t)
 {
     const double start = MPI_Wtime();
     t->swap.bytes = 0;
+    t->waits = 0;
     gravel_status status = gv_cluster_deal(t);
     if (status)
         return status;
@@ -405,7 +419,7 @@ gravel_status gravel_cluster_tree_compute(gravel_cluster_tree *t)
 {
     if (!t)
         return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_tree_compute: no tree was given");
-    t->kept = 0; /* bodies may be far from where they were */
+    t->kept = t->near = 0; /* bodies may be far from where they were */
     return find_forces(t);
 }
 

@@ -41,10 +41,12 @@ struct gravel_cluster_tree {
     /* one a rank, or as many as all ranks have together */
     gravel_run *runs, *all_runs, *equal; /* equal: of all ranks, that tell where bodies were in the last computation */
     int *first, *count, *equal_first, *counts_of; /* counts_of: two a rank */
-    int kept; /* what came then serves for the next estimates: no boundaries travel */
+    int kept; /* the bodies of each rank are still those, a little moved */
+    int near; /* accelerations are those of the step before: they serve for estimates, no boundaries travel */
     gravel_part *out, *in;
     size_t *out_bytes, *in_bytes, *counts, *arrivals;
     gv_swap swap;
+    double waits; /* of the present computation */
     gravel_cluster_tree_info info;
 };
 
@@ -59,6 +61,8 @@ gravel_status gv_swap_send(gv_swap *swap, const gravel_cluster *cluster, int tag
 gravel_status gv_swap_wait(gv_swap *swap, gravel_status status);
 
 /* tree.c */
+/* gravel_cluster_agree, timed. */
+gravel_status gv_cluster_meet(gravel_cluster_tree *tree, gravel_status status);
 /* Forces of all ranks' trees on the sinks of a call, NULL: on all bodies.  The ranks agree before anything else. */
 gravel_status gv_cluster_act(gravel_cluster_tree *tree, const gravel_tree_call *call);
 /* The sum over the plane of costs, compared with those of the other ranks. */

@@ -134,7 +134,7 @@ gravel_status gravel_cluster_tree_write(gravel_cluster_tree *t, size_t first, co
         const gravel_frame frame = frame_of(&all);
         gv_cluster_end_blocks(t);
         t->has_velocities = all.most[7] > 0;
-        t->computed = t->kept = t->has_costs = t->computations = 0;
+        t->computed = t->kept = t->near = t->has_costs = t->computations = 0;
         t->since = -1;
         t->info = (gravel_cluster_tree_info){.bodies = mine->count};
         status = gravel_bodies_resize(t->bodies, 0);

@@ -5,23 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bytes begin with this; those of the bodies follow, those of the parts of trees that serve for the next estimates,
- * and the runs of all ranks.  No padding: what is saved twice is the same. */
+/* The bytes begin with this; those of the bodies follow, and the runs of all ranks.  No padding: what is saved twice is
+ * the same. */
 typedef struct head {
     char magic[8];
     uint64_t total;
     int32_t ranks, rank, has_velocities, computed, has_costs, since, computations, kept;
     double cost_mean, cost_most;
-    uint64_t parts, runs; /* bytes of what follows the bodies */
+    uint64_t runs; /* bytes of what follows the bodies */
 } head;
-static const char magic[8] = "gvranks";
+static const char magic[8] = "gvrank2";
 
-/* Bytes of the parts, and of the runs with how many each rank has. */
-static uint64_t parts_of(const gravel_cluster_tree *t)
-{
-    return t->kept ? gravel_essential_get_state_size(t->essential) : 0;
-}
-
+/* Bytes of the runs with how many each rank has. */
 static uint64_t runs_of(const gravel_cluster_tree *t)
 {
     const size_t size = (size_t)t->cluster->size;
@@ -30,7 +25,7 @@ static uint64_t runs_of(const gravel_cluster_tree *t)
 
 size_t gravel_cluster_tree_get_state_size(const gravel_cluster_tree *t)
 {
-    return t ? sizeof(head) + gravel_bodies_get_state_size(t->bodies) + (size_t)(parts_of(t) + runs_of(t)) : 0;
+    return t ? sizeof(head) + gravel_bodies_get_state_size(t->bodies) + (size_t)runs_of(t) : 0;
 }
 
 gravel_status gravel_cluster_tree_save(gravel_cluster_tree *t, void *state)
@@ -46,7 +41,6 @@ gravel_status gravel_cluster_tree_save(gravel_cluster_tree *t, void *state)
               .since = t->since,
               .computations = t->computations,
               .kept = t->kept,
-              .parts = parts_of(t),
               .runs = runs_of(t),
               .cost_mean = t->info.cost_mean,
               .cost_most = t->info.cost_most};
@@ -56,9 +50,6 @@ gravel_status gravel_cluster_tree_save(gravel_cluster_tree *t, void *state)
     char *at = (char *)state + sizeof h;
     gravel_status status = gravel_bodies_save(t->bodies, at);
     at += gravel_bodies_get_state_size(t->bodies);
-    if (!status && h.parts > 0)
-        status = gravel_essential_save(t->essential, at);
-    at += h.parts;
     if (h.runs > 0) {
         memcpy(at, t->equal_first + 1, firsts);
         memcpy(at + firsts, t->equal, (size_t)h.runs - firsts);
@@ -71,7 +62,7 @@ static gravel_status read_head(const void *state, size_t size, head *h)
     if (!state || size < sizeof *h || memcmp(state, magic, sizeof magic) != 0)
         return gv_cluster_fail(GRAVEL_ERR_FORMAT, "these bytes are no state of a tree over ranks");
     memcpy(h, state, sizeof *h);
-    if (h->parts > size - sizeof *h || h->runs > size - sizeof *h - h->parts)
+    if (h->runs > size - sizeof *h)
         return gv_cluster_fail(GRAVEL_ERR_FORMAT, "%zu bytes are too few for what they say of themselves", size);
     return GRAVEL_OK;
 }
@@ -80,7 +71,7 @@ static gravel_status read_head(const void *state, size_t size, head *h)
 static gravel_status restore_bodies(gravel_bodies *bodies, const head *h, const void *state, size_t size)
 {
     return gravel_bodies_restore(bodies, (const char *)state + sizeof *h,
-                                 size - sizeof *h - (size_t)(h->parts + h->runs));
+                                 size - sizeof *h - (size_t)h->runs);
 }
 
 /* What serves for the next estimates: the last bytes. */
@@ -89,7 +80,7 @@ static gravel_status restore_kept(gravel_cluster_tree *t, const head *h, const c
     const size_t ranks = (size_t)t->cluster->size, firsts = ranks * sizeof *t->equal_first;
     const char *runs = state + size - h->runs;
     int ascends = h->runs >= firsts;
-    t->kept = 0;
+    t->kept = t->near = 0;
     if (!h->kept)
         return GRAVEL_OK;
     if (ascends)
@@ -101,9 +92,8 @@ static gravel_status restore_kept(gravel_cluster_tree *t, const head *h, const c
         return gv_cluster_fail(GRAVEL_ERR_FORMAT, "%llu bytes are no runs of %zu ranks", (unsigned long long)h->runs,
                                ranks);
     memcpy(t->equal, runs + firsts, (size_t)h->runs - firsts);
-    const gravel_status status = gravel_essential_restore(t->essential, runs - h->parts, (size_t)h->parts);
-    t->kept = !status;
-    return status;
+    t->kept = t->near = 1;
+    return GRAVEL_OK;
 }
 
 gravel_status gravel_cluster_tree_open_state(const void *state, size_t size, gravel_bodies *bodies)

@@ -74,15 +74,15 @@ gravel_status gravel_essential_create(gravel_essential **essential, gravel_tree 
     e->tree = tree;
     e->parts = parts;
     e->mine = mine;
-    e->listed = -1;
     e->out = calloc((size_t)parts, sizeof *e->out);
     e->in = calloc((size_t)parts, sizeof *e->in);
     e->shallow_out = calloc((size_t)parts, sizeof *e->shallow_out);
     e->shallow_in = calloc((size_t)parts, sizeof *e->shallow_in);
-    e->sizes = calloc(2 * (size_t)parts, sizeof *e->sizes);
+    e->sizes = calloc(GV_PART_SIZES * (size_t)parts, sizeof *e->sizes);
+    e->at = calloc((size_t)parts, sizeof *e->at);
     e->begin = calloc((size_t)parts + 1, sizeof *e->begin);
     e->around = calloc((size_t)parts, sizeof *e->around);
-    if (!e->out || !e->in || !e->sizes || !e->begin || !e->around || !e->shallow_out || !e->shallow_in) {
+    if (!e->out || !e->in || !e->sizes || !e->at || !e->begin || !e->around || !e->shallow_out || !e->shallow_in) {
         gravel_essential_release(e);
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %d parts of a tree", parts);
     }
@@ -110,6 +110,7 @@ void gravel_essential_release(gravel_essential *e)
     gv_groups_release(&e->set);
     free(e->numbers_host);
     free(e->sizes);
+    free(e->at);
     free(e->begin);
     free(e->around);
     free(e->out);
@@ -142,12 +143,6 @@ static gravel_status check_call(const gravel_tree_call *call)
     return GRAVEL_OK;
 }
 
-void gravel_essential_keep(gravel_essential *e)
-{
-    if (e)
-        e->keep = 1;
-}
-
 gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call *call, int most, gravel_run *runs,
                                      int *count)
 {
@@ -156,9 +151,7 @@ gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call
     gravel_tree *tree = e->tree;
     gravel_status status = gv_tree_take_call(tree, call, &e->call);
     *count = 0;
-    e->joined = e->keep ? e->joined : 0;
-    e->keep = 0;
-    e->cells = e->runs = e->equal = e->begun = e->set.n = 0;
+    e->joined = e->cells = e->runs = e->equal = e->begun = e->set.n = 0;
     e->refined = 0;
     e->set.others = NULL;
     memset(e->shallow_out, 0, (size_t)e->parts * sizeof *e->shallow_out);

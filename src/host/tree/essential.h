@@ -7,6 +7,8 @@
 
 /* receivers that one pass over the cells serves: a bit each; vectors of a run on the device */
 enum { GV_RECEIVERS = 32, GV_RUN_VECTORS = 2 };
+/* sizes of a part: cells, children of opened cells, bodies */
+enum { GV_PART_SIZES = 3 };
 /* children of a cell above the roots of parts; cells above them at most */
 enum { GV_FAN = 8, GV_ABOVE = 1 + GV_FAN };
 
@@ -22,11 +24,9 @@ typedef enum gv_essential_buffer {
     GV_EB_FIRST,  /* first[r] of a pass */
     GV_EB_WANTED, /* a word a cell for each pass */
     GV_EB_OPENED,
-    GV_EB_FLAG,
-    GV_EB_BODY_FLAG,
-    GV_EB_LIST,
-    GV_EB_BODY_LIST,
-    GV_EB_SIZES, /* two a part */
+    GV_EB_TABLE, /* for each part and size a row of sums over tiles of cells */
+    GV_EB_SIZES, /* GV_PART_SIZES a part */
+    GV_EB_AT,    /* where each part begins */
     GV_EB_CELL,  /* what was joined: the roots and what is above them, then the parts */
     GV_EB_BODY,
     GV_EB_BODY_LOW,
@@ -45,12 +45,12 @@ struct gravel_essential {
     int refined;  /* they are those of gravel_essential_refine */
     size_t top;   /* and at least so many */
     size_t cells; /* of the own tree */
-    int listed;   /* the part whose cells and bodies are in GV_EB_LIST and GV_EB_BODY_LIST, -1: none */
     gv_buffer buffer[GV_EB_COUNT];
     gv_buffer result;
     gravel_part *out, *in;
     gravel_part *shallow_out, *shallow_in; /* since the begin; cells 0: none */
-    cl_uint *sizes;                        /* two a part */
+    cl_uint *sizes;                        /* GV_PART_SIZES a part */
+    cl_ulong *at;                          /* vector at which a part begins, ~0: it does not travel */
     cl_uint *begin, *around; /* of a part: where its runs begin, and the boxes around several of them; the own part's
                                 are left out */
     void *numbers_host;
@@ -58,8 +58,7 @@ struct gravel_essential {
     gv_slots slots;
     gv_slot *sent, *room, *kept; /* kept: the shallow parts that came, where some of them are used again */
     cl_double above[GV_ABOVE * (GV_CELL_VECTORS + 1) * 4]; /* on their way while the next join is far off */
-    size_t joined; /* cells in GV_EB_CELL; 0: nothing was joined since the begin, or is kept from before */
-    int keep;
+    size_t joined; /* cells in GV_EB_CELL; 0: nothing was joined since the begin */
 };
 
 /* Bytes of a vector, of a cell, of a body with its low word. */

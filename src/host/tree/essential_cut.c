@@ -89,7 +89,7 @@ static double slack_of(const gravel_tree *tree)
 static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep)
 {
     gravel_tree *tree = e->tree;
-    const size_t group = tree->plan.plain_group, most = (size_t)tree->limits.info.compute_units * 32;
+    const size_t most = (size_t)tree->limits.info.compute_units * 64;
     const double guard =
         tree->options.softening == GRAVEL_SPLINE ? GV_SPLINE_SUPPORT * e->call.eps / tree->frame.length : 0;
     cl_uint begin[2 * GV_RECEIVERS + 1];
@@ -104,8 +104,8 @@ static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep)
     if (code)
         status = gv_fail_cl(code, "sending runs of parts");
     for (int l = 0; l < GV_LEVELS && tree->levels[l] > 0 && !status; l++) {
-        const size_t needed = (tree->levels[l] + group - 1) / group;
-        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_MARK, gv_groups(needed < most ? needed : most, group),
+        const gv_range range = gv_groups(tree->levels[l] < most ? tree->levels[l] : most, tree->plan.look_group);
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_MARK, range,
                                 GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(tree->buffer[GV_TB_LEVEL_TOTAL]), GV_UINT(l),
                                 GV_MEM(e->buffer[GV_EB_RUNS]), GV_MEM(e->buffer[GV_EB_FIRST]), GV_UINT(pass->receivers),
                                 GV_INT(deep), GV_TREE_REAL(tree, guard), GV_TREE_REAL(tree, slack_of(tree)),
@@ -114,117 +114,95 @@ static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep)
     return status;
 }
 
-static gravel_status copy_total(gravel_essential *e, size_t place)
-{
-    const cl_int code = clEnqueueCopyBuffer(gv_worker_queue(&e->tree->worker), e->set.buffer[GV_SB_COUNT_TOTAL].mem,
-                                            e->buffer[GV_EB_SIZES].mem, 0, place * 4, 4, 0, NULL, NULL);
-    return code ? gv_fail_cl(code, "sizes of parts") : GRAVEL_OK;
-}
-
-/* Cells and bodies of one part into the lists, their numbers to GV_EB_SIZES.  They may be there: with one receiver they
- * are those that were counted. */
-static gravel_status list_part(gravel_essential *e, int part)
-{
-    if (e->listed == part)
-        return GRAVEL_OK;
-    e->listed = -1;
-    const gv_pass pass = pass_of(e, part);
-    gravel_tree *tree = e->tree;
-    gv_buffer *b = e->buffer;
-    const cl_uint bit = (cl_uint)(part - pass.first), zero = 0;
-    gravel_status status =
-        gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_FLAGS, gv_tree_items(tree, e->cells), GV_MEM(b[GV_EB_WANTED]),
-                       GV_ARG(pass.words), GV_ARG(bit), GV_UINT(e->cells), GV_MEM(b[GV_EB_FLAG]));
-    if (!status)
-        status = gv_tree_list_flagged(tree, &e->set, &b[GV_EB_FLAG], e->cells, &b[GV_EB_LIST]);
-    if (!status)
-        status = copy_total(e, 2 * (size_t)part);
-    const cl_int code = status ? CL_SUCCESS
-                               : clEnqueueFillBuffer(gv_worker_queue(&tree->worker), b[GV_EB_BODY_FLAG].mem, &zero, 1,
-                                                     0, tree->n, 0, NULL, NULL);
-    if (code)
-        status = gv_fail_cl(code, "clearing marks of bodies");
-    if (!status)
-        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_FLAG_BODIES, gv_tree_items(tree, e->cells),
-                                GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(b[GV_EB_OPENED]), GV_ARG(pass.words),
-                                GV_ARG(bit), GV_UINT(e->cells), GV_MEM(b[GV_EB_BODY_FLAG]));
-    if (!status)
-        status = gv_tree_list_flagged(tree, &e->set, &b[GV_EB_BODY_FLAG], tree->n, &b[GV_EB_BODY_LIST]);
-    if (!status)
-        status = copy_total(e, 2 * (size_t)part + 1);
-    if (!status)
-        e->listed = part;
-    return status;
-}
-
-/* Cells, then bodies, then their low words, at the part's offset. */
-static gravel_status pack_part(gravel_essential *e, int part, int deep)
-{
-    gravel_tree *tree = e->tree;
-    const gravel_part *p = &e->out[part];
-    const gv_pass pass = pass_of(e, part);
-    const size_t vector = gv_essential_vector(e);
-    const cl_uint bit = (cl_uint)(part - pass.first);
-    const cl_ulong at = p->offset / vector, bodies = at + p->cells * gv_essential_cell(e) / vector;
-    gv_buffer *b = e->buffer;
-    gravel_status status = list_part(e, part);
-    if (!status)
-        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_PACK, gv_tree_items(tree, p->cells),
-                                GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(b[GV_EB_OPENED]), GV_ARG(pass.words),
-                                GV_ARG(bit), GV_INT(deep), GV_MEM(b[GV_EB_LIST]), GV_UINT(p->cells),
-                                GV_MEM(b[GV_EB_BODY_LIST]), GV_UINT(p->bodies), GV_ARG(at), GV_MEM(e->sent->device));
-    if (!status && p->bodies > 0)
-        status =
-            gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_PACK_BODIES, gv_tree_items(tree, p->bodies),
-                           GV_MEM(tree->buffer[GV_TB_BODY]), GV_MEM(tree->buffer[GV_TB_BODY_LOW]),
-                           GV_MEM(b[GV_EB_BODY_LIST]), GV_UINT(p->bodies), GV_ARG(bodies), GV_MEM(e->sent->device));
-    return status;
-}
-
 static int is_asked(const gravel_essential *e, const int *first, int part)
 {
     return part != e->mine && first[part] < first[part + 1];
+}
+
+static size_t tiles_of(const gravel_essential *e)
+{
+    return (e->cells + e->tree->plan.part_tile - 1) / e->tree->plan.part_tile;
 }
 
 static gravel_status reserve(gravel_essential *e)
 {
     gravel_tree *tree = e->tree;
     gv_buffer *b = e->buffer;
-    const size_t passes = ((size_t)e->parts + GV_RECEIVERS - 1) / GV_RECEIVERS;
+    const size_t parts = (size_t)e->parts, passes = (parts + GV_RECEIVERS - 1) / GV_RECEIVERS;
     gravel_status status = gv_tree_reserve(tree, &b[GV_EB_WANTED], passes * e->cells * 4, "marks of cells");
     if (!status)
         status = gv_tree_reserve(tree, &b[GV_EB_OPENED], passes * e->cells * 4, "marks of cells");
     if (!status)
-        status = gv_tree_reserve(tree, &b[GV_EB_FLAG], e->cells, "marks of cells");
+        status = gv_tree_reserve(tree, &b[GV_EB_TABLE], GV_PART_SIZES * parts * tiles_of(e) * 4, "sums of parts");
     if (!status)
-        status = gv_tree_reserve(tree, &b[GV_EB_LIST], e->cells * 4, "a list of cells");
-    if (!status)
-        status = gv_tree_reserve(tree, &b[GV_EB_BODY_FLAG], tree->n, "marks of bodies");
-    if (!status)
-        status = gv_tree_reserve(tree, &b[GV_EB_BODY_LIST], tree->n * 4, "a list of bodies");
-    return status ? status : gv_tree_reserve(tree, &b[GV_EB_SIZES], 8 * (size_t)e->parts, "sizes of parts");
+        status = gv_tree_reserve(tree, &b[GV_EB_AT], parts * sizeof *e->at, "places of parts");
+    return status ? status : gv_tree_reserve(tree, &b[GV_EB_SIZES], GV_PART_SIZES * parts * 4, "sizes of parts");
+}
+
+static gravel_status count_pass(gravel_essential *e, const gv_pass *pass)
+{
+    gravel_tree *tree = e->tree;
+    const gv_buffer *b = e->buffer;
+    const size_t tiles = tiles_of(e);
+    return gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_COUNT_PARTS,
+                          gv_groups(tiles * (size_t)pass->receivers, tree->plan.look_group),
+                          GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(b[GV_EB_WANTED]), GV_MEM(b[GV_EB_OPENED]),
+                          GV_ARG(pass->words), GV_UINT(pass->first), GV_UINT(e->cells), GV_UINT(tiles),
+                          GV_MEM(b[GV_EB_TABLE]));
 }
 
 /* Numbers of cells and bodies of all parts.  Waits for them, and for nothing after. */
 static gravel_status count_parts(gravel_essential *e, int deep, const int *first)
 {
+    gravel_tree *tree = e->tree;
+    const gv_buffer *b = e->buffer;
+    const size_t sizes = GV_PART_SIZES * (size_t)e->parts;
     gravel_status status = reserve(e);
-    e->listed = -1;
     for (int r = 0; r < e->parts && !status; r += GV_RECEIVERS) {
         const gv_pass pass = pass_of(e, r);
         status = mark(e, &pass, deep);
+        if (!status)
+            status = count_pass(e, &pass);
     }
-    for (int r = 0; r < e->parts && !status; r++)
-        if (is_asked(e, first, r))
-            status = list_part(e, r);
+    if (!status)
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_SCAN, gv_groups(sizes, tree->plan.wide_group),
+                                GV_MEM(b[GV_EB_TABLE]), GV_UINT(tiles_of(e)), GV_MEM(b[GV_EB_SIZES]));
     if (status)
         return status;
-    const cl_int code = clEnqueueReadBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_SIZES].mem, CL_TRUE, 0,
-                                            8 * (size_t)e->parts, e->sizes, 0, NULL, NULL);
-    for (int r = 0; r < e->parts && !code; r++)
+    const cl_int code = clEnqueueReadBuffer(gv_worker_queue(&tree->worker), b[GV_EB_SIZES].mem, CL_TRUE, 0,
+                                            sizes * sizeof *e->sizes, e->sizes, 0, NULL, NULL);
+    for (int r = 0; r < e->parts && !code; r++) {
+        const cl_uint *size = e->sizes + GV_PART_SIZES * r;
         if (is_asked(e, first, r))
-            e->out[r] = (gravel_part){.cells = e->sizes[2 * r], .bodies = e->sizes[2 * r + 1]};
+            e->out[r] = (gravel_part){.cells = size[0], .bodies = size[GV_PART_SIZES - 1]};
+    }
     return code ? gv_fail_cl(code, "reading the sizes of %d parts of a tree", e->parts) : GRAVEL_OK;
+}
+
+/* All parts that travel, each at its offset: cells, then bodies, then their low words. */
+static gravel_status pack(gravel_essential *e, int deep)
+{
+    gravel_tree *tree = e->tree;
+    const gv_buffer *b = e->buffer;
+    const size_t tiles = tiles_of(e);
+    gravel_status status = GRAVEL_OK;
+    for (int r = 0; r < e->parts; r++)
+        e->at[r] = e->out[r].bytes > 0 ? e->out[r].offset / gv_essential_vector(e) : ~(cl_ulong)0;
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), b[GV_EB_AT].mem, CL_FALSE, 0,
+                                             (size_t)e->parts * sizeof *e->at, e->at, 0, NULL, NULL);
+    if (code)
+        status = gv_fail_cl(code, "sending places of parts");
+    for (int r = 0; r < e->parts && !status; r += GV_RECEIVERS) {
+        const gv_pass pass = pass_of(e, r);
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_PACK,
+                                gv_groups(tiles * (size_t)pass.receivers, tree->plan.look_group),
+                                GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(tree->buffer[GV_TB_BODY]),
+                                GV_MEM(tree->buffer[GV_TB_BODY_LOW]), GV_MEM(b[GV_EB_WANTED]), GV_MEM(b[GV_EB_OPENED]),
+                                GV_ARG(pass.words), GV_UINT(pass.first), GV_UINT(e->cells), GV_UINT(tiles),
+                                GV_MEM(b[GV_EB_TABLE]), GV_MEM(b[GV_EB_SIZES]), GV_MEM(b[GV_EB_AT]), GV_INT(deep),
+                                GV_MEM(e->sent->device));
+    }
+    return status;
 }
 
 /* The block to the host on the copy queue, beside the work that follows. */
@@ -270,9 +248,8 @@ gravel_status gravel_essential_cut(gravel_essential *e, int deep, const int *fir
     const size_t bytes = gv_essential_lay_out(e, e->out);
     if (bytes > 0)
         status = gv_essential_take_slot(e, bytes, &e->sent);
-    for (int r = 0; r < e->parts && !status; r++)
-        if (e->out[r].bytes > 0)
-            status = pack_part(e, r, deep);
+    if (!status && bytes > 0)
+        status = pack(e, deep);
     if (!status && bytes > 0)
         status = start_copy(e, bytes);
     if (!deep)

@@ -34,6 +34,7 @@ static void plan_sizes(gv_tree_plan *plan, const gv_config *config, const gravel
     plan->wide_group = cpu ? 1 : gv_device_group(device, 256);
     plan->plain_group = gv_device_group(device, cpu ? 16 : 64);
     plan->look_group = cpu ? 1 : gv_device_group(device, 32);
+    plan->part_tile = cpu ? 4096 : 8 * plan->look_group;
     plan->sparse_sinks = VALUE(THREADS) == 1 ? (size_t)VALUE(LANES) : GV_SPARSE_SINKS;
 }
 
@@ -61,8 +62,8 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
     snprintf(OPTIONS(GV_TP_MOMENTS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d", precision, by_error);
     snprintf(OPTIONS(GV_TP_GROUPS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d -DGV_THREADS=%d%s", precision, by_error,
              (int)plan->look_group, options->split > 0 ? " -DGV_SHORT_RANGE=1" : "");
-    snprintf(OPTIONS(GV_TP_ESSENTIAL), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%d", precision,
-             (int)plan->look_group);
+    snprintf(OPTIONS(GV_TP_ESSENTIAL), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%d -DGV_ITEMS=%d", precision,
+             (int)plan->look_group, (int)(plan->part_tile / plan->look_group));
     for (int from = GRAVEL_SP; from <= GRAVEL_DP; from++) {
         plan->program[GV_TP_GATHER + from].file = "tree/gather.cl";
         snprintf(OPTIONS(GV_TP_GATHER + from), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_FROM=%d", precision, from);

@@ -73,10 +73,8 @@ static gv_kernel_place place_of(const gravel_tree *tree, int kernel)
         [GV_TK_TAKE] = {GV_TP_ESSENTIAL, "gv_essential_take"},
         [GV_TK_FACTORS] = {GV_TP_ESSENTIAL, "gv_essential_factors"},
         [GV_TK_MARK] = {GV_TP_ESSENTIAL, "gv_essential_mark"},
-        [GV_TK_FLAGS] = {GV_TP_ESSENTIAL, "gv_essential_flags"},
-        [GV_TK_FLAG_BODIES] = {GV_TP_ESSENTIAL, "gv_essential_bodies"},
+        [GV_TK_COUNT_PARTS] = {GV_TP_ESSENTIAL, "gv_essential_count"},
         [GV_TK_PACK] = {GV_TP_ESSENTIAL, "gv_essential_pack"},
-        [GV_TK_PACK_BODIES] = {GV_TP_ESSENTIAL, "gv_essential_pack_bodies"},
         [GV_TK_PLACE] = {GV_TP_ESSENTIAL, "gv_essential_place"},
     };
     static const char *const gather[] = {"gv_tree_gather", "gv_tree_gather_soft", "gv_tree_gather_last",

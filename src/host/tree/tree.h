@@ -58,10 +58,8 @@ typedef enum gv_tree_kernel {
     GV_TK_TAKE,
     GV_TK_FACTORS,
     GV_TK_MARK,
-    GV_TK_FLAGS,
-    GV_TK_FLAG_BODIES,
+    GV_TK_COUNT_PARTS,
     GV_TK_PACK,
-    GV_TK_PACK_BODIES,
     GV_TK_PLACE,
     GV_TK_WALK,                                  /* + gv_tree_kind */
     GV_TK_SPARSE = GV_TK_WALK + GV_TREE_KINDS,   /* + gv_tree_kind */
