@@ -17,15 +17,16 @@
  *                   places behind the last group; places that are left over become groups of no sinks
  *
  *   GV_THREADS  work-items that make one group together
- *   GV_MAC      0: geometric criterion, open = 1
- * `last` (may be NULL) holds the accelerations of the sinks; then the least of them replaces the estimate.
+ *   GV_MAC      0: geometric criterion, open = 1; 1: relative; 2: by the last accelerations
+ * `last` (may be NULL) holds the accelerations of the sinks; then the least of them replaces the estimate, or with the
+ * relative criterion their mean, which is what the estimate for the centre comes to.
  * `others` (may be NULL) are cells of other trees, in the same frame, that the estimate looks at too (essential.cl).
  */
 #include "tree/cell.h"
 #include "lib/group.h"
 
 #ifndef GV_MAC
-#error "GV_MAC must be 0 (geometric) or 1 (relative)"
+#error "GV_MAC must be 0 (geometric), 1 (relative) or 2 (last)"
 #endif
 #define GV_STACK 512
 
@@ -157,11 +158,13 @@ gv_make_group(global const gv_scalar4 *points, uint first, uint count, global co
 {
     uint me = get_local_id(0);
     gv_scalar4 lo = points[first], hi = lo, furthest = (gv_scalar4)(0), least = (gv_scalar4)(GV_R(3e38));
+    gv_scalar total = 0;
     for (uint k = me; k < count; k += GV_THREADS) {
         gv_scalar4 p = points[first + k];
         lo = fmin(lo, p);
         hi = fmax(hi, p);
         least.x = last ? fmin(least.x, last[first + k]) : least.x;
+        total += last ? last[first + k] : 0;
     }
     lo = gv_join_least(lo, room->scratch);
     hi = gv_join_most(hi, room->scratch);
@@ -177,13 +180,16 @@ gv_make_group(global const gv_scalar4 *points, uint first, uint count, global co
     if (others)
         around += gv_look_around(others, centre, half_side, GV_R(0.04) * radius2, eps2, room->stack,
                                  room->scan GV_SHORT_ARGUMENTS);
+    if (last)
+        around = (gv_scalar4)(total, 0, 0, around.w);
     around = gv_join_sum(around, room->scratch);
     least = gv_join_least(least, room->scratch);
-    gv_scalar a = fmax(gv_least(last ? least.x : gv_length(around.x, around.y, around.z)), GV_R(1e-25));
+    gv_scalar known = GV_MAC == 2 ? least.x : around.x / (gv_scalar)(count);
+    gv_scalar a = fmax(gv_least(last ? known : gv_length(around.x, around.y, around.z)), GV_R(1e-25));
 
     /* a power of 2: turning units is exact */
     gv_scalar scale = ldexp(GV_R(1.0), ilogb(fmax(sqrt(radius2), GV_R(1e-6))) + 1);
-    gv_scalar open = GV_MAC == 1 ? exp2(GV_R(-0.4) * log2(tau * a)) : GV_R(1.0);
+    gv_scalar open = GV_MAC > 0 ? exp2(GV_R(-0.4) * log2(tau * a)) : GV_R(1.0);
     gv_scalar far = radius2 * radius2 / (tau_local * a);
     /* R below a thousandth of the unit would overflow the expansion */
     gv_scalar reach = fmax(radius2 / GV_R(0.36), scale * scale * GV_R(1e-6));
