@@ -266,14 +266,14 @@ GRAVEL_API size_t gravel_cluster_tree_get_total(const gravel_cluster_tree *tree)
 
 /* Of the last computation, on this rank; seconds as the host saw them pass. */
 typedef struct gravel_cluster_tree_info {
-    size_t bodies;                                       /* of this rank */
-    size_t sent_cells;                                   /* deep parts, to all other ranks together */
-    size_t sent_bodies, bytes;                           /* bytes: of all messages of the computation */
-    size_t moved;                                        /* bodies that left this rank */
-    int messages;                                        /* ranks that got a deep part */
-    double cost, cost_mean, cost_most;                   /* interactions, in some unit: of this rank, over the ranks */
-    size_t boxes;                                        /* of sinks, for which others cut their trees */
-    double seconds;                                      /* the whole computation */
+    size_t bodies;                     /* of this rank */
+    size_t sent_cells;                 /* deep parts, to all other ranks together */
+    size_t sent_bodies, bytes;         /* bytes: of all messages of the computation */
+    size_t moved;                      /* bodies that left this rank */
+    int messages;                      /* ranks that got a deep part */
+    double cost, cost_mean, cost_most; /* interactions, in some unit: of this rank, over the ranks */
+    size_t boxes;                      /* of sinks, for which others cut their trees */
+    double seconds;                    /* the whole computation */
     /* parts of it; `walk`: own tree and messages; `others`: until the device has done all */
     double exchange, build, estimate, cut, walk, others;
     /* and in all parts together: for the other ranks at agreements; for boxes and parts of trees on their way; for what

@@ -321,8 +321,7 @@ gv_essential_count(global const gv_scalar4 *cell, global const uint *wanted, glo
 {
     local uint scratch[GV_SCAN_WORDS];
     uint r = get_group_id(0) / tiles, t = get_group_id(0) % tiles, me = get_local_id(0);
-    gv_share sum =
-        gv_shares_of_item(cell, wanted + pass, opened + pass, r, (t * GV_THREADS + me) * GV_ITEMS, n), all;
+    gv_share sum = gv_shares_of_item(cell, wanted + pass, opened + pass, r, (t * GV_THREADS + me) * GV_ITEMS, n), all;
     gv_group_scan(sum.cells, scratch, &all.cells);
     gv_group_scan(sum.children, scratch, &all.children);
     gv_group_scan(sum.bodies, scratch, &all.bodies);
@@ -339,8 +338,8 @@ gv_essential_count(global const gv_scalar4 *cell, global const uint *wanted, glo
  * the one behind the root and all children of opened cells before. */
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
 gv_essential_pack(global const gv_scalar4 *cell, global const gv_scalar4 *body, global const gv_scalar4 *low,
-                  global const uint *wanted, global const uint *opened, ulong pass, uint first_part, uint n,
-                  uint tiles, global const uint *table, global const uint *total, global const ulong *at, int deep,
+                  global const uint *wanted, global const uint *opened, ulong pass, uint first_part, uint n, uint tiles,
+                  global const uint *table, global const uint *total, global const ulong *at, int deep,
                   global gv_scalar4 *to)
 {
     local uint scratch[GV_SCAN_WORDS];

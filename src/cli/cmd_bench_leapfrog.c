@@ -308,16 +308,18 @@ static void print_table(const leapfrog_bench *b)
              gravel_context_get_device(b->context, 0)->name, ranks, ranks == 1 ? "" : "s",
              ranks == 1 ? "" : "s on top of one another", b->opts->eps, precision_name[b->opts->precision],
              gravel_tree_mac_name((gravel_tree_mac)b->opts->mac), b->opts->theta);
-    gv_table_start(&table, b->ranks ? "n|ms|least ms|M bodies/s|exchange|build|estimate|cut|walk|others|waits|transfer|fetch|"
-                                      "imbalance %|MB|moved"
-                                    : "n|ms|least ms|M bodies/s");
+    gv_table_start(&table,
+                   b->ranks ? "n|ms|least ms|M bodies/s|exchange|build|estimate|cut|walk|others|waits|transfer|fetch|"
+                              "imbalance %|MB|moved"
+                            : "n|ms|least ms|M bodies/s");
     for (int k = 0; k < b->results; k++) {
         const leapfrog_result *r = &b->result[k];
         const double *p = r->part, rate = 1e-6 * (double)r->n / r->time.median;
         if (b->ranks)
             gv_table_row(&table, "%zu|%.3f|%.3f|%.1f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.2f|%.2f|%.0f", r->n,
                          1e3 * r->time.median, 1e3 * r->time.least, rate, 1e3 * p[0], 1e3 * p[1], 1e3 * p[2],
-                         1e3 * p[3], 1e3 * p[4], 1e3 * p[5], 1e3 * p[6], 1e3 * p[7], 1e3 * p[8], 100 * r->imbalance, 1e-6 * r->bytes, r->moved);
+                         1e3 * p[3], 1e3 * p[4], 1e3 * p[5], 1e3 * p[6], 1e3 * p[7], 1e3 * p[8], 100 * r->imbalance,
+                         1e-6 * r->bytes, r->moved);
         else
             gv_table_row(&table, "%zu|%.3f|%.3f|%.1f", r->n, 1e3 * r->time.median, 1e3 * r->time.least, rate);
     }
@@ -325,7 +327,8 @@ static void print_table(const leapfrog_bench *b)
     gv_table_free(&table);
     printf("\nMedians of whole steps: kick, drift, %sforces, kick.%s\n", b->ranks ? "exchange, " : "",
            b->ranks ? " Parts in ms, of the slowest rank, means; in them waits for other ranks, transfers\n"
-                      "between hosts, fetches from the device; MB and bodies a rank sends." : "");
+                      "between hosts, fetches from the device; MB and bodies a rank sends."
+                    : "");
 }
 
 /* ----------------------------------------------------------------- command */

@@ -41,7 +41,7 @@ struct gravel_cluster_tree {
     /* one a rank, or as many as all ranks have together */
     gravel_run *runs, *all_runs, *equal; /* equal: of all ranks, that tell where bodies were in the last computation */
     int *first, *count, *equal_first, *counts_of; /* counts_of: two a rank */
-    int kept; /* the bodies of each rank are still those, a little moved */
+    int kept;                                     /* the bodies of each rank are still those, a little moved */
     int near; /* accelerations are those of the step before: they serve for estimates, no boundaries travel */
     gravel_part *out, *in;
     size_t *out_bytes, *in_bytes, *counts, *arrivals;

@@ -41,7 +41,8 @@ static gravel_status make(gravel_cluster_tree *t, const gravel_leapfrog_options 
         memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     o.size = sizeof o;
     o.eps = t->options.eps;
-    o.last = t->options.mac != GRAVEL_TREE_GEOMETRIC; /* estimates would need boundaries of the others, block by block */
+    o.last =
+        t->options.mac != GRAVEL_TREE_GEOMETRIC; /* estimates would need boundaries of the others, block by block */
     o.walk = act;
     o.walk_user = t;
     o.agree = agree;

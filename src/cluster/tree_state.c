@@ -70,8 +70,7 @@ static gravel_status read_head(const void *state, size_t size, head *h)
 /* The bytes of the bodies. */
 static gravel_status restore_bodies(gravel_bodies *bodies, const head *h, const void *state, size_t size)
 {
-    return gravel_bodies_restore(bodies, (const char *)state + sizeof *h,
-                                 size - sizeof *h - (size_t)h->runs);
+    return gravel_bodies_restore(bodies, (const char *)state + sizeof *h, size - sizeof *h - (size_t)h->runs);
 }
 
 /* What serves for the next estimates: the last bytes. */

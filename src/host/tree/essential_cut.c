@@ -105,11 +105,11 @@ static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep)
         status = gv_fail_cl(code, "sending runs of parts");
     for (int l = 0; l < GV_LEVELS && tree->levels[l] > 0 && !status; l++) {
         const gv_range range = gv_groups(tree->levels[l] < most ? tree->levels[l] : most, tree->plan.look_group);
-        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_MARK, range,
-                                GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(tree->buffer[GV_TB_LEVEL_TOTAL]), GV_UINT(l),
-                                GV_MEM(e->buffer[GV_EB_RUNS]), GV_MEM(e->buffer[GV_EB_FIRST]), GV_UINT(pass->receivers),
-                                GV_INT(deep), GV_TREE_REAL(tree, guard), GV_TREE_REAL(tree, slack_of(tree)),
-                                GV_ARG(pass->words), GV_MEM(e->buffer[GV_EB_WANTED]), GV_MEM(e->buffer[GV_EB_OPENED]));
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_MARK, range, GV_MEM(tree->buffer[GV_TB_CELL]),
+                                GV_MEM(tree->buffer[GV_TB_LEVEL_TOTAL]), GV_UINT(l), GV_MEM(e->buffer[GV_EB_RUNS]),
+                                GV_MEM(e->buffer[GV_EB_FIRST]), GV_UINT(pass->receivers), GV_INT(deep),
+                                GV_TREE_REAL(tree, guard), GV_TREE_REAL(tree, slack_of(tree)), GV_ARG(pass->words),
+                                GV_MEM(e->buffer[GV_EB_WANTED]), GV_MEM(e->buffer[GV_EB_OPENED]));
     }
     return status;
 }
@@ -144,11 +144,10 @@ static gravel_status count_pass(gravel_essential *e, const gv_pass *pass)
     gravel_tree *tree = e->tree;
     const gv_buffer *b = e->buffer;
     const size_t tiles = tiles_of(e);
-    return gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_COUNT_PARTS,
-                          gv_groups(tiles * (size_t)pass->receivers, tree->plan.look_group),
-                          GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(b[GV_EB_WANTED]), GV_MEM(b[GV_EB_OPENED]),
-                          GV_ARG(pass->words), GV_UINT(pass->first), GV_UINT(e->cells), GV_UINT(tiles),
-                          GV_MEM(b[GV_EB_TABLE]));
+    return gv_tree_launch(
+        tree, GV_STAGE_GROUPS, GV_TK_COUNT_PARTS, gv_groups(tiles * (size_t)pass->receivers, tree->plan.look_group),
+        GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(b[GV_EB_WANTED]), GV_MEM(b[GV_EB_OPENED]), GV_ARG(pass->words),
+        GV_UINT(pass->first), GV_UINT(e->cells), GV_UINT(tiles), GV_MEM(b[GV_EB_TABLE]));
 }
 
 /* Numbers of cells and bodies of all parts.  Waits for them, and for nothing after. */
@@ -194,13 +193,12 @@ static gravel_status pack(gravel_essential *e, int deep)
         status = gv_fail_cl(code, "sending places of parts");
     for (int r = 0; r < e->parts && !status; r += GV_RECEIVERS) {
         const gv_pass pass = pass_of(e, r);
-        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_PACK,
-                                gv_groups(tiles * (size_t)pass.receivers, tree->plan.look_group),
-                                GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(tree->buffer[GV_TB_BODY]),
-                                GV_MEM(tree->buffer[GV_TB_BODY_LOW]), GV_MEM(b[GV_EB_WANTED]), GV_MEM(b[GV_EB_OPENED]),
-                                GV_ARG(pass.words), GV_UINT(pass.first), GV_UINT(e->cells), GV_UINT(tiles),
-                                GV_MEM(b[GV_EB_TABLE]), GV_MEM(b[GV_EB_SIZES]), GV_MEM(b[GV_EB_AT]), GV_INT(deep),
-                                GV_MEM(e->sent->device));
+        status = gv_tree_launch(
+            tree, GV_STAGE_GROUPS, GV_TK_PACK, gv_groups(tiles * (size_t)pass.receivers, tree->plan.look_group),
+            GV_MEM(tree->buffer[GV_TB_CELL]), GV_MEM(tree->buffer[GV_TB_BODY]), GV_MEM(tree->buffer[GV_TB_BODY_LOW]),
+            GV_MEM(b[GV_EB_WANTED]), GV_MEM(b[GV_EB_OPENED]), GV_ARG(pass.words), GV_UINT(pass.first),
+            GV_UINT(e->cells), GV_UINT(tiles), GV_MEM(b[GV_EB_TABLE]), GV_MEM(b[GV_EB_SIZES]), GV_MEM(b[GV_EB_AT]),
+            GV_INT(deep), GV_MEM(e->sent->device));
     }
     return status;
 }

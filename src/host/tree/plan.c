@@ -61,7 +61,10 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
              (int)plan->keys_lanes, wide, VALUE(CURVE));
     snprintf(OPTIONS(GV_TP_MOMENTS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d", precision, by_error);
     snprintf(OPTIONS(GV_TP_GROUPS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d -DGV_THREADS=%d%s", precision,
-             !by_error ? 0 : options->mac == GRAVEL_TREE_LAST ? 2 : 1, (int)plan->look_group, options->split > 0 ? " -DGV_SHORT_RANGE=1" : "");
+             !by_error                          ? 0
+             : options->mac == GRAVEL_TREE_LAST ? 2
+                                                : 1,
+             (int)plan->look_group, options->split > 0 ? " -DGV_SHORT_RANGE=1" : "");
     snprintf(OPTIONS(GV_TP_ESSENTIAL), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%d -DGV_ITEMS=%d", precision,
              (int)plan->look_group, (int)(plan->part_tile / plan->look_group));
     for (int from = GRAVEL_SP; from <= GRAVEL_DP; from++) {

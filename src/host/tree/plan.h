@@ -68,7 +68,7 @@ typedef struct gv_tree_plan {
     /* elements of one work-group; work-items of a group where groups work together, and where they do not; of a group
      * of groups.cl; sinks of a group at most where sinks are few */
     size_t build_tile, compact_tile, keys_lanes, wide_group, plain_group, look_group, sparse_sinks;
-    size_t part_tile;  /* cells that a group counts for a part of a tree */
+    size_t part_tile; /* cells that a group counts for a part of a tree */
 } gv_tree_plan;
 
 void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
