@@ -20,8 +20,9 @@
  *   gravel_essential_walk(e, 1);                                 they act; results are added
  *
  * The geometric criterion, and calls that take the last accelerations of sinks for their estimates (gravel_tree_call,
- * `last`), need no estimates of others: cut (0) to join are left out before gravel_essential_estimate.  So are boundaries
- * in time steps, where bodies have moved little since the last computation.  Results go to the sinks' planes.  Every call but fetch returns as soon as its work is submitted, or waits for sizes only.
+ * `last`), need no estimates of others: cut (0) to join are left out before gravel_essential_estimate.  So it is in
+ * time steps, where bodies have moved little since the last computation.  Results go to the sinks' planes.  Every call
+ * but fetch returns as soon as its work is submitted, or waits for sizes only.
  */
 #ifndef GRAVEL_ESSENTIAL_H
 #define GRAVEL_ESSENTIAL_H
