@@ -9,14 +9,14 @@
  *   gravel_essential_refine(e, first, all_runs, most, runs, &count);   boxes that are small for the other parts
  *   ... again all runs ...
  *   gravel_essential_cut(e, 0, first, all_runs, out);            what estimates need: shallow parts for the others
- *   gravel_essential_fetch(e, &from);                            out[r].bytes from out[r].offset on go to part r
+ *   gravel_essential_fetch(e, NULL, &from);                      out[r].bytes from out[r].offset on go to part r
  *   gravel_essential_room(e, in, &to);                           in[r]: what comes from part r
  *   ... they travel ...
- *   gravel_essential_join(e);
+ *   gravel_essential_join(e, NULL);
  *   gravel_essential_estimate(e, runs);                          groups; the runs now say how far they open cells
  *   ... again all runs, cut (1), fetch, room ...
  *   gravel_essential_walk(e, 0);                                 the own tree acts, while the deep parts travel
- *   gravel_essential_join(e);
+ *   gravel_essential_join(e, NULL);
  *   gravel_essential_walk(e, 1);                                 they act; results are added
  *
  * The geometric criterion, and calls that take the last accelerations of sinks for their estimates (gravel_tree_call,
@@ -39,7 +39,8 @@ typedef struct gravel_essential gravel_essential;
 GRAVEL_API gravel_status gravel_essential_create(gravel_essential **essential, gravel_tree *tree, int parts, int mine);
 GRAVEL_API void gravel_essential_release(gravel_essential *essential);
 
-/* A run of sinks: its box, in units of the frame, and the largest factor of their groups (kernels/tree/cell.h). */
+/* A run of sinks: its box, in units of the frame, and the largest factor of their groups (kernels/tree/cell.h); of runs
+ * of equally many sinks the number of bodies there. */
 typedef struct gravel_run {
     double lo[3], hi[3], open;
 } gravel_run;
@@ -70,12 +71,14 @@ typedef struct gravel_part {
  * estimates, 1: for walks. */
 GRAVEL_API gravel_status gravel_essential_cut(gravel_essential *essential, int deep, const int *first,
                                               const gravel_run *runs, gravel_part *out);
-/* Waits until all of it is in host memory, which is good until the next cut. */
-GRAVEL_API gravel_status gravel_essential_fetch(gravel_essential *essential, const void **from);
+/* Waits until all of it is in host memory, which is good until the next cut: in `to` if it is given, which has room for
+ * all parts. */
+GRAVEL_API gravel_status gravel_essential_fetch(gravel_essential *essential, void *to, const void **from);
 /* Pinned memory for what comes: cells and bodies of in[r] are given, bytes and offset are found. */
 GRAVEL_API gravel_status gravel_essential_room(gravel_essential *essential, gravel_part *in, void **to);
-/* What came goes to the device, and becomes one tree in the order of the parts. */
-GRAVEL_API gravel_status gravel_essential_join(gravel_essential *essential);
+/* What came goes to the device, and becomes one tree in the order of the parts.  from[r] is where the host has part r, if
+ * not at its offset in the pinned memory; it stays there until the device has done what follows. */
+GRAVEL_API gravel_status gravel_essential_join(gravel_essential *essential, const void *const *from);
 
 /* others 0: the own tree acts, results replace what is in the planes; 1: what was joined last acts, results are added.
  */

@@ -54,9 +54,9 @@ static inline gv_scalar4 gv_join_box(gv_scalar4 value, int most, local gv_scalar
     return value;
 }
 
-/* Run r: points r * each ... */
+/* Run r: points r * each ..., each of them `weight` bodies */
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
-gv_essential_runs(global const gv_scalar4 *points, uint n, uint each, global gv_scalar4 *run)
+gv_essential_runs(global const gv_scalar4 *points, uint n, uint each, gv_scalar weight, global gv_scalar4 *run)
 {
     local gv_scalar4 scratch[GV_THREADS];
     uint me = get_local_id(0), r = get_group_id(0), first = r * each, end = min(first + each, n);
@@ -68,7 +68,7 @@ gv_essential_runs(global const gv_scalar4 *points, uint n, uint each, global gv_
     lo = gv_join_box(lo, 0, scratch);
     hi = gv_join_box(hi, 1, scratch);
     if (me == 0) {
-        run[2 * (size_t)r] = (gv_scalar4)(lo.xyz, 0);
+        run[2 * (size_t)r] = (gv_scalar4)(lo.xyz, weight * (gv_scalar)(end - first));
         run[2 * (size_t)r + 1] = (gv_scalar4)(hi.xyz, 0);
     }
 }

@@ -21,6 +21,9 @@
  * `last` (may be NULL) holds the accelerations of the sinks; then the least of them replaces the estimate, or with the
  * relative criterion their mean, which is what the estimate for the centre comes to.
  * `others` (may be NULL) are cells of other trees, in the same frame, that the estimate looks at too (essential.cl).
+ * Without them `run` (may be NULL) are boxes around as many bodies of other trees as lo.w says, two vectors each, of
+ * which those from `mine` to mine_end - 1 are of this tree: the part of each that a group's box and the space around it
+ * overlap counts as so many bodies there.
  */
 #include "tree/cell.h"
 #include "lib/group.h"
@@ -150,11 +153,33 @@ typedef struct gv_room {
     local uint stack[GV_STACK], scan[GV_SCAN_WORDS];                                                                   \
     const gv_room room = {scratch, stack, scan};
 
+/* Bodies in a box, by boxes around some of them; of this work-item. */
+static inline gv_scalar gv_count_runs(global const gv_scalar4 *run, uint runs, uint mine, uint mine_end, gv_scalar4 at,
+                                      gv_scalar4 half_side)
+{
+    gv_scalar bodies = 0;
+    for (uint r = get_local_id(0); r < runs; r += GV_THREADS) {
+        if (r >= mine && r < mine_end)
+            continue;
+        gv_scalar4 lo = run[2 * (size_t)r], hi = run[2 * (size_t)r + 1];
+        gv_scalar4 inside = fmin(hi, at + half_side) - fmax(lo, at - half_side), side = hi - lo;
+        if (inside.x < 0 || inside.y < 0 || inside.z < 0)
+            continue;
+        gv_scalar part = lo.w;
+        part *= side.x > 0 ? inside.x / side.x : 1;
+        part *= side.y > 0 ? inside.y / side.y : 1;
+        part *= side.z > 0 ? inside.z / side.z : 1;
+        bodies += part;
+    }
+    return bodies;
+}
+
 /* Makes the group of `count` sinks from `first` on; returns the bodies in its box and close by. */
 __attribute__((always_inline)) static inline gv_scalar
 gv_make_group(global const gv_scalar4 *points, uint first, uint count, global const gv_scalar4 *cell,
               global const gv_scalar4 *others, global const gv_scalar *last, gv_scalar eps2, gv_scalar tau,
-              gv_scalar tau_local, const gv_room *room, global gv_scalar4 *group GV_SHORT_PARAMETERS)
+              gv_scalar tau_local, const gv_room *room, global gv_scalar4 *group, global const gv_scalar4 *run,
+              uint runs, uint mine, uint mine_end GV_SHORT_PARAMETERS)
 {
     uint me = get_local_id(0);
     gv_scalar4 lo = points[first], hi = lo, furthest = (gv_scalar4)(0), least = (gv_scalar4)(GV_R(3e38));
@@ -182,6 +207,8 @@ gv_make_group(global const gv_scalar4 *points, uint first, uint count, global co
                                  room->scan GV_SHORT_ARGUMENTS);
     if (last)
         around = (gv_scalar4)(total, 0, 0, around.w);
+    if (run)
+        around.w += gv_count_runs(run, runs, mine, mine_end, centre, half_side + GV_R(0.2) * sqrt(radius2));
     around = gv_join_sum(around, room->scratch);
     least = gv_join_least(least, room->scratch);
     gv_scalar known = GV_MAC == 2 ? least.x : around.x / (gv_scalar)(count);
@@ -205,12 +232,14 @@ gv_make_group(global const gv_scalar4 *points, uint first, uint count, global co
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
 gv_tree_groups(global const gv_scalar4 *points, uint n_sinks, uint size, global const gv_scalar4 *cell,
                global const gv_scalar4 *others, global const gv_scalar *last, gv_scalar eps2, gv_scalar tau,
-               gv_scalar tau_local, global gv_scalar4 *group, uint most, global uchar *wide GV_SHORT_PARAMETERS)
+               gv_scalar tau_local, global gv_scalar4 *group, uint most, global uchar *wide,
+               global const gv_scalar4 *run, uint runs, uint mine, uint mine_end GV_SHORT_PARAMETERS)
 {
     GV_ROOM
     uint g = get_group_id(0), first = g * size, count = min(size, n_sinks - first);
-    gv_scalar bodies = gv_make_group(points, first, count, cell, others, last, eps2, tau, tau_local, &room,
-                                     group + GV_GROUP_VECTORS * (size_t)g GV_SHORT_ARGUMENTS);
+    gv_scalar bodies =
+        gv_make_group(points, first, count, cell, others, last, eps2, tau, tau_local, &room,
+                      group + GV_GROUP_VECTORS * (size_t)g, run, runs, mine, mine_end GV_SHORT_ARGUMENTS);
     if (wide && get_local_id(0) == 0)
         wide[g] = count > 1 && bodies > (gv_scalar)(most);
 }
@@ -230,7 +259,7 @@ gv_tree_split(global const gv_scalar4 *points, uint n_sinks, uint size, global c
         place = j == 0 ? which[w] : place;
         if (first < min((which[w] + 1) * size, n_sinks)) {
             gv_make_group(points, first, 1, cell, others, last, eps2, tau, tau_local, &room,
-                          group + GV_GROUP_VECTORS * (size_t)place GV_SHORT_ARGUMENTS);
+                          group + GV_GROUP_VECTORS * (size_t)place, 0, 0, 0, 0 GV_SHORT_ARGUMENTS);
             return;
         }
     }

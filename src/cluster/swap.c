@@ -28,6 +28,11 @@ static gravel_status unit(MPI_Datatype *type)
     return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "messages");
 }
 
+static int stays(const gv_swap *swap, int r)
+{
+    return r == swap->cluster->rank || (r >= swap->skip && r < swap->skip_end);
+}
+
 gravel_status gv_swap_receive(gv_swap *swap, const gravel_cluster *c, int tag, void *to, const size_t *bytes)
 {
     char *at = to;
@@ -36,7 +41,7 @@ gravel_status gv_swap_receive(gv_swap *swap, const gravel_cluster *c, int tag, v
     if (status)
         return status;
     for (int r = 0; r < c->size && !status; at += bytes[r++]) {
-        if (bytes[r] == 0 || r == c->rank)
+        if (bytes[r] == 0 || stays(swap, r))
             continue;
         const int code = MPI_Irecv(at, (int)(bytes[r] / UNIT), type, r, tag, c->comm, &swap->request[swap->n]);
         if (code == MPI_SUCCESS)
@@ -60,7 +65,7 @@ gravel_status gv_swap_send(gv_swap *swap, const gravel_cluster *c, int tag, cons
         size_t before = 0;
         for (int j = 0; j < r; j++)
             before += bytes[j];
-        if (bytes[r] == 0)
+        if (bytes[r] == 0 || stays(swap, r))
             continue;
         const int code = MPI_Isend(at + before, (int)(bytes[r] / UNIT), type, r, tag, c->comm, &swap->request[swap->n]);
         swap->bytes += bytes[r];
@@ -77,6 +82,6 @@ gravel_status gv_swap_send(gv_swap *swap, const gravel_cluster *c, int tag, cons
 gravel_status gv_swap_wait(gv_swap *swap, gravel_status status)
 {
     const int code = gv_cluster_finish(swap->cluster, swap->n, swap->request);
-    swap->n = 0;
+    swap->n = swap->skip = swap->skip_end = 0;
     return status ? status : code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "messages between ranks");
 }

@@ -63,12 +63,14 @@ static gravel_status make_arrays(gravel_cluster_tree *t)
     t->count = calloc(size, sizeof *t->count);
     t->out = calloc(size, sizeof *t->out);
     t->in = calloc(size, sizeof *t->in);
+    t->all_parts = calloc(size * size, sizeof *t->all_parts);
+    t->from = calloc(size, sizeof *t->from);
     t->out_bytes = calloc(size, sizeof *t->out_bytes);
     t->in_bytes = calloc(size, sizeof *t->in_bytes);
     t->counts = calloc(size, sizeof *t->counts);
     t->arrivals = calloc(size, sizeof *t->arrivals);
     if (!t->runs || !t->all_runs || !t->equal || !t->equal_first || !t->counts_of || !t->first || !t->count ||
-        !t->out || !t->in || !t->out_bytes || !t->in_bytes || !t->counts || !t->arrivals)
+        !t->out || !t->in || !t->all_parts || !t->from || !t->out_bytes || !t->in_bytes || !t->counts || !t->arrivals)
         return gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a tree over %d ranks", t->cluster->size);
     return gv_swap_make(&t->swap, t->cluster);
 }
@@ -95,6 +97,8 @@ static gravel_status make_objects(gravel_cluster_tree *t)
         status = gravel_tree_create(&t->tree, t->context, &tree);
     if (!status)
         status = gravel_exchange_create(&t->exchange, t->bodies, c->size, c->rank);
+    if (!status)
+        status = gv_staging_begin(&t->staging, t->cluster, t->context);
     return status ? status : gravel_essential_create(&t->essential, t->tree, c->size, c->rank);
 }
 
@@ -136,6 +140,8 @@ void gravel_cluster_tree_release(gravel_cluster_tree *t)
         return;
     gv_cluster_end_blocks(t);
     gravel_essential_release(t->essential);
+    if (t->staging.context)
+        gv_staging_release(&t->staging);
     gravel_exchange_release(t->exchange);
     gravel_tree_release(t->tree);
     gravel_bodies_release(t->bodies);
@@ -150,6 +156,8 @@ void gravel_cluster_tree_release(gravel_cluster_tree *t)
     free(t->count);
     free(t->out);
     free(t->in);
+    free(t->all_parts);
+    free(t->from);
     free(t->out_bytes);
     free(t->in_bytes);
     free(t->counts);
@@ -225,51 +233,13 @@ static gravel_status gather_runs(gravel_cluster_tree *t, int count, int equal)
     return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "boxes of all ranks' sinks");
 }
 
-/* Room for what comes, as long as all ranks told how much it is. */
-static gravel_status agree_on_parts(gravel_cluster_tree *t, gravel_status status, void **to)
-{
-    gravel_cluster *c = t->cluster;
-    status = gv_cluster_meet(t, status);
-    if (status)
-        return status;
-    const int code = MPI_Alltoall(t->out, sizeof *t->out, MPI_BYTE, t->in, sizeof *t->in, MPI_BYTE, c->comm);
-    status = code == MPI_SUCCESS ? gravel_essential_room(t->essential, t->in, to)
-                                 : gv_cluster_fail_mpi(code, "sizes of parts of trees");
-    for (int r = 0; r < c->size; r++) {
-        t->out_bytes[r] = t->out[r].bytes;
-        t->in_bytes[r] = t->in[r].bytes;
-    }
-    return gv_cluster_meet(t, status);
-}
-
-/* What was cut goes out, what others cut comes in.  A rank that fails here lets its messages go all the same: others
- * wait for them. */
-static gravel_status swap_parts(gravel_cluster_tree *t, int tag, void *to)
-{
-    const void *from = NULL;
-    gravel_status status = gv_swap_receive(&t->swap, t->cluster, tag, to, t->in_bytes);
-    const double start = MPI_Wtime();
-    gravel_status fetched = gravel_essential_fetch(t->essential, &from);
-    const double here = MPI_Wtime();
-    if (!status)
-        status = gv_swap_send(&t->swap, t->cluster, tag, from, t->out_bytes);
-    status = gv_swap_wait(&t->swap, status);
-    t->info.fetch += here - start;
-    t->info.transfer += MPI_Wtime() - here;
-    return fetched ? fetched : status;
-}
-
 /* Cells that estimates need travel, between all ranks that are near each other. */
 static gravel_status swap_boundaries(gravel_cluster_tree *t, int count)
 {
-    void *to;
     gravel_status status = gather_runs(t, count, 0);
     if (!status)
         status = gravel_essential_cut(t->essential, 0, t->first, t->all_runs, t->out);
-    status = agree_on_parts(t, status, &to);
-    if (!status)
-        status = swap_parts(t, TAG_SHALLOW, to);
-    return status ? status : gravel_essential_join(t->essential);
+    return gv_cluster_swap_parts(t, status, TAG_SHALLOW);
 }
 
 /* Boxes of the own sinks that are small beside their distances from the others' bodies, and the accelerations of
@@ -296,26 +266,20 @@ static gravel_status estimate(gravel_cluster_tree *t, gravel_status status, int 
 /* The own tree acts while the others' parts come. */
 static gravel_status walk(gravel_cluster_tree *t)
 {
-    void *to;
     const double start = MPI_Wtime();
     gravel_status status = gravel_essential_cut(t->essential, 1, t->first, t->all_runs, t->out);
     if (!status)
         status = gravel_essential_walk(t->essential, 0);
     if (!status)
         status = gravel_essential_cost(t->essential, GV_COST_PLANE, t->blocks != NULL);
-    const double cut = MPI_Wtime();
-    status = agree_on_parts(t, status, &to);
-    if (status)
-        return status;
     for (int r = 0; r < t->cluster->size; r++) {
         t->info.sent_cells += t->out[r].cells;
         t->info.sent_bodies += t->out[r].bodies;
         t->info.messages += t->out[r].bytes > 0;
     }
-    status = swap_parts(t, TAG_DEEP, to);
+    const double cut = MPI_Wtime();
+    status = gv_cluster_swap_parts(t, status, TAG_DEEP);
     const double swapped = MPI_Wtime();
-    if (!status)
-        status = gravel_essential_join(t->essential);
     if (!status)
         status = gravel_essential_walk(t->essential, 1);
     if (!status)

@@ -3,6 +3,7 @@
 #define GV_CLUSTER_TREE_H
 
 #include "cluster/object.h"
+#include "cluster/staging.h"
 
 #include "gravel/essential.h"
 #include "gravel/exchange.h"
@@ -16,6 +17,7 @@ typedef struct gv_swap {
     MPI_Request *request; /* 2 a rank */
     int n;                /* that were started */
     size_t bytes;         /* that were sent */
+    int skip, skip_end;   /* the stretches of these ranks, as that of this one, stay as they are until gv_swap_wait */
     int messages;
 } gv_swap;
 
@@ -43,7 +45,9 @@ struct gravel_cluster_tree {
     int *first, *count, *equal_first, *counts_of; /* counts_of: two a rank */
     int kept;                                     /* the bodies of each rank are still those, a little moved */
     int near; /* accelerations are those of the step before: they serve for estimates, no boundaries travel */
-    gravel_part *out, *in;
+    gravel_part *out, *in, *all_parts; /* all_parts[r * ranks + k]: from r to k */
+    const void **from;                 /* where the host has what came from each rank */
+    gv_staging staging;                /* parts, of the ranks of this machine */
     size_t *out_bytes, *in_bytes, *counts, *arrivals;
     gv_swap swap;
     double waits; /* of the present computation */
@@ -67,6 +71,9 @@ gravel_status gv_cluster_meet(gravel_cluster_tree *tree, gravel_status status);
 gravel_status gv_cluster_act(gravel_cluster_tree *tree, const gravel_tree_call *call);
 /* The sum over the plane of costs, compared with those of the other ranks. */
 gravel_status gv_cluster_compare_costs(gravel_cluster_tree *tree);
+
+/* tree_parts.c: what was cut goes out, what others cut comes in and is joined.  The ranks agree before anything else. */
+gravel_status gv_cluster_swap_parts(gravel_cluster_tree *tree, gravel_status status, int tag);
 
 /* tree_blocks.c: bodies are others from now on. */
 void gv_cluster_end_blocks(gravel_cluster_tree *tree);

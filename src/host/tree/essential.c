@@ -95,6 +95,7 @@ void gravel_essential_release(gravel_essential *e)
     if (!e)
         return;
     clFinish(gv_worker_queue(&e->tree->worker));
+    gv_essential_forget_packed(e);
     if (e->sent)
         e->sent->held = 0;
     if (e->room)
@@ -154,6 +155,7 @@ gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call
     e->joined = e->cells = e->runs = e->equal = e->begun = e->set.n = 0;
     e->refined = 0;
     e->set.others = NULL;
+    e->set.around = (gv_runs_around){.mem = NULL};
     memset(e->shallow_out, 0, (size_t)e->parts * sizeof *e->shallow_out);
     if (!status)
         status = check_call(&e->call);
@@ -186,7 +188,10 @@ gravel_status gravel_essential_estimate(gravel_essential *e, gravel_run *runs, i
         return gv_fail(GRAVEL_ERR_STATE, "gravel_essential_refine comes before gravel_essential_estimate");
     if (e->set.n == 0)
         return GRAVEL_OK;
-    e->set.others = e->joined ? e->buffer[GV_EB_CELL].mem : NULL;
+    if (e->joined) {
+        e->set.others = e->buffer[GV_EB_CELL].mem;
+        e->set.around.mem = NULL;
+    }
     gravel_status status = gv_groups_make(e->tree, &e->set, e->numbers.plummer, e->call.last);
     e->set.others = NULL;
     if (status || !e->refined)

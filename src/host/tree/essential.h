@@ -47,6 +47,7 @@ struct gravel_essential {
     size_t cells; /* of the own tree */
     gv_buffer buffer[GV_EB_COUNT];
     gv_buffer result;
+    cl_event packed; /* the parts that were cut, until they are fetched; NULL: none */
     gravel_part *out, *in;
     gravel_part *shallow_out, *shallow_in; /* since the begin; cells 0: none */
     cl_uint *sizes;                        /* GV_PART_SIZES a part */
@@ -78,6 +79,7 @@ gravel_status gv_essential_equal_runs(gravel_essential *e, size_t count, gravel_
 gravel_status gv_essential_take_runs(gravel_essential *e, int with_groups, gravel_run *runs);
 /* The own tree begins to act, on so few groups that others need not wait long. */
 gravel_status gv_essential_begin_walk(gravel_essential *e);
+void gv_essential_forget_packed(gravel_essential *e);
 /* A staging slot of the object, in use until it is given back with *slot = NULL and held = 0. */
 gravel_status gv_essential_take_slot(gravel_essential *e, size_t bytes, gv_slot **slot);
 

@@ -89,12 +89,13 @@ gravel_status gv_essential_equal_runs(gravel_essential *e, size_t count, gravel_
 {
     gravel_tree *tree = e->tree;
     const size_t each = (e->set.n + count - 1) / count;
+    const double weight = (double)tree->n / (double)e->set.n; /* bodies a sink */
     e->equal = (e->set.n + each - 1) / each;
     gravel_status status = reserve_runs(e, GV_EB_EQUAL, e->equal);
     if (!status)
-        status =
-            gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_RUNS, gv_groups(e->equal, tree->plan.look_group),
-                           GV_ARG(e->set.points), GV_UINT(e->set.n), GV_UINT(each), GV_MEM(e->buffer[GV_EB_EQUAL]));
+        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_RUNS, gv_groups(e->equal, tree->plan.look_group),
+                                GV_ARG(e->set.points), GV_UINT(e->set.n), GV_UINT(each), GV_TREE_REAL(tree, weight),
+                                GV_MEM(e->buffer[GV_EB_EQUAL]));
     return status || !runs ? status : read_runs(e, 0, e->equal, 0, runs);
 }
 
@@ -227,6 +228,8 @@ gravel_status gravel_essential_refine(gravel_essential *e, const int *first, con
         status = make_boxes(e, &l, NULL);
     if (!status)
         status = reserve_choice(e, &l);
+    e->set.around = (gv_runs_around){e->buffer[GV_EB_RUNS].mem, (size_t)first[e->parts], (size_t)first[e->mine],
+                                     (size_t)first[e->mine + 1]};
     e->runs = (size_t)most + 1;
     for (double ease = 1; e->runs > (size_t)most && !status; ease = ease < MOST_EASE ? 2 * ease : 0)
         status = choose(e, &l, first, ease); /* larger ones if they are too many */

@@ -203,22 +203,14 @@ static gravel_status pack(gravel_essential *e, int deep)
     return status;
 }
 
-/* The block to the host on the copy queue, beside the work that follows. */
-static gravel_status start_copy(gravel_essential *e, size_t bytes)
+/* The copy of the block will wait for this only, not for what is submitted until then. */
+static gravel_status note_packed(gravel_essential *e)
 {
     const gv_device *device = gv_worker_device(&e->tree->worker);
-    cl_event packed = NULL;
-    cl_int code = clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &packed);
+    cl_int code = clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &e->packed);
     if (!code)
         code = clFlush(device->compute);
-    if (!code)
-        code = clEnqueueReadBuffer(device->copy, e->sent->device.mem, CL_FALSE, 0, bytes, e->sent->host, 1, &packed,
-                                   &e->sent->busy);
-    if (!code)
-        code = clFlush(device->copy);
-    if (packed)
-        clReleaseEvent(packed);
-    return code ? gv_fail_cl(code, "bringing %zu bytes of a tree to the host", bytes) : GRAVEL_OK;
+    return code ? gv_fail_cl(code, "packing parts of a tree") : GRAVEL_OK;
 }
 
 /* A walk opens whatever an estimate opens: as many cells, and no bodies, are the same cells. */
@@ -232,6 +224,7 @@ gravel_status gravel_essential_cut(gravel_essential *e, int deep, const int *fir
 {
     if (!e || !first || !out || (!runs && first[e->parts] > 0))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_cut needs runs and a place for the parts");
+    gv_essential_forget_packed(e);
     memset(e->out, 0, (size_t)e->parts * sizeof *e->out);
     memset(out, 0, (size_t)e->parts * sizeof *out);
     if (e->cells == 0)
@@ -249,17 +242,36 @@ gravel_status gravel_essential_cut(gravel_essential *e, int deep, const int *fir
     if (!status && bytes > 0)
         status = pack(e, deep);
     if (!status && bytes > 0)
-        status = start_copy(e, bytes);
+        status = note_packed(e);
     if (!deep)
         memcpy(e->shallow_out, e->out, (size_t)e->parts * sizeof *out);
     memcpy(out, e->out, (size_t)e->parts * sizeof *out);
     return status;
 }
 
-gravel_status gravel_essential_fetch(gravel_essential *e, const void **from)
+void gv_essential_forget_packed(gravel_essential *e)
 {
+    if (e->packed)
+        clReleaseEvent(e->packed);
+    e->packed = NULL;
+}
+
+gravel_status gravel_essential_fetch(gravel_essential *e, void *to, const void **from)
+{
+    size_t bytes = 0;
     if (!e || !from)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_fetch needs a place for the result");
-    *from = e->sent ? e->sent->host : NULL;
-    return e->sent ? gv_slot_wait(&e->tree->worker, e->sent) : GRAVEL_OK;
+    *from = to ? to : e->sent ? e->sent->host : NULL;
+    for (int r = 0; r < e->parts; r++)
+        bytes += e->out[r].bytes;
+    if (!e->packed || bytes == 0)
+        return GRAVEL_OK;
+    const cl_command_queue queue = gv_worker_device(&e->tree->worker)->copy;
+    cl_int code = clEnqueueReadBuffer(queue, e->sent->device.mem, CL_FALSE, 0, bytes, to ? to : e->sent->host, 1,
+                                      &e->packed, &e->sent->busy);
+    if (!code)
+        code = clFlush(queue);
+    gv_essential_forget_packed(e);
+    return code ? gv_fail_cl(code, "bringing %zu bytes of a tree to the host", bytes)
+                : gv_slot_wait(&e->tree->worker, e->sent);
 }

@@ -75,13 +75,25 @@ static gravel_status write_above(gravel_essential *e, size_t roots, size_t *abov
     return code ? gv_fail_cl(code, "joining %zu parts", roots) : GRAVEL_OK;
 }
 
-/* The block to the device on the copy queue; kernels that follow wait for it. */
-static gravel_status send_block(gravel_essential *e, size_t bytes)
+/* The parts to the device on the copy queue; kernels that follow wait for it. */
+static gravel_status send_parts(gravel_essential *e, const void *const *from)
 {
     const gv_device *device = gv_worker_device(&e->tree->worker);
     cl_event there = NULL;
-    cl_int code = clEnqueueWriteBuffer(device->copy, e->room->device.mem, CL_FALSE, 0, bytes, e->room->host, 0, NULL,
-                                       &e->room->busy);
+    cl_int code = CL_SUCCESS;
+    size_t bytes = 0;
+    for (int r = 0; r < e->parts && !code; r++) {
+        const gravel_part *p = &e->in[r];
+        if (p->bytes == 0)
+            continue;
+        if (e->room->busy)
+            clReleaseEvent(e->room->busy);
+        e->room->busy = NULL;
+        code = clEnqueueWriteBuffer(device->copy, e->room->device.mem, CL_FALSE, p->offset, p->bytes,
+                                    from && from[r] ? from[r] : (const char *)e->room->host + p->offset, 0, NULL,
+                                    &e->room->busy);
+        bytes += p->bytes;
+    }
     if (!code)
         code = clFlush(device->copy);
     if (!code)
@@ -128,7 +140,7 @@ static gravel_status place_parts(gravel_essential *e, size_t root, size_t cell)
     return status;
 }
 
-gravel_status gravel_essential_join(gravel_essential *e)
+gravel_status gravel_essential_join(gravel_essential *e, const void *const *from)
 {
     if (!e)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_join: no object was given");
@@ -155,7 +167,7 @@ gravel_status gravel_essential_join(gravel_essential *e)
     if (!status)
         status = write_above(e, roots, &above);
     if (!status && bytes > 0)
-        status = send_block(e, bytes);
+        status = send_parts(e, from);
     if (!status)
         status = place_parts(e, above, above + roots);
     e->joined = status ? 0 : above + roots + cells - (1 + FAN);

@@ -60,9 +60,25 @@ static gravel_status launch_groups(gravel_tree *tree, gravel_groups *set, double
                        GV_TREE_REAL(tree, tau_local),
                        {.n = 0}};
     gv_tree_find_range(tree, &a.ends);
-    const gv_arg arg[] = {GV_ARG(a.points),         GV_ARG(a.n),  GV_ARG(a.size), GV_ARG(a.cell), GV_ARG(a.others),
-                          GV_ARG(a.last),           a.eps2,       a.tau,          a.tau_local,    GV_ARG(a.group),
-                          GV_UINT(set->cut.bodies), GV_ARG(wide), a.ends.arg[0],  a.ends.arg[1]};
+    const gv_runs_around *around = &set->around;
+    const gv_arg arg[] = {GV_ARG(a.points),
+                          GV_ARG(a.n),
+                          GV_ARG(a.size),
+                          GV_ARG(a.cell),
+                          GV_ARG(a.others),
+                          GV_ARG(a.last),
+                          a.eps2,
+                          a.tau,
+                          a.tau_local,
+                          GV_ARG(a.group),
+                          GV_UINT(set->cut.bodies),
+                          GV_ARG(wide),
+                          GV_ARG(around->mem),
+                          GV_UINT(around->count),
+                          GV_UINT(around->mine),
+                          GV_UINT(around->mine_end),
+                          a.ends.arg[0],
+                          a.ends.arg[1]};
     gravel_status status =
         gv_tree_launch_list(tree, GV_STAGE_GROUPS, GV_TK_GROUPS, gv_groups(set->cut.groups, tree->plan.look_group),
                             sizeof arg / sizeof arg[0] - 2 + a.ends.n, arg);

@@ -117,6 +117,12 @@ typedef enum gv_sink_buffer {
     GV_SB_COUNT
 } gv_sink_buffer;
 
+/* Boxes around bodies of several trees (groups.cl); those from `mine` to mine_end - 1 are of the own one. */
+typedef struct gv_runs_around {
+    cl_mem mem; /* NULL: none */
+    size_t count, mine, mine_end;
+} gv_runs_around;
+
 /* Sinks in the order of the walk, and their groups. */
 struct gravel_groups {
     gravel_tree *tree;     /* they were made with */
@@ -127,7 +133,8 @@ struct gravel_groups {
     size_t n;
     cl_mem points, points_low, index, self; /* index: number of the sink; self: its place among the sources, or NULL */
     cl_mem others; /* cells of other trees in the same frame that estimates look at too, or NULL */
-    int own;       /* GV_OWN_... */
+    gv_runs_around around;
+    int own; /* GV_OWN_... */
     gv_tree_cut cut;
     gv_buffer buffer[GV_SB_COUNT];
     gv_sort keys, places;
