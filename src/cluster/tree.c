@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_SHALLOW = 12, TAG_DEEP = 13 };
+enum { TAG_SHALLOW = 12, TAG_DEEP = 13, RUN_NUMBERS = sizeof(gravel_run) / sizeof(double) };
 
 /* --------------------------------------------------------------------- life */
 
@@ -56,6 +56,8 @@ static gravel_status make_arrays(gravel_cluster_tree *t)
     const size_t most = (size_t)(t->most_runs + t->most_boxes);
     t->runs = malloc(most * sizeof *t->runs);
     t->all_runs = malloc(size * most * sizeof *t->all_runs);
+    t->own_floats = malloc(most * RUN_NUMBERS * sizeof *t->own_floats);
+    t->all_floats = malloc(size * most * RUN_NUMBERS * sizeof *t->all_floats);
     t->equal = malloc(size * (size_t)t->most_runs * sizeof *t->equal);
     t->first = calloc(size + 1, sizeof *t->first);
     t->equal_first = calloc(size + 1, sizeof *t->equal_first);
@@ -69,8 +71,9 @@ static gravel_status make_arrays(gravel_cluster_tree *t)
     t->in_bytes = calloc(size, sizeof *t->in_bytes);
     t->counts = calloc(size, sizeof *t->counts);
     t->arrivals = calloc(size, sizeof *t->arrivals);
-    if (!t->runs || !t->all_runs || !t->equal || !t->equal_first || !t->counts_of || !t->first || !t->count ||
-        !t->out || !t->in || !t->all_parts || !t->from || !t->out_bytes || !t->in_bytes || !t->counts || !t->arrivals)
+    if (!t->runs || !t->all_runs || !t->own_floats || !t->all_floats || !t->equal || !t->equal_first || !t->counts_of ||
+        !t->first || !t->count || !t->out || !t->in || !t->all_parts || !t->from || !t->out_bytes || !t->in_bytes ||
+        !t->counts || !t->arrivals)
         return gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a tree over %d ranks", t->cluster->size);
     return gv_swap_make(&t->swap, t->cluster);
 }
@@ -149,6 +152,8 @@ void gravel_cluster_tree_release(gravel_cluster_tree *t)
     gv_swap_release(&t->swap);
     free(t->runs);
     free(t->all_runs);
+    free(t->own_floats);
+    free(t->all_floats);
     free(t->equal);
     free(t->first);
     free(t->equal_first);
@@ -207,26 +212,42 @@ static void put_equal_apart(gravel_cluster_tree *t)
     }
 }
 
-/* The runs of all ranks, first[r] ... of rank r; `equal` of those behind them go to t->equal, if any rank has some. */
+/* The runs of all ranks, one after the other: in float where they are numbers of devices that compute in float. */
+static int gather_all(gravel_cluster_tree *t, size_t mine)
+{
+    const gravel_cluster *c = t->cluster;
+    const int in_float = t->options.precision != GRAVEL_DP;
+    const size_t all = (size_t)t->first[c->size] * RUN_NUMBERS;
+    const double *from = (const double *)t->runs;
+    double *to = (double *)t->all_runs;
+    MPI_Datatype run;
+    for (size_t k = 0; k < mine * RUN_NUMBERS && in_float; k++)
+        t->own_floats[k] = (float)from[k];
+    MPI_Type_contiguous(RUN_NUMBERS, in_float ? MPI_FLOAT : MPI_DOUBLE, &run);
+    MPI_Type_commit(&run);
+    const int code = MPI_Allgatherv(in_float ? (const void *)t->own_floats : t->runs, (int)mine, run,
+                                    in_float ? (void *)t->all_floats : t->all_runs, t->count, t->first, run, c->comm);
+    MPI_Type_free(&run);
+    for (size_t k = 0; k < all && in_float && code == MPI_SUCCESS; k++)
+        to[k] = (double)t->all_floats[k];
+    return code;
+}
+
+/* first[r] ... of rank r; `equal` of those behind them go to t->equal, if any rank has some. */
 static gravel_status gather_runs(gravel_cluster_tree *t, int count, int equal)
 {
     gravel_cluster *c = t->cluster;
     const int mine[2] = {count, equal};
-    int any = 0;
-    MPI_Datatype run;
     const double start = MPI_Wtime();
-    int code = MPI_Allgather(mine, 2, MPI_INT, t->counts_of, 2, MPI_INT, c->comm);
+    int any = 0, code = MPI_Allgather(mine, 2, MPI_INT, t->counts_of, 2, MPI_INT, c->comm);
     t->first[0] = 0;
     for (int r = 0; r < c->size; r++) {
         t->count[r] = t->counts_of[2 * r] + t->counts_of[2 * r + 1];
         t->first[r + 1] = t->first[r] + t->count[r];
         any |= t->counts_of[2 * r + 1];
     }
-    MPI_Type_contiguous((int)(sizeof *t->runs / sizeof(double)), MPI_DOUBLE, &run);
-    MPI_Type_commit(&run);
     if (code == MPI_SUCCESS)
-        code = MPI_Allgatherv(t->runs, count + equal, run, t->all_runs, t->count, t->first, run, c->comm);
-    MPI_Type_free(&run);
+        code = gather_all(t, (size_t)(count + equal));
     t->info.transfer += MPI_Wtime() - start;
     if (code == MPI_SUCCESS && any)
         put_equal_apart(t);

@@ -42,6 +42,7 @@ struct gravel_cluster_tree {
     int most_boxes;   /* for which others cut their trees */
     /* one a rank, or as many as all ranks have together */
     gravel_run *runs, *all_runs, *equal; /* equal: of all ranks, that tell where bodies were in the last computation */
+    float *own_floats, *all_floats;      /* runs on their way */
     int *first, *count, *equal_first, *counts_of; /* counts_of: two a rank */
     int kept;                                     /* the bodies of each rank are still those, a little moved */
     int near; /* accelerations are those of the step before: they serve for estimates, no boundaries travel */

@@ -34,15 +34,15 @@ size_t gv_essential_lay_out(const gravel_essential *e, gravel_part *parts)
     return sum;
 }
 
-gravel_status gv_essential_host_room(gravel_essential *e, size_t vectors, void **room)
+gravel_status gv_essential_host_room(gravel_essential *e, gv_host_room use, size_t vectors, void **room)
 {
     const size_t size = (vectors + 1) * gv_essential_vector(e);
-    if (e->numbers_size < size) {
-        free(e->numbers_host);
-        e->numbers_host = malloc(size);
-        e->numbers_size = e->numbers_host ? size : 0;
+    if (e->numbers_size[use] < size) {
+        free(e->numbers_host[use]);
+        e->numbers_host[use] = malloc(size);
+        e->numbers_size[use] = e->numbers_host[use] ? size : 0;
     }
-    *room = e->numbers_host;
+    *room = e->numbers_host[use];
     return *room ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu boxes", vectors / 2);
 }
 
@@ -109,7 +109,8 @@ void gravel_essential_release(gravel_essential *e)
         gv_buffer_release(&e->buffer[k]);
     gv_buffer_release(&e->result);
     gv_groups_release(&e->set);
-    free(e->numbers_host);
+    for (int k = 0; k < GV_HR_COUNT; k++)
+        free(e->numbers_host[k]);
     free(e->sizes);
     free(e->at);
     free(e->begin);

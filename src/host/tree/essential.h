@@ -33,6 +33,10 @@ typedef enum gv_essential_buffer {
     GV_EB_COUNT
 } gv_essential_buffer;
 
+/* boxes that were read; boxes around the others' bodies; boxes for which parts are cut, and where those of each part
+ * begin */
+typedef enum gv_host_room { GV_HR_READ, GV_HR_AROUND, GV_HR_CUT, GV_HR_FIRST, GV_HR_COUNT } gv_host_room;
+
 struct gravel_essential {
     gravel_tree *tree;
     int parts, mine;
@@ -54,8 +58,8 @@ struct gravel_essential {
     cl_ulong *at;                          /* vector at which a part begins, ~0: it does not travel */
     cl_uint *begin, *around; /* of a part: where its runs begin, and the boxes around several of them; the own part's
                                 are left out */
-    void *numbers_host;
-    size_t numbers_size;
+    void *numbers_host[GV_HR_COUNT];
+    size_t numbers_size[GV_HR_COUNT];
     gv_slots slots;
     gv_slot *sent, *room, *kept; /* kept: the shallow parts that came, where some of them are used again */
     cl_double above[GV_ABOVE * (GV_CELL_VECTORS + 1) * 4]; /* on their way while the next join is far off */
@@ -68,10 +72,11 @@ size_t gv_essential_cell(const gravel_essential *e);
 size_t gv_essential_body(const gravel_essential *e);
 /* Finds bytes and offsets of all parts, and returns their sum. */
 size_t gv_essential_lay_out(const gravel_essential *e, gravel_part *parts);
-/* Room for n vectors on the host, in the scalars of the device; lost with the next call. */
-gravel_status gv_essential_host_room(gravel_essential *e, size_t vectors, void **room);
-/* One run onto the place r of the host's vectors, in the scalars of the device. */
-void gv_essential_put_run(const gravel_essential *e, void *to, size_t r, const gravel_run *run);
+/* Room for n vectors on the host, in the scalars of the device, one for each use: writes from it are not waited for; lost
+ * with the next call for that use. */
+gravel_status gv_essential_host_room(gravel_essential *e, gv_host_room use, size_t vectors, void **room);
+/* Runs onto the places r ... of the host's vectors, in the scalars of the device. */
+void gv_essential_put_runs(const gravel_essential *e, void *to, size_t r, const gravel_run *runs, size_t count);
 /* Boxes of `count` equal runs of sinks, to the host if there is a place for them. */
 gravel_status gv_essential_equal_runs(gravel_essential *e, size_t count, gravel_run *runs);
 /* The boxes that were chosen, with the factors of their groups if these are there; behind them those of equal runs if

@@ -12,27 +12,41 @@ enum { LEVELS = 11, TOP = 512 };
 #define OF_SIZE 2.0
 #define MOST_EASE 1024
 
-static double number_at(const gravel_tree *tree, const void *from, size_t k)
-{
-    return tree->scalar == 8 ? ((const double *)from)[k] : (double)((const float *)from)[k];
-}
-
-static void put_number(const gravel_tree *tree, void *to, size_t k, double value)
-{
-    if (tree->scalar == 8)
-        ((double *)to)[k] = value;
-    else
-        ((float *)to)[k] = (float)value;
-}
-
-void gv_essential_put_run(const gravel_essential *e, void *to, size_t r, const gravel_run *run)
-{
-    for (size_t c = 0; c < 3; c++) {
-        put_number(e->tree, to, 8 * r + c, run->lo[c]);
-        put_number(e->tree, to, 8 * r + 4 + c, run->hi[c]);
+/* A run as numbers of a device: lo, open, hi, 0. */
+#define PUT_RUNS(type)                                                                                                 \
+    for (size_t k = 0; k < count; k++) {                                                                               \
+        type *at = (type *)to + 8 * (r + k);                                                                           \
+        for (size_t c = 0; c < 3; c++) {                                                                               \
+            at[c] = (type)runs[k].lo[c];                                                                               \
+            at[4 + c] = (type)runs[k].hi[c];                                                                           \
+        }                                                                                                              \
+        at[3] = (type)runs[k].open;                                                                                    \
+        at[7] = 0;                                                                                                     \
     }
-    put_number(e->tree, to, 8 * r + 3, run->open);
-    put_number(e->tree, to, 8 * r + 7, 0);
+#define TAKE_RUNS(type)                                                                                                \
+    for (size_t k = 0; k < count; k++) {                                                                               \
+        const type *at = (const type *)from + 8 * k;                                                                   \
+        for (size_t c = 0; c < 3; c++) {                                                                               \
+            runs[k].lo[c] = (double)at[c];                                                                             \
+            runs[k].hi[c] = (double)at[4 + c];                                                                         \
+        }                                                                                                              \
+        runs[k].open = (double)at[3];                                                                                  \
+    }
+
+void gv_essential_put_runs(const gravel_essential *e, void *to, size_t r, const gravel_run *runs, size_t count)
+{
+    if (e->tree->scalar == 8)
+        PUT_RUNS(double)
+    else
+        PUT_RUNS(float)
+}
+
+static void take_runs(const gravel_essential *e, const void *from, gravel_run *runs, size_t count)
+{
+    if (e->tree->scalar == 8)
+        TAKE_RUNS(double)
+    else
+        TAKE_RUNS(float)
 }
 
 /* The own boxes to the host, then those of equal runs.  With the factors of groups all is there for the own tree to
@@ -42,7 +56,7 @@ static gravel_status read_runs(gravel_essential *e, size_t count, size_t equal, 
     const gravel_tree *tree = e->tree;
     const size_t all = count + equal, box = GV_RUN_VECTORS * gv_essential_vector(e);
     void *host;
-    gravel_status status = gv_essential_host_room(e, all * GV_RUN_VECTORS, &host);
+    gravel_status status = gv_essential_host_room(e, GV_HR_READ, all * GV_RUN_VECTORS, &host);
     if (status)
         return status;
     cl_command_queue queue = gv_worker_queue(&tree->worker);
@@ -69,13 +83,8 @@ static gravel_status read_runs(gravel_essential *e, size_t count, size_t equal, 
     }
     for (cl_uint k = 0; k < n; k++)
         clReleaseEvent(there[k]);
-    for (size_t r = 0; r < all && !code; r++) {
-        for (size_t c = 0; c < 3; c++) {
-            runs[r].lo[c] = number_at(tree, host, 8 * r + c);
-            runs[r].hi[c] = number_at(tree, host, 8 * r + 4 + c);
-        }
-        runs[r].open = number_at(tree, host, 8 * r + 3);
-    }
+    if (!code)
+        take_runs(e, host, runs, all);
     return code ? gv_fail_cl(code, "reading %zu boxes of sinks", all) : status;
 }
 
@@ -170,12 +179,11 @@ static gravel_status send_others(gravel_essential *e, const int *first, const gr
     gravel_status status =
         gv_tree_reserve(e->tree, &e->buffer[GV_EB_RUNS], (vectors + 1) * gv_essential_vector(e), "boxes of sinks");
     if (!status)
-        status = gv_essential_host_room(e, vectors, &host);
+        status = gv_essential_host_room(e, GV_HR_AROUND, vectors, &host);
     if (status || n == 0)
         return status;
-    for (size_t r = 0; r < n; r++)
-        gv_essential_put_run(e, host, r, &runs[r]);
-    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_RUNS].mem, CL_TRUE, 0,
+    gv_essential_put_runs(e, host, 0, runs, n);
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_RUNS].mem, CL_FALSE, 0,
                                              vectors * gv_essential_vector(e), host, 0, NULL, NULL);
     return code ? gv_fail_cl(code, "sending %zu boxes of sinks", n) : GRAVEL_OK;
 }

@@ -1,5 +1,4 @@
 /* What others need of this tree: marked, counted, packed, on its way to the host. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +9,10 @@ static gravel_run around_all(const gravel_run *runs, size_t count)
     gravel_run box = runs[0];
     for (size_t k = 1; k < count; k++) {
         for (int c = 0; c < 3; c++) {
-            box.lo[c] = fmin(box.lo[c], runs[k].lo[c]);
-            box.hi[c] = fmax(box.hi[c], runs[k].hi[c]);
+            box.lo[c] = runs[k].lo[c] < box.lo[c] ? runs[k].lo[c] : box.lo[c];
+            box.hi[c] = runs[k].hi[c] > box.hi[c] ? runs[k].hi[c] : box.hi[c];
         }
-        box.open = fmax(box.open, runs[k].open);
+        box.open = runs[k].open > box.open ? runs[k].open : box.open;
     }
     return box;
 }
@@ -45,8 +44,9 @@ static gravel_status send_runs(gravel_essential *e, const int *first, const grav
                                                     most * GV_RUN_VECTORS * gv_essential_vector(e), "boxes of sinks")
                                   : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu boxes", most);
     if (!status)
-        status = gv_essential_host_room(e, most * GV_RUN_VECTORS, &host);
+        status = gv_essential_host_room(e, GV_HR_CUT, most * GV_RUN_VECTORS, &host);
     memset(e->begin, 0, ((size_t)e->parts + 1) * sizeof *e->begin);
+    e->set.around.mem = NULL; /* other boxes take their place */
     if (status || n == 0) {
         free(levels);
         return status;
@@ -55,14 +55,13 @@ static gravel_status send_runs(gravel_essential *e, const int *first, const grav
         const size_t count = p == e->mine ? 0 : (size_t)(first[p + 1] - first[p]);
         const size_t more = put_levels(runs + first[p], count, levels);
         e->begin[p + 1] = e->begin[p] + (cl_uint)count;
-        for (size_t k = 0; k < count; k++)
-            gv_essential_put_run(e, host, e->begin[p] + k, &runs[first[p] + (int)k]);
+        gv_essential_put_runs(e, host, e->begin[p], runs + first[p], count);
         e->around[p] = (cl_uint)at;
-        for (size_t k = 0; k < more; k++)
-            gv_essential_put_run(e, host, at++, &levels[k]);
+        gv_essential_put_runs(e, host, at, levels, more);
+        at += more;
     }
     free(levels);
-    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_RUNS].mem, CL_TRUE, 0,
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_RUNS].mem, CL_FALSE, 0,
                                              at * GV_RUN_VECTORS * gv_essential_vector(e), host, 0, NULL, NULL);
     return code ? gv_fail_cl(code, "sending %zu boxes of sinks", n) : GRAVEL_OK;
 }
@@ -92,15 +91,20 @@ static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep)
     const size_t most = (size_t)tree->limits.info.compute_units * 64;
     const double guard =
         tree->options.softening == GRAVEL_SPLINE ? GV_SPLINE_SUPPORT * e->call.eps / tree->frame.length : 0;
-    cl_uint begin[2 * GV_RECEIVERS + 1];
+    const size_t numbers = 2 * GV_RECEIVERS + 1;
+    void *host; /* for each pass its own: they may all be on their way */
+    gravel_status status =
+        gv_essential_host_room(e, GV_HR_FIRST, ((size_t)e->parts / GV_RECEIVERS + 1) * numbers, &host);
+    if (!status)
+        status = gv_tree_reserve(tree, &e->buffer[GV_EB_FIRST], numbers * sizeof(cl_uint), "runs of parts");
+    if (status)
+        return status;
+    cl_uint *begin = (cl_uint *)host + (size_t)(pass->first / GV_RECEIVERS) * numbers;
     for (int r = 0; r <= pass->receivers; r++)
         begin[r] = e->begin[pass->first + r];
     memcpy(begin + pass->receivers + 1, e->around + pass->first, (size_t)pass->receivers * sizeof *begin);
-    gravel_status status = gv_tree_reserve(tree, &e->buffer[GV_EB_FIRST], sizeof begin, "runs of parts");
-    const cl_int code =
-        status ? CL_SUCCESS
-               : clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_FIRST].mem, CL_TRUE, 0,
-                                      sizeof *begin * (2 * (size_t)pass->receivers + 1), begin, 0, NULL, NULL);
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_FIRST].mem, CL_FALSE, 0,
+                                             sizeof *begin * (2 * (size_t)pass->receivers + 1), begin, 0, NULL, NULL);
     if (code)
         status = gv_fail_cl(code, "sending runs of parts");
     for (int l = 0; l < GV_LEVELS && tree->levels[l] > 0 && !status; l++) {
