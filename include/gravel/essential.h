@@ -76,8 +76,8 @@ GRAVEL_API gravel_status gravel_essential_cut(gravel_essential *essential, int d
 GRAVEL_API gravel_status gravel_essential_fetch(gravel_essential *essential, void *to, const void **from);
 /* Pinned memory for what comes: cells and bodies of in[r] are given, bytes and offset are found. */
 GRAVEL_API gravel_status gravel_essential_room(gravel_essential *essential, gravel_part *in, void **to);
-/* What came goes to the device, and becomes one tree in the order of the parts.  from[r] is where the host has part r, if
- * not at its offset in the pinned memory; it stays there until the device has done what follows. */
+/* What came goes to the device, and becomes one tree in the order of the parts.  from[r] is where the host has part r,
+ * if not at its offset in the pinned memory; it stays there until the device has done what follows. */
 GRAVEL_API gravel_status gravel_essential_join(gravel_essential *essential, const void *const *from);
 
 /* others 0: the own tree acts, results replace what is in the planes; 1: what was joined last acts, results are added.

@@ -73,7 +73,7 @@ gravel_status gv_cluster_act(gravel_cluster_tree *tree, const gravel_tree_call *
 /* The sum over the plane of costs, compared with those of the other ranks. */
 gravel_status gv_cluster_compare_costs(gravel_cluster_tree *tree);
 
-/* tree_parts.c: what was cut goes out, what others cut comes in and is joined.  The ranks agree before anything else. */
+/* tree_parts.c: what was cut goes out, what others cut comes in and is joined.  The ranks agree first. */
 gravel_status gv_cluster_swap_parts(gravel_cluster_tree *tree, gravel_status status, int tag);
 
 /* tree_blocks.c: bodies are others from now on. */

@@ -60,8 +60,8 @@ static gravel_status agree_on_parts(gravel_cluster_tree *t, void **to)
     return status ? status : shared;
 }
 
-/* What was cut is in the host's memory, and out to other machines; what these cut has come.  A rank that fails here lets
- * its messages go all the same: others wait for them. */
+/* What was cut is in the host's memory, and out to other machines; what these cut has come.  A rank that fails here
+ * lets its messages go all the same: others wait for them. */
 static gravel_status move(gravel_cluster_tree *t, int tag, void *to)
 {
     const gv_near *near = &t->staging.near;
