@@ -287,7 +287,25 @@ static void steps(gravel_cluster *cluster, gravel_cluster *alone)
                info.sent_bodies, info.bodies, info.boxes);
 }
 
-/* Without exchanges of bodies estimates are by what others sent in the step before: errors stay those of one rank, and
+/* Parts travel through the memory of a machine, by messages, or both ways: the same bits. */
+static void machines(gravel_cluster *cluster)
+{
+    enum { STEPS = 2 };
+    static bodies b;
+    static double x[2][3][MOST];
+    gravel_cluster_tree_info info[2];
+    gravel_cluster *pairs;
+    make_galaxy(&b, 1999);
+    take_steps(cluster, &b, STEPS, 0.01, x[0], &info[0]);
+    setenv("GRAVEL_CLUSTER_NEAR", "2", 1); /* pairs of ranks as machines of their own; each where ranks are not even */
+    CHECK(gravel_cluster_create(&pairs, MPI_COMM_WORLD, NULL) == GRAVEL_OK);
+    take_steps(pairs, &b, STEPS, 0.01, x[1], &info[1]);
+    CHECK(memcmp(x[0], x[1], sizeof x[0]) == 0);
+    CHECK(info[0].bytes == info[1].bytes && info[0].messages == info[1].messages && info[0].messages > 0);
+    gravel_cluster_release(pairs);
+}
+
+/* Without exchanges of bodies estimates are by accelerations of the step before: errors stay those of one rank, and
  * nothing but deep parts travels.  What was saved in the middle goes on with the same bits. */
 static void kept(gravel_cluster *cluster, gravel_cluster *alone)
 {
@@ -539,6 +557,8 @@ int main(int argc, char **argv)
         corners(cluster);
     else if (strcmp(name, "steps") == 0)
         steps(cluster, alone);
+    else if (strcmp(name, "machines") == 0)
+        machines(cluster);
     else if (strcmp(name, "blocks") == 0)
         blocks(cluster, alone);
     else if (strcmp(name, "kept") == 0)

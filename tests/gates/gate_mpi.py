@@ -157,7 +157,8 @@ CASES = [("ranks", 1, "forces-copies", "failures"), ("ranks", 2, "forces-ring", 
          ("ranks", 5, "forces-ring"), ("steps", 2, "failure", "dealt"), ("steps", 3, "steps"),
          ("steps", 4, "machines"), ("steps", 5, "steps", "dealt"), ("ranks_tree", 2, "forces"), ("ranks_tree", 2, "corners"),
          ("ranks_tree", 3, "failures"), ("ranks_tree", 3, "kept"), ("ranks_tree", 4, "forces"),
-         ("ranks_tree", 4, "steps"), ("ranks_tree", 3, "blocks"), ("ranks_tree", 5, "corners")]
+         ("ranks_tree", 4, "steps"), ("ranks_tree", 4, "machines"), ("ranks_tree", 3, "machines"),
+         ("ranks_tree", 3, "blocks"), ("ranks_tree", 5, "corners")]
 SOME = [("ranks", 3, "forces-ring", "failures"), ("steps", 2, "dealt"), ("ranks_tree", 2, "corners"),
         ("ranks_tree", 3, "steps")]
 
