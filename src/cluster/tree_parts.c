@@ -6,9 +6,15 @@
 
 enum { PAGE = 4096 };
 
+/* Ranks, this one among them, that have the same memory. */
+static int count_near(const gravel_cluster_tree *t)
+{
+    return t->staging.near.who.size;
+}
+
 static int is_shared(const gravel_cluster_tree *t)
 {
-    return t->staging.near.who.size > 1;
+    return count_near(t) > 1;
 }
 
 /* Where a rank of this machine has the block of its parts. */
@@ -46,7 +52,9 @@ static gravel_status agree_on_parts(gravel_cluster_tree *t, void **to)
     for (int r = 0; r < size; r++)
         t->in[r] = t->all_parts[r * size + c->rank];
     gravel_status status = gravel_essential_room(t->essential, t->in, to);
-    const gravel_status shared = is_shared(t) ? gv_staging_need(&t->staging, find_needed(t)) : GRAVEL_OK;
+    gravel_status shared = GRAVEL_OK;
+    if (is_shared(t) && t->staging.near.bytes < find_needed(t)) /* mapped by all before anything is written there */
+        shared = gv_cluster_meet(t, gv_staging_need(&t->staging, find_needed(t)));
     for (int r = 0; r < size; r++) {
         const int near = is_shared(t) && gv_near_has(&t->staging.near, r);
         const gravel_part *sent = &t->all_parts[r * size + c->rank];
@@ -66,11 +74,11 @@ static gravel_status move(gravel_cluster_tree *t, int tag, void *to)
 {
     const gv_near *near = &t->staging.near;
     const void *from = NULL;
-    const int all_near = near->who.size == t->cluster->size;
+    const int all_near = count_near(t) == t->cluster->size;
     gravel_status status = GRAVEL_OK;
     if (!all_near) {
         t->swap.skip = near->who.first;
-        t->swap.skip_end = near->who.first + near->who.size;
+        t->swap.skip_end = near->who.first + (is_shared(t) ? count_near(t) : 0);
         status = gv_swap_receive(&t->swap, t->cluster, tag, to, t->in_bytes);
     }
     const double start = MPI_Wtime();
@@ -95,7 +103,7 @@ gravel_status gv_cluster_swap_parts(gravel_cluster_tree *t, gravel_status status
         status = agree_on_parts(t, &to);
     else
         return status;
-    if (t->staging.near.who.size < t->cluster->size) { /* others wait for messages of this rank */
+    if (count_near(t) < t->cluster->size) { /* others wait for messages of this rank */
         status = gv_cluster_meet(t, status);
         if (status)
             return status;
