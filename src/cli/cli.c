@@ -135,6 +135,18 @@ void gv_json_stamp(cJSON *object)
     cJSON_AddStringToObject(object, "date", text);
 }
 
+cJSON *gv_json_benchmark(const char *name, const gravel_context *context)
+{
+    const gravel_device_info *info = gravel_context_get_device(context, 0);
+    cJSON *root = cJSON_CreateObject();
+    gv_json_stamp(root);
+    cJSON_AddStringToObject(root, "benchmark", name);
+    cJSON_AddStringToObject(root, "device", info->name);
+    cJSON_AddStringToObject(root, "driver", info->driver);
+    cJSON_AddNumberToObject(root, "compute_units", info->compute_units);
+    return root;
+}
+
 void gv_json_put(const char *text, FILE *stream)
 {
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)

@@ -134,6 +134,8 @@ void gv_json_put(const char *text, FILE *stream);
 /* Adds a number, or null where it is not finite (JSON has neither NaN nor infinity). */
 void gv_json_number(cJSON *object, const char *name, double value);
 void gv_json_stamp(cJSON *object); /* gravel version and date (UTC) */
+/* What the results of a benchmark begin with: a stamp, its name, and the first device of the context. */
+cJSON *gv_json_benchmark(const char *name, const gravel_context *context);
 
 /* Flushes stdout; a full disk behind it is a failure. */
 gravel_status gv_cli_flush(void);

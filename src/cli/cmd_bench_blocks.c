@@ -142,14 +142,8 @@ static gravel_status run_sizes(blocks_bench *b)
 
 static cJSON *all_json(const blocks_bench *b)
 {
-    const gravel_device_info *info = gravel_context_get_device(b->context, 0);
     const blocks_options *o = b->opts;
-    cJSON *root = cJSON_CreateObject(), *list;
-    gv_json_stamp(root);
-    cJSON_AddStringToObject(root, "benchmark", "blocks");
-    cJSON_AddStringToObject(root, "device", info->name);
-    cJSON_AddStringToObject(root, "driver", info->driver);
-    cJSON_AddNumberToObject(root, "compute_units", info->compute_units);
+    cJSON *root = gv_json_benchmark("blocks", b->context), *list;
     cJSON_AddNumberToObject(root, "order", o->order == 1 ? 6 : 4);
     cJSON_AddStringToObject(root, "precision", precision_name[o->precision]);
     cJSON_AddStringToObject(root, "host", host_name[o->host]);

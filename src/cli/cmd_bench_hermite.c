@@ -295,13 +295,7 @@ static gravel_status run_sizes(hermite_bench *b)
 
 static cJSON *all_json(const hermite_bench *b)
 {
-    const gravel_device_info *info = gravel_context_get_device(b->context, 0);
-    cJSON *root = cJSON_CreateObject(), *list;
-    gv_json_stamp(root);
-    cJSON_AddStringToObject(root, "benchmark", "hermite");
-    cJSON_AddStringToObject(root, "device", info->name);
-    cJSON_AddStringToObject(root, "driver", info->driver);
-    cJSON_AddNumberToObject(root, "compute_units", info->compute_units);
+    cJSON *root = gv_json_benchmark("hermite", b->context), *list;
     cJSON_AddNumberToObject(root, "ranks", gv_ranks_count(b->ranks));
     cJSON_AddNumberToObject(root, "order", b->opts->order == 1 ? 6 : 4);
     cJSON_AddStringToObject(root, "precision", precision_name[b->opts->precision]);

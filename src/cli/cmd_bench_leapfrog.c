@@ -261,14 +261,8 @@ static gravel_status run_sizes(leapfrog_bench *b)
 
 static cJSON *all_json(const leapfrog_bench *b)
 {
-    const gravel_device_info *info = gravel_context_get_device(b->context, 0);
     const leapfrog_options *o = b->opts;
-    cJSON *root = cJSON_CreateObject(), *list;
-    gv_json_stamp(root);
-    cJSON_AddStringToObject(root, "benchmark", "leapfrog");
-    cJSON_AddStringToObject(root, "device", info->name);
-    cJSON_AddStringToObject(root, "driver", info->driver);
-    cJSON_AddNumberToObject(root, "compute_units", info->compute_units);
+    cJSON *root = gv_json_benchmark("leapfrog", b->context), *list;
     cJSON_AddNumberToObject(root, "ranks", gv_ranks_count(b->ranks));
     cJSON_AddStringToObject(root, "precision", precision_name[o->precision]);
     cJSON_AddStringToObject(root, "mac", gravel_tree_mac_name((gravel_tree_mac)o->mac));
