@@ -43,7 +43,8 @@ void gv_staging_release(gv_staging *s)
     s->up = s->down = NULL;
 }
 
-/* The driver pins it where it can; copies are slower where not. */
+/* The driver pins it where it can; copies are slower where not.  Mapping copies what the device holds of the buffer to
+ * the host (seen on H200s): nobody writes there before all have mapped it. */
 gravel_status gv_staging_need(gv_staging *s, size_t bytes)
 {
     cl_int code = CL_SUCCESS;
@@ -58,7 +59,8 @@ gravel_status gv_staging_need(gv_staging *s, size_t bytes)
     if (s->pinned && !code)
         s->mapped = clEnqueueMapBuffer(s->down, s->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, s->near.bytes, 0,
                                        NULL, NULL, &code);
-    return GRAVEL_OK;
+    const int met = gv_near_meet(&s->near);
+    return met == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(met, "shared memory");
 }
 
 cl_int gv_staging_order(cl_command_queue queue, cl_command_queue later)

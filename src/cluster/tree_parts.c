@@ -6,11 +6,10 @@
 
 enum { PAGE = 4096 };
 
-/* Ranks, this one among them, that use the same memory: where processor cores compute.  On two H200s two runs did not
- * give the same bits that way (doc/numbers.md); there parts go by messages. */
+/* Ranks, this one among them, that have the same memory. */
 static int count_near(const gravel_cluster_tree *t)
 {
-    return t->cluster->is_patient ? t->staging.near.who.size : 1;
+    return t->staging.near.who.size;
 }
 
 static int is_shared(const gravel_cluster_tree *t)
@@ -54,8 +53,8 @@ static gravel_status agree_on_parts(gravel_cluster_tree *t, void **to)
         t->in[r] = t->all_parts[r * size + c->rank];
     gravel_status status = gravel_essential_room(t->essential, t->in, to);
     gravel_status shared = GRAVEL_OK;
-    if (is_shared(t) && t->staging.near.bytes < find_needed(t)) /* mapped by all before anything is written there */
-        shared = gv_cluster_meet(t, gv_staging_need(&t->staging, find_needed(t)));
+    if (is_shared(t))
+        shared = gv_staging_need(&t->staging, find_needed(t));
     for (int r = 0; r < size; r++) {
         const int near = is_shared(t) && gv_near_has(&t->staging.near, r);
         const gravel_part *sent = &t->all_parts[r * size + c->rank];
@@ -78,8 +77,8 @@ static gravel_status move(gravel_cluster_tree *t, int tag, void *to)
     const int all_near = count_near(t) == t->cluster->size;
     gravel_status status = GRAVEL_OK;
     if (!all_near) {
-        t->swap.skip = is_shared(t) ? near->who.first : 0;
-        t->swap.skip_end = is_shared(t) ? near->who.first + count_near(t) : 0;
+        t->swap.skip = near->who.first;
+        t->swap.skip_end = near->who.first + (is_shared(t) ? count_near(t) : 0);
         status = gv_swap_receive(&t->swap, t->cluster, tag, to, t->in_bytes);
     }
     const double start = MPI_Wtime();

@@ -99,11 +99,11 @@ void gv_machine_example(gv_machine *m)
                  {16384, 65536, 131072, 262144, 1048576, 4194304, 16777216},
                  {1.19e-4, 4.1e-4, 4.75e-4, 7.2e-4, 2.178e-3, 7.023e-3, 2.562e-2}},
         .theta = {3, {0.3, 0.5, 0.75}, {3.1, 1, 0.54}},
-        .boundary = {2.03e-3, 0},
+        .boundary = {1.0e-3, 0},
         .tree_rate = 7e9,
         .imbalance = 1.05,
         .moved = 0.01,
-        .surface = 10,
+        .surface = 9,
         .deep = 2500,
         .tree_bytes_a_body = 130,
     };

@@ -141,8 +141,9 @@ static double walk_time(const gv_machine *m, double n, double theta)
 static void predict_tree(const gv_machine *m, const gv_question *q, gv_prediction *p)
 {
     const double n = q->n / q->ranks, open = 0.5 / q->theta, own = 0.7; /* of the walk: the rank's own tree */
-    const double cells =
-        q->ranks > 1 ? m->surface * open * pow(n, 2.0 / 3) + m->deep * open * open * open * log2(q->ranks) : 0;
+    const double cells = q->ranks > 1 ? m->surface * fmin(log2(q->ranks), 3) * open * pow(n, 2.0 / 3) +
+                                            m->deep * open * open * open * log2(q->ranks)
+                                      : 0;
     const double cell_bytes = 64, body_bytes = 64;
     const double moved = q->ranks > 1 ? m->moved * n * body_bytes : 0, sent = cells * cell_bytes;
     p->scheme = GV_MODEL_TREE;
@@ -157,7 +158,9 @@ static void predict_tree(const gv_machine *m, const gv_question *q, gv_predictio
     p->walk = walk_time(m, n, q->theta) * (q->ranks > 1 ? m->imbalance : 1);
     p->device = p->sort + p->build + p->moments + p->groups + p->walk;
     const double transfer = 2 * (moved + sent) / m->transfer.bytes_per_s;
-    const double message = q->ranks > 1 ? fmax(gv_model_all_to_all(m, q->ranks, sent), transfer) : 0;
+    /* ranks of one machine read each other's parts from its memory */
+    const double between = q->ranks > m->node_ranks ? gv_model_all_to_all(m, q->ranks, sent) : 0;
+    const double message = q->ranks > 1 ? fmax(between, transfer) : 0;
     const double boundary = q->ranks > 1 ? m->boundary[0] + m->boundary[1] * pow(n, 2.0 / 3) : 0;
     p->transfer = q->ranks > 1 ? 2 * moved / m->transfer.bytes_per_s : 0;
     p->network = boundary + 4 * gv_model_agree(m, q->ranks) + gv_model_all_to_all(m, q->ranks, moved) +

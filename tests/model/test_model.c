@@ -114,7 +114,7 @@ static void trees_hide_messages_behind_the_walk(void **state)
     gv_machine m;
     (void)state;
     gv_machine_example(&m);
-    m.surface = 10;
+    m.surface = 3;
     m.boundary[0] = m.boundary[1] = 0;
     const gv_prediction fast = predict(&m, 1e9, 0, 64, GV_MODEL_TREE);
     assert_true(fast.device > 0.9 * fast.total && fast.memory_bytes < 1e9 / 64 * 200);

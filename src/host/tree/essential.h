@@ -72,8 +72,8 @@ size_t gv_essential_cell(const gravel_essential *e);
 size_t gv_essential_body(const gravel_essential *e);
 /* Finds bytes and offsets of all parts, and returns their sum. */
 size_t gv_essential_lay_out(const gravel_essential *e, gravel_part *parts);
-/* Room for n vectors on the host, in the scalars of the device, one for each use; lost
- * with the next call for that use. */
+/* Room for n vectors on the host, in the scalars of the device, one for each use: writes from it are not waited for;
+ * lost with the next call for that use. */
 gravel_status gv_essential_host_room(gravel_essential *e, gv_host_room use, size_t vectors, void **room);
 /* Runs onto the places r ... of the host's vectors, in the scalars of the device. */
 void gv_essential_put_runs(const gravel_essential *e, void *to, size_t r, const gravel_run *runs, size_t count);

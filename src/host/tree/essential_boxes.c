@@ -183,7 +183,7 @@ static gravel_status send_others(gravel_essential *e, const int *first, const gr
     if (status || n == 0)
         return status;
     gv_essential_put_runs(e, host, 0, runs, n);
-    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_RUNS].mem, CL_TRUE, 0,
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_RUNS].mem, CL_FALSE, 0,
                                              vectors * gv_essential_vector(e), host, 0, NULL, NULL);
     return code ? gv_fail_cl(code, "sending %zu boxes of sinks", n) : GRAVEL_OK;
 }

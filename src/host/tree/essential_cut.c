@@ -61,7 +61,7 @@ static gravel_status send_runs(gravel_essential *e, const int *first, const grav
         at += more;
     }
     free(levels);
-    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_RUNS].mem, CL_TRUE, 0,
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_RUNS].mem, CL_FALSE, 0,
                                              at * GV_RUN_VECTORS * gv_essential_vector(e), host, 0, NULL, NULL);
     return code ? gv_fail_cl(code, "sending %zu boxes of sinks", n) : GRAVEL_OK;
 }
@@ -103,7 +103,7 @@ static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep)
     for (int r = 0; r <= pass->receivers; r++)
         begin[r] = e->begin[pass->first + r];
     memcpy(begin + pass->receivers + 1, e->around + pass->first, (size_t)pass->receivers * sizeof *begin);
-    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_FIRST].mem, CL_TRUE, 0,
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_FIRST].mem, CL_FALSE, 0,
                                              sizeof *begin * (2 * (size_t)pass->receivers + 1), begin, 0, NULL, NULL);
     if (code)
         status = gv_fail_cl(code, "sending runs of parts");
