@@ -55,7 +55,8 @@ const gv_opt gv_tune_opts[] = {
      .kind = GV_OPT_SECONDS,
      .offset = AT(budget),
      .value = "TIME",
-     .help = "for the whole run, as 60s, 10m, 2h; without it a\nquarter of an hour per variant, 90 s with --quick",
+     .help = "for the whole run, as 60s, 10m, 2h (each question measures\nat least its default: many of them take "
+             "longer); without\nit a quarter of an hour per variant, 90 s with --quick",
      .low = 0,
      .high = 1e9},
     {.name = "evaluations",

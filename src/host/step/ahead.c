@@ -71,16 +71,13 @@ static gravel_status need_finish(gravel_hermite *h)
 
 static gravel_status finish(gravel_hermite *h, const block *b)
 {
-    enum { OWN = 12, NEW = 8, CRACKLE = 7, PHASE = 4, SNAP = 6 };
-    static const gv_word own_word[OWN] = GV_STEP_OWN_WORDS, new_word[NEW] = GV_STEP_NEW_WORDS;
+    enum { CRACKLE = 7, PHASE = 4, SNAP = 6 };
     const gravel_hermite_options *o = &h->options;
     const gravel_precision p = h->bodies->precision;
     const gv_time_words until = gv_time_not_after(p, b->until);
     const size_t group = group_of(h);
-    cl_mem own[OWN], new[NEW];
-    gravel_status status = gv_hermite_words(h->bodies, OWN, own_word, own);
-    if (!status)
-        status = gv_hermite_words(h->active, NEW, new_word, new);
+    cl_mem own[GV_STEP_OWN], new[GV_STEP_NEW];
+    const gravel_status status = gv_hermite_step_words(h, own, new);
     if (status)
         return status;
     const int tallied = o->tally && b->last;

@@ -97,16 +97,25 @@ double gv_hermite_per_mass(const gravel_hermite *h)
     return h->mass > 0 ? length * length * length / h->mass : 0;
 }
 
+gravel_status gv_hermite_step_words(gravel_hermite *h, cl_mem own[GV_STEP_OWN], cl_mem new[GV_STEP_NEW])
+{
+    static const gv_word own_word[GV_STEP_OWN] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY,
+                                                  GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION, GV_WORD_JERK,
+                                                  GV_WORD_SNAP,         GV_WORD_CRACKLE,      GV_WORD_TIME,
+                                                  GV_WORD_TIME_LOW,     GV_WORD_STEP,         GV_WORD_POTENTIAL};
+    static const gv_word new_word[GV_STEP_NEW] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY,
+                                                  GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION, GV_WORD_JERK,
+                                                  GV_WORD_SNAP,         GV_WORD_POTENTIAL};
+    const gravel_status status = gv_hermite_words(h->bodies, GV_STEP_OWN, own_word, own);
+    return status ? status : gv_hermite_words(h->active, GV_STEP_NEW, new_word, new);
+}
+
 static gravel_status correct(gravel_hermite *h, size_t count, gv_time_words t, int last)
 {
-    enum { OWN = 12, NEW = 8 };
-    static const gv_word own_word[OWN] = GV_STEP_OWN_WORDS, new_word[NEW] = GV_STEP_NEW_WORDS;
     const gravel_hermite_options *o = &h->options;
     const gravel_precision p = h->bodies->precision;
-    cl_mem own[OWN], new[NEW];
-    gravel_status status = gv_hermite_words(h->bodies, OWN, own_word, own);
-    if (!status)
-        status = gv_hermite_words(h->active, NEW, new_word, new);
+    cl_mem own[GV_STEP_OWN], new[GV_STEP_NEW];
+    gravel_status status = gv_hermite_step_words(h, own, new);
     if (status)
         return status;
     status = gv_launch(&h->worker, 0, h->kernel[GV_STEP_CORRECT], gv_items(count, 64), GV_MEM(h->select.list),

@@ -96,18 +96,8 @@ struct gravel_hermite {
     gv_ahead ahead;
 };
 
-/* Words of the bodies and of the active set in the order in which kernels that correct take them. */
-#define GV_STEP_OWN_WORDS                                                                                              \
-    {                                                                                                                  \
-        GV_WORD_POSITION, GV_WORD_POSITION_LOW, GV_WORD_VELOCITY, GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION,          \
-            GV_WORD_JERK, GV_WORD_SNAP, GV_WORD_CRACKLE, GV_WORD_TIME, GV_WORD_TIME_LOW, GV_WORD_STEP,                 \
-            GV_WORD_POTENTIAL                                                                                          \
-    }
-#define GV_STEP_NEW_WORDS                                                                                              \
-    {                                                                                                                  \
-        GV_WORD_POSITION, GV_WORD_POSITION_LOW, GV_WORD_VELOCITY, GV_WORD_VELOCITY_LOW, GV_WORD_ACCELERATION,          \
-            GV_WORD_JERK, GV_WORD_SNAP, GV_WORD_POTENTIAL                                                              \
-    }
+/* Words of the bodies, and of the active set, that kernels take which correct. */
+enum { GV_STEP_OWN = 12, GV_STEP_NEW = 8 };
 
 /* block.c: the call that finds forces of all bodies, at `time` if `predict`, into planes of the sinks. */
 gravel_direct_call gv_hermite_call(const gravel_hermite *h, int order, gravel_view sinks, int predict, double time);
@@ -116,6 +106,8 @@ gravel_direct_call gv_hermite_call(const gravel_hermite *h, int order, gravel_vi
 gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks, int predict, double time);
 /* Words of a set of bodies in the order that kernels take them; those that do not exist repeat the first. */
 gravel_status gv_hermite_words(gravel_bodies *bodies, size_t n, const gv_word *word, cl_mem *mem);
+/* Those of the bodies and of the active set, in the order in which kernels that correct take them. */
+gravel_status gv_hermite_step_words(gravel_hermite *h, cl_mem own[GV_STEP_OWN], cl_mem new[GV_STEP_NEW]);
 /* The bodies of the list, of which there are `count` (all_due over all processes), to `time`. */
 gravel_status gv_hermite_move(gravel_hermite *h, size_t count, double time);
 /* All bodies at `time` in the active set; the others stay as they are. */
