@@ -13,7 +13,7 @@ double gv_run_distance(const gv_task *a, const gv_task *b)
     return fabs(log2((double)a->sinks / (double)b->sinks)) + 0.5 * fabs(log2((double)a->sources / (double)b->sources));
 }
 
-static gv_effort cross_effort(const gv_run *run)
+gv_effort gv_cross_effort(const gv_run *run)
 {
     return run->options->quick ? (gv_effort){3, 16, 0.004, 0.15, 1e30} : (gv_effort){5, 32, 0.01, 0.5, 1e30};
 }
@@ -65,7 +65,7 @@ static int beats_the_winner(gv_run *run, const gv_point *point, const gv_effort 
 
 int gv_question_cross(gv_run *run, const gv_point *point, int n, gv_profile_entry *entry)
 {
-    const gv_effort effort = cross_effort(run);
+    const gv_effort effort = gv_cross_effort(run);
     int changed = 0;
 
     run->wall = gv_now();
@@ -109,7 +109,7 @@ static int by_time(const void *a, const void *b)
 
 int gv_question_again(gv_run *run, gv_profile_entry *entry)
 {
-    const gv_effort effort = cross_effort(run);
+    const gv_effort effort = gv_cross_effort(run);
     gv_profile_entry before = *entry;
     gv_point point[GV_PROFILE_RESULTS];
     int n = 0;
@@ -153,7 +153,7 @@ int gv_question_again(gv_run *run, gv_profile_entry *entry)
     return entry->n_results > 0;
 }
 
-enum { CROSS_NEIGHBOURS = 4 };
+enum { CROSS_NEIGHBOURS = 4, CROSS_OTHERS = 4, CROSS_MOST = 2 * CROSS_NEIGHBOURS + CROSS_OTHERS };
 
 /* The winners and defaults of the questions nearest to number k that it has not measured. */
 static int neighbours_of(const gv_run *run, const gv_winners *found, int k, gv_point *point)
@@ -200,14 +200,15 @@ void gv_cross(gv_run *run, gv_winners *found, double end)
 
     for (int k = shortest(found, crossed); k >= 0 && run->status == GRAVEL_OK && !run->interrupted;
          k = shortest(found, crossed)) {
-        gv_point point[2 * CROSS_NEIGHBOURS];
-        const int n = neighbours_of(run, found, k, point);
+        gv_point point[CROSS_MOST];
+        int n = neighbours_of(run, found, k, point);
 
         crossed[k] = 1;
+        run->task = found->w[k].task;
+        n = gv_offers_add(run, found, 1, point, n, n + CROSS_OTHERS);
         /* a candidate runs about five times */
         if (run->spent_s + 5 * n * found->w[k].time_s > end)
             continue;
-        run->task = found->w[k].task;
         run->best_s = found->w[k].time_s;
         if (gv_question_cross(run, point, n, &found->w[k].entry))
             gv_tune_save(run, &found->w[k].entry);
@@ -276,7 +277,25 @@ static void collect_known(gv_run *run, gv_winners *found)
     }
 }
 
-void gv_cross_known(gv_run *run, gv_winners *found, double end)
+/* Sizes that are named and not known: what is kept around them is measured there. */
+static void ask_new(gv_run *run, gv_winners *found, double end)
+{
+    const gv_tune_options *options = run->options;
+
+    for (int j = 0; j < options->n_sources; j++) {
+        for (int i = 0; i < options->n_sinks && run->status == GRAVEL_OK && !run->interrupted; i++) {
+            const gv_profile_entry sizes = {.sinks = options->sinks[i], .sources = options->sources[j]};
+
+            if (at_sizes(found, &sizes) < found->n)
+                continue;
+            run->summary->n_tasks++;
+            run->task_index++;
+            gv_question_between(run, found, sizes.sinks, sizes.sources, end);
+        }
+    }
+}
+
+void gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
 {
     collect_known(run, found);
     run->summary->n_tasks += found->n;
@@ -298,4 +317,5 @@ void gv_cross_known(gv_run *run, gv_winners *found, double end)
     }
     run->task_index += found->n;
     run->summary->tasks_done += found->n;
+    ask_new(run, found, new_end);
 }

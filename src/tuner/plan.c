@@ -109,6 +109,17 @@ static int one_of_each_bucket(size_t *sinks, int n)
     return kept;
 }
 
+/* Of groups of 16 sinks neither 8 nor 32 tell how good they are, and 128 and 512 lie two octaves apart: where sources
+ * are many enough for it to matter a GPU is asked there too, but searches nothing. */
+static void add_between(const gv_limits *limits, size_t middle, size_t most, gv_plan *made)
+{
+    if (limits->info.type == GRAVEL_DEVICE_CPU)
+        return;
+    made->q[made->n++] = (gv_plan_question){16, middle, 0};
+    made->q[made->n++] = (gv_plan_question){16, most, 0};
+    made->q[made->n++] = (gv_plan_question){256, most, 0};
+}
+
 /* Two questions per variant are searched at length: as many sinks as a run may have (arithmetic) and about a hundred
  * (latency), both with the middle number of sources.  The others start from what these and their neighbours found. */
 static void make_plan(const gv_tune_options *options, const gv_limits *limits, const gv_variant *variant, gv_plan *made)
@@ -150,6 +161,8 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, c
         }
     }
     made->n = n;
+    if (!fixed)
+        add_between(limits, sources[middle], sources[n_sources - 1], made);
     /* the first n_sinks are those with the middle number of sources, most sinks first */
     if (few < many) {
         to_front(made, n_sinks - 1 - few, 6);

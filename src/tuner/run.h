@@ -78,7 +78,7 @@ typedef struct gv_run {
 
 typedef struct gv_plan_question {
     size_t sinks, sources;
-    double weight; /* share of the variant's time */
+    double weight; /* share of the variant's time; 0: answered without a search, by what is kept around it */
 } gv_plan_question;
 
 typedef struct gv_plan {
@@ -106,11 +106,20 @@ int gv_run_point(const gv_run *run, const gv_config *config, gv_point *point); /
 void gv_tune_save(gv_run *run, const gv_profile_entry *entry);
 
 #define GV_CROSS_PART 0.08 /* of a variant's time */
-/* Measures at each question the winners and defaults of those around it, until `end`. */
+/* Measures at each question the winners and defaults of those around it, and what is good there with other searches,
+ * until `end`. */
 void gv_cross(gv_run *run, gv_winners *found, double end);
 /* Takes what the profile keeps of run->task's variant for the answers; what is of another kernel text is measured
- * again first. */
-void gv_cross_known(gv_run *run, gv_winners *found, double end);
+ * again first, until `end`.  Sizes that the options name and the profile does not hold become questions, until `new_end`. */
+void gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end);
+
+/* Fills the list from n on, up to `most`, with other points that won or came near it around run->task's sizes, with its
+ * searches or others (`others` 1: those alone), the nearest first; returns how many there are. */
+int gv_offers_add(const gv_run *run, const gv_winners *found, int others, gv_point *point, int n, int most);
+enum { GV_BETWEEN_MOST = 14 };
+/* Answers a question of run->task's variant with the best of these and the default, unless it would take beyond `end`. */
+void gv_question_between(gv_run *run, gv_winners *found, size_t sinks, size_t sources, double end);
+gv_effort gv_cross_effort(const gv_run *run);
 
 /* One outcome, from the log or from the worker; 0 when the run has to stop. */
 int gv_run_evaluate(gv_run *run, const char *stage, int round, const gv_point *point, const gv_effort *effort,

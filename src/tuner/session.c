@@ -247,10 +247,12 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     snprintf(run->task.kernel, sizeof run->task.kernel, "%s", run->space->kernel);
     run->task.variant = *variant;
     if (run->options->cross && status == GRAVEL_OK)
-        gv_cross_known(run, found, run->spent_s + 0.5 * allotted);
+        gv_cross_known(run, found, run->spent_s + 0.5 * allotted, run->spent_s + 0.75 * allotted);
     for (int k = 0;
          k < asked.n && !run->options->cross && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted;
          k++) {
+        if (asked.q[k].weight == 0)
+            continue;
         /* questions that took longer leave the later ones less, but not nothing */
         double rest = fmax(end - run->spent_s, 0.5 * allotted * left / all);
         double share = isfinite(end) ? rest * asked.q[k].weight / left : INFINITY;
@@ -271,6 +273,15 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
             continue;
         }
         answer_one(run, found, share);
+    }
+    for (int k = 0;
+         k < asked.n && !run->options->cross && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted;
+         k++) {
+        if (asked.q[k].weight > 0)
+            continue;
+        run->task_index++;
+        gv_question_between(run, found, asked.q[k].sinks, asked.q[k].sources,
+                            fmax(last, run->spent_s + 0.5 * GV_CROSS_PART * allotted));
     }
     /* also where the searches took longer than they should: without these times the choice between questions guesses */
     if (status == GRAVEL_OK && !run->options->record)

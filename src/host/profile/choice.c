@@ -112,8 +112,14 @@ static int level_of(size_t sources)
     return sources < FEW_SOURCES ? 0 : gv_source_bucket(sources) + 1;
 }
 
+/* Of two questions with one number of sinks in a level, the one with the nearer number of sources. */
+static int is_nearer_in_sources(const gv_profile_entry *a, const gv_profile_entry *b, double sources)
+{
+    return a->sinks == b->sinks && fabs(log_size(a->sources) - sources) < fabs(log_size(b->sources) - sources);
+}
+
 /* Of one level of sources, the questions around a number of sinks; 0: there is none. */
-static int make_level(const gv_profile_entry *const *entry, int n, int of, double sinks, level *made)
+static int make_level(const gv_profile_entry *const *entry, int n, int of, double sinks, double sources, level *made)
 {
     const gv_profile_entry *low = NULL, *high = NULL;
 
@@ -122,9 +128,9 @@ static int make_level(const gv_profile_entry *const *entry, int n, int of, doubl
 
         if (level_of(entry[e]->sources) != of)
             continue;
-        if (at <= sinks && (!low || at > log_size(low->sinks)))
+        if (at <= sinks && (!low || at > log_size(low->sinks) || is_nearer_in_sources(entry[e], low, sources)))
             low = entry[e];
-        if (at >= sinks && (!high || at < log_size(high->sinks)))
+        if (at >= sinks && (!high || at < log_size(high->sinks) || is_nearer_in_sources(entry[e], high, sources)))
             high = entry[e];
     }
     if (!low && !high)
@@ -157,7 +163,7 @@ int gv_choice_corners(const gv_profile_entry *const *entry, int n, size_t sinks,
     int low = -1, high = -1, n_levels = 0, n_corners = 0;
 
     for (int of = 0; of < LEVELS; of++)
-        n_levels += make_level(entry, n, of, x, &made[n_levels]);
+        n_levels += make_level(entry, n, of, x, y, &made[n_levels]);
     for (int k = 0; k < n_levels; k++) {
         if (made[k].at <= y && (low < 0 || made[k].at > made[low].at))
             low = k;
@@ -354,13 +360,23 @@ static double spread_at(const gv_profile_entry *entry, const char *configuration
     return r >= 0 ? fmin(entry->result[r].spread, MOST_SPREAD) : 0;
 }
 
+static int meet(const gv_choice_corner *corner, int n, const char *a, const char *b)
+{
+    for (int k = 0; k < n; k++)
+        if (find_result(corner[k].entry, a) >= 0 && find_result(corner[k].entry, b) >= 0)
+            return 1;
+    return 0;
+}
+
 int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_candidate *best,
                             const gv_choice_candidate *built_in, double more)
 {
     double spread = 0;
 
-    if ((n < 2 && more == 0) || !built_in->measured)
+    if (n < 2 && more == 0)
         return 0;
+    if (!built_in->measured)
+        return !best->measured && !meet(corner, n, best->configuration, built_in->configuration);
     for (int k = 0; k < n; k++)
         spread += corner[k].weight * fmax(spread_at(corner[k].entry, best->configuration),
                                           spread_at(corner[k].entry, built_in->configuration));

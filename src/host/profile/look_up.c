@@ -183,7 +183,7 @@ static int model_choice(const match *like, const gv_profile_block *shipped, cons
     char built_in[GV_PROFILE_TEXT];
     const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
     gv_config tried;
-    int n = entry ? gather(like, shipped, entry) : 0, n_corners, best = -1;
+    int n = entry ? gather(like, shipped, entry) : 0, n_corners, best = -1, has_default = 0;
 
     gv_choice_sizes(entry, n, &sinks, &sources);
     n_corners = gv_choice_corners(entry, n, sinks, sources, corner);
@@ -200,12 +200,21 @@ static int model_choice(const match *like, const gv_profile_block *shipped, cons
         if (gv_space_parse(question->space, candidate[c].configuration, &tried) != GRAVEL_OK ||
             gv_space_check(question->space, &tried, question->variant, question->limits) != NULL)
             continue;
+        has_default |= is_default;
         if (best < 0 ||
             (is_default && gv_choice_keeps_default(corner, n_corners, &candidate[best], &candidate[c], more))) {
             best = c;
             *config = tried;
             *from = candidate[c].from;
         }
+    }
+    /* nobody around the call has seen the default */
+    if (best >= 0 && !has_default) {
+        const gv_choice_candidate none = {.configuration = built_in};
+
+        question->space->built_in(&tried, question->variant, question->limits, sinks, sources);
+        if (gv_choice_keeps_default(corner, n_corners, &candidate[best], &none, more))
+            *config = tried;
     }
     return best >= 0;
 }

@@ -1,0 +1,204 @@
+/* Questions without a search: what is kept around their sizes, with these searches and others, is measured there.  At
+ * sizes between those that are searched the best of these is what a choice needs to know, at the cost of a dozen
+ * candidates, whose programs are mostly there already. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/base/clock.h"
+#include "tuner/run.h"
+
+/* The next result of one question counts as if it were so many octaves further away, and so does one of a question with
+ * other searches: both are worth less than a neighbour's winner, and more than that of a question far away. */
+#define NEXT_RESULT 0.6
+#define OTHER_SEARCHES 0.5
+/* A candidate runs about five times: two to warm up, three and more that count. */
+enum { RUNS = 5 };
+
+typedef struct offer {
+    double away;
+    gv_point point;
+} offer;
+
+typedef struct offers {
+    offer *list;
+    int n, room;
+} offers;
+
+static void add(const gv_run *run, offers *o, const gv_task *of, const gv_config *config, int place)
+{
+    offer made = {gv_run_distance(of, &run->task) + NEXT_RESULT * place, {{0}}};
+
+    made.away += of->variant.features != run->task.variant.features ? OTHER_SEARCHES : 0;
+    if (!gv_run_point(run, config, &made.point))
+        return;
+    if (o->n == o->room) {
+        const int room = o->room > 0 ? 2 * o->room : 64;
+        offer *grown = realloc(o->list, (size_t)room * sizeof *grown);
+
+        if (!grown)
+            return; /* what there is room for is a choice as well */
+        o->list = grown;
+        o->room = room;
+    }
+    o->list[o->n++] = made;
+}
+
+static void add_entry(const gv_run *run, offers *o, const gv_profile_entry *entry)
+{
+    gv_task of = run->task;
+
+    of.sinks = entry->sinks;
+    of.sources = entry->sources;
+    of.variant.features = entry->features;
+    for (int r = 0; r < entry->n_results; r++) {
+        gv_config config;
+
+        run->space->built_in(&config, &of.variant, &run->device.limits, of.sinks, of.sources);
+        if (gv_space_parse(run->space, entry->result[r].configuration, &config) == GRAVEL_OK)
+            add(run, o, &of, &config, r);
+    }
+}
+
+/* Where nothing is searched, all that the profile keeps of the variant; else what this run has found. */
+static void collect(const gv_run *run, const gv_winners *found, int others, offers *o)
+{
+    gv_profile_device device;
+    const gv_profile_block *block;
+
+    for (int k = 0; k < found->n && !others; k++)
+        add_entry(run, o, &found->w[k].entry);
+    for (int k = 0; k < run->n_plain && run->task.variant.features != 0; k++)
+        add(run, o, &run->plain_task[k], &run->plain[k], 0);
+    if (!run->options->cross)
+        return;
+    gv_profile_device_of(&run->device.limits.info, &device);
+    block = gv_profile_set_find(&run->known, &device);
+    for (int e = 0; block && e < block->n_entries; e++)
+        if (strcmp(block->entry[e].variant, run->task.variant.name) == 0 &&
+            strcmp(block->entry[e].kernel, run->space->kernel) == 0 &&
+            !(others && block->entry[e].features == run->task.variant.features))
+            add_entry(run, o, &block->entry[e]);
+}
+
+/* Nearest first; of equals in the domain's order, so that the same profile gives the same list. */
+static int nearer(const void *a, const void *b)
+{
+    const offer *x = a, *y = b;
+
+    return x->away != y->away ? (x->away > y->away) - (x->away < y->away)
+                              : memcmp(&x->point, &y->point, sizeof x->point);
+}
+
+static int is_there(const gv_domain *domain, const gv_point *point, int n, const gv_point *other)
+{
+    for (int k = 0; k < n; k++)
+        if (gv_domain_code(domain, &point[k]) == gv_domain_code(domain, other))
+            return 1;
+    return 0;
+}
+
+int gv_offers_add(const gv_run *run, const gv_winners *found, int others, gv_point *point, int n, int most)
+{
+    offers o = {NULL, 0, 0};
+
+    collect(run, found, others, &o);
+    if (o.n > 0)
+        qsort(o.list, (size_t)o.n, sizeof *o.list, nearer);
+    for (int k = 0; k < o.n && n < most; k++)
+        if (!is_there(&run->domain, point, n, &o.list[k].point))
+            point[n++] = o.list[k].point;
+    free(o.list);
+    return n;
+}
+
+/* What a run of the present question takes: as the nearest one that is known, in proportion to pairs. */
+static double expected_s(const gv_run *run, const gv_winners *found)
+{
+    const gv_winner *near = NULL;
+
+    for (int k = 0; k < found->n; k++)
+        if (!near || gv_run_distance(&found->w[k].task, &run->task) < gv_run_distance(&near->task, &run->task))
+            near = &found->w[k];
+    return near ? near->time_s * ((double)run->task.sinks / (double)near->task.sinks) *
+                      ((double)run->task.sources / (double)near->task.sources)
+                : 0;
+}
+
+/* The default, else the first candidate that works, makes the entry; -1: none, else which one it was. */
+static int first_answer(gv_run *run, const gv_point *point, int n, gv_profile_entry *entry)
+{
+    const gv_effort effort = gv_cross_effort(run);
+
+    for (int k = 0; k < n; k++) {
+        gv_finalist f = {.point = point[k], .alive = 1};
+
+        if (!gv_run_evaluate(run, "cross", 0, &point[k], &effort, &f.outcome))
+            return -1;
+        if (f.outcome.status != GV_OUTCOME_OK)
+            continue;
+        f.time_s = f.outcome.time_s;
+        f.median = gv_outcome_score(&f.outcome);
+        run->evaluations = n;
+        gv_finals_entry(run, &f, 1, 0, entry);
+        return k;
+    }
+    return -1;
+}
+
+static void keep(gv_run *run, gv_winners *found, const gv_profile_entry *entry, double default_s)
+{
+    gv_tune_result result = {.task = run->task, .evaluations = run->evaluations};
+    gv_winner *w = &found->w[found->n];
+    gv_config config;
+
+    *w = (gv_winner){.task = run->task, .time_s = entry->result[0].time_s, .entry = *entry};
+    run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
+    if (gv_space_parse(run->space, entry->result[0].configuration, &config) == GRAVEL_OK &&
+        gv_run_point(run, &config, &w->point))
+        found->n++;
+    gv_tune_save(run, entry);
+    memcpy(result.configuration, entry->result[0].configuration, sizeof result.configuration);
+    result.time_s = entry->result[0].time_s;
+    result.gain = default_s > 0 ? default_s / entry->result[0].time_min_s : 0;
+    if (run->options->finished)
+        run->options->finished(&result, run->options->user);
+}
+
+void gv_question_between(gv_run *run, gv_winners *found, size_t sinks, size_t sources, double end)
+{
+    gv_profile_entry *entry = calloc(1, sizeof *entry);
+    gv_point point[GV_BETWEEN_MOST];
+    gv_config config;
+    int n;
+
+    if (!entry) {
+        run->status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the entry of a profile");
+        return;
+    }
+    run->task.sinks = sinks;
+    run->task.sources = sources;
+    run->best_s = INFINITY;
+    run->best[0] = '\0';
+    run->evaluations = 0;
+    memset(run->failures, 0, sizeof run->failures);
+    run->space->built_in(&config, &run->task.variant, &run->device.limits, sinks, sources);
+    const int has_built_in = gv_run_point(run, &config, &point[0]);
+    n = gv_offers_add(run, found, 0, point, has_built_in, GV_BETWEEN_MOST);
+    if (found->n < GV_TUNE_SIZES * GV_TUNE_SIZES && run->spent_s + RUNS * n * expected_s(run, found) <= end) {
+        run->wall = gv_now();
+        gv_run_build(run, "cross", point, n);
+        const int first = first_answer(run, point, n, entry);
+
+        if (first >= 0) {
+            const double default_s = has_built_in && first == 0 ? entry->result[0].time_min_s : 0;
+
+            gv_question_cross(run, &point[first + 1], n - first - 1, entry);
+            keep(run, found, entry, default_s);
+        }
+        run->summary->tasks_done += !run->interrupted;
+    } else {
+        gv_run_remark(run, GV_REMARK_TOO_LONG, 0);
+    }
+    free(entry);
+}
