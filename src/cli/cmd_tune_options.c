@@ -49,14 +49,15 @@ const gv_opt gv_tune_opts[] = {
      .kind = GV_OPT_FLAG,
      .offset = AT(cross),
      .help = "no searches: measures what the profile keeps, each question at\nits neighbours (with --sinks, --sources: "
-             "these only)"},
+             "these only, and new\nones among what it keeps around them)"},
     {.name = "budget",
      .letter = 'b',
      .kind = GV_OPT_SECONDS,
      .offset = AT(budget),
      .value = "TIME",
-     .help = "for the whole run, as 60s, 10m, 2h (each question measures\nat least its default: many of them take "
-             "longer); without\nit a quarter of an hour per variant, 90 s with --quick",
+     .help = "for the whole run, as 60s, 10m, 2h; what there is no time\nfor is not asked, and said, unless its sizes "
+             "are named;\n"
+             "without it a quarter of an hour per variant, 90 s with\n--quick",
      .low = 0,
      .high = 1e9},
     {.name = "evaluations",

@@ -126,6 +126,8 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, c
 {
     size_t sinks[GV_TUNE_SIZES], sources[GV_TUNE_SIZES];
     const int fixed = options->n_sinks > 0 || options->n_sources > 0;
+    /* where time is short the last ones are not asked: few sources, for which the default is a good choice */
+    static const int useful[GV_TUNE_SOURCES] = {2, 1, 3, 0};
     const double most = most_pairs(limits, variant, options->quick);
     int n_sinks = options->n_sinks, n_sources = options->n_sources, n_own, many, few, middle, n = 0;
 
@@ -143,6 +145,8 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, c
     few = options->n_sinks > 0 ? n_sinks / 2 : 3;
     for (int k = 0; k < n_sources; k++) {
         int j = k == 0 ? middle : k <= middle ? k - 1 : k;
+
+        j = fixed ? j : useful[k];
 
         for (int i = n_sinks - 1; i >= 0; i--) {
             if (!fixed && sources[j] == FEW_SOURCES && !is_last_of_bucket(sinks, n_sinks, i))

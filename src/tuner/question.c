@@ -385,7 +385,7 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
         return 0;
     if (search.n_known > 0 && isfinite(search.score[search.best])) {
         n = gv_finals_pick(&search, run, list, most, run->options->quick ? 1.06 : 1.1);
-        if (!run->options->record && !run->inherits)
+        if (!run->options->record && !run->inherits && n > 1) /* one alone has nobody to meet */
             gv_finals_hold(run, list, n);
         chosen = gv_finals_choose(list, n);
         if (chosen < 0) {

@@ -1,4 +1,5 @@
 /* What a run says about questions: each at once with `verbose`, else one line at the end for all that are alike. */
+#include <math.h>
 #include <stdio.h>
 
 #include "tuner/run.h"
@@ -12,7 +13,8 @@ void gv_run_warn(gv_run *run, const char *text)
 void gv_run_remark(gv_run *run, gv_remark remark, double scatter)
 {
     static const char *const said[GV_REMARKS] = {"takes too long for this budget; the nearest question answers for it",
-                                                 "no gain is reported; tune again when the machine is quiet"};
+                                                 "no gain is reported; tune again when the machine is quiet",
+                                                 "not asked, the time is over"};
     const gv_task *task = &run->task;
     char about[sizeof run->remarked[0]], text[256];
     int n = snprintf(about, sizeof about, "%s%s, %zu x %zu", task->variant.name,
@@ -38,6 +40,17 @@ void gv_run_remarks(gv_run *run)
                  "%d question%s too long for this budget, %s%s (sinks x sources): the nearest ones answer",
                  n[GV_REMARK_TOO_LONG], n[GV_REMARK_TOO_LONG] == 1 ? " takes" : "s take",
                  n[GV_REMARK_TOO_LONG] == 1 ? "" : "as ", run->remarked[GV_REMARK_TOO_LONG]);
+        gv_run_warn(run, text);
+    }
+    if (n[GV_REMARK_NOT_ASKED] > 0) {
+        const int all = run->summary->n_tasks, asked = all - n[GV_REMARK_NOT_ASKED];
+
+        /* a question that is asked takes so long on the average */
+        snprintf(text, sizeof text,
+                 "%d of %d questions were not asked, the time was over, from %s (sinks x sources) on: the nearest ones "
+                 "answer, or the default; about %.0f s would do for all",
+                 n[GV_REMARK_NOT_ASKED], all, run->remarked[GV_REMARK_NOT_ASKED],
+                 10 * ceil(0.1 * run->spent_s * all / (asked > 0 ? asked : 1)));
         gv_run_warn(run, text);
     }
     if (n[GV_REMARK_SCATTER] > 0) {

@@ -1,5 +1,5 @@
-/* The inside of a tuning run, shared by plan.c (which questions), session.c (their order), question.c
- * (one question), finals.c and builders.c. */
+/* The inside of a tuning run, shared by plan.c (which questions), shares.c (their order and time), session.c,
+ * question.c (one question), between.c, cross.c, finals.c and builders.c. */
 #ifndef GV_RUN_H
 #define GV_RUN_H
 
@@ -28,8 +28,9 @@ void gv_builders_finish(gv_builders *builders, double limit_s);
 
 /* What may be said of many questions is said of each with `verbose` only, and once at the end. */
 typedef enum gv_remark {
-    GV_REMARK_TOO_LONG, /* takes too long for the budget */
-    GV_REMARK_SCATTER,  /* times scatter too much for a gain to be reported */
+    GV_REMARK_TOO_LONG,  /* takes too long for the budget */
+    GV_REMARK_SCATTER,   /* times scatter too much for a gain to be reported */
+    GV_REMARK_NOT_ASKED, /* the time was over before it */
     GV_REMARKS
 } gv_remark;
 
@@ -101,6 +102,10 @@ typedef struct gv_winners {
     gv_winner w[GV_TUNE_SIZES * GV_TUNE_SIZES];
 } gv_winners;
 
+/* Asks all variants and questions of the options, or what there is time for. */
+gravel_status gv_run_all(gv_run *run);
+/* Searches an answer to run->task for so many seconds. */
+void gv_run_answer(gv_run *run, gv_winners *found, double allotted);
 double gv_run_distance(const gv_task *a, const gv_task *b);                    /* of sizes, in octaves */
 int gv_run_point(const gv_run *run, const gv_config *config, gv_point *point); /* 0: not in the domain */
 void gv_tune_save(gv_run *run, const gv_profile_entry *entry);
@@ -110,14 +115,16 @@ void gv_tune_save(gv_run *run, const gv_profile_entry *entry);
  * until `end`. */
 void gv_cross(gv_run *run, gv_winners *found, double end);
 /* Takes what the profile keeps of run->task's variant for the answers; what is of another kernel text is measured
- * again first, until `end`.  Sizes that the options name and the profile does not hold become questions, until `new_end`. */
+ * again first, until `end`.  Sizes that the options name and the profile does not hold become questions, until
+ * `new_end`. */
 void gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end);
 
 /* Fills the list from n on, up to `most`, with other points that won or came near it around run->task's sizes, with its
  * searches or others (`others` 1: those alone), the nearest first; returns how many there are. */
 int gv_offers_add(const gv_run *run, const gv_winners *found, int others, gv_point *point, int n, int most);
 enum { GV_BETWEEN_MOST = 14 };
-/* Answers a question of run->task's variant with the best of these and the default, unless it would take beyond `end`. */
+/* Answers a question of run->task's variant with the best of these and the default, unless it would take beyond
+ * `end`. */
 void gv_question_between(gv_run *run, gv_winners *found, size_t sinks, size_t sources, double end);
 gv_effort gv_cross_effort(const gv_run *run);
 

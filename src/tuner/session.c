@@ -1,4 +1,4 @@
-/* A run: devices, variants, the order of questions, profiles. */
+/* A run: its device, its log, what it starts from, its profile. */
 #include "tuner/session.h"
 
 #include <math.h>
@@ -161,26 +161,7 @@ void gv_tune_save(gv_run *run, const gv_profile_entry *entry)
     run->status = status;
 }
 
-/* The best rate (pairs per second) a winner of this variant reached, with searches or without: what a run of a larger
- * question will take. */
-static double expected_run_s(const gv_run *run, const gv_winners *found)
-{
-    const int square = gv_tune_subject(run->options)->questions == GV_QUESTIONS_SQUARE;
-    double rate = 0;
-
-    for (int k = 0; square && k < found->n; k++)
-        rate = fmax(rate, (double)found->w[k].task.sources / found->w[k].time_s);
-    if (square)
-        return rate > 0 ? (double)run->task.sources / rate : 0;
-
-    for (int k = 0; k < found->n; k++)
-        rate = fmax(rate, (double)found->w[k].task.sinks * (double)found->w[k].task.sources / found->w[k].time_s);
-    for (int k = 0; k < run->n_plain && run->task.variant.features != 0; k++)
-        rate = fmax(rate, (double)run->plain_task[k].sinks * (double)run->plain_task[k].sources / run->plain_s[k]);
-    return rate > 0 ? (double)run->task.sinks * (double)run->task.sources / rate : 0;
-}
-
-static void answer_one(gv_run *run, gv_winners *found, double allotted)
+void gv_run_answer(gv_run *run, gv_winners *found, double allotted)
 {
     gv_profile_entry *entry = calloc(1, sizeof *entry);
     gv_tune_result result;
@@ -220,101 +201,6 @@ static void answer_one(gv_run *run, gv_winners *found, double allotted)
     if (run->options->finished != NULL)
         run->options->finished(&result, run->options->user);
     free(entry);
-}
-
-static gravel_status run_variant(gv_run *run, const gv_variant *variant, double allotted)
-{
-    gv_winners *found = calloc(1, sizeof *found);
-    gv_plan asked;
-    const double last = run->spent_s + allotted;
-    double left = 0, all, end = run->spent_s + (1 - GV_CROSS_PART) * allotted;
-    gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits,
-                                              run->options->limit, run->options->unlikely || run->wide);
-
-    run->n_plain = variant->features == 0 ? 0 : run->n_plain;
-    gv_plan_make(run->options, &run->device.limits, variant, &asked);
-    if (status == GRAVEL_OK && found == NULL)
-        status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the winners of %d questions", asked.n);
-    if (status == GRAVEL_OK) {
-        run->seen = calloc(run->domain.n_points + 1, sizeof *run->seen);
-        status = run->seen != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for outcomes");
-    }
-    for (int k = 0; k < asked.n; k++)
-        left += asked.q[k].weight;
-    all = left;
-    /* without searches the questions are those of the profile */
-    memset(&run->task, 0, sizeof run->task);
-    snprintf(run->task.kernel, sizeof run->task.kernel, "%s", run->space->kernel);
-    run->task.variant = *variant;
-    if (run->options->cross && status == GRAVEL_OK)
-        gv_cross_known(run, found, run->spent_s + 0.5 * allotted, run->spent_s + 0.75 * allotted);
-    for (int k = 0;
-         k < asked.n && !run->options->cross && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted;
-         k++) {
-        if (asked.q[k].weight == 0)
-            continue;
-        /* questions that took longer leave the later ones less, but not nothing */
-        double rest = fmax(end - run->spent_s, 0.5 * allotted * left / all);
-        double share = isfinite(end) ? rest * asked.q[k].weight / left : INFINITY;
-
-        left -= asked.q[k].weight;
-        run->task_index++;
-        memset(&run->task, 0, sizeof run->task);
-        snprintf(run->task.kernel, sizeof run->task.kernel, "%s", run->space->kernel);
-        run->task.variant = *variant;
-        run->task.sinks = asked.q[k].sinks;
-        run->task.sources = asked.q[k].sources;
-        /* a candidate runs about five times; less than two of them is no search */
-        run->inherits =
-            isfinite(share) && (found->n > 0 || run->n_plain > 0) && 10 * expected_run_s(run, found) > 1.5 * share;
-        if (run->inherits &&
-            (2 * expected_run_s(run, found) > 0.2 * allotted || run->spent_s > end + 0.15 * allotted)) {
-            gv_run_remark(run, GV_REMARK_TOO_LONG, 0);
-            continue;
-        }
-        answer_one(run, found, share);
-    }
-    for (int k = 0;
-         k < asked.n && !run->options->cross && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted;
-         k++) {
-        if (asked.q[k].weight > 0)
-            continue;
-        run->task_index++;
-        gv_question_between(run, found, asked.q[k].sinks, asked.q[k].sources,
-                            fmax(last, run->spent_s + 0.5 * GV_CROSS_PART * allotted));
-    }
-    /* also where the searches took longer than they should: without these times the choice between questions guesses */
-    if (status == GRAVEL_OK && !run->options->record)
-        gv_cross(run, found, fmax(last, run->spent_s + GV_CROSS_PART * allotted));
-    free(found);
-    free(run->seen);
-    run->seen = NULL;
-    gv_domain_free(&run->domain);
-    return status != GRAVEL_OK ? status : run->status;
-}
-
-/* Behind its plain variant one with searches needs a part of that's time: it begins with what won there. */
-#define SEARCH_WEIGHT 0.3
-
-static double weight_of(const gv_tune_options *options, int v)
-{
-    int behind = 0;
-
-    while (v > behind && strcmp(options->variant[v - behind - 1].name, options->variant[v].name) == 0)
-        behind++;
-    return behind > 0 && options->variant[v].features != 0 && !options->cross ? SEARCH_WEIGHT : 1;
-}
-
-static int usable_variant(gv_run *run, const gv_variant *variant)
-{
-    char text[128];
-
-    if (variant->precision != GRAVEL_DP || run->device.limits.info.has_fp64)
-        return 1;
-    snprintf(text, sizeof text, "%s is left out: the device has no double precision", variant->name);
-    if (weight_of(run->options, (int)(variant - run->options->variant)) == 1)
-        gv_run_warn(run, text);
-    return 0;
 }
 
 static gravel_status open_log(gv_run *run)
@@ -367,38 +253,6 @@ static gravel_status check_options(gv_run *run)
     return status;
 }
 
-static gravel_status run_all(gv_run *run)
-{
-    const gv_tune_options *options = run->options;
-    int usable[GV_TUNE_VARIANTS];
-    double left = 0, all;
-    gravel_status status = GRAVEL_OK;
-
-    for (int v = 0; v < options->n_variants; v++) {
-        gv_plan asked;
-
-        usable[v] = usable_variant(run, &options->variant[v]);
-        if (!usable[v])
-            continue;
-        gv_plan_make(options, &run->device.limits, &options->variant[v], &asked);
-        run->summary->n_tasks += options->cross ? 0 : asked.n;
-        left += weight_of(options, v);
-    }
-    all = left;
-    for (int v = 0; v < options->n_variants && status == GRAVEL_OK && !run->interrupted; v++) {
-        const double weight = weight_of(options, v);
-        /* variants that took longer leave the later ones less, but not nothing */
-        const double rest = fmax(options->budget_s - run->spent_s, 0.3 * options->budget_s * left / all);
-        const double allotted = options->budget_s > 0 ? rest * weight / left : INFINITY;
-
-        if (usable[v]) {
-            status = run_variant(run, &options->variant[v], allotted);
-            left -= weight;
-        }
-    }
-    return status;
-}
-
 gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary)
 {
     gv_tune_options filled = *options;
@@ -440,7 +294,7 @@ gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary)
     }
     if (status == GRAVEL_OK) {
         status = options->record ? GRAVEL_OK : read_known(run);
-        status = status == GRAVEL_OK ? run_all(run) : status;
+        status = status == GRAVEL_OK ? gv_run_all(run) : status;
         gv_run_remarks(run);
         gv_tlog_close(&run->log);
         gv_profile_set_free(&run->known);

@@ -1,47 +1,5 @@
 /* The choice between questions, on fake timings: no device, no file. */
-#include "host_test.h"
-
-#include <math.h>
-
-#include "host/direct/plan.h"
-#include "host/profile/choice.h"
-#include "tuner/run.h"
-
-static void make_question(gv_profile_entry *entry, size_t sinks, size_t sources)
-{
-    memset(entry, 0, sizeof *entry);
-    strcpy(entry->kernel, "fake");
-    strcpy(entry->variant, "ds4");
-    strcpy(entry->driver, "1");
-    entry->sinks = sinks;
-    entry->sources = sources;
-    entry->sink_bucket = gv_sink_bucket(sinks);
-    entry->source_bucket = gv_source_bucket(sources);
-}
-
-static void add_result(gv_profile_entry *entry, const char *configuration, double time_s, double spread)
-{
-    gv_profile_result *result = &entry->result[entry->n_results++];
-
-    assert_true(entry->n_results <= GV_PROFILE_RESULTS);
-    snprintf(result->configuration, sizeof result->configuration, "%s", configuration);
-    result->time_s = result->time_min_s = time_s;
-    result->spread = spread;
-}
-
-/* The best and the score of a call between questions. */
-static gv_choice_candidate best_in(const gv_space *space, const gv_profile_entry *const *entry, int n, size_t sinks,
-                                   size_t sources)
-{
-    gv_choice_corner corner[GV_CHOICE_CORNERS];
-    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
-
-    const gv_choice_among among = {entry, n, sinks, sources};
-
-    assert_true(gv_choice_rank(corner, gv_choice_corners(entry, n, sinks, sources, corner), space, &among, candidate) >
-                0);
-    return candidate[0];
-}
+#include "choice_questions.h"
 
 static gv_choice_candidate best_of(const gv_profile_entry *const *entry, int n, size_t sinks, size_t sources)
 {
@@ -258,6 +216,49 @@ static void test_grains_tell_what_was_not_kept(void **state)
     assert_string_equal(best_in(&space, entry, 2, 24, 262144).configuration, wide);
 }
 
+/* Of two questions in one level of sources the nearer one counts. */
+static void test_the_nearer_sources_of_a_level(void **state)
+{
+    gv_profile_entry question[2];
+    const gv_profile_entry *entry[2] = {&question[0], &question[1]};
+
+    (void)state;
+    make_question(&question[0], 128, 262144);
+    add_result(&question[0], "a", 1, 0.001);
+    make_question(&question[1], 128, 1048576);
+    add_result(&question[1], "b", 4, 0.001);
+    for (int turn = 0; turn < 2; turn++) {
+        assert_string_equal(best_of(entry, 2, 128, 300000).configuration, "a");
+        assert_string_equal(best_of(entry, 2, 128, 900000).configuration, "b");
+        entry[0] = &question[1]; /* the order of a file does not matter */
+        entry[1] = &question[0];
+    }
+}
+
+/* What one corner kept without the other, and none beside the default, is a guess: the default stays. */
+static void test_a_guess_does_not_beat_the_default(void **state)
+{
+    gv_profile_entry question[2];
+    const gv_profile_entry *entry[2] = {&question[0], &question[1]};
+    gv_choice_corner corner[GV_CHOICE_CORNERS];
+    const gv_choice_candidate built_in = {.configuration = "default"};
+
+    (void)state;
+    for (int q = 0; q < 2; q++) {
+        make_question(&question[q], q == 0 ? 64 : 4096, 131072);
+        add_result(&question[q], q == 0 ? "a" : "b", 1, 0.001);
+    }
+    const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
+    gv_choice_candidate best = {.configuration = "a"};
+
+    assert_true(gv_choice_keeps_default(corner, n, &best, &built_in, 0));
+    best.measured = 1; /* known around the call */
+    assert_false(gv_choice_keeps_default(corner, n, &best, &built_in, 0));
+    best.measured = 0; /* one corner has seen both */
+    add_result(&question[0], "default", 2, 0.001);
+    assert_false(gv_choice_keeps_default(corner, n, &best, &built_in, 0));
+}
+
 static void test_cells(void **state)
 {
     gv_profile_entry question;
@@ -287,167 +288,6 @@ static void test_cells(void **state)
     assert_int_equal(gv_choice_sink_cell(0), gv_choice_sink_cell(1));
 }
 
-/* ------------------------------------------------------------------ regret */
-
-/* A device of 128 units.  A group of `width` sinks shares one pass over the sources; wide groups read less but few
- * sinks leave units idle, so that sources are cut into parts, each of which costs a fixed time; every configuration is
- * good somewhere, as on the H200.  Seconds in units of 1e-9. */
-static double fake_part = 400; /* what each part costs */
-
-static double fake_seconds(int width, int parts, size_t sinks, size_t sources)
-{
-    const double groups = ceil((double)sinks / width) * parts, turns = ceil(groups / 128);
-
-    return turns * ((double)sources / parts * (20 + width) + 3000) + fake_part * parts + 5000;
-}
-
-static const int fake_width[] = {8, 32, 64, 128, 256}, fake_parts[] = {1, 4, 16, 64};
-enum { FAKES = 5 * 4 };
-
-/* The width is a group's, as the model knows it from the configuration. */
-static const gv_tunable fake_tunable[] = {{"threads", "", "", 1, 5, {8, 32, 64, 128, 256}},
-                                          {"split", "", "", 1, 1, {1}},
-                                          {"sinks_per_item", "", "", 1, 1, {1}},
-                                          {"lanes", "", "", 1, 1, {1}},
-                                          {"parts", "", "", 1, 4, {1, 4, 16, 64}}};
-static const gv_space fake_space = {.kernel = "fake", .n_tunables = 5, .tunable = fake_tunable};
-
-static double fake_time(int k, size_t sinks, size_t sources)
-{
-    return fake_seconds(fake_width[k / 4], fake_parts[k % 4], sinks, sources);
-}
-
-static double time_of_text(const char *configuration, size_t sinks, size_t sources)
-{
-    int width, parts;
-
-    assert_int_equal(sscanf(configuration, "threads=%d split=1 sinks_per_item=1 lanes=1 parts=%d", &width, &parts), 2);
-    return fake_seconds(width, parts, sinks, sources);
-}
-
-/* What the tuner keeps: the fastest, the winners of all its neighbours as far as there is room, the default. */
-static void ask_fake(gv_profile_entry *entry, size_t sinks, size_t sources)
-{
-    int taken[FAKES] = {0};
-
-    make_question(entry, sinks, sources);
-    while (entry->n_results < GV_PROFILE_RESULTS) {
-        char text[80];
-        int best = -1;
-
-        for (int k = 0; k < FAKES; k++)
-            if (!taken[k] && (best < 0 || fake_time(k, sinks, sources) < fake_time(best, sinks, sources)))
-                best = k;
-        taken[best] = 1;
-        snprintf(text, sizeof text, "threads=%d split=1 sinks_per_item=1 lanes=1 parts=%d", fake_width[best / 4],
-                 fake_parts[best % 4]);
-        add_result(entry, text, fake_time(best, sinks, sources), 0.01);
-    }
-}
-
-static int ascending(const void *a, const void *b)
-{
-    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
-}
-
-static void test_regret_between_questions(void **state)
-{
-    static const size_t asked_sinks[] = {1, 8, 32, 128, 512, 1024, 4096, 16384, 131072};
-    static const size_t asked_sources[] = {1024, 8192, 131072, 1048576};
-    static const size_t sinks[] = {1, 3, 5, 12, 24, 48, 100, 300, 1024, 3000, 10000, 50000};
-    static const size_t sources[] = {1000, 5000, 30000, 131072, 500000, 1000000};
-    enum { ASKED = 9 * 4 };
-    gv_profile_entry *question = calloc(ASKED, sizeof *question);
-    const gv_profile_entry *entry[ASKED];
-    double model[72], bucket[72];
-    int n = 0;
-
-    (void)state;
-    assert_non_null(question);
-    for (int i = 0; i < 9; i++) {
-        for (int j = 0; j < 4; j++) {
-            ask_fake(&question[4 * i + j], asked_sinks[i], asked_sources[j]);
-            entry[4 * i + j] = &question[4 * i + j];
-        }
-    }
-    for (int i = 0; i < 12; i++) {
-        for (int j = 0; j < 6; j++) {
-            const gv_profile_entry *own = NULL;
-            double best = INFINITY;
-
-            for (int k = 0; k < FAKES; k++)
-                best = fmin(best, fake_time(k, sinks[i], sources[j]));
-            model[n] = time_of_text(best_in(&fake_space, entry, ASKED, sinks[i], sources[j]).configuration, sinks[i],
-                                    sources[j]) /
-                       best;
-            /* what one question for each bucket would choose: 4096 sinks stand for 1024 ... 16383 */
-            for (int q = 0; q < ASKED; q++)
-                if (question[q].sink_bucket == gv_sink_bucket(sinks[i]) && question[q].sinks != 1024 &&
-                    question[q].sinks != 16384 && question[q].sources != 1024 &&
-                    question[q].source_bucket == gv_source_bucket(sources[j]))
-                    own = entry[q];
-            bucket[n++] = time_of_text(own->result[0].configuration, sinks[i], sources[j]) / best;
-        }
-    }
-    qsort(model, 72, sizeof *model, ascending);
-    qsort(bucket, 72, sizeof *bucket, ascending);
-    print_message("regret: median %.3f, 95 %% %.3f, most %.3f; by bucket %.3f, %.3f, %.3f\n", model[36], model[68],
-                  model[71], bucket[36], bucket[68], bucket[71]);
-    /* the marks of `gravel tune --regret`, in spite of steps (whole turns of 128 units) that no interpolation sees */
-    assert_true(model[36] <= 1.02 && model[68] <= 1.08 && model[71] <= 1.20);
-    assert_true(bucket[68] > 1.5); /* one question for each bucket is not enough for it */
-    free(question);
-}
-
-/* Calls of few sources with searches, by the questions that a quick run on a GPU really asks. */
-static void test_regret_of_few_sources(void **state)
-{
-    static const size_t sinks[] = {1, 3, 5, 12, 24, 48, 100, 300, 1024, 3000, 10000, 50000};
-    static const unsigned features[] = {GV_DIRECT_NEAREST, GV_DIRECT_NEAREST | GV_DIRECT_LISTS};
-    const gv_tune_options options = {.kernel = "direct", .quick = 1};
-    gv_limits limits;
-    gv_plan *plan = calloc(1, sizeof *plan);
-
-    (void)state;
-    assert_non_null(plan);
-    memset(&limits, 0, sizeof limits);
-    limits.info.type = GRAVEL_DEVICE_GPU;
-    fake_part = 2000; /* two passes over 1000 sources: what is good for 8192 has too many parts */
-    for (int f = 0; f < 2; f++) {
-        const gv_profile_entry **entry;
-        gv_profile_entry *question;
-        gv_variant variant;
-        double most = 1;
-
-        assert_true(gv_variant_parse("ds4", &variant));
-        variant.features = features[f];
-        gv_plan_make(&options, &limits, &variant, plan);
-        question = calloc((size_t)plan->n, sizeof *question);
-        entry = calloc((size_t)plan->n, sizeof *entry);
-        assert_non_null(question);
-        assert_non_null(entry);
-        for (int q = 0; q < plan->n; q++) {
-            ask_fake(&question[q], plan->q[q].sinks, plan->q[q].sources);
-            entry[q] = &question[q];
-        }
-        for (int i = 0; i < 12; i++) {
-            double best = INFINITY;
-
-            for (int k = 0; k < FAKES; k++)
-                best = fmin(best, fake_time(k, sinks[i], 1000));
-            most = fmax(
-                most, time_of_text(best_in(&fake_space, entry, plan->n, sinks[i], 1000).configuration, sinks[i], 1000) /
-                          best);
-        }
-        print_message("with 1000 sources, searches %u: most %.3f\n", features[f], most);
-        assert_true(most <= 1.20); /* the mark of `gravel tune --regret`; without questions at 1024: 1.88 */
-        free(question);
-        free(entry);
-    }
-    fake_part = 400;
-    free(plan);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,9 +298,9 @@ int main(void)
         cmocka_unit_test(test_the_default_yields_beyond_the_spread_only),
         cmocka_unit_test(test_grains),
         cmocka_unit_test(test_grains_tell_what_was_not_kept),
+        cmocka_unit_test(test_the_nearer_sources_of_a_level),
+        cmocka_unit_test(test_a_guess_does_not_beat_the_default),
         cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_regret_between_questions),
-        cmocka_unit_test(test_regret_of_few_sources),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 #include "host_test.h"
 
 #include "host/profile/store.h"
-#include "tuner/session.h"
+#include "tuner/run.h"
 
 /* Times that depend on the request (the configuration, the sinks), so short that no run of a candidate counts. */
 static char script[] = "echo ready >&3\n"
@@ -14,7 +14,7 @@ static char script[] = "echo ready >&3\n"
 static char shell[] = "sh", dash_c[] = "-c";
 static char *const worker_argv[] = {shell, dash_c, script, NULL};
 
-static void tune(const char *log_path, const char *profiles, size_t budget, double budget_s, int cross)
+static void tune(const char *log_path, const char *profiles, size_t budget, double budget_s, int cross, int more)
 {
     gv_tune_options options;
     gv_tune_summary summary;
@@ -23,10 +23,11 @@ static void tune(const char *log_path, const char *profiles, size_t budget, doub
     options.device = "cpu";
     options.n_variants = 1;
     assert_true(gv_variant_parse("sp2", &options.variant[0]));
-    options.n_sinks = 3;
+    options.n_sinks = 3 + more;
     options.sinks[0] = 1;
     options.sinks[1] = 30;
     options.sinks[2] = 100;
+    options.sinks[3] = 55;
     options.n_sources = 1;
     options.sources[0] = 1000;
     options.seed = 5;
@@ -38,7 +39,7 @@ static void tune(const char *log_path, const char *profiles, size_t budget, doub
     options.profile_dir = profiles;
     options.worker_argv = worker_argv;
     assert_ok(gv_tune(&options, &summary));
-    assert_int_equal(summary.tasks_done, 3);
+    assert_int_equal(summary.tasks_done, 3 + more);
 }
 
 static int knows(const gv_profile_entry *entry, const char *configuration)
@@ -61,8 +62,8 @@ static void test_winners_meet_without_time(void **state)
     folder = make_folder();
     log_path = gv_path_join(folder, "log.jsonl");
     profiles = gv_path_join(folder, "profiles");
-    tune(NULL, profiles, 12, 0, 0);       /* the winners that the next run begins with */
-    tune(log_path, profiles, 0, 1e-3, 0); /* less than one answer of the worker takes */
+    tune(NULL, profiles, 12, 0, 0, 0);       /* the winners that the next run begins with */
+    tune(log_path, profiles, 0, 1e-3, 0, 0); /* less than one answer of the worker takes */
     assert_ok(gv_tlog_read(log_path, &log));
     for (size_t i = 0; i < log.n; i++)
         crossed += strcmp(log.record[i].stage, "cross") == 0;
@@ -97,7 +98,7 @@ static void test_profile_is_crossed(void **state)
     folder = make_folder();
     log_path = gv_path_join(folder, "log.jsonl");
     profiles = gv_path_join(folder, "profiles");
-    tune(NULL, profiles, 12, 0, 0);
+    tune(NULL, profiles, 12, 0, 0, 0);
     assert_ok(gv_profile_read_dir(profiles, &before, NULL, NULL));
     assert_int_equal(before.block[0].n_entries, 3);
     remove_folder(profiles);
@@ -110,7 +111,7 @@ static void test_profile_is_crossed(void **state)
         strcpy(entry->kernel_version, "0123456789abcdef");
     }
     assert_ok(gv_profile_save(profiles, &before, path, sizeof path));
-    tune(log_path, profiles, 0, 0, 1);
+    tune(log_path, profiles, 0, 0, 1, 0);
     assert_ok(gv_tlog_read(log_path, &log));
     assert_true(log.n > 0);
     for (size_t i = 0; i < log.n; i++)
@@ -139,11 +140,59 @@ static void test_profile_is_crossed(void **state)
     free(folder);
 }
 
+/* Sizes that are named and that the profile does not hold become questions, among what won around them: no search. */
+static void test_new_sizes_are_asked(void **state)
+{
+    gv_profile_set before = GV_PROFILE_SET_INIT, after = GV_PROFILE_SET_INIT;
+    char *folder, *log_path, *profiles;
+    gv_tlog log;
+    int asked = 0;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    folder = make_folder();
+    log_path = gv_path_join(folder, "log.jsonl");
+    profiles = gv_path_join(folder, "profiles");
+    tune(NULL, profiles, 12, 0, 0, 0);
+    assert_ok(gv_profile_read_dir(profiles, &before, NULL, NULL));
+    tune(log_path, profiles, 0, 0, 1, 1);
+    assert_ok(gv_tlog_read(log_path, &log));
+    for (size_t i = 0; i < log.n; i++) {
+        assert_string_equal(log.record[i].stage, "cross");
+        asked += log.record[i].task.sinks == 55 && log.record[i].round == 0;
+    }
+    gv_tlog_close(&log);
+    assert_true(asked >= 3 && asked <= GV_BETWEEN_MOST);
+    assert_ok(gv_profile_read_dir(profiles, &after, NULL, NULL));
+    assert_int_equal(after.block[0].n_entries, 4);
+    for (int e = 0; e < 4; e++) {
+        const gv_profile_entry *entry = &after.block[0].entry[e];
+
+        if (entry->sinks != 55)
+            continue;
+        /* what won near it is there, unless eight others were faster; nothing is slower than what leads */
+        int known = entry->n_results == GV_PROFILE_RESULTS;
+
+        for (int k = 0; k < 3; k++)
+            known += knows(entry, before.block[0].entry[k].result[0].configuration);
+        assert_true(known >= 1);
+        for (int r = 1; r < entry->n_results; r++)
+            assert_true(entry->result[r].time_min_s * 1.03 > entry->result[0].time_min_s);
+    }
+    gv_profile_set_free(&before);
+    gv_profile_set_free(&after);
+    remove_folder(folder);
+    free(profiles);
+    free(log_path);
+    free(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_winners_meet_without_time),
         cmocka_unit_test(test_profile_is_crossed),
+        cmocka_unit_test(test_new_sizes_are_asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

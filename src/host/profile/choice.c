@@ -18,6 +18,8 @@
 /* Samples scatter by the spread; what is compared is the least of them, which scatters by a part of it: with a quarter
  * calls are no slower than the default where with all of it they are not (doc/numbers.md). */
 #define SPREAD_PART 0.25
+/* The weight of a question that answers nearly alone: the call lies within a fifth of the way to the next ones. */
+#define ALONE 0.8
 
 /* ------------------------------------------------------------------- cells */
 
@@ -360,10 +362,12 @@ static double spread_at(const gv_profile_entry *entry, const char *configuration
     return r >= 0 ? fmin(entry->result[r].spread, MOST_SPREAD) : 0;
 }
 
-static int meet(const gv_choice_corner *corner, int n, const char *a, const char *b)
+/* 1 if a corner has seen both, or has chosen the first and is so near the call that it decides nearly alone. */
+static int is_told(const gv_choice_corner *corner, int n, const char *best, const char *built_in)
 {
     for (int k = 0; k < n; k++)
-        if (find_result(corner[k].entry, a) >= 0 && find_result(corner[k].entry, b) >= 0)
+        if (find_result(corner[k].entry, best) >= 0 &&
+            (corner[k].weight > ALONE || find_result(corner[k].entry, built_in) >= 0))
             return 1;
     return 0;
 }
@@ -376,7 +380,7 @@ int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choi
     if (n < 2 && more == 0)
         return 0;
     if (!built_in->measured)
-        return !best->measured && !meet(corner, n, best->configuration, built_in->configuration);
+        return !best->measured && !is_told(corner, n, best->configuration, built_in->configuration);
     for (int k = 0; k < n; k++)
         spread += corner[k].weight * fmax(spread_at(corner[k].entry, best->configuration),
                                           spread_at(corner[k].entry, built_in->configuration));
