@@ -17,8 +17,10 @@
  * ends and of the one that begins; blocks between have kicks of the tree's part only.  Criteria look at both parts, the
  * mesh's as it was found last.
  *
- * A tree is built anew when `rebuild` times all bodies have got forces since it was built, else its moments are found
- * anew for the moved bodies (gravel_tree_moved).
+ * A tree is kept, with new moments for the moved bodies (gravel_tree_moved), until `rebuild` times all bodies have got
+ * forces from it after the block that it was built for; it is built anew for the block that would be more, and after
+ * each block of all bodies.  While a tree is kept, blocks of up to 32 bodies get direct sums and leave it as it is (not
+ * with a mesh, a spline, `walk` or `agree`).
  */
 #ifndef GRAVEL_LEAPFROG_H
 #define GRAVEL_LEAPFROG_H
@@ -54,7 +56,7 @@ typedef struct gravel_leapfrog_options {
     int shared;                /* 1: all bodies take the smallest step */
     double eps;
     gravel_soften soften; /* other than EPS: eta counts with eps all the same */
-    double rebuild; /* of a tree, bodies' forces between builds over the number of bodies; 0: built for each block */
+    double rebuild; /* forces of a tree after its first block, over the number of bodies; 0: built for each block */
     int last;       /* of a tree: 1: its criterion rests on the last accelerations (gravel_tree_call) */
     /* Adds to the plane ACCELERATION, and optionally to POTENTIAL, of bodies first ... first + count - 1 of a set that
      * is at `time`: see gravel_hermite_options. */

@@ -1,4 +1,5 @@
 /* Forces of leapfrog blocks, and bodies that are looked at between blocks. */
+#include "host/direct/call.h"
 #include "host/step/leapfrog.h"
 #include "host/mesh/mesh.h"
 #include "host/tree/tree.h"
@@ -30,7 +31,7 @@ static gravel_status walk(gravel_leapfrog *f, gravel_tree *tree, gravel_view sin
     return status ? status : gravel_tree_walk(tree, &call, NULL);
 }
 
-static gravel_status sum(gravel_leapfrog *f, gravel_bodies *sources, gravel_view sinks)
+static gravel_direct_call sums_of(const gravel_leapfrog *f, gravel_bodies *sources, gravel_view sinks)
 {
     gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
     call.sources = gravel_view_all(sources);
@@ -40,6 +41,12 @@ static gravel_status sum(gravel_leapfrog *f, gravel_bodies *sources, gravel_view
     call.soften = f->options.soften;
     call.nearest = call.neighbour_capacity = 0;
     call.into = GRAVEL_INTO_PLANES;
+    return call;
+}
+
+static gravel_status sum(gravel_leapfrog *f, gravel_bodies *sources, gravel_view sinks)
+{
+    const gravel_direct_call call = sums_of(f, sources, sinks);
     return f->options.forces ? f->options.forces(f->direct, &call, f->options.forces_user)
                              : gravel_direct_start(f->direct, &call, NULL);
 }
@@ -113,12 +120,37 @@ static gravel_status add_external(gravel_leapfrog *f, size_t count, double time)
 
 /* ------------------------------------------------------------------- blocks */
 
-int gv_leap_rebuilds(const gravel_leapfrog *f)
+/* Walks of cells that have become large cost more than a build: at 1e6 bodies twice as many interactions a step later
+ * (doc/numbers.md).  So what is counted are the forces from cells that were kept, this block's too: a block of many
+ * always has a tree of its own, and a block of a few does not use one up. */
+static int rebuilds(const gravel_leapfrog *f)
 {
-    /* bodies of several processes may change places then, and have a state: after a block of all they always do */
-    if (f->options.agree && f->whole)
-        return 1;
-    return !f->tree || f->since_build == 0 || (double)f->since_build >= f->options.rebuild * (double)f->all;
+    return !f->keeps || (double)(f->since_build + f->all_due) > f->options.rebuild * (double)f->all;
+}
+
+/* Forces of so few bodies cost less as direct sums than new moments of all cells.  Not where the tree is not all there
+ * is, and not before the tree is built, which is when the densities around bodies are found. */
+static int are_few(const gravel_leapfrog *f, size_t count)
+{
+    const gravel_leapfrog_options *o = &f->options;
+    const gravel_tree_options *t = &f->tree->options;
+    return count <= GV_LEAP_FEW && count < f->n && f->keeps && !o->mesh && !o->walk && !o->agree &&
+           t->softening == GRAVEL_PLUMMER && t->split == 0;
+}
+
+/* Sinks up to 64 are planned alike: a sum does not depend on how many are due beside it, nor on blocks before. */
+static gravel_status sum_few(gravel_leapfrog *f, gravel_view sinks)
+{
+    gravel_status status = GRAVEL_OK;
+    if (!f->few) {
+        gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
+        options.order = 2;
+        options.precision = f->tree->options.precision;
+        options.device = f->worker.device;
+        status = gravel_direct_create(&f->few, f->worker.context, &options);
+    }
+    const gravel_direct_call call = sums_of(f, f->bodies, sinks);
+    return status ? status : gv_direct_start_alike(f->few, &call, NULL);
 }
 
 /* What the next steps are to know of the bodies of the block before their forces are written over. */
@@ -137,6 +169,26 @@ static gravel_status remember(gravel_leapfrog *f, size_t count)
                            GV_UINT(count), GV_ARG(acc), GV_MEM(f->before));
 }
 
+static gravel_status walk_block(gravel_leapfrog *f, gravel_view sinks, int ahead, double time)
+{
+    const int anew = rebuilds(f);
+    f->since_build = anew ? 0 : f->since_build + f->all_due;
+    /* after a block of all the cells are no part of a state */
+    f->keeps = f->options.rebuild > 0 && f->all_due < f->all;
+    gravel_status status =
+        walk(f, f->tree, sinks, f->options.last && f->has_forces, anew ? GRAVEL_TREE_REBUILD : GRAVEL_TREE_REFIT);
+    if (!status && ahead && anew && f->n > 0)
+        status = gv_tree_find_density(f->tree, f->options.eps, &f->density);
+    gv_bodies_changed(f->bodies, GRAVEL_ACCELERATION);
+    gv_bodies_changed(f->bodies, GRAVEL_POTENTIAL);
+    /* after the walk, whose criterion looks at the whole acceleration of the last forces */
+    if (!status && gv_leap_is_far(f, time))
+        status = gv_mesh_far(f->options.mesh, &sinks);
+    else if (!status && f->options.mesh && f->options.mesh_step == 0)
+        status = gravel_mesh_forces(f->options.mesh, &sinks, GRAVEL_INTO_PLANES | GRAVEL_INTO_ADD, NULL);
+    return status;
+}
+
 gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
 {
     const int ahead = f->options.ahead && !f->options.shared && f->options.eta > 0;
@@ -145,23 +197,12 @@ gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
     gravel_status status = ahead && f->n > 0 ? remember(f, count) : GRAVEL_OK;
     if (status)
         return status;
-    if (f->direct) {
+    if (f->direct)
         status = sum(f, f->bodies, sinks);
-    } else {
-        const int anew = gv_leap_rebuilds(f);
-        f->since_build = (anew ? 0 : f->since_build) + f->all_due;
-        status =
-            walk(f, f->tree, sinks, f->options.last && f->has_forces, anew ? GRAVEL_TREE_REBUILD : GRAVEL_TREE_REFIT);
-        if (!status && ahead && anew && f->n > 0)
-            status = gv_tree_find_density(f->tree, f->options.eps, &f->density);
-        gv_bodies_changed(f->bodies, GRAVEL_ACCELERATION);
-        gv_bodies_changed(f->bodies, GRAVEL_POTENTIAL);
-        /* after the walk, whose criterion looks at the whole acceleration of the last forces */
-        if (!status && gv_leap_is_far(f, time))
-            status = gv_mesh_far(f->options.mesh, &sinks);
-        else if (!status && f->options.mesh && f->options.mesh_step == 0)
-            status = gravel_mesh_forces(f->options.mesh, &sinks, GRAVEL_INTO_PLANES | GRAVEL_INTO_ADD, NULL);
-    }
+    else if (are_few(f, count))
+        status = sum_few(f, sinks);
+    else
+        status = walk_block(f, sinks, ahead, time);
     return status || !f->options.external || count == 0 ? status : add_external(f, count, time);
 }
 

@@ -127,6 +127,7 @@ void gravel_leapfrog_release(gravel_leapfrog *f)
     gv_buffer_release(&f->density);
     free(f->numbers);
     gv_worker_clear(&f->worker);
+    gravel_direct_release(f->few);
     gravel_tree_release(f->look_tree);
     gravel_bodies_release(f->at);
     free(f);
@@ -269,7 +270,7 @@ gravel_status gravel_leapfrog_start(gravel_leapfrog *f, double time)
                        f->options.mesh_step);
     const gravel_view all = gravel_view_all(f->bodies);
     f->started = f->has_forces = 0;
-    f->since_build = 0;
+    f->keeps = 0;
     memset(&f->counts, 0, sizeof f->counts);
     gravel_status status = gv_bodies_need_ids(f->bodies);
     if (!status && f->tree)
@@ -376,9 +377,9 @@ gravel_status gravel_leapfrog_get_state(const gravel_leapfrog *f, gravel_hermite
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_leapfrog_get_state: no integrator, or no place for the state");
     if (!f->started)
         return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_get_state: gravel_leapfrog_start comes first");
-    if (!gv_leap_rebuilds(f))
-        return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_get_state: the next block keeps the cells of the tree, which "
-                                         "are no part of a state; take it after some more blocks");
+    if (f->tree && f->keeps)
+        return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_get_state: the next block may keep the cells of the tree, "
+                                         "which are no part of a state; take it after a block of all bodies");
     *state = (gravel_hermite_state){
         .time = f->now, .blocks = f->counts.blocks, .steps = f->counts.steps, .whole = (uint32_t)f->whole};
     return GRAVEL_OK;
@@ -408,6 +409,6 @@ gravel_status gravel_leapfrog_resume(gravel_leapfrog *f, const gravel_hermite_st
     f->now = state->time;
     f->counts = (gravel_hermite_counts){state->blocks, state->steps, 0};
     f->whole = (int)state->whole;
-    f->since_build = 0;
+    f->keeps = 0;
     return status;
 }

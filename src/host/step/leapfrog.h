@@ -17,12 +17,16 @@ typedef enum gv_leap_kernel {
     GV_LEAP_KERNELS
 } gv_leap_kernel;
 
+/* New moments of a tree and a walk of a few bodies take as long as direct sums of some 60 (H200 and two cores, 1e6). */
+enum { GV_LEAP_FEW = 32 };
+
 struct gravel_leapfrog {
     gv_worker worker;
     gravel_leapfrog_options options;
     gravel_bodies *bodies;
     gravel_direct *direct; /* one of both */
     gravel_tree *tree;
+    gravel_direct *few;     /* with a tree: forces of blocks of up to GV_LEAP_FEW bodies; NULL: not made yet */
     gravel_bodies *at;      /* bodies that are looked at, or those of a block for the external force */
     gravel_tree *look_tree; /* of these; NULL: not made yet */
     cl_kernel kernel[GV_LEAP_KERNELS];
@@ -39,14 +43,13 @@ struct gravel_leapfrog {
     uint64_t order_version; /* of their order when the last block was chosen */
     double now, next;       /* time of the last block, of the next one if known */
     size_t due, all_due;    /* its bodies; of all processes */
-    uint64_t since_build;   /* forces of bodies since the tree was built */
+    int keeps;              /* the tree's cells may serve the next block; 0: it is built anew */
+    uint64_t since_build;   /* forces of bodies from kept cells since the tree was built */
     gravel_hermite_counts counts;
 };
 
 /* leap_forces.c: accelerations and potentials of the bodies of the list (all: of all), then the external force. */
 gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time);
-/* Whether the tree is built anew for the next block, of so many bodies. */
-int gv_leap_rebuilds(const gravel_leapfrog *f);
 /* leap_clock.c: the table for kicks at a block (`first`: no step ends), and for a look between the last block and the
  * next one.  Nothing is done without a clock. */
 gravel_status gv_leap_make_table(gravel_leapfrog *f);

@@ -83,11 +83,14 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
  * those of a large one.  Less than half of the bodies: more boxes are large, so more groups may be split.  Few sinks
  * (GV_SPARSE_PART): smaller groups, since their boxes contain the bodies between the sinks; all may be split, and up
  * to GV_FEW_SINKS sinks are groups of one.  Groups of one work-item are not split: it waits for no other, and it needs
- * several sinks to fill its lanes. */
+ * several sinks to fill its lanes.  They stay large down to fewer sinks (ALONE_PART): active bodies of a block stand
+ * together, and in groups of 64 cost half of what they do in groups of 16 (doc/numbers.md). */
+enum { ALONE_PART = 64 };
+
 gv_tree_cut gv_tree_cut_of(const gv_tree_plan *plan, const gv_config *config, size_t sinks, size_t sources)
 {
     const int alone = VALUE(THREADS) == 1, some = sinks < sources / 2;
-    gv_tree_cut cut = {.sparse = sinks <= sources / GV_SPARSE_PART};
+    gv_tree_cut cut = {.sparse = sinks <= sources / (alone ? ALONE_PART : GV_SPARSE_PART)};
     cut.size = cut.sparse ? plan->sparse_sinks : (size_t)VALUE(N_GROUP);
     if (cut.sparse && sinks <= GV_FEW_SINKS && !alone)
         cut.size = 1;
