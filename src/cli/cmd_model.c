@@ -114,6 +114,15 @@ static void add_row(gv_table *table, const gv_machine *m, const gv_question *q, 
                  p->memory_bytes > m->memory_bytes ? " (!)" : "");
 }
 
+static gravel_status write_results(const model_options *o, cJSON *root)
+{
+    gravel_status status = o->out ? gv_json_write(cJSON_Duplicate(root, 1), o->out) : GRAVEL_OK;
+    if (!status && o->json)
+        status = gv_json_write(cJSON_Duplicate(root, 1), NULL);
+    cJSON_Delete(root);
+    return status;
+}
+
 static gravel_status predict_all(const model_options *o, const gv_machine *m)
 {
     enum { MOST = 65536 };
@@ -156,11 +165,7 @@ static gravel_status predict_all(const model_options *o, const gv_machine *m)
             MOST);
     }
     gv_table_free(&table);
-    gravel_status status = o->out ? gv_json_write(cJSON_Duplicate(root, 1), o->out) : GRAVEL_OK;
-    if (!status && o->json)
-        status = gv_json_write(cJSON_Duplicate(root, 1), NULL);
-    cJSON_Delete(root);
-    return status;
+    return write_results(o, root);
 }
 
 /* ---------------------------------------------------------------------- check */
@@ -210,16 +215,12 @@ static gravel_status check_points(const model_options *o, const gv_machine *m, c
     }
     gv_table_free(&table);
     free(deviation);
-    gravel_status status = o->out ? gv_json_write(cJSON_Duplicate(root, 1), o->out) : GRAVEL_OK;
-    if (!status && o->json)
-        status = gv_json_write(cJSON_Duplicate(root, 1), NULL);
-    cJSON_Delete(root);
-    return status;
+    return write_results(o, root);
 }
 
 /* ----------------------------------------------------------------- command */
 
-static gravel_status work(const model_options *o, const gv_operands *operands)
+static int work(const model_options *o, const gv_operands *operands)
 {
     gv_machine machine;
     gv_points points = {0};
@@ -229,6 +230,7 @@ static gravel_status work(const model_options *o, const gv_operands *operands)
         status = gv_model_read_points(&points, operands->n - skip, operands->value + skip);
     if (!status && (o->fit || o->check) && points.n == 0)
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "--%s: results of benchmarks are missing", o->fit ? "fit" : "check");
+    const int reads = status != GRAVEL_OK;
     if (!status && o->fit) {
         gv_machine_fit(&machine, &points);
         snprintf(machine.name, sizeof machine.name, "fitted");
@@ -237,7 +239,7 @@ static gravel_status work(const model_options *o, const gv_operands *operands)
         status = o->check ? check_points(o, &machine, &points) : predict_all(o, &machine);
     }
     gv_points_free(&points);
-    return status;
+    return !status ? GV_EXIT_OK : reads ? gv_cli_fail(MODEL, status) : gv_cli_fail_writing(MODEL, status);
 }
 
 static int run(const void *values, const gv_operands *operands)
@@ -257,8 +259,7 @@ static int run(const void *values, const gv_operands *operands)
         const gravel_status written = gv_json_write(gv_machine_json(&machine), o->out);
         return written ? gv_cli_fail_writing(MODEL, written) : GV_EXIT_OK;
     }
-    const gravel_status status = work(o, operands);
-    return status ? gv_cli_fail(MODEL, status) : GV_EXIT_OK;
+    return work(o, operands);
 }
 
 #define SIZES(member, word, text, most)                                                                                \

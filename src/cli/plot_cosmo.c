@@ -156,35 +156,45 @@ static size_t shown(const gv_cosmo_table *t)
     return rows;
 }
 
-static void put_spectra(FILE *out, const tables *t)
+static void put_spectra(FILE *out, const tables *t, double *most)
 {
+    *most = 0;
     for (int i = 0; i < t->count; i++) {
         const gv_cosmo_table *s = &t->at[i];
         gv_halofit fit;
         gv_halofit_make(&fit, &t->power, s->a);
         fprintf(out, "$m%d << EOD\n", i);
         for (size_t k = 0; k < shown(s); k++)
-            if (s->row[k][2] > 0)
+            if (s->row[k][2] > 0) {
+                const double halofit = gv_halofit_at(&fit, s->row[k][0]);
+                *most = fmax(*most, fabs(s->row[k][2] / halofit - 1));
                 fprintf(out, "%.6g %.6g %.6g %.6g %.6g\n", s->row[k][0], s->row[k][2],
-                        gv_theory_linear(&t->power, s->a, s->row[k][0]), gv_halofit_at(&fit, s->row[k][0]),
-                        sqrt(2 / s->row[k][3]));
+                        gv_theory_linear(&t->power, s->a, s->row[k][0]), halofit, sqrt(2 / s->row[k][3]));
+            }
         fprintf(out, "EOD\n");
     }
 }
 
 static void draw_spectra(FILE *out, const tables *t)
 {
+    double most;
     begin_panels(out, t);
-    put_spectra(out, t);
+    put_spectra(out, t, &most);
     fputs("set key bottom left\nset ylabel 'P(k) [(Mpc/h)^3]'\nplot ", out);
     for (int i = 0; i < t->count; i++)
+        fprintf(out, "$m%d using 1:2 with points pt 7 ps 0.4 lc rgb '%s' title 'z = %.3g', ", i, gv_plot_colour(i),
+                redshift(&t->at[i]));
+    for (int i = 0; i < t->count; i++)
         fprintf(out,
-                "%s$m%d using 1:2 with points pt 7 ps 0.4 lc rgb '%s' title 'z = %.3g', "
-                "$m%d using 1:3 with lines dt 2 lw 1.2 lc rgb '%s' %s, $m%d using 1:4 with lines lw 1.2 lc rgb '%s' %s",
-                i ? ", " : "", i, gv_plot_colour(i), redshift(&t->at[i]), i, gv_plot_colour(i),
-                i ? "notitle" : "title 'linear theory'", i, gv_plot_colour(i), i ? "notitle" : "title 'halofit'");
+                "%s$m%d using 1:3 with lines dt 2 lw 1.2 lc rgb '%s' %s, "
+                "$m%d using 1:4 with lines lw 1.2 lc rgb '%s' %s",
+                i ? ", " : "", i, gv_plot_colour(i), i ? "notitle" : "title 'linear theory'", i, gv_plot_colour(i),
+                i ? "notitle" : "title 'halofit'");
     fputc('\n', out);
     lower_panel(out, "k [h/Mpc]", "P / halofit");
+    /* few long waves scatter: room for all, up to three times halofit */
+    if (most > 0.38)
+        fprintf(out, "set yrange [%g:%g]\nset ytics 0.5\n", fmax(0, 1 - most - 0.1), fmin(3, 1 + most + 0.1));
     fputs("plot 1 with lines lc rgb 'black' lw 1, ", out);
     for (int i = 0; i < t->count; i++)
         fprintf(out, "%s$m%d using 1:($2/$4) with linespoints pt 7 ps 0.3 lw 1.2 lc rgb '%s' notitle", i ? ", " : "", i,
@@ -230,18 +240,20 @@ static void draw_mass_functions(FILE *out, const tables *t)
             "set key top right\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n"
             "set ylabel 'dn / d ln M [(h/Mpc)^3]'\nplot ",
             low / 1.5, high * 2, least / 5, most * 3);
-    for (int i = 0; i < t->count; i++) {
-        fprintf(out, "%s$m%d using 1:2:3 with yerrorbars pt 7 ps 0.6 lc rgb '%s' title 'z = %.3g'", i ? ", " : "", i,
-                gv_plot_colour(i), redshift(&t->at[i]));
+    /* the bar of a single group goes down to 0, which a logarithmic axis has not: down to its end */
+    for (int i = 0; i < t->count; i++)
+        fprintf(out,
+                "$m%d using 1:2:($2>$3?$2-$3:%.6g):($2+$3) with yerrorbars pt 7 ps 0.6 lc rgb '%s' title 'z = %.3g', ",
+                i, least / 5, gv_plot_colour(i), redshift(&t->at[i]));
+    for (int i = 0; i < t->count; i++)
         for (int f = 0; f < GV_MASS_FUNCTIONS; f++) {
-            fprintf(out, ", $t%d using 1:%d with lines lw 1.2 dt %d lc rgb '%s' ", i, f + 2,
+            fprintf(out, "%s$t%d using 1:%d with lines lw 1.2 dt %d lc rgb '%s' ", i + f ? ", " : "", i, f + 2,
                     f == GV_MF_REED      ? 1
                     : f == GV_MF_JENKINS ? 2
                                          : 3,
                     gv_plot_colour(i));
             fprintf(out, i ? "notitle" : "title '%s'", gv_mass_function_name[f]);
         }
-    }
     fputc('\n', out);
     lower_panel(out, "M [M_{☉}/h]", "n / Reed");
     fputs("set yrange [0.4:1.6]\nplot 1 with lines lc rgb 'black' lw 1", out);

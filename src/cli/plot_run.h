@@ -38,7 +38,7 @@ void gv_plot_style(FILE *script);
 const char *gv_plot_colour(int k);
 /* "quantity [unit]" as a quoted text for gnuplot with its markup; the unit has these powers. */
 void gv_plot_label(FILE *script, const char *what, const gv_units *units, int length, int mass, int velocity);
-/* "set yrange" for a logarithmic axis from low to high (above 0), tics at 1, 2 and 5 where decades alone were few. */
+/* "set yrange" for a logarithmic axis from low to high (above 0), tics between decades where these alone were few. */
 void gv_plot_log_range(FILE *script, double low, double high);
 /* Times are shown in Myr or Gyr where the units are real ones. */
 typedef struct gv_plot_time {

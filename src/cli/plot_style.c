@@ -55,18 +55,25 @@ void gv_plot_label(FILE *script, const char *what, const gv_units *units, int le
 
 void gv_plot_log_range(FILE *script, double low, double high)
 {
-    static const double step[] = {1.0, 2.0, 5.0};
-    const double room = fmax(1.2, pow(high / low, 0.05));
-    const char *comma = "";
-    fprintf(script, "set logscale y\nset yrange [%.6g:%.6g]\nset ytics autofreq\n", low / room, high * room);
+    static const double step[3][16] = {
+        {1, 2, 5}, {1, 1.5, 2, 3, 4, 5, 6, 8}, {1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9}};
+    const double room = fmax(1.2, pow(high / low, 0.05)), from = low / room, to = high * room;
+    fprintf(script, "set logscale y\nset yrange [%.6g:%.6g]\nset ytics autofreq\n", from, to);
     if (high / low > 1e3)
         return;
+    /* the coarsest list with three tics on the axis, else the finest, of which the narrowest axis (1.44) has two */
+    double tic[64];
+    int n = 0;
+    for (int list = 0; list < 3 && n < 3; list++) {
+        n = 0;
+        for (double decade = pow(10.0, floor(log10(from))); decade <= to; decade *= 10.0)
+            for (int k = 0; k < 16 && step[list][k] > 0.0; k++)
+                if (step[list][k] * decade >= from && step[list][k] * decade <= to && n < 64)
+                    tic[n++] = step[list][k] * decade;
+    }
     fputs("set ytics (", script);
-    for (double decade = pow(10.0, floor(log10(low / room))); decade <= high * room; decade *= 10.0)
-        for (int k = 0; k < 3; k++) {
-            fprintf(script, "%s%.6g", comma, step[k] * decade);
-            comma = ", ";
-        }
+    for (int k = 0; k < n; k++)
+        fprintf(script, "%s%.6g", k ? ", " : "", tic[k]);
     fputs(")\n", script);
 }
 

@@ -127,10 +127,13 @@ int gv_run_ranks_close(gv_run_ranks *r, int code)
 
 /* ------------------------------------------------------------------- opening */
 
-/* What has another program, device or folder of profiles would get other bits. */
+/* What has another program, device or other profiles would get other bits. */
 static gravel_status compare_identity(gv_run_ranks *r, gravel_context *context)
 {
     static const char *const name[] = {"version", "program", "profile", "device"};
+    static const char *const other[] = {
+        "another version", "another program",
+        "other tuned profiles (one GRAVEL_PROFILE_DIR for all, and no 'gravel tune' meanwhile)", "another device"};
     cJSON *mine = gv_run_identity(context);
     char *text = gv_ranks_is_first(r->ranks) ? cJSON_PrintUnformatted(mine) : NULL;
     gravel_status status = gv_ranks_spread_text(r->ranks, &text);
@@ -138,8 +141,7 @@ static gravel_status compare_identity(gv_run_ranks *r, gravel_context *context)
     for (size_t k = 0; k < sizeof name / sizeof name[0] && !status; k++)
         if (!cJSON_Compare(cJSON_GetObjectItemCaseSensitive(first, name[k]),
                            cJSON_GetObjectItemCaseSensitive(mine, name[k]), 1))
-            status = gv_fail(GRAVEL_ERR_ARGUMENT, "another %s than on rank 0: bits would differ",
-                             k == 2 ? "folder of profiles" : name[k]);
+            status = gv_fail(GRAVEL_ERR_ARGUMENT, "%s than on rank 0: bits would differ", other[k]);
     cJSON_Delete(first);
     cJSON_Delete(mine);
     free(text);

@@ -39,7 +39,9 @@ void gv_pocl_folder(int tell)
     char *usual = xdg ? gv_format("%s/pocl", xdg) : home ? gv_format("%s/.cache/pocl", home) : NULL, *ours = NULL;
     struct stat about;
 
-    if (!gv_env("POCL_CACHE_DIR") && usual && !may_be_made(usual)) {
+    if (gv_env("POCL_CACHE_DIR") == NULL)
+        unsetenv("POCL_CACHE_DIR"); /* PoCL ends the process where it is empty */
+    if (getenv("POCL_CACHE_DIR") == NULL && usual && !may_be_made(usual)) {
         ours = gv_format("%s/gravel-pocl-%ld", tmp ? tmp : "/tmp", (long)geteuid());
         if (ours && gv_folder_make(ours) == GRAVEL_OK && lstat(ours, &about) == 0 && S_ISDIR(about.st_mode) &&
             !gv_not_own(&about)) {

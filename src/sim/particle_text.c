@@ -29,6 +29,7 @@ typedef struct reader {
     int at_end, fresh;           /* fresh: read, and not yet tried by all cores */
     size_t line, first_line;     /* first_line: the first one with particles */
     size_t file_size;            /* 0: unknown */
+    int all_lines_end;           /* with a newline, also the last one, or the file was cut, perhaps inside a number */
     int columns;
     size_t room;
     gv_particles *out;
@@ -165,19 +166,28 @@ static gravel_status read_names(const reader *r, const char *line, int *columns)
     }
 }
 
-/* A file of forces begins with "# id ax ay az pot", and has as many columns as one of particles. */
-static gravel_status refuse_forces(const reader *r, const char *line)
+/* Whether a line begins with these words, whatever blanks are between them. */
+static int begins_with(const char *line, const char *const *word, size_t words)
 {
-    static const char *const word[] = {"#", "id", "ax"};
     const char *p = line;
-    for (size_t k = 0; k < sizeof word / sizeof word[0]; k++) {
+    for (size_t k = 0; k < words; k++) {
         p += strspn(p, " \t");
         if (strncmp(p, word[k], strlen(word[k])) != 0)
-            return GRAVEL_OK;
+            return 0;
         p += strlen(word[k]);
     }
-    return is_end(*p) ? gv_fail(GRAVEL_ERR_FORMAT, "%s: these are forces (id ax ay az ...), not particles", r->name)
-                      : GRAVEL_OK;
+    return is_end(*p);
+}
+
+/* A file of forces begins with "# id ax ay az pot", and has as many columns as one of particles.  What begins with
+ * "# id m x" is from particle_text_write.c or like it, where every line has an end. */
+static gravel_status look_at_first_line(reader *r, const char *line)
+{
+    static const char *const forces[] = {"#", "id", "ax"}, *const particles[] = {"#", "id", "m", "x"};
+    r->all_lines_end = begins_with(line, particles, 4);
+    return begins_with(line, forces, 3)
+               ? gv_fail(GRAVEL_ERR_FORMAT, "%s: these are forces (id ax ay az ...), not particles", r->name)
+               : GRAVEL_OK;
 }
 
 static int begins_with_name(const char *line)
@@ -242,7 +252,7 @@ static gravel_status take_line(reader *r, const char *line, size_t length)
         status = read_names(r, line, &columns);
         return status == GRAVEL_OK ? take_columns(r, columns) : status;
     }
-    if (r->line == 1 && (status = refuse_forces(r, line)) != GRAVEL_OK)
+    if (r->line == 1 && (status = look_at_first_line(r, line)) != GRAVEL_OK)
         return status;
     status = read_line(r, line, &id, value, &columns);
     if (status != GRAVEL_OK || columns == 0)
@@ -375,6 +385,9 @@ static gravel_status fill(reader *r)
     r->fresh = r->end >= BLOCK;
     if (got == 0) {
         r->at_end = 1;
+        if (r->end > 0 && r->all_lines_end)
+            return gv_fail(GRAVEL_ERR_FORMAT, "%s, line %zu: the file ends in the middle of a line: it is truncated",
+                           r->name, r->line);
         if (r->end > 0)
             r->buffer[r->end++] = '\n';
     }

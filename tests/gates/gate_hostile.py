@@ -147,6 +147,7 @@ def closed_streams_catch_no_file():
 def a_home_that_is_no_folder():
     need_device()
     write("no-folder", "")
+    good("devices", env={"POCL_CACHE_DIR": ""})  # PoCL ends the process where it gets that
     env = {"HOME": path("no-folder")}
     for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "GRAVEL_PROFILE_DIR"):
         env[name] = ""
@@ -196,6 +197,8 @@ def disks_run_full():
     for command in commands:
         refused(FAILURE, "No space left", *command)
         expect("/dev/full" in run(*command).stderr, "the file is not named")
+    done = run("model", "-n", "1000", "--ranks", "1", "-o", "full.json")
+    expect(done.returncode == FAILURE and "No space left" in done.stderr, "full disk unnoticed: model", done)
     with open("/dev/full", "w", encoding="utf-8") as full:
         for command in (("profiles", "list"), ("info", path(cluster(50)), "--json"), ("profiles", "export", "--shipped"),
                         ("tune", "--simulate", "--runs", "1", "--json")):

@@ -15,14 +15,14 @@ NAMES = ["time", "steps", "kinetic", "potential", "energy", "energy_error", "cor
 HOSTILE = "`touch OBEYED`$(touch OBEYED)'\"; set print 'OBEYED'; print 1\nsystem 'touch OBEYED'\r\x1b[2J"
 
 
-def diagnostics(rows, names=None, kpc=False, bodies=512):
-    """A table with fewer columns than `gravel run` writes."""
+def diagnostics(rows, names=None, kpc=False, bodies=512, more=None):
+    """A table with fewer columns than `gravel run` writes; `more`: values that stay the same."""
     names = names or NAMES
     head = "# gravel diagnostics 1\n# in cgs: length %s\n# bodies: %d\n# %s\n" % (
         "3.0856775814913673e21 mass 1.98841e33 velocity 1e5" if kpc else "0 mass 0 velocity 0", bodies, " ".join(names))
 
     def value(name, t):
-        known = {"time": t, "energy_error": -1e-9 * t, "kinetic": 0.25, "potential": -0.5, "energy": -0.25}
+        known = {"time": t, "energy_error": -1e-9 * t, "kinetic": 0.25, "potential": -0.5, "energy": -0.25, **(more or {})}
         return known.get(name, 1 + t)
 
     return head + "".join(" ".join("%.17g" % value(n, 0.5 * k) for n in names) + "\n" for k in range(rows))
@@ -87,6 +87,8 @@ def several_runs_and_files():
     refused(USAGE, "names 1, there are 2 runs", "plot", "energy", "one", "two", "--labels", "a", "-o", "p.svg")
     says(picture("core", "one", "two", "--scaled-time"), "212.75 t ln(0.11 N) / N")
     says(picture("energy", "one/diagnostics.txt"), "kinetic")
+    calm = write("calm.txt", diagnostics(5, more={"core_radius": 0.41, "core_density": 0.72}))
+    says(picture("core", calm), "0.6 0.7 0.8", "0.35 0.4 0.45")  # axes of less than a decade have tics, too
     says(picture("blocks", "one/blocks.txt"), "share")
     says(picture("profile", "one/snapshot_0001.txt", "two"), "one/snapshot_0001.txt", "two")
     says(picture("image", "one/snapshot_0001.txt", "--width", "1", "--pixels", "32"), "mass per area")

@@ -251,6 +251,7 @@ static void test_errors_name_the_place(void **state)
     REFUSES("#\n1 1 2 3 4 5 6 7\n2 1 2 3 4\n3 1 2 3 4 5 6 7\n", GRAVEL_ERR_FORMAT,
             "line 3, column 10: 5 columns where line 2 has 8");
     REFUSES("1 1 2 3 4\n2 1 2", GRAVEL_ERR_FORMAT, "truncated");
+    REFUSES("# id m x y z\n1 1 2 3 4e-1\n2 1 2 3 4", GRAVEL_ERR_FORMAT, "line 3: the file ends in the middle");
     REFUSES("1,1,2,,4\n", GRAVEL_ERR_FORMAT, "line 1, column 7: y is missing");
     REFUSES("1,1,2,3,4,\n", GRAVEL_ERR_FORMAT, "line 1, column 11: vx is missing");
     REFUSES("1 1 2 3,4 4\n", GRAVEL_ERR_FORMAT,
