@@ -357,15 +357,11 @@ static const gv_opt opts_table[] = {
      .help = "tree: plummer (default), or spline of radius 2.8 eps with\nNewton's force beyond",
      .fallback = "-1"},
     {.name = "periodic",
-     .kind = GV_OPT_REAL,
+     .kind = GV_OPT_TEXT,
      .offset = offsetof(gv_force_options, periodic),
-     .value = "L",
-     .help = "bodies in [0, L) repeat in all directions, on a background\nof mean density 0 (doc/periodic.md): mesh "
-             "and tree,\n"
-             "or direct sums; exact with --method reference",
-     .fallback = "-1",
-     .low = 0,
-     .high = INFINITY},
+     .value = "L|file",
+     .help = "bodies in [0, L), or in the box that the file names,\nrepeat in all directions, on a background of mean\n"
+             "density 0 (doc/periodic.md): mesh and tree, or direct\nsums; exact with --method reference"},
     {.name = "mesh",
      .kind = GV_OPT_TEXT,
      .offset = offsetof(gv_force_options, mesh),

@@ -38,14 +38,19 @@ static int usual_cells(const gv_force_options *opts, size_t bodies)
     return gv_fft_above(want > 512 ? 512 : (int)ceil(want));
 }
 
-/* --mesh N or ewald, --split, --cut */
+static int is_from_file(const gv_force_options *opts)
+{
+    return strcmp(opts->periodic, "file") == 0;
+}
+
+/* --periodic L or file, --mesh N or ewald, --split, --cut */
 int gv_force_periodic_options(gv_force_options *opts)
 {
     char *end;
     const int is_ewald = opts->mesh != NULL && strcmp(opts->mesh, "ewald") == 0;
     const int is_tree = opts->method == GV_METHOD_TREE || opts->method < 0;
     opts->is_ewald = is_ewald;
-    opts->is_periodic = opts->periodic >= 0;
+    opts->is_periodic = opts->periodic != NULL;
     if (opts->mesh != NULL && !opts->is_periodic) {
         gv_say(GV_FORCE, "--mesh is for periodic boxes: give the side with --periodic L");
         return GV_EXIT_USAGE;
@@ -64,9 +69,13 @@ int gv_force_periodic_options(gv_force_options *opts)
         opts->method = opts->method < 0 ? GV_METHOD_DIRECT : opts->method;
         return GV_EXIT_OK;
     }
-    if (!(opts->periodic > 0)) {
-        gv_say(GV_FORCE, "--periodic: the side of the box is %g; it must be above 0", opts->periodic);
-        return GV_EXIT_USAGE;
+    if (!is_from_file(opts)) {
+        const double side = strtod(opts->periodic, &end);
+        if (end == opts->periodic || *end != '\0' || !(side > 0) || !isfinite(side)) {
+            gv_say(GV_FORCE, "--periodic %s: the side of the box must be a number above 0, or 'file' for its BoxSize",
+                   opts->periodic);
+            return GV_EXIT_USAGE;
+        }
     }
     if (opts->devices != NULL || opts->order != 0 || opts->nearest || opts->radius >= 0) {
         gv_say(GV_FORCE, "--periodic gives accelerations and potentials on one device%s",
@@ -100,11 +109,32 @@ int gv_force_periodic_options(gv_force_options *opts)
     return GV_EXIT_OK;
 }
 
-int gv_force_periodic_bodies(const gv_force_job *job)
+/* The box of the file, or the one that was typed, which must not be another. */
+static int find_side(gv_force_job *job)
+{
+    const double of_file = job->particles.period; /* as float in files of others, and typed with few digits: 1e-6 */
+    const char *typed = job->opts->periodic, *in = job->opts->in;
+    job->side = is_from_file(job->opts) ? of_file : strtod(typed, NULL);
+    if (!(job->side > 0)) {
+        gv_say(GV_FORCE, "--periodic file: %s names no BoxSize above 0; give the side with --periodic L", in);
+        return GV_EXIT_USAGE;
+    }
+    if (of_file > 0 && fabs(job->side - of_file) > 1e-6 * of_file) {
+        gv_say(GV_FORCE, "--periodic %s: the box of %s has the side %.9g (its BoxSize); --periodic file takes it",
+               typed, in, of_file);
+        return GV_EXIT_USAGE;
+    }
+    return GV_EXIT_OK;
+}
+
+int gv_force_periodic_bodies(gv_force_job *job)
 {
     const gv_particles *p = &job->particles;
     const double *const axis[3] = {p->x, p->y, p->z};
-    const double side = job->opts->periodic;
+    const int code = find_side(job);
+    const double side = job->side;
+    if (code != GV_EXIT_OK)
+        return code;
     for (size_t k = 0; k < p->count; k++)
         for (int c = 0; c < 3; c++)
             if (!(axis[c][k] >= 0 && axis[c][k] < side)) {
@@ -137,7 +167,7 @@ gravel_status gv_force_periodic_open(gv_force_job *job)
     const gv_force_options *opts = job->opts;
     gravel_mesh_options mesh = GRAVEL_MESH_OPTIONS_INIT;
     gravel_tree_options tree = gv_force_tree_options(job);
-    mesh.side = tree.period = opts->periodic;
+    mesh.side = tree.period = job->side;
     mesh.precision = job->precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_SP;
     if (opts->method == GV_METHOD_DIRECT) {
         job->cells = mesh.table = job->precision == GRAVEL_DP ? TABLE_DP : TABLE_SP;
@@ -145,14 +175,14 @@ gravel_status gv_force_periodic_open(gv_force_job *job)
         mesh.spline = opts->softening == GRAVEL_SPLINE;
     } else if (opts->is_ewald) {
         const int is_double = job->precision == GRAVEL_DP;
-        tree.cut = EWALD_CUT * opts->periodic;
+        tree.cut = EWALD_CUT * job->side;
         mesh.split = tree.split = tree.cut / (is_double ? 2 * EWALD_DP : EWALD_SPLITS);
-        mesh.waves = (int)ceil((is_double ? EWALD_DP : EWALD_SP) * opts->periodic / (2 * PI * mesh.split));
+        mesh.waves = (int)ceil((is_double ? EWALD_DP : EWALD_SP) * job->side / (2 * PI * mesh.split));
         job->cells = mesh.waves;
     } else {
         job->cells = opts->cells > 0 ? opts->cells : usual_cells(opts, job->particles.count);
         mesh.cells = job->cells;
-        mesh.split = tree.split = opts->split * opts->periodic / job->cells;
+        mesh.split = tree.split = opts->split * job->side / job->cells;
         tree.cut = opts->cut * tree.split;
     }
     gravel_status status = open_bodies(job);
@@ -263,7 +293,7 @@ static void add_errors(const gv_force_job *job, const gv_force_set *truth, cJSON
 void gv_force_periodic_report(const gv_force_job *job, const gv_force_set *truth, cJSON *root)
 {
     const gravel_mesh_timings *t = &job->mesh_timings;
-    cJSON_AddNumberToObject(root, "periodic", job->opts->periodic);
+    cJSON_AddNumberToObject(root, "periodic", job->side);
     add_errors(job, truth, root);
     if (job->opts->method == GV_METHOD_DIRECT) {
         cJSON_AddNumberToObject(root, "table", job->cells);

@@ -79,10 +79,10 @@ static gravel_status one_chunk(gv_force_job *job, gravel_direct *direct, size_t 
         if (status == GRAVEL_OK) {
             gv_force_set view = *set;
             view.count = count;
-            status = job->opts->is_periodic
-                         ? gv_ewald_forces(&part, &job->particles, job->opts->periodic, job->opts->eps,
-                                           job->opts->softening, &view)
-                         : gv_reference_forces(&part, &job->particles, job->opts->eps, radius, &view);
+            status =
+                job->opts->is_periodic
+                    ? gv_ewald_forces(&part, &job->particles, job->side, job->opts->eps, job->opts->softening, &view)
+                    : gv_reference_forces(&part, &job->particles, job->opts->eps, radius, &view);
             for (size_t i = 0; set->neighbour_count != NULL && i < count; i++)
                 job->overflow += set->neighbour_count[i] > set->capacity;
             gv_particles_free(&part);
@@ -448,7 +448,7 @@ gravel_status gv_force_report(gv_force_job *job, FILE *stream)
     if (status == GRAVEL_OK)
         status = gv_force_set_create(&truth, job->checked, job->order, 0, 0);
     if (status == GRAVEL_OK)
-        status = job->opts->is_periodic ? gv_ewald_forces(&picked, &job->particles, job->opts->periodic, job->opts->eps,
+        status = job->opts->is_periodic ? gv_ewald_forces(&picked, &job->particles, job->side, job->opts->eps,
                                                           job->opts->softening, &truth)
                                         : gv_reference_forces(&picked, &job->particles, job->opts->eps, NULL, &truth);
     if (status == GRAVEL_OK) {

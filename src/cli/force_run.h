@@ -21,7 +21,7 @@ typedef struct gv_force_options {
     double eps, radius, theta;                      /* radius below 0: no lists */
     size_t capacity;
     gv_range sinks;
-    double periodic; /* side of the box; below 0: not given */
+    const char *periodic; /* side of the box, or file; NULL: not given */
     int is_periodic, is_ewald, cells;
     double split, cut; /* of the periodic force between mesh and tree: in cells, and in splits */
     const char *mesh;
@@ -44,6 +44,7 @@ typedef struct gv_force_job {
     gravel_several_tree *several_tree;
     gravel_tree *tree;
     gravel_bodies *bodies; /* with --periodic */
+    double side;           /* of its box */
     gravel_mesh *mesh;
     int cells;
     gravel_fft fft;
@@ -94,7 +95,7 @@ int gv_force_ranks_write(const gv_force_job *job);
 /* Checks the options of periodic boxes, and fills in the method; returns a GV_EXIT_... */
 int gv_force_periodic_options(gv_force_options *opts);
 /* Whether all bodies are in the box. */
-int gv_force_periodic_bodies(const gv_force_job *job);
+int gv_force_periodic_bodies(gv_force_job *job);
 gravel_status gv_force_periodic_open(gv_force_job *job);
 void gv_force_periodic_close(gv_force_job *job);
 gravel_status gv_force_periodic_call(gv_force_job *job, const gv_force_set *set);

@@ -8,25 +8,12 @@
 #include <unistd.h>
 
 #include "host/base/files.h"
-
-static const char prefix[] = "snapshot_";
-
-/* The number of snapshot_NNNN.hdf5, or of the first of its files; -1: another file. */
-static long snapshot_number(const char *name)
-{
-    char *end;
-    if (strncmp(name, prefix, strlen(prefix)) != 0 || name[strlen(prefix)] < '0' || name[strlen(prefix)] > '9')
-        return -1;
-    const long number = strtol(name + strlen(prefix), &end, 10);
-    if (strncmp(end, ".0.", 3) == 0)
-        end += 2;
-    return strcmp(end, ".hdf5") == 0 || strcmp(end, ".h5") == 0 || strcmp(end, ".txt") == 0 ? number : -1;
-}
+#include "sim/snapshot.h"
 
 static int by_number(const void *a, const void *b)
 {
     const char *x = strrchr(*(char *const *)a, '/') + 1, *y = strrchr(*(char *const *)b, '/') + 1;
-    const long m = snapshot_number(x), n = snapshot_number(y);
+    const long m = gv_snapshot_number(x), n = gv_snapshot_number(y);
     return m != n ? (m > n) - (m < n) : strcmp(x, y);
 }
 
@@ -50,7 +37,7 @@ static gravel_status list(gv_run_folder *f, const char *path)
     if (!dir)
         return gv_fail(GRAVEL_ERR_FILE, "cannot read %s: %s", path, strerror(errno));
     while (!status && (next = readdir(dir)) != NULL)
-        if (snapshot_number(next->d_name) >= 0)
+        if (gv_snapshot_number(next->d_name) >= 0)
             status = add(f, gv_format("%s/%s", path, next->d_name));
     closedir(dir);
     if (!status && f->snapshots > 1)

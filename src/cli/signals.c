@@ -88,7 +88,10 @@ void gv_signals_start(void)
     pthread_t thread;
 
     sigemptyset(&blocked);
-    sigaddset(&blocked, SIGXFSZ); /* a write beyond `ulimit -f` fails as on a full disk */
+    /* a write beyond `ulimit -f` fails as on a full disk, here and in programs that are run from here; drivers have
+     * handlers of their own, so it is blocked, too */
+    signal(SIGXFSZ, SIG_IGN);
+    sigaddset(&blocked, SIGXFSZ);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         sigaddset(&blocked, number[i]);
     pthread_sigmask(SIG_BLOCK, &blocked, &before);

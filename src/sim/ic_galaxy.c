@@ -167,10 +167,23 @@ static gravel_status draw_all(const galaxy *g, gv_particles *p, const size_t cou
 
 static gv_particles part(const gv_particles *p, size_t first, size_t count)
 {
-    return (gv_particles){count,        p->id + first, p->m + first,  p->x + first,   p->y + first,
-                          p->z + first, p->vx + first, p->vy + first, p->vz + first,  NULL,
-                          NULL,         NULL,          0.0,           GV_UNITS_NBODY, 1,
-                          GV_BOX_NONE};
+    return (gv_particles){count,
+                          p->id + first,
+                          p->m + first,
+                          p->x + first,
+                          p->y + first,
+                          p->z + first,
+                          p->vx + first,
+                          p->vy + first,
+                          p->vz + first,
+                          NULL,
+                          NULL,
+                          NULL,
+                          0.0,
+                          GV_UNITS_NBODY,
+                          1,
+                          GV_BOX_NONE,
+                          0.0};
 }
 
 /* W of a large galaxy: the sum over shells of all bodies times the ratio of direct sum and shells of a sample (the

@@ -76,6 +76,7 @@ void gv_particles_convert(gv_particles *p, const gv_units *to)
         scale(v[c], p->count, velocity);
         scale(a[c], p->count, velocity * velocity / length);
     }
+    p->period *= length;
     if (p->box.side > 0)
         p->box.side *= length;
     else

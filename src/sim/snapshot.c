@@ -44,17 +44,32 @@ static int has_signature(const char *path)
     return got == (ssize_t)sizeof begin && memcmp(begin, signature, sizeof begin) == 0;
 }
 
+long gv_snapshot_number(const char *name)
+{
+    static const char prefix[] = "snapshot_";
+    char *end;
+    if (strncmp(name, prefix, strlen(prefix)) != 0 || name[strlen(prefix)] < '0' || name[strlen(prefix)] > '9')
+        return -1;
+    const long number = strtol(name + strlen(prefix), &end, 10);
+    if (strncmp(end, ".0.", 3) == 0)
+        end += 2;
+    return strcmp(end, ".hdf5") == 0 || strcmp(end, ".h5") == 0 || strcmp(end, ".txt") == 0 ? number : -1;
+}
+
 /* A folder in place of a file: the last snapshot in it is what was meant. */
 static gravel_status refuse_folder(const char *path)
 {
     char last[256] = "";
+    long number = -1;
     const struct dirent *next;
     DIR *dir = strcmp(path, "-") ? opendir(path) : NULL;
     if (!dir)
         return GRAVEL_OK;
     while ((next = readdir(dir)) != NULL)
-        if (strncmp(next->d_name, "snapshot_", 9) == 0 && strcmp(next->d_name, last) > 0)
+        if (gv_snapshot_number(next->d_name) > number) {
+            number = gv_snapshot_number(next->d_name);
             snprintf(last, sizeof last, "%s", next->d_name);
+        }
     closedir(dir);
     return gv_fail(GRAVEL_ERR_FILE, "%s is a folder, not a file of particles%s%s%s%s", path,
                    last[0] ? "; its last snapshot is " : "", last[0] ? path : "", last[0] ? "/" : "", last);

@@ -27,6 +27,9 @@ int gv_snapshot_has_hdf5(void);
 /* "name.hdf5" or "name.h5" */
 int gv_snapshot_is_hdf5_name(const char *path);
 
+/* NNNN of "snapshot_NNNN.hdf5" (.h5, .txt), or of the first of its files; -1: another name. */
+long gv_snapshot_number(const char *name);
+
 /* The format is that of the contents, not of the name; "-" is text on standard input.  `options` NULL: the defaults.
  * `particles` is overwritten, and empty after a failure.  Numbers that are not finite are ERR_INPUT, as are masses
  * below zero in HDF5; for all checks that a simulation needs see gv_particles_check. */

@@ -335,6 +335,8 @@ static gravel_status make_physical(reader *r)
     find_real(r, "HubbleParam", &h);
     find_real(r, "Redshift", &z);
     const double a = p->time;
+    if (!find_real(r, "BoxSize", &p->period) || !(p->period > 0.0) || !isfinite(p->period))
+        p->period = 0.0;
     if (r->options->comoving)
         return keep_comoving(r, matter, lambda, h);
     if (lambda == 0.0 || gv_units_are_nbody(&p->units) || !(fabs(a * (1.0 + z) - 1.0) < 1e-3))
@@ -348,6 +350,7 @@ static gravel_status make_physical(reader *r)
             if (v[c])
                 v[c][i] *= sqrt(a);
         }
+    p->period *= a / h;
     gv_particles_scale_masses(p, 1.0 / h);
     return GRAVEL_OK;
 }

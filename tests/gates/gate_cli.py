@@ -274,10 +274,13 @@ def bad_input():
     refused(USAGE, "cannot read", "force", "-i", "missing.txt")
     refused(USAGE, "is a folder", "force", "-i", WORK)
     os.makedirs(path("run"), exist_ok=True)
-    for snapshot in ("run/snapshot_0000.hdf5", "run/snapshot_0001.hdf5", "run/diagnostics.txt"):
+    for snapshot in ("run/snapshot_0000.hdf5", "run/snapshot_0001.hdf5", "run/diagnostics.txt", "run/snapshot_x.hdf5"):
         write(snapshot, "")
     for command in (("force",), ("info",), ("analyse",), ("run", "--until", "1", "-o", "new", "-i")):
         refused(USAGE, "its last snapshot is run/snapshot_0001.hdf5", *command, "run")
+    for last in ("9999", "10000", "100000"):  # by number, not by name
+        write("run/snapshot_%s.0.hdf5" % last, "")
+        refused(USAGE, "its last snapshot is run/snapshot_%s.0.hdf5" % last, "info", "run")
     write("forces.txt", good("force", "-i", cluster(50), "-m", "reference").stdout)
     refused(USAGE, "these are forces", "force", "forces.txt")
     refused(USAGE, "--output is empty", "ic", "plummer", "-n", "9", "--output", "")

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import stat
@@ -210,6 +211,24 @@ def disks_run_full():
     expect(read("out.txt") == "precious\n" and not left_over("out.txt"), "new forces without their report")
 
 
+def files_have_a_limit():
+    """`ulimit -f`: a write beyond it would end the program by SIGXFSZ, where that is not ignored."""
+    def limited():
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+    particles = path(cluster(50))
+    for name, command in (("l.txt", ("ic", "plummer", "-n", "100")), ("l.hdf5", ("ic", "plummer", "-n", "100")),
+                          ("l.txt", ("force", particles, "-m", "reference"))):
+        if name.endswith("hdf5") and run("ic", "plummer", "-n", "2", "-o", "two.hdf5").returncode != OK:
+            continue  # built without HDF5
+        done = subprocess.run([PROGRAM, *command, "-o", name], cwd=WORK, capture_output=True, text=True, check=False,
+                              preexec_fn=limited)
+        expect(done.returncode == FAILURE and name in done.stderr and "File too large" in done.stderr,
+               "a file beyond the limit: %s: %s" % (command, done))
+        expect(not os.path.exists(path(name)) and not left_over(name), "half a file stays")
+
+
 def leftovers_go():
     for name in ("f.txt.gravel-0123456789ab", "f.txt.gravel-notes", "f.txt.gravel-0123456789abc",
                  "f.txt.gravel-ba9876543210", "g.txt.gravel-0123456789ab"):
@@ -371,7 +390,7 @@ def main():
     try:
         return gatelib.main([plots_take_no_orders, terminals_get_plain_text, plots_say_what_is_missing,
                              closed_streams_catch_no_file, a_home_that_is_no_folder, special_files_stay,
-                             disks_run_full, leftovers_go, tuning_keeps_its_log, a_first_call_speaks,
+                             disks_run_full, files_have_a_limit, leftovers_go, tuning_keeps_its_log, a_first_call_speaks,
                              signals_leave_nothing, a_stopped_check_has_no_verdict, a_stopped_tuning_keeps_what_it_found])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)

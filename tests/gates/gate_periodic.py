@@ -94,6 +94,23 @@ def steps_of_a_snapshot():
     refused(USAGE, "no box in it", "bench", "periodic", "-i", points)
 
 
+def the_box_of_the_file():
+    """BoxSize, in the units of positions: 20 Mpc / h at redshift 9, in kpc; no other is taken."""
+    done = run("ic", "cosmo", "-n", "4", "--box", "20", "--redshift", "9", "--h", "0.7", "-o", "snapshot.hdf5")
+    if "without HDF5" in done.stderr:
+        raise Skipped("built without HDF5")
+    expect(done.returncode == 0, "ic cosmo", done)
+    here = ("force", "snapshot.hdf5", "--method", "reference", "--periodic")
+    side = 20e3 / 0.7 / 10
+    forces, typed = [[list(map(float, row)) for row in table(good(*here, box).stdout)[1]] for box in ("file", "%.9g" % side)]
+    # nine digits; the smallest force is some 1e-3 of the largest
+    expect(len(forces) == 64 and all(abs(x - y) < 1e-5 * max(map(abs, a[1:4])) for a, b in zip(forces, typed)
+                                     for x, y in zip(a[1:4], b[1:4])), "another box")
+    refused(USAGE, "the box of snapshot.hdf5 has the side 2857.14", *here, "%.9g" % (1.001 * side))
+    refused(USAGE, "names no BoxSize above 0", "force", write("flat.txt", "0 1 2 3 4\n"), "--periodic", "file")
+    refused(USAGE, "a number above 0, or 'file'", *here, "box")
+
+
 def the_reference_by_itself():
     """One body feels its images only: no force, 2.8372974794806196 / L; parts of the sinks are those of the whole."""
     one = write("one.txt", "1 2 10 20 30\n")
@@ -113,7 +130,7 @@ def what_is_refused():
     here = ("force", "good.txt")
     refused(FAILURE, "particle 20 (id 77) is outside the box: y = 50 is not in [0, 50)", "force", "bad.txt", "--periodic",
             "50", "--mesh", "ewald")
-    refused(USAGE, "must be above 0", *here, "--periodic", "0")
+    refused(USAGE, "must be a number above 0", *here, "--periodic", "0")
     refused(USAGE, "--periodic", *here, "--periodic", "-3")
     refused(USAGE, "give the side with --periodic", *here, "--mesh", "32")
     refused(USAGE, "too coarse", *here, "--periodic", "50", "--mesh", "12")
@@ -130,8 +147,8 @@ def what_is_refused():
 if __name__ == "__main__":
     try:
         code = gatelib.main([mesh_and_tree_give_ewalds_forces, waves_and_tree_give_ewalds_forces, direct_sums_with_a_table,
-                             steps_are_timed_and_compared, steps_of_a_snapshot, the_reference_by_itself,
-                             what_is_refused])
+                             steps_are_timed_and_compared, steps_of_a_snapshot, the_box_of_the_file,
+                             the_reference_by_itself, what_is_refused])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
     sys.exit(code)

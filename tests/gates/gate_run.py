@@ -316,7 +316,7 @@ def damaged_checkpoints():
 def full_disk():
     """A limit on the size of files: the write that fails names its file, and what was there stays good."""
     def limited():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
 
     end = stop("full", signal.SIGTERM)
