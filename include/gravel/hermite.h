@@ -56,6 +56,10 @@ typedef gravel_status (*gravel_forces_fn)(gravel_direct *direct, const gravel_di
  * all, and *sum the sum over those that have it, the same bits everywhere. */
 typedef gravel_status (*gravel_agree_fn)(gravel_status status, double *least, double *sum, void *user);
 
+/* Several processes that all have all bodies (cluster.h), and numbers that each has measured.  All call it in the same
+ * order: the first failure of all; else number[0 ... count-1] become the largest of all, the same bits everywhere. */
+typedef gravel_status (*gravel_costs_fn)(gravel_status status, double *number, size_t count, void *user);
+
 typedef struct gravel_hermite_options {
     uint32_t size;
     int order; /* 4 or 6 */
@@ -83,11 +87,16 @@ typedef struct gravel_hermite_options {
      * those of all processes; step counts by length are of the own bodies, and there are no energies. */
     gravel_agree_fn agree; /* with forces_user */
     int forces_alike; /* 1: `forces` finds what the solver would (several.h), so that the host may move blocks, too */
+    /* NULL: one process.  Else `forces` are found by `processes` that all have all bodies and an integrator for them;
+     * with forces_alike the host of each moves blocks, all bodies of them and without a message, and all measure
+     * together what blocks take.  With forces_user. */
+    gravel_costs_fn costs;
+    int processes;
 } gravel_hermite_options;
 #define GRAVEL_HERMITE_OPTIONS_INIT                                                                                    \
     {                                                                                                                  \
         sizeof(gravel_hermite_options), 4, GRAVEL_STEP_AARSETH, 0.01, 0.1, 0.01, 0.125, 0x1p-40, 0, 1, 0,              \
-            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL, GRAVEL_HOST_NEVER, 0, NULL, 0                                   \
+            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL, GRAVEL_HOST_NEVER, 0, NULL, 0, NULL, 0                          \
     }
 GRAVEL_API void gravel_hermite_options_init(gravel_hermite_options *options);
 

@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/signals.h"
+#include "host/device/context.h"
 #include "model/model.h"
 
 /* Open MPI; MPICH and Intel; MVAPICH. */
@@ -170,7 +171,11 @@ gravel_cluster *gv_ranks_cluster(gv_ranks *r)
 
 gravel_status gv_ranks_context(gv_ranks *r, gravel_context **context, int no_fp64, int verbose)
 {
-    return gv_cli_context(context, gravel_cluster_get_info(r->cluster, r->rank)->devices, no_fp64, verbose);
+    const gravel_cluster_rank *me = gravel_cluster_get_info(r->cluster, r->rank);
+    const gravel_status status = gv_cli_context(context, me->devices, no_fp64, verbose);
+    if (!status)
+        gv_context_share_cores(*context, me->node_size);
+    return status;
 }
 
 gravel_status gv_ranks_agree(gv_ranks *r, gravel_status status)

@@ -34,6 +34,12 @@ static gravel_status find_forces(gravel_direct *direct, const gravel_direct_call
                    : gravel_cluster_share_forces(direct, call, r->share);
 }
 
+static gravel_status costs(gravel_status status, double *number, size_t count, void *user)
+{
+    gv_run_ranks *r = user;
+    return gravel_cluster_share_costs(status, number, count, r->share);
+}
+
 static gravel_status agree(gravel_status status, double *least, double *sum, void *user)
 {
     gv_run_ranks *r = user;
@@ -104,6 +110,7 @@ int gv_run_ranks_open(gv_run_ranks *r, const gv_run_options *typed)
                                   .done = done,
                                   .get_range = get_range,
                                   .gather = gather,
+                                  .costs = costs,
                                   .compare = compare,
                                   .potentials = potentials,
                                   .collect = collect,

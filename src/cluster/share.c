@@ -10,6 +10,7 @@
  * part: so each part is a quarter of the one before it. */
 #include "cluster/staging.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct gravel_cluster_share {
     double part_bytes;  /* of all ranks: what is not cut further */
     gv_staging staging;
     gravel_cluster_times times;
+    uint64_t failures; /* that all ranks had agreed on when they compared costs last */
 };
 
 typedef struct part {
@@ -134,6 +136,30 @@ void gravel_cluster_get_range(const gravel_cluster *c, size_t count, size_t *fir
     const size_t rank = (size_t)gravel_cluster_get_rank(c), size = (size_t)gravel_cluster_get_size(c);
     *first = count / size * rank + count % size * rank / size;
     *mine = count / size * (rank + 1) + count % size * (rank + 1) / size - *first;
+}
+
+/* What fails on one rank between two calls fails on all where they meet next, which may be in forces: they do not meet
+ * again then. */
+gravel_status gravel_cluster_share_costs(gravel_status status, double *number, size_t count, void *user)
+{
+    gravel_cluster_share *s = user;
+    gravel_cluster *c = s->cluster;
+    const int is_known = status && c->failures != s->failures;
+    const size_t ranks = (size_t)c->size;
+    double *all = is_known ? NULL : malloc((ranks * count + 1) * sizeof *all);
+    if (!is_known) {
+        status = status || all ? status : gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory");
+        status = gravel_cluster_agree(c, status);
+    }
+    s->failures = c->failures;
+    if (!status) {
+        const int code = gv_cluster_gather(c, number, count * sizeof *number, all);
+        status = code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "comparing costs");
+    }
+    for (size_t k = 0; k < ranks * count && !status; k++)
+        number[k % count] = fmax(number[k % count], all[k]);
+    free(all);
+    return status;
 }
 
 /* --------------------------------------------------------------------- plan */

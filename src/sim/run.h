@@ -29,6 +29,7 @@ typedef enum gv_run_order {
     GV_RUN_RESTORE,
     GV_RUN_NEXT,
     GV_RUN_STEP,
+    GV_RUN_STEPS, /* not after the time that is told */
     GV_RUN_LOOK,
     GV_RUN_POTENTIALS,
     GV_RUN_ADD_STEPS,
@@ -69,6 +70,7 @@ typedef struct gv_run_company {
     /* its range of `count` sinks; numbers of all ranges to all processes */
     void (*get_range)(void *user, size_t count, size_t *first, size_t *mine);
     gravel_status (*gather)(void *user, size_t count, double *numbers, gravel_status status);
+    gravel_costs_fn costs; /* with `forces`; NULL: the host moves no blocks */
     /* whether all have the same bytes */
     gravel_status (*compare)(void *user, const void *bytes, size_t size, gravel_status status);
     /* bodies that are dealt out, Hermite only; NULL: all have all */

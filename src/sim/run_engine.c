@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/base/clock.h"
+#include "sim/drive.h"
 #include "sim/run_dealt.h"
 #include "sim/run_domains.h"
 #include "sim/run_engine.h"
@@ -73,9 +74,11 @@ static gravel_status make_hermite(gv_run *r)
     o.external = r->s.external;
     o.external_user = r->s.external_user;
     choose_forces(r, &o.forces, &o.forces_user);
-    o.forces_alike = !r->s.company;
     o.agree = r->s.company ? r->s.company->agree : NULL;
-    o.host = r->s.company ? GRAVEL_HOST_NEVER : r->s.host; /* steps stay alike on all processes */
+    o.costs = r->s.company && !o.agree ? r->s.company->costs : NULL;
+    o.processes = o.costs ? r->s.company->size : 0;
+    o.forces_alike = !r->s.company || o.costs;
+    o.host = o.forces_alike ? r->s.host : GRAVEL_HOST_NEVER;
     o.tally = r->s.steps == GV_RUN_BLOCK;
     return gravel_hermite_create(&r->hermite, r->bodies, r->direct, &o);
 }
@@ -241,12 +244,38 @@ gravel_status gv_run_get_next(gv_run *r, double *time)
     return status;
 }
 
+/* Processes that have all bodies: as many blocks as the hosts move, which are the same for all, up to one of the
+ * devices. */
+static gravel_status take_alike(gv_run *r, double until, size_t most, gravel_hermite_step_info *info, size_t *taken)
+{
+    gravel_hermite_counts at;
+    gravel_status status = GRAVEL_OK;
+    uint64_t hosts; /* blocks of the hosts so far */
+    size_t done;
+    *taken = 0;
+    do {
+        gravel_hermite_get_counts(r->hermite, &at);
+        hosts = at.host_blocks;
+        status = gravel_hermite_steps(r->hermite, until, most - *taken, info + *taken, &done);
+        *taken += done;
+        gravel_hermite_get_counts(r->hermite, &at);
+    } while (!status && *taken < most && at.host_blocks > hosts);
+    return status;
+}
+
+/* Processes that follow have room for as many. */
+static int takes_several(const gv_run *r, size_t most)
+{
+    return most == GV_DRIVE_BLOCKS && r->hermite && r->s.company && !gv_run_is_dealt(r);
+}
+
 static gravel_status take_steps(gv_run *r, double until, size_t most, gravel_hermite_step_info *info, size_t *taken)
 {
     *taken = 1;
-    return r->leapfrog    ? gravel_leapfrog_step(r->leapfrog, info)
-           : r->s.company ? gravel_hermite_step(r->hermite, info) /* all processes take one */
-                          : gravel_hermite_steps(r->hermite, until, most, info, taken);
+    return r->leapfrog              ? gravel_leapfrog_step(r->leapfrog, info)
+           : takes_several(r, most) ? take_alike(r, until, most, info, taken)
+           : r->s.company           ? gravel_hermite_step(r->hermite, info) /* all processes take one */
+                                    : gravel_hermite_steps(r->hermite, until, most, info, taken);
 }
 
 gravel_status gv_run_step(gv_run *r, double until, size_t most, gravel_hermite_step_info *info, size_t *taken)
@@ -258,7 +287,7 @@ gravel_status gv_run_step(gv_run *r, double until, size_t most, gravel_hermite_s
     gravel_hermite_counts before, after;
     const int waits = r->hermite && !r->s.company && !r->s.share && r->s.steps == GV_RUN_BLOCK;
     gv_run_get_counts(r, &before);
-    gravel_status status = gv_run_tell(r, GV_RUN_STEP, 0);
+    gravel_status status = gv_run_tell(r, takes_several(r, most) ? GV_RUN_STEPS : GV_RUN_STEP, until);
     if (!status)
         status = take_steps(r, until, most, info, taken);
     status = gv_run_done(r, status);

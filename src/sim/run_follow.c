@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/drive.h"
 #include "sim/run_engine.h"
 
 static gravel_status follow_save(gv_run *r)
@@ -33,7 +34,7 @@ static gravel_status follow_add_steps(gv_run *r)
 
 gravel_status gv_run_follow(gv_run *r, gv_run_order order, double time, const gv_checkpoint *checkpoint)
 {
-    gravel_hermite_step_info info;
+    gravel_hermite_step_info info[GV_DRIVE_BLOCKS];
     size_t taken;
     switch (order) {
     case GV_RUN_START:
@@ -43,7 +44,9 @@ gravel_status gv_run_follow(gv_run *r, gv_run_order order, double time, const gv
     case GV_RUN_NEXT:
         return gv_run_get_next(r, &time);
     case GV_RUN_STEP:
-        return gv_run_step(r, INFINITY, 1, &info, &taken);
+        return gv_run_step(r, INFINITY, 1, info, &taken);
+    case GV_RUN_STEPS:
+        return gv_run_step(r, time, GV_DRIVE_BLOCKS, info, &taken);
     case GV_RUN_LOOK:
         return gv_run_look(r, time);
     case GV_RUN_POTENTIALS:

@@ -17,6 +17,7 @@ static gravel_cluster *cluster;
 static gravel_context *context;
 static gravel_cluster_share *share;
 static gravel_cluster_ring *ring;
+static gravel_host_answers host = GRAVEL_HOST_NEVER; /* of jobs whose bodies are not dealt out */
 
 typedef struct job {
     gravel_bodies *bodies;
@@ -59,6 +60,13 @@ static job make_job(size_t n, int order, gravel_precision precision, int shared,
         get_range(n, &f, &j.n);
         o.agree = gravel_cluster_ring_agree;
         o.forces_user = ring;
+    } else {
+        o.host = host;
+    }
+    if (host != GRAVEL_HOST_NEVER && forces == gravel_cluster_share_forces) {
+        o.costs = gravel_cluster_share_costs;
+        o.processes = size;
+        o.forces_alike = 1;
     }
     CHECK(gv_ic_plummer(n, 3, NULL, &p) == GRAVEL_OK);
     CHECK(gravel_bodies_create(&j.bodies, context, &stored) == GRAVEL_OK);
@@ -91,6 +99,7 @@ static void go(job *j, int blocks, double (*x)[3])
     CHECK(gravel_hermite_start(j->hermite, 0) == GRAVEL_OK);
     for (int k = 0; k < blocks; k++)
         CHECK(gravel_hermite_step(j->hermite, NULL) == GRAVEL_OK);
+    CHECK(gravel_hermite_send(j->hermite) == GRAVEL_OK);
     CHECK(gravel_bodies_read(j->bodies, GRAVEL_POSITION, 0, j->n, &GRAVEL_ARRAY_OUT_AOS(x)) == GRAVEL_OK);
 }
 
@@ -140,6 +149,48 @@ static void steps(void)
     steps_of(3, 4, GRAVEL_DP, 1); /* more ranks than bodies */
     gravel_cluster_share_get_times(share, &times);
     CHECK(size == 1 || (times.shared > 0 && times.bytes > 0));
+}
+
+/* What all ranks measured is the largest; a rank that fails is named, and the next call is as any. */
+static void costs_of_all(void)
+{
+    double number[2] = {rank, -rank};
+    char name[32];
+    snprintf(name, sizeof name, "rank %d", size - 1);
+    CHECK(gravel_cluster_share_costs(GRAVEL_OK, number, 2, share) == GRAVEL_OK);
+    CHECK(number[0] == size - 1 && number[1] == 0);
+    const gravel_status mine = rank < size - 1 ? GRAVEL_OK : gravel_error_set(GRAVEL_ERR_MEMORY, "no room");
+    CHECK(gravel_cluster_share_costs(mine, number, 2, share) == GRAVEL_ERR_MEMORY);
+    CHECK(strstr(gravel_error_message(), name) != NULL);
+    number[0] = size - rank;
+    CHECK(gravel_cluster_share_costs(GRAVEL_OK, number, 1, share) == GRAVEL_OK && number[0] == size);
+}
+
+/* The host of each rank moves blocks: all of them; those that take less, as all ranks measured. */
+static void hosts(void)
+{
+    static double together[MOST][3];
+    gravel_hermite_counts counts;
+    gravel_hermite_state state;
+    costs_of_all();
+    host = GRAVEL_HOST_ALWAYS;
+    steps_of(101, 4, GRAVEL_DS, 0);
+    steps_of(100, 6, GRAVEL_DP, 0);
+    job j = make_job(100, 4, GRAVEL_DP, 0, gravel_cluster_share_forces);
+    go(&j, 12, together);
+    gravel_hermite_get_counts(j.hermite, &counts);
+    CHECK(counts.host_blocks == 12);
+    free_job(&j);
+    host = GRAVEL_HOST_WHERE_FASTER;
+    steps_of(100, 4, GRAVEL_DS, 0);
+    j = make_job(100, 4, GRAVEL_DS, 0, gravel_cluster_share_forces);
+    go(&j, 12, together);
+    memset(&state, 0, sizeof state);
+    CHECK(gravel_hermite_get_state(j.hermite, &state) == GRAVEL_OK);
+    CHECK(state.host_costs[0] > 0 && state.host_costs[2] > 0);
+    check_same_on_all(&state, sizeof state);
+    free_job(&j);
+    host = GRAVEL_HOST_NEVER;
 }
 
 /* Blocks of the ring are those of one rank, and so are positions but for rounding; a second run has the same bits. */
@@ -259,6 +310,8 @@ static void run(const char *name)
         steps();
     else if (strcmp(name, "failure") == 0)
         failure();
+    else if (strcmp(name, "hosts") == 0)
+        hosts();
     else if (strcmp(name, "dealt") == 0)
         dealt();
     else if (strcmp(name, "machines") == 0)

@@ -92,6 +92,24 @@ def any_number_of_ranks_agrees():
     close("alone", "three-ranks")
 
 
+def hosts_of_all_ranks_move_blocks():
+    """Every rank's host moves all blocks, or those where it is faster, and all find the same bits, which checkpoints
+    compare.  Energies are those of one rank but for forces in ds, which have errors of 1e-7, on some ten close bodies."""
+    errors = []
+    for ranks, answer, name in ((0, "always", "host-one"), (2, "always", "host-all"), (3, "auto", "host-auto")):
+        simulate(ranks, name, "--host", answer, "--checkpoint-every", "0.01")
+        summary = json.loads(read(name, "summary.json"))
+        errors.append(summary["energy_error_max"])
+        if answer == "always" and not 0 < summary["host_blocks"] == summary["blocks"]:
+            raise Failed("%s: %d of %d blocks by the host" % (name, summary["host_blocks"], summary["blocks"]))
+        close("host-one", name)
+    if not max(errors) < 1e-5 or max(errors) - min(errors) > 1e-6:
+        raise Failed("energy errors %s" % errors)
+    good(2, "run", "-i", particles(), "-o", path("host-half"), *SMALL, "--host", "always", "--until", "0.125")
+    good(2, "run", "--resume", path("host-half"), "--until", str(UNTIL), "-d", "cpu:1")
+    same("host-all", "host-half")
+
+
 def forces_are_those_of_one_rank():
     """dp: other shares add in another order; the largest force here is 1000 times a usual one."""
     with open(path("forces.txt"), "w", encoding="utf-8") as one:
@@ -273,6 +291,7 @@ if __name__ == "__main__":
             sys.exit(gatelib.main([runs_under_the_sanitizer]))
         sys.exit(gatelib.main(SOME if QUICK else SOME + [forces_are_those_of_one_rank,
                                                          tree_forces_are_near_those_of_one_rank, any_number_of_ranks_agrees,
+                                                         hosts_of_all_ranks_move_blocks,
                                                          bodies_dealt_out_make_the_same_run,
                                                          trees_go_on_over_any_number_of_ranks,
                                                          block_steps_of_trees_go_on_over_any_number_of_ranks,

@@ -80,18 +80,18 @@ static void *run(void *argument)
     return NULL;
 }
 
-static int count_threads(int most)
+static int count_threads(int most, int processes)
 {
     const char *asked = gv_env("GRAVEL_THREADS");
-    const long given = asked ? strtol(asked, NULL, 10) : 0, cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const long given = asked ? strtol(asked, NULL, 10) : 0, cores = sysconf(_SC_NPROCESSORS_ONLN) / processes;
     if (given > 0)
         return given < MOST_ASKED ? (int)given : MOST_ASKED;
     return cores < 1 ? 1 : cores < most ? (int)cores : most;
 }
 
-static gv_pool *create(int most)
+static gv_pool *create(int most, int processes)
 {
-    const int threads = count_threads(most) - 1;
+    const int threads = count_threads(most, processes) - 1;
     gv_pool *pool = threads > 0 ? calloc(1, sizeof *pool) : NULL;
     if (!pool)
         return NULL;
@@ -105,12 +105,17 @@ static gv_pool *create(int most)
 
 gv_pool *gv_pool_create(void)
 {
-    return create(MOST_THREADS);
+    return create(MOST_THREADS, 1);
+}
+
+gv_pool *gv_pool_create_share(int processes)
+{
+    return create(MOST_THREADS, processes > 1 ? processes : 1);
 }
 
 gv_pool *gv_pool_create_wide(void)
 {
-    return create(MOST_ASKED);
+    return create(MOST_ASKED, 1);
 }
 
 int gv_pool_threads(const gv_pool *pool)

@@ -67,6 +67,7 @@ struct gravel_context {
     pthread_mutex_t lock;
     gv_pool *pool; /* gv_context_pool */
     int pool_made;
+    int processes; /* of the machine that share its cores; 0: one */
     struct gv_program_table *programs;
     pthread_mutex_t profile_lock;
     struct gv_profile_table *profiles;
@@ -76,6 +77,8 @@ struct gravel_context {
 
 /* Threads for the host's own work; NULL: there is one core only. */
 gv_pool *gv_context_pool(gravel_context *context);
+/* Before the first use of these: so many processes share the machine's cores. */
+void gv_context_share_cores(gravel_context *context, int processes);
 
 void gv_log(gravel_context *context, gravel_log_level level, const char *format, ...) GV_PRINTF(3, 4);
 

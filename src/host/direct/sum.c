@@ -49,6 +49,16 @@ static const loops *best(void)
     return &plain;
 }
 
+int gv_sum_instructions(void)
+{
+#if HAVE_AVX
+    return (__builtin_cpu_supports("fma") ? 1 : 0) + (__builtin_cpu_supports("avx2") ? 2 : 0) +
+           (__builtin_cpu_supports("avx512f") ? 4 : 0);
+#else
+    return 0;
+#endif
+}
+
 void gv_sum_forces(int order, const gv_sum_sources *b, const gv_sum_sink *a, double out[GV_SUM_COMPONENTS])
 {
     best()->forces(order, b, a, out);

@@ -35,4 +35,7 @@ size_t gv_sum_list(const gv_sum_sources *sources, const gv_sum_sink *sink, doubl
  * to[1], to[2] (velocity, acceleration) may be NULL. */
 void gv_sum_predict(size_t first, size_t n, const double *const d[6], const double *dt, double *const to[3]);
 
+/* Which instructions the processor has of those on which the last bits of the C library's functions may depend. */
+int gv_sum_instructions(void);
+
 #endif

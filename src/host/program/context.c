@@ -239,9 +239,8 @@ static void release_queue(cl_command_queue queue, int wait)
         clFinish(queue);
         for (int i = 0; i < 2000; i++) { /* gives up after some 0.1 s: a leaked event must not make this hang */
             if (clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof holders, &holders, NULL) != CL_SUCCESS ||
-                holders <= 1) {
+                holders <= 1)
                 break;
-            }
             nanosleep(&pause, NULL);
         }
     }
@@ -282,10 +281,15 @@ gv_pool *gv_context_pool(gravel_context *context)
 {
     pthread_mutex_lock(&context->lock);
     if (!context->pool_made)
-        context->pool = gv_pool_create();
+        context->pool = gv_pool_create_share(context->processes);
     context->pool_made = 1;
     pthread_mutex_unlock(&context->lock);
     return context->pool;
+}
+
+void gv_context_share_cores(gravel_context *context, int processes)
+{
+    context->processes = processes;
 }
 
 int gravel_context_get_device_count(const gravel_context *context)

@@ -59,6 +59,8 @@ static gravel_status check_options(const gravel_bodies *bodies, const gravel_dir
         (o->external || (o->forces && !o->forces_alike) || o->soften != GRAVEL_SOFTEN_EPS))
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "the host moves bodies with the solver's forces alone and with softening by eps only");
+    if (o->costs && (!o->forces || !o->forces_alike || o->agree || o->processes < 1))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "costs of several processes need their number, and forces that are alike");
     if (o->agree && (!o->forces || o->host != GRAVEL_HOST_NEVER))
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "bodies that are dealt out need forces from all of them, and no blocks that the host moves");
@@ -444,8 +446,10 @@ gravel_status gravel_hermite_resume(gravel_hermite *h, const gravel_hermite_stat
     h->copy.is_current = 0;
     h->copy.too_short = UINT32_MAX;
     const size_t up_to = state->host_up_to < h->n ? (size_t)state->host_up_to : h->n;
-    h->host_up_to = h->options.host == GRAVEL_HOST_NEVER ? 0 : up_to;
+    int may = h->options.host != GRAVEL_HOST_NEVER;
+    status = gv_host_compare(h, status, &may);
+    h->host_up_to = may ? up_to : 0;
     memcpy(&h->costs, state->host_costs, sizeof h->costs);
-    h->may_review = h->options.host == GRAVEL_HOST_WHERE_FASTER && h->costs.host.one > 0;
+    h->may_review = may && h->options.host == GRAVEL_HOST_WHERE_FASTER && h->costs.host.one > 0;
     return status;
 }

@@ -111,6 +111,7 @@ static int find_key(const gravel_hermite *h, gv_digest *key)
     const int about[] = {FEW,
                          gv_ahead_may(h),
                          (int)h->bodies->precision,
+                         h->options.costs ? h->options.processes : 1,
                          h->options.order,
                          (int)device->info.compute_units,
                          (int)ceil(log2((double)h->n)),
@@ -127,7 +128,8 @@ static int find_key(const gravel_hermite *h, gv_digest *key)
     return 1;
 }
 
-/* With another solver, alone: the configurations that this one chose must not depend on trials. */
+/* With another solver: the configurations that this one chose must not depend on trials.  Forces of several devices
+ * have a measure of their own; those of several processes belong to what a block of the device takes. */
 static gravel_status measure(gravel_hermite *h, gv_host_costs *costs)
 {
     gravel_direct *const own = h->direct, *trial = NULL;
@@ -135,7 +137,7 @@ static gravel_status measure(gravel_hermite *h, gv_host_costs *costs)
     gravel_status status = gravel_direct_create(&trial, h->worker.context, &own->options);
     h->ahead.is_tried = gv_ahead_may(h);
     h->direct = trial;
-    h->options.forces = NULL;
+    h->options.forces = h->options.costs ? forces : NULL;
     if (!status)
         status = find_costs(h, costs);
     h->direct = own;
@@ -144,22 +146,34 @@ static gravel_status measure(gravel_hermite *h, gv_host_costs *costs)
     return status;
 }
 
-/* What was kept, or is measured now. */
+/* Numbers of all processes, where there are several: the largest. */
+static gravel_status take_largest(const gravel_hermite *h, gravel_status status, double *number, size_t count)
+{
+    return h->options.costs ? h->options.costs(status, number, count, h->options.forces_user) : status;
+}
+
+/* What was kept, or is measured now: by all processes at the same time, since they may share cores. */
 static gravel_status need_costs(gravel_hermite *h)
 {
+    enum { NUMBERS = sizeof h->costs / sizeof(double) };
     gv_digest key;
     unsigned char *kept = NULL;
+    double number[NUMBERS] = {0}, is_missing;
     size_t size = 0;
-    gravel_status status = GRAVEL_OK;
     const int has_key = find_key(h, &key);
-    if (has_key && gv_cache_load(h->worker.context, "hermite", &key, &kept, &size) && size == sizeof h->costs) {
-        memcpy(&h->costs, kept, sizeof h->costs);
-    } else {
-        status = measure(h, &h->costs);
-        if (!status && has_key)
-            gv_cache_agree(h->worker.context, "hermite", &key, &h->costs, sizeof h->costs);
-    }
+    is_missing = !has_key || !gv_cache_load(h->worker.context, "hermite", &key, &kept, &size) || size != sizeof number;
+    if (!is_missing)
+        memcpy(number, kept, sizeof number);
     free(kept);
+    gravel_status status = take_largest(h, GRAVEL_OK, &is_missing, 1);
+    if (!status && is_missing > 0) {
+        status = measure(h, &h->costs);
+        memcpy(number, &h->costs, sizeof number);
+        if (!status && has_key)
+            gv_cache_agree(h->worker.context, "hermite", &key, number, sizeof number);
+    }
+    status = take_largest(h, status, number, NUMBERS);
+    memcpy(&h->costs, number, sizeof number);
     return status;
 }
 
@@ -203,18 +217,33 @@ static gravel_status plan(gravel_hermite *h)
     return status;
 }
 
+gravel_status gv_host_compare(gravel_hermite *h, gravel_status status, int *may)
+{
+    const double mine = gv_sum_instructions();
+    double ends[2] = {mine, -mine};
+    if (!h->options.costs || !*may)
+        return status;
+    status = take_largest(h, status, ends, 2);
+    *may = !status && ends[0] == -ends[1];
+    if (!status && !*may && h->options.host == GRAVEL_HOST_ALWAYS)
+        return gv_fail(GRAVEL_ERR_STATE, "processors of the processes have different instructions: what their hosts "
+                                         "find could differ in the last bits");
+    return status;
+}
+
 gravel_status gv_host_decide(gravel_hermite *h)
 {
     const gravel_hermite_options *o = &h->options;
-    const int may =
-        !o->external && (!o->forces || o->forces_alike) && o->soften == GRAVEL_SOFTEN_EPS && h->n <= MOST_BODIES;
+    int may = o->host != GRAVEL_HOST_NEVER && !o->external && (!o->forces || o->forces_alike) &&
+              o->soften == GRAVEL_SOFTEN_EPS && (o->host == GRAVEL_HOST_ALWAYS || h->n <= MOST_BODIES);
     h->copy.is_current = 0;
     h->copy.too_short = UINT32_MAX;
-    h->host_up_to = o->host == GRAVEL_HOST_ALWAYS ? h->n : 0;
-    h->may_review = o->host == GRAVEL_HOST_WHERE_FASTER && may;
-    if (!h->may_review)
-        return GRAVEL_OK;
-    const gravel_status status = need_costs(h);
+    gravel_status status = gv_host_compare(h, GRAVEL_OK, &may);
+    h->host_up_to = may && o->host == GRAVEL_HOST_ALWAYS ? h->n : 0;
+    h->may_review = may && o->host == GRAVEL_HOST_WHERE_FASTER;
+    if (status || !h->may_review)
+        return status;
+    status = need_costs(h);
     return status ? status : plan(h);
 }
 

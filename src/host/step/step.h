@@ -148,7 +148,10 @@ gravel_status gv_host_find(gravel_hermite *h, gv_due *block);
 void gv_host_take_all(gravel_hermite *h);
 /* Bodies due[0 ... count-1] to `time`.  `stay`: only for its time. */
 void gv_host_move(gravel_hermite *h, size_t count, double time, int stay);
-/* host_time.c: sets host_up_to by the options; changes it after a block, if it is time to. */
+/* host_time.c: *may becomes 0 where processors of several processes have other instructions, so that the last bits of
+ * what their hosts find could differ; ERR_STATE where hosts move all blocks.  All processes; the first failure. */
+gravel_status gv_host_compare(gravel_hermite *h, gravel_status status, int *may);
+/* Sets host_up_to by the options; changes it after a block, if it is time to. */
 gravel_status gv_host_decide(gravel_hermite *h);
 gravel_status gv_host_review(gravel_hermite *h);
 size_t gv_host_until_review(const gravel_hermite *h); /* how many blocks come before that, the last one included */
