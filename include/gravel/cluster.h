@@ -128,10 +128,11 @@ GRAVEL_API gravel_status gravel_cluster_direct_forces(gravel_cluster_direct *dir
  *   hermite_options.forces = gravel_cluster_share_forces;  hermite_options.forces_user = share;
  *   hermite_options.costs = gravel_cluster_share_costs;    hermite_options.forces_alike = 1;
  *   hermite_options.processes = gravel_cluster_get_size(cluster);
+ *   hermite_options.alone_pairs = gravel_cluster_share_get_least_pairs(share);
  *   ... gravel_hermite_start, gravel_hermite_step (hermite.h): all ranks, with the same bodies ...
  *
  * With the costs small blocks may be moved by the host (hermite_options.host): each rank's moves all of the block, and
- * all find the same bits.
+ * all find the same bits.  With the pairs each device finds and moves several small blocks in a row by itself.
  */
 typedef struct gravel_cluster_share gravel_cluster_share;
 /* All ranks.  GRAVEL_CLUSTER_LEAST_PAIRS in the environment: calls of fewer pairs are not shared (default: what a
@@ -143,6 +144,8 @@ GRAVEL_API void gravel_cluster_share_release(gravel_cluster_share *share);
  * for failures to queue the results' way back, which later calls report. */
 GRAVEL_API gravel_status gravel_cluster_share_forces(gravel_direct *direct, const gravel_direct_call *call, void *user);
 
+/* Calls of fewer pairs are not shared. */
+GRAVEL_API double gravel_cluster_share_get_least_pairs(const gravel_cluster_share *share);
 /* A gravel_costs_fn, `user` is the share. */
 GRAVEL_API gravel_status gravel_cluster_share_costs(gravel_status status, double *number, size_t count, void *user);
 

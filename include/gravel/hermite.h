@@ -92,11 +92,13 @@ typedef struct gravel_hermite_options {
      * together what blocks take.  With forces_user. */
     gravel_costs_fn costs;
     int processes;
+    double alone_pairs; /* with costs: blocks of fewer (bodies that are due times all) each device moves alone, several
+                         * one after another (gravel_hermite_steps); `forces` should share no call of fewer */
 } gravel_hermite_options;
 #define GRAVEL_HERMITE_OPTIONS_INIT                                                                                    \
     {                                                                                                                  \
         sizeof(gravel_hermite_options), 4, GRAVEL_STEP_AARSETH, 0.01, 0.1, 0.01, 0.125, 0x1p-40, 0, 1, 0,              \
-            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL, GRAVEL_HOST_NEVER, 0, NULL, 0, NULL, 0                          \
+            GRAVEL_SOFTEN_EPS, NULL, NULL, NULL, NULL, GRAVEL_HOST_NEVER, 0, NULL, 0, NULL, 0, 0                       \
     }
 GRAVEL_API void gravel_hermite_options_init(gravel_hermite_options *options);
 
@@ -120,7 +122,8 @@ GRAVEL_API gravel_status gravel_hermite_step(gravel_hermite *hermite, gravel_her
 /* Blocks one after another, at most `most`, none after `until`: *done of them, info[0 ... *done - 1].  It waits for the
  * device once for several blocks, where the device moves them alone: bodies of one process, in block steps, without an
  * external force or forces of the caller's, with one evaluation a step and softening by eps, up to 32768 bodies of
- * which at most 4096 are due.  Else *done is 1, or 0 where none is due.  How often it comes changes no bits. */
+ * which at most 4096 are due; or of several processes that all have all bodies (alone_pairs).  Else *done is 1, or 0
+ * where none is due.  How often it comes changes no bits. */
 GRAVEL_API gravel_status gravel_hermite_steps(gravel_hermite *hermite, double until, size_t most,
                                               gravel_hermite_step_info *info, size_t *done);
 /* The time of the next block; changes nothing. */

@@ -197,6 +197,7 @@ static gravel_status open_share(gv_run_ranks *r, gravel_context *context, int is
     r->share = share;
     r->ring = ring;
     r->company.agree = is_dealt ? agree : NULL;
+    r->company.alone_pairs = gravel_cluster_share_get_least_pairs(share);
     return status;
 }
 

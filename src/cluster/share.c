@@ -126,6 +126,11 @@ void gravel_cluster_share_release(gravel_cluster_share *s)
     free(s);
 }
 
+double gravel_cluster_share_get_least_pairs(const gravel_cluster_share *s)
+{
+    return s ? s->least_pairs : 0;
+}
+
 void gravel_cluster_share_get_times(const gravel_cluster_share *s, gravel_cluster_times *times)
 {
     *times = s ? s->times : (gravel_cluster_times){0};

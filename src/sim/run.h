@@ -71,6 +71,7 @@ typedef struct gv_run_company {
     void (*get_range)(void *user, size_t count, size_t *first, size_t *mine);
     gravel_status (*gather)(void *user, size_t count, double *numbers, gravel_status status);
     gravel_costs_fn costs; /* with `forces`; NULL: the host moves no blocks */
+    double alone_pairs;    /* as in gravel/hermite.h */
     /* whether all have the same bytes */
     gravel_status (*compare)(void *user, const void *bytes, size_t size, gravel_status status);
     /* bodies that are dealt out, Hermite only; NULL: all have all */

@@ -77,6 +77,7 @@ static gravel_status make_hermite(gv_run *r)
     o.agree = r->s.company ? r->s.company->agree : NULL;
     o.costs = r->s.company && !o.agree ? r->s.company->costs : NULL;
     o.processes = o.costs ? r->s.company->size : 0;
+    o.alone_pairs = o.costs ? r->s.company->alone_pairs : 0;
     o.forces_alike = !r->s.company || o.costs;
     o.host = o.forces_alike ? r->s.host : GRAVEL_HOST_NEVER;
     o.tally = r->s.steps == GV_RUN_BLOCK;

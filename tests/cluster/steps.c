@@ -18,6 +18,7 @@ static gravel_context *context;
 static gravel_cluster_share *share;
 static gravel_cluster_ring *ring;
 static gravel_host_answers host = GRAVEL_HOST_NEVER; /* of jobs whose bodies are not dealt out */
+static int has_costs;                                /* all ranks measure and move small blocks alike */
 
 typedef struct job {
     gravel_bodies *bodies;
@@ -25,6 +26,24 @@ typedef struct job {
     gravel_hermite *hermite;
     size_t n;
 } job;
+
+static void begin(void)
+{
+    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
+    CHECK(gravel_cluster_create(&cluster, MPI_COMM_WORLD, NULL) == GRAVEL_OK);
+    options.device = gravel_cluster_get_info(cluster, rank)->devices;
+    CHECK(gravel_context_create(&context, &options) == GRAVEL_OK);
+    CHECK(gravel_cluster_share_create(&share, cluster, context) == GRAVEL_OK);
+    CHECK(gravel_cluster_ring_create(&ring, cluster, context) == GRAVEL_OK);
+}
+
+static void end(void)
+{
+    gravel_cluster_share_release(share);
+    gravel_cluster_ring_release(ring);
+    gravel_context_release(context);
+    gravel_cluster_release(cluster);
+}
 
 /* The last rank asks the ring for something else. */
 static gravel_status wrong_on_one(gravel_direct *direct, const gravel_direct_call *call, void *user)
@@ -63,10 +82,11 @@ static job make_job(size_t n, int order, gravel_precision precision, int shared,
     } else {
         o.host = host;
     }
-    if (host != GRAVEL_HOST_NEVER && forces == gravel_cluster_share_forces) {
+    if (has_costs && forces == gravel_cluster_share_forces) {
         o.costs = gravel_cluster_share_costs;
         o.processes = size;
         o.forces_alike = 1;
+        o.alone_pairs = gravel_cluster_share_get_least_pairs(share);
     }
     CHECK(gv_ic_plummer(n, 3, NULL, &p) == GRAVEL_OK);
     CHECK(gravel_bodies_create(&j.bodies, context, &stored) == GRAVEL_OK);
@@ -173,6 +193,7 @@ static void hosts(void)
     gravel_hermite_counts counts;
     gravel_hermite_state state;
     costs_of_all();
+    has_costs = 1;
     host = GRAVEL_HOST_ALWAYS;
     steps_of(101, 4, GRAVEL_DS, 0);
     steps_of(100, 6, GRAVEL_DP, 0);
@@ -191,6 +212,44 @@ static void hosts(void)
     check_same_on_all(&state, sizeof state);
     free_job(&j);
     host = GRAVEL_HOST_NEVER;
+    has_costs = 0;
+}
+
+/* Devices move blocks of up to 29 of 100 bodies alone, several a call, and share larger ones; one by one they give the
+ * same bits. */
+static void ahead(void)
+{
+    static double one[MOST][3], many[MOST][3];
+    gravel_hermite_step_info info[16];
+    gravel_cluster_times times;
+    size_t blocks = 0, done, most = 0;
+    end();
+    setenv("GRAVEL_CLUSTER_LEAST_PAIRS", "3000", 1);
+    begin();
+    has_costs = 1;
+    steps_of(100, 4, GRAVEL_DS, 0);
+    job j = make_job(100, 6, GRAVEL_DP, 0, gravel_cluster_share_forces);
+    go(&j, 0, many);
+    for (; blocks < 150; blocks += done) {
+        CHECK(gravel_hermite_steps(j.hermite, INFINITY, 150 - blocks < 16 ? 150 - blocks : 16, info, &done) ==
+              GRAVEL_OK);
+        CHECK(done > 0);
+        most = done > most ? done : most;
+    }
+    CHECK(most > 1);
+    CHECK(gravel_bodies_read(j.bodies, GRAVEL_POSITION, 0, j.n, &GRAVEL_ARRAY_OUT_AOS(many)) == GRAVEL_OK);
+    check_same_on_all(many, 100 * sizeof *many);
+    free_job(&j);
+    gravel_cluster_share_get_times(share, &times);
+    CHECK(size == 1 || times.shared > 0);
+    j = make_job(100, 6, GRAVEL_DP, 0, gravel_cluster_share_forces);
+    go(&j, 150, one);
+    CHECK(memcmp(one, many, 100 * sizeof *one) == 0);
+    free_job(&j);
+    has_costs = 0;
+    end();
+    setenv("GRAVEL_CLUSTER_LEAST_PAIRS", "1", 1);
+    begin();
 }
 
 /* Blocks of the ring are those of one rank, and so are positions but for rounding; a second run has the same bits. */
@@ -276,24 +335,6 @@ static void failure(void)
     steps_of(64, 4, GRAVEL_DS, 1); /* and all goes on */
 }
 
-static void begin(void)
-{
-    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
-    CHECK(gravel_cluster_create(&cluster, MPI_COMM_WORLD, NULL) == GRAVEL_OK);
-    options.device = gravel_cluster_get_info(cluster, rank)->devices;
-    CHECK(gravel_context_create(&context, &options) == GRAVEL_OK);
-    CHECK(gravel_cluster_share_create(&share, cluster, context) == GRAVEL_OK);
-    CHECK(gravel_cluster_ring_create(&ring, cluster, context) == GRAVEL_OK);
-}
-
-static void end(void)
-{
-    gravel_cluster_share_release(share);
-    gravel_cluster_ring_release(ring);
-    gravel_context_release(context);
-    gravel_cluster_release(cluster);
-}
-
 /* Pairs of ranks as machines of their own, where ranks are even; else each rank is one. */
 static void machines(void)
 {
@@ -312,6 +353,8 @@ static void run(const char *name)
         failure();
     else if (strcmp(name, "hosts") == 0)
         hosts();
+    else if (strcmp(name, "ahead") == 0)
+        ahead();
     else if (strcmp(name, "dealt") == 0)
         dealt();
     else if (strcmp(name, "machines") == 0)

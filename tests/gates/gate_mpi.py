@@ -154,7 +154,7 @@ def program_times_leapfrog_steps():
 
 CASES = [("ranks", 1, "forces-copies", "failures"), ("ranks", 2, "forces-ring", "one-place", "no-device"),
          ("near", 4), ("near", 5), ("ranks", 3, "forces-copies", "updates-ring", "failures"), ("ranks", 4, "updates-copies"),
-         ("ranks", 5, "forces-ring"), ("steps", 2, "failure", "dealt"), ("steps", 3, "steps", "hosts"),
+         ("ranks", 5, "forces-ring"), ("steps", 2, "failure", "dealt"), ("steps", 3, "steps", "hosts", "ahead"),
          ("steps", 4, "machines"), ("steps", 5, "steps", "dealt"), ("ranks_tree", 2, "forces"), ("ranks_tree", 2, "corners"),
          ("ranks_tree", 3, "failures"), ("ranks_tree", 3, "kept"), ("ranks_tree", 4, "forces"),
          ("ranks_tree", 4, "steps"), ("ranks_tree", 4, "machines"), ("ranks_tree", 3, "machines"),

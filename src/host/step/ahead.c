@@ -29,8 +29,21 @@ typedef struct block {
 int gv_ahead_may(const gravel_hermite *h)
 {
     const gravel_hermite_options *o = &h->options;
-    return !o->external && !o->forces && !o->agree && !o->shared && o->iterations == 1 &&
-           o->soften == GRAVEL_SOFTEN_EPS && h->bodies->count <= MOST_BODIES;
+    return !o->external && (!o->forces || (o->costs && o->alone_pairs > 0)) && !o->agree && !o->shared &&
+           o->iterations == 1 && o->soften == GRAVEL_SOFTEN_EPS && h->bodies->count <= MOST_BODIES;
+}
+
+static size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+size_t gv_ahead_most(const gravel_hermite *h)
+{
+    const double n = (double)h->bodies->count, pairs = h->options.alone_pairs;
+    if (!h->options.forces || pairs > n * GV_MOST_ALIKE)
+        return GV_MOST_ALIKE;
+    return pairs > n ? (size_t)ceil(pairs / n) - 1 : 0;
 }
 
 void gv_ahead_start(gravel_hermite *h)
@@ -121,8 +134,8 @@ static block block_of(const gravel_hermite *h, size_t bodies, double until)
     const gv_direct_alike alike = gv_direct_find_alike(bodies);
     const int any = alike.above == 0 && gv_worker_device(&h->worker)->info.type != GRAVEL_DEVICE_CPU;
     const size_t roomy = any ? alike.most : bodies + bodies / 8 + 8, n = h->bodies->count;
-    const size_t most = roomy < alike.most ? roomy : alike.most;
-    return (block){alike.above, most < n ? most : n, until, 1};
+    const size_t most = least_of(least_of(roomy, alike.most), least_of(n, gv_ahead_most(h)));
+    return (block){alike.above, most, until, 1};
 }
 
 /* ---------------------------------------------------------------------- many blocks */
@@ -133,7 +146,7 @@ static gravel_status submit_some(gravel_hermite *h, double until, size_t most, s
     double time = h->next;
     size_t bodies = h->due;
     gravel_status status = GRAVEL_OK;
-    for (*submitted = 0; *submitted < most && bodies > 0 && bodies <= GV_MOST_ALIKE && time <= until && !status;) {
+    for (*submitted = 0; *submitted < most && bodies > 0 && bodies <= gv_ahead_most(h) && time <= until && !status;) {
         const block b = block_of(h, bodies, until);
         status = submit(h, &b);
         ++*submitted;
@@ -177,11 +190,6 @@ static gravel_status read_blocks(gravel_hermite *h, gravel_hermite_step_info *in
     h->due = h->all_due = head[GV_HEAD_COUNT];
     h->next_known = head[GV_HEAD_SHORT] == UINT32_MAX; /* else finding it says what is wrong */
     return GRAVEL_OK;
-}
-
-static size_t least_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 gravel_status gv_ahead_go(gravel_hermite *h, double until, size_t most, gravel_hermite_step_info *info, size_t *done)

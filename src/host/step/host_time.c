@@ -135,7 +135,7 @@ static gravel_status measure(gravel_hermite *h, gv_host_costs *costs)
     gravel_direct *const own = h->direct, *trial = NULL;
     const gravel_forces_fn forces = h->options.forces;
     gravel_status status = gravel_direct_create(&trial, h->worker.context, &own->options);
-    h->ahead.is_tried = gv_ahead_may(h);
+    h->ahead.is_tried = gv_ahead_may(h) && (h->n < MANY ? h->n : MANY) <= gv_ahead_most(h);
     h->direct = trial;
     h->options.forces = h->options.costs ? forces : NULL;
     if (!status)

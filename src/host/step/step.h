@@ -123,6 +123,7 @@ double gv_hermite_per_mass(const gravel_hermite *h);
 /* ahead.c: whether the device may move such blocks alone; blocks one after another, as gravel_hermite_steps, of which
  * the next one is known and due. */
 int gv_ahead_may(const gravel_hermite *h);
+size_t gv_ahead_most(const gravel_hermite *h); /* bodies of the largest such block */
 gravel_status gv_ahead_go(gravel_hermite *h, double until, size_t most, gravel_hermite_step_info *info, size_t *done);
 /* `times` blocks of the bodies of the list, of which there are `count`, at `time`: nothing changes.  Waits. */
 gravel_status gv_ahead_try(gravel_hermite *h, size_t count, double time, int times);
