@@ -140,7 +140,7 @@ int gv_force_periodic_bodies(gv_force_job *job)
             if (!(axis[c][k] >= 0 && axis[c][k] < side)) {
                 gv_say(GV_FORCE, "--periodic: particle %zu (id %d) is outside the box: %c = %g is not in [0, %g)", k,
                        (int)p->id[k], "xyz"[c], axis[c][k], side);
-                return GV_EXIT_FAILURE;
+                return GV_EXIT_USAGE;
             }
     return GV_EXIT_OK;
 }

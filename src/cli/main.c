@@ -11,11 +11,14 @@
 
 static const char *const about = "gravel " GRAVEL_VERSION ": gravitational N-body forces on any OpenCL device\n\n";
 
+/* run.json may be lost: the checkpoint, which has its text, is enough to go on. */
 static int is_box(const char *folder)
 {
-    char *path = gv_path_join(folder, "run.json"), *text = NULL;
-    const int box = path && !gv_file_read(path, 1 << 20, &text, NULL) && strstr(text, "\"cosmology\":");
+    char *path = gv_path_join(folder, "run.json"), *table = gv_path_join(folder, "cosmology.txt"), *text = NULL;
+    const int box = (path && !gv_file_read(path, 1 << 20, &text, NULL) && strstr(text, "\"cosmology\":")) ||
+                    (table && access(table, F_OK) == 0);
     free(text);
+    free(table);
     free(path);
     return box;
 }
@@ -24,7 +27,7 @@ static int is_box(const char *folder)
 static gv_command run_command(int argc, char **argv)
 {
     for (int k = 2; k < argc; k++)
-        if (strcmp(argv[k], "--cosmology") == 0 ||
+        if (strcmp(argv[k], "--cosmology") == 0 || (strncmp(argv[k], "--resume=", 9) == 0 && is_box(argv[k] + 9)) ||
             (strcmp(argv[k], "--resume") == 0 && k + 1 < argc && is_box(argv[k + 1])))
             return gv_cmd_run_cosmology;
     return gv_cmd_run;

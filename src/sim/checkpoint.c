@@ -105,7 +105,7 @@ typedef struct reader {
 
 static gravel_status damaged(const reader *r, const char *what)
 {
-    return gv_fail(GRAVEL_ERR_FORMAT, "%s: %s", r->path, what);
+    return gv_fail(GRAVEL_ERR_FORMAT, "%s: %s; without this file the run begins again", r->path, what);
 }
 
 static gravel_status get(reader *r, void *data, size_t size)

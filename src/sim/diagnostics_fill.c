@@ -71,9 +71,3 @@ gravel_status gv_diagnostics_fill_shape(const gv_particles *particles, gv_diagno
                   : gv_diagnose_lagrange(particles, core.centre, gv_diagnostic_share, GV_DIAGNOSTIC_SHARES,
                                          record->lagrange);
 }
-
-gravel_status gv_diagnostics_fill(const gv_particles *particles, const double *potential, gv_diagnostics *record)
-{
-    gv_diagnostics_fill_sums(particles, potential, record);
-    return gv_diagnostics_fill_shape(particles, record);
-}

@@ -36,11 +36,9 @@ typedef struct gv_diagnostics {
 } gv_diagnostics;
 enum { GV_DIAGNOSTIC_COLUMNS = sizeof(gv_diagnostics) / sizeof(double) };
 
-/* All that follows from the particles: everything but steps, active_share and energy_error, which become NaN.
- * `potential`: of each body, -sum m / r with G = 1, as forces give it; NULL leaves out the energies.  Without
- * velocities what needs them is NaN. */
-gravel_status gv_diagnostics_fill(const gv_particles *particles, const double *potential, gv_diagnostics *record);
-/* In two parts: sums and energies (all else becomes NaN), then what neighbours and radii are needed for. */
+/* All that follows from the particles, in two parts: sums and energies (all else becomes NaN, also steps, active_share
+ * and energy_error), then what neighbours and radii are needed for.  `potential`: of each body, -sum m / r with G = 1,
+ * as forces give it; NULL leaves out the energies.  Without velocities what needs them is NaN. */
 void gv_diagnostics_fill_sums(const gv_particles *particles, const double *potential, gv_diagnostics *record);
 gravel_status gv_diagnostics_fill_shape(const gv_particles *particles, gv_diagnostics *record);
 

@@ -166,8 +166,6 @@ void gv_run_get_counts(const gv_run *run, gravel_hermite_counts *counts);
 gravel_status gv_run_add_steps(gv_run *run, gv_blocks *blocks);
 /* With a company: the particles as they were looked at, in one file.  The path is that of the leading process. */
 gravel_status gv_run_write_together(gv_run *run, const char *path);
-/* What was used, for records: the configurations of the solver or the tree. */
-gravel_status gv_run_get_configuration(gv_run *run, char *text, size_t size);
 double *gv_run_clocks(gv_run *run); /* [GV_CLOCKS] */
 /* What the leading process told.  `checkpoint`: for GV_RUN_RESTORE. */
 gravel_status gv_run_follow(gv_run *run, gv_run_order order, double time, const struct gv_checkpoint *checkpoint);

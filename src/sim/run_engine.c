@@ -430,15 +430,3 @@ double *gv_run_clocks(gv_run *r)
 {
     return r->clock;
 }
-
-gravel_status gv_run_get_configuration(gv_run *r, char *text, size_t size)
-{
-    if (r->tree)
-        return gravel_tree_get_configuration(r->tree, text, size, NULL);
-    if (r->domains) {
-        snprintf(text, size, "%s", r->s.configuration ? r->s.configuration : "");
-        return GRAVEL_OK;
-    }
-    gravel_direct_get_choices(r->direct, text, size);
-    return GRAVEL_OK;
-}

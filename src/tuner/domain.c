@@ -93,14 +93,6 @@ int gv_point_complexity(const gv_domain *domain, const gv_point *point)
     return sum;
 }
 
-int gv_point_same_program(const gv_domain *domain, const gv_point *a, const gv_point *b)
-{
-    for (int d = 0; d < domain->n; d++)
-        if (domain->builds[d] && a->at[d] != b->at[d])
-            return 0;
-    return 1;
-}
-
 void gv_domain_config(const gv_domain *domain, const gv_point *point, gv_config *config)
 {
     memset(config, 0, sizeof *config);

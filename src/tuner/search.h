@@ -35,7 +35,6 @@ uint64_t gv_domain_code(const gv_domain *domain, const gv_point *point);
 long gv_domain_find(const gv_domain *domain, const gv_point *point); /* index of a valid point, -1 = not valid */
 /* Sum of the indices: values are listed simpler first, so less is simpler. */
 int gv_point_complexity(const gv_domain *domain, const gv_point *point);
-int gv_point_same_program(const gv_domain *domain, const gv_point *a, const gv_point *b);
 
 /* The domain of a kernel's space.  `limit` (may be NULL) narrows it: "tile=64,128 unroll=4".  `unlikely` 1: also points
  * that only cannot be fast. */

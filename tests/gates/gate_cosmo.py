@@ -116,6 +116,10 @@ def run_files():
     good("run", "--resume", "again")
     expect(content("again") == content(here) == content("by_file"), "the run that began again, or that of the example, "
            "differs")
+    os.remove(path("again/run.json"))
+    good("run", "--resume=again")  # the checkpoint has all of it
+    os.truncate(path("again/checkpoint.gvc"), os.path.getsize(path("again/checkpoint.gvc")) // 2)
+    refused(USAGE, "cut short or damaged; without this file the run begins again", "run", "--resume", "again")
     refused(USAGE, "no double", "run", "--cosmology", "--file", "example.json", "-o", "none", "--precision", "dp", "--no-fp64")
 
 

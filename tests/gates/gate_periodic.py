@@ -6,7 +6,7 @@ import shutil
 import sys
 
 import gatelib
-from clilib import FAILURE, USAGE, WORK, expect, good, need_device, path, refused, run, table, write
+from clilib import USAGE, WORK, expect, good, need_device, path, refused, run, table, write
 from gatelib import Skipped
 
 SIDE = 50.0
@@ -128,7 +128,7 @@ def what_is_refused():
     box("good.txt", 20)
     box("bad.txt", 20, ["77 1 3 50 3"])
     here = ("force", "good.txt")
-    refused(FAILURE, "particle 20 (id 77) is outside the box: y = 50 is not in [0, 50)", "force", "bad.txt", "--periodic",
+    refused(USAGE, "particle 20 (id 77) is outside the box: y = 50 is not in [0, 50)", "force", "bad.txt", "--periodic",
             "50", "--mesh", "ewald")
     refused(USAGE, "must be a number above 0", *here, "--periodic", "0")
     refused(USAGE, "--periodic", *here, "--periodic", "-3")

@@ -195,6 +195,12 @@ static void refuses_what_is_none(void **state)
     gv_diagnostics_close(&file);
 }
 
+static gravel_status fill(const gv_particles *particles, const double *potential, gv_diagnostics *record)
+{
+    gv_diagnostics_fill_sums(particles, potential, record);
+    return gv_diagnostics_fill_shape(particles, record);
+}
+
 /* The record holds what the parts give; without velocities or potentials what needs them is NaN. */
 static void filled_from_particles(void **state)
 {
@@ -210,7 +216,7 @@ static void filled_from_particles(void **state)
     for (size_t i = 0; i < N; i++)
         potential[i] = -1.0; /* mass 1: a potential energy of -1/2, as standard units have */
     p.time = 2.5;
-    assert_int_equal(gv_diagnostics_fill(&p, potential, &d), GRAVEL_OK);
+    assert_int_equal(fill(&p, potential, &d), GRAVEL_OK);
     assert_int_equal(gv_surroundings_find(&p, &around), GRAVEL_OK);
     gv_diagnose_core(&p, &around, &core);
     assert_int_equal(gv_diagnose_lagrange(&p, core.centre, &share, 1, &half), GRAVEL_OK);
@@ -220,13 +226,13 @@ static void filled_from_particles(void **state)
     assert_true(fabs(d.energy + 0.25) < 1e-12 && fabs(d.virial_ratio - 0.5) < 1e-12 && fabs(d.mass - 1.0) < 1e-12);
     assert_true(d.nearest_distance > 0.0 && d.nearest_a != d.nearest_b);
     assert_true(d.binary[0].semi_major_axis <= d.binary[1].semi_major_axis && d.binary[0].eccentricity < 1.0);
-    assert_int_equal(gv_diagnostics_fill(&p, NULL, &d), GRAVEL_OK);
+    assert_int_equal(fill(&p, NULL, &d), GRAVEL_OK);
     assert_true(isnan(d.potential) && isnan(d.energy) && d.core_radius == core.radius);
     free(p.vx);
     free(p.vy);
     free(p.vz);
     p.vx = p.vy = p.vz = NULL;
-    assert_int_equal(gv_diagnostics_fill(&p, potential, &d), GRAVEL_OK);
+    assert_int_equal(fill(&p, potential, &d), GRAVEL_OK);
     assert_true(fabs(d.potential + 0.5) < 1e-12 && isnan(d.kinetic) && isnan(d.energy) && isnan(d.velocity[1]) &&
                 isnan(d.binary[0].period));
     gv_surroundings_free(&around);

@@ -10,8 +10,6 @@
  * to the context.  A compile failure is ERR_BUILD with log and options in the message. */
 gravel_status gv_program_get(gravel_context *context, int device, const char *file, const char *options,
                              cl_program *program);
-/* The text after includes are resolved, with #line marks; malloc'd. */
-gravel_status gv_program_source(gravel_context *context, const char *file, char **text);
 /* Identity of the kernels' text (all files a program uses): 16 hex digits, for profiles. */
 gravel_status gv_program_version(gravel_context *context, const char *file, char digest[17]);
 

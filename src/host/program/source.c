@@ -201,11 +201,6 @@ gravel_status gv_source_flatten(const char *kernel_dir, const char *file, char *
     return status;
 }
 
-gravel_status gv_program_source(gravel_context *context, const char *file, char **text)
-{
-    return gv_source_flatten(context->kernel_dir, file, text);
-}
-
 gravel_status gv_program_version(gravel_context *context, const char *file, char digest[17])
 {
     char *text;
