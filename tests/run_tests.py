@@ -37,7 +37,7 @@ MARK = re.compile(r"^\[\s*(RUN|OK|FAILED|SKIPPED|ERROR|LINE)\s*\] (.*)$")
 SHOWN_LINES = 60  # of one failed case; the log file has the rest
 # begun first: what takes minutes must not be left for one core at the end
 LONG = ("test_direct_forces", "gate_amd", "gate_oclgrind", "gate_oclgrind_tree", "test_direct_hostile", "gate_cli",
-        "test_tree", "test_faults", "gate_mpi", "gate_mpi_run", "gate_hostile", "test_tuner_run")
+        "test_tree", "test_faults", "gate_mpi", "gate_mpi_run", "gate_hostile", "test_tuner_run", "test_tuner_program")
 LEAK_CHECK_CRASHED = "LeakSanitizer has encountered a fatal error"
 ALONE = {
     "test_measure": "rates of a device that others use are not its rates",
