@@ -19,8 +19,8 @@
  *
  * A tree is kept, with new moments for the moved bodies (gravel_tree_moved), until `rebuild` times all bodies have got
  * forces from it after the block that it was built for; it is built anew for the block that would be more, and after
- * each block of all bodies.  While a tree is kept, blocks of up to 32 bodies get direct sums and leave it as it is (not
- * with a mesh, a spline, `walk` or `agree`).
+ * each block of all bodies.  While a tree is kept, blocks of a few bodies (32; on GPUs up to 256) get direct sums and
+ * leave it as it is (not with a mesh, a spline, `walk` or `agree`).
  */
 #ifndef GRAVEL_LEAPFROG_H
 #define GRAVEL_LEAPFROG_H

@@ -67,7 +67,7 @@ const gv_opt gv_run_opts[] = {
     CHOICE("moments", moments, "1|2", "tree: 1 masses, 2 and quadrupoles", "2"),
     GV_RUN_OPT_TREE(gv_run_options, "last"),
     REAL("rebuild", rebuild, "X",
-         "tree: kept, with new moments, for forces on X times all\nbodies after its first block; blocks of up to 32 "
+         "tree: kept, with new moments, for forces on X times all\nbodies after its first block; blocks of a few "
          "bodies get\ndirect sums meanwhile; 0: built for each block",
          "0.1", 0, 1e3),
     {.name = "sum-up-to",

@@ -17,16 +17,13 @@ typedef enum gv_leap_kernel {
     GV_LEAP_KERNELS
 } gv_leap_kernel;
 
-/* New moments of a tree and a walk of a few bodies take as long as direct sums of some 60 (H200 and two cores, 1e6). */
-enum { GV_LEAP_FEW = 32 };
-
 struct gravel_leapfrog {
     gv_worker worker;
     gravel_leapfrog_options options;
     gravel_bodies *bodies;
     gravel_direct *direct; /* one of both */
     gravel_tree *tree;
-    gravel_direct *few;     /* with a tree: forces of blocks of up to GV_LEAP_FEW bodies; NULL: not made yet */
+    gravel_direct *few;     /* with a tree: forces of blocks of a few bodies; NULL: not made yet */
     gravel_bodies *at;      /* bodies that are looked at, or those of a block for the external force */
     gravel_tree *look_tree; /* of these; NULL: not made yet */
     cl_kernel kernel[GV_LEAP_KERNELS];
