@@ -120,11 +120,12 @@ static gravel_status read_curve(gv_curve *c, const cJSON *list, const char *name
     {
         const cJSON *x = cJSON_GetArrayItem(pair, 0), *y = cJSON_GetArrayItem(pair, 1);
         if (!cJSON_IsNumber(x) || !cJSON_IsNumber(y) || !(x->valuedouble > 0) || !(y->valuedouble > 0) ||
-            !isfinite(x->valuedouble) || !isfinite(y->valuedouble) || c->n == GV_CURVE_POINTS ||
+            !(x->valuedouble < 1e30) || !(y->valuedouble < 1e30) || c->n == GV_CURVE_POINTS ||
             (c->n > 0 && x->valuedouble <= c->x[c->n - 1]))
-            return gv_fail(GRAVEL_ERR_FORMAT,
-                           "%s: %s: at most %d pairs of positive numbers, the first of which grow, are wanted", name,
-                           what, GV_CURVE_POINTS);
+            return gv_fail(
+                GRAVEL_ERR_FORMAT,
+                "%s: %s: at most %d pairs of positive numbers below 1e30, the first of which grow, are wanted", name,
+                what, GV_CURVE_POINTS);
         c->x[c->n] = x->valuedouble;
         c->y[c->n++] = y->valuedouble;
     }
@@ -171,9 +172,9 @@ static gravel_status read_number(gv_machine *m, const entry *e, const cJSON *roo
     if (!item)
         return GRAVEL_OK;
     const int may_be_zero = strstr(e->name, "_s") != NULL && strstr(e->name, "per_s") == NULL;
-    if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble) || item->valuedouble < 0 ||
+    if (!cJSON_IsNumber(item) || !(item->valuedouble < 1e30) || item->valuedouble < 0 ||
         (item->valuedouble == 0 && !may_be_zero && strcmp(e->name, "deep_cells") != 0))
-        return gv_fail(GRAVEL_ERR_FORMAT, "%s: %s of %s is no positive number", name, e->name, e->group);
+        return gv_fail(GRAVEL_ERR_FORMAT, "%s: %s of %s is no positive number below 1e30", name, e->name, e->group);
     *number_at(m, e) = item->valuedouble;
     return GRAVEL_OK;
 }

@@ -48,8 +48,10 @@ static gravel_status check_mesh(const gv_cosmo_settings *s, const gv_particles *
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "--mesh %d: %d to %d cells a side, a product of 2, 3, 5 and 7, are possible: %d and %d are near",
                        cells, GV_FFT_LEAST, GV_FFT_MOST, gv_fft_below(cells), gv_fft_above(cells));
-    if (!(s->split > 0) || !(s->cut > 0) || !isfinite(s->split * s->cut))
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "--split %g and --cut %g: both must be above 0", s->split, s->cut);
+    /* as of gravel force: at two splits the short range still has half of Newton's force */
+    if (!(s->split >= 0.5) || !(s->split <= 16) || !(s->cut >= 2) || !(s->cut <= 16))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "--split %g and --cut %g: they must be 0.5 to 16 cells and 2 to 16 splits",
+                       s->split, s->cut);
     if (s->split * s->cut > 0.5 * cells)
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "--mesh %d is too coarse: the short range ends at %g cells, which is beyond half of the box; %d "
@@ -84,14 +86,16 @@ gravel_status gv_cosmo_run_check(const gv_cosmo_settings *s, const gv_particles 
         status = check_bodies(p);
     if (!status)
         status = check_mesh(s, p);
-    if (!status && (!is_power_of_two(s->step_max) || !is_power_of_two(s->step_min) || s->step_min > s->step_max))
+    if (!status && (!is_power_of_two(s->step_max) || !is_power_of_two(s->step_min) || s->step_min > s->step_max ||
+                    s->step_max > 1))
         status = gv_fail(GRAVEL_ERR_ARGUMENT,
-                         "--step-max %g and --step-min %g, in ln a: they must be powers of two in order, as 2^-6 = "
-                         "0.015625 and 2^-20",
+                         "--step-max %g and --step-min %g, in ln a: they must be powers of two in order, at most 1, as "
+                         "2^-6 = 0.015625 and 2^-20",
                          s->step_max, s->step_min);
-    if (!status && s->mesh_step != 0 && (!is_power_of_two(s->mesh_step) || s->mesh_step < s->step_max))
+    if (!status && s->mesh_step != 0 &&
+        (!is_power_of_two(s->mesh_step) || s->mesh_step < s->step_max || s->mesh_step > 1))
         status = gv_fail(GRAVEL_ERR_ARGUMENT,
-                         "--mesh-step %g, in ln a: it must be 0, or a power of two of at least --step-max %g",
+                         "--mesh-step %g, in ln a: it must be 0, or a power of two from --step-max %g to 1",
                          s->mesh_step, s->step_max);
     if (!status && (!(s->eps > 0) || !isfinite(s->eps)))
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "--eps %g: the softening must be above 0", s->eps);

@@ -149,6 +149,7 @@ static void bad_machines_are_refused(void **state)
                                          {"{\"direct\": {\"cal_s\": 1}}", "cal_s"},
                                          {"{\"direct\": {\"call_s\": -1}}", "call_s"},
                                          {"{\"direct\": {\"call_s\": \"1\"}}", "call_s"},
+                                         {"{\"direct\": {\"source_s\": 1e308}}", "below 1e30"},
                                          {"{\"network\": {\"bytes_per_s\": 0}}", "bytes_per_s"},
                                          {"{\"node\": {\"ranks\": 0}}", "ranks"},
                                          {"{\"tree\": {\"walk\": [[2, 1], [1, 1]]}}", "walk"},

@@ -226,6 +226,11 @@ static void what_is_refused(void **state)
     bad = s;
     bad.mesh_step = 0.0625;
     refuse(&bad, &p, GRAVEL_ERR_ARGUMENT, "--mesh-step");
+    bad.mesh_step = 0x1p31; /* its kick was beyond what numbers hold */
+    refuse(&bad, &p, GRAVEL_ERR_ARGUMENT, "to 1");
+    bad = s;
+    bad.cut = 1e-300; /* no short range at all */
+    refuse(&bad, &p, GRAVEL_ERR_ARGUMENT, "2 to 16 splits");
     bad = s;
     bad.eps = 0;
     refuse(&bad, &p, GRAVEL_ERR_ARGUMENT, "softening");

@@ -420,6 +420,14 @@ static void bad_options(void **state)
     assert_int_equal(gravel_leapfrog_step(r.leapfrog, NULL), GRAVEL_ERR_STATE);
     assert_contains(gravel_error_message(), "below step_min");
     free_run(&r);
+    o.eps = 1e-300; /* 0 as a float, which must not mean steps without a limit */
+    o.step_min = 0x1p-40;
+    r = empty_run(context, GRAVEL_DS, 0, &o);
+    fill_pair(&r);
+    assert_ok(gravel_leapfrog_start(r.leapfrog, 0));
+    assert_int_equal(gravel_leapfrog_step(r.leapfrog, NULL), GRAVEL_ERR_STATE);
+    assert_contains(gravel_error_message(), "below step_min");
+    free_run(&r);
 }
 
 /* --------------------------------------------------------------------- clock */

@@ -1,6 +1,7 @@
 /* Leapfrog integration: life, start, blocks. */
 #include "host/step/leapfrog.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,12 +173,21 @@ static gravel_status find_next(gravel_leapfrog *f)
 
 enum { ACCELERATION, VELOCITY, VELOCITY_LOW, TIME, TIME_LOW, STEP, POTENTIAL, WORDS };
 
+/* eta eps in the units of the planes.  0 means no limit there: what is above 0 stays so as a float, too. */
+static double reach_at(const gravel_leapfrog *f, double time)
+{
+    const double reach = f->options.eta * f->options.eps / f->bodies->frame.length * gv_leap_stretch(f, time);
+    return f->options.eta > 0 && f->options.eps > 0
+               ? fmax(reach, f->bodies->precision == GRAVEL_DP ? DBL_MIN : (double)FLT_MIN)
+               : 0;
+}
+
 /* The same for all bodies with one step. */
 static gravel_status kick_all(gravel_leapfrog *f, const cl_mem m[WORDS], cl_mem far, double time, int first)
 {
     const gravel_precision p = f->bodies->precision;
     const gv_time_words t = gv_time_split(p, time);
-    const double reach = f->options.eta * f->options.eps / f->bodies->frame.length * gv_leap_stretch(f, time);
+    const double reach = reach_at(f, time);
     const double old = first ? 0 : time - f->now, far_kick = gv_leap_far_kick(f, time, first);
     gravel_status status =
         gv_launch(&f->worker, 0, f->kernel[GV_LEAP_CHOOSE], gv_items(f->n, 64), GV_UINT(f->n), GV_REAL(p, t.high),
@@ -208,7 +218,7 @@ static gravel_status kick_bodies(gravel_leapfrog *f, size_t count, double time, 
                                         [POTENTIAL] = GV_WORD_POTENTIAL};
     const gravel_precision p = f->bodies->precision;
     const gv_time_words t = gv_time_split(p, time);
-    const double reach = f->options.eta * f->options.eps / f->bodies->frame.length * gv_leap_stretch(f, time);
+    const double reach = reach_at(f, time);
     const double crowd = f->options.eta * gv_leap_stretch(f, time) / (8 * 3.14159265358979324);
     cl_mem m[WORDS], far;
     gravel_status status = gv_leap_write_kicks(f, time, first);
