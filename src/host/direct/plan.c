@@ -32,8 +32,16 @@ void gv_direct_layout_set(gv_direct_layout *layout, const gv_variant *variant, g
 }
 
 /* Configurations are tuned with so many sources at most.  More of them are cut into more parts, up to MORE times as
- * many (what groups of sinks leave to be added takes memory): the last turn of groups, seldom full, counts less. */
+ * many (what groups of sinks leave to be added takes memory): the last turn of groups, seldom full, counts less.  In
+ * proportion, without steps: what is tuned at 524288 sources must be as good at 500000. */
 enum { TUNED_SOURCES = 262144, MORE = 4 };
+
+static size_t groups_wanted(size_t per_unit, size_t compute_units, size_t sources)
+{
+    const size_t most = (size_t)MORE * TUNED_SOURCES;
+    const size_t counted = sources < TUNED_SOURCES ? TUNED_SOURCES : sources < most ? sources : most;
+    return (per_unit * counted + TUNED_SOURCES / 2) / TUNED_SOURCES * compute_units;
+}
 
 static size_t round_up(size_t value, size_t unit)
 {
@@ -74,10 +82,7 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
     plan->stride = plan->sink_groups * group_sinks;
 
     /* as many groups as wanted, but no part without work */
-    const size_t more = sources / TUNED_SOURCES < 1      ? 1
-                        : sources / TUNED_SOURCES < MORE ? sources / TUNED_SOURCES
-                                                         : MORE;
-    const size_t wanted = (size_t)config->value[GV_T_BLOCKS_PER_CU] * (size_t)compute_units * more;
+    const size_t wanted = groups_wanted((size_t)config->value[GV_T_BLOCKS_PER_CU], (size_t)compute_units, sources);
     size_t blocks = even_blocks(wanted, plan->sink_groups);
     if (variant->features & GV_DIRECT_LISTS && list_capacity > 0) {
         /* one division after the other: the product could overflow */
