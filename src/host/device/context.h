@@ -61,6 +61,7 @@ struct gravel_context {
     char *kernel_dir, *cache_dir, *profile_dir; /* NULL or "": none */
     gravel_log_fn log;
     void *log_user;
+    atomic_uint buffers_made; /* launch.h: arguments that were set before the last one are set again */
     int for_once;     /* programs are for a test or a candidate: see program.c on drivers that keep what they compile */
     int cache_warned; /* the warning about an unwritable cache directory was given */
     /* A context may be used from several threads: each lock guards what stands below it. */

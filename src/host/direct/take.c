@@ -54,6 +54,7 @@ static gravel_status cut(gravel_direct *d, size_t capacity)
             d->taken.slice[k] =
                 clCreateSubBuffer(d->taken.quads.mem, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     }
+    atomic_fetch_add(&d->worker.context->buffers_made, 1);
     return code ? gv_fail_cl(code, "cutting the work space of sources into planes") : GRAVEL_OK;
 }
 

@@ -87,6 +87,7 @@ static gravel_status make_buffer(const gv_worker *worker, gv_buffer *buffer, siz
         return gv_fail(GRAVEL_ERR_DEVICE_MEMORY, "%s need %.1f MB in one buffer; %s allows %.1f MB", what,
                        (double)size / 1e6, info->name, (double)info->max_allocation / 1e6);
     cl_mem mem = clCreateBuffer(worker->context->cl, CL_MEM_READ_WRITE, size, NULL, &code);
+    atomic_fetch_add(&worker->context->buffers_made, 1);
     if (code)
         return gv_fail_cl(code, "allocating %.1f MB for %s on %s (%.1f MB in all)", (double)size / 1e6, what,
                           info->name, (double)info->global_memory / 1e6);
@@ -211,26 +212,28 @@ static void add_to_stage(gv_worker *worker, int stage, cl_event event)
     span->last = event;
 }
 
-/* Whether the argument may stay as it is: of buffers only one that there is not. */
-static int is_same(const gv_arg *arg, const unsigned char *before)
+/* Whether the argument may stay as it is: where a buffer was made, of all that have the size of one only a NULL. */
+static int is_same(const gv_arg *arg, const unsigned char *before, int same_buffers)
 {
     static const cl_mem none;
     return memcmp(before, arg->value, arg->size) == 0 &&
-           (arg->size != sizeof none || memcmp(before, &none, sizeof none) == 0);
+           (same_buffers || arg->size != sizeof none || memcmp(before, &none, sizeof none) == 0);
 }
 
 /* *number: of the argument that was refused */
-static cl_int set_arguments(cl_kernel kernel, size_t n_args, const gv_arg *arg, gv_last *last, size_t *number)
+static cl_int set_arguments(const gravel_context *context, cl_kernel kernel, size_t n_args, const gv_arg *arg,
+                            gv_last *last, size_t *number)
 {
     enum { LARGEST = 64 };
-    const int is_known = last && last->kernel == kernel;
+    const unsigned made = atomic_load(&context->buffers_made);
+    const int is_known = last && last->kernel == kernel, same_buffers = is_known && last->buffers_made == made;
     size_t used = 0;
     if (last)
         last->kernel = NULL; /* unless all are set */
     for (size_t k = 0; k < n_args; k++) {
         const size_t size = arg[k].size;
         const int kept = last && arg[k].value && size <= LARGEST && size <= sizeof last->numbers - used;
-        if (!kept || !is_known || !is_same(&arg[k], last->numbers + used)) {
+        if (!kept || !is_known || !is_same(&arg[k], last->numbers + used, same_buffers)) {
             const cl_int code = clSetKernelArg(kernel, (cl_uint)k, size, arg[k].value);
             *number = k;
             if (code)
@@ -240,8 +243,10 @@ static cl_int set_arguments(cl_kernel kernel, size_t n_args, const gv_arg *arg, 
             memcpy(last->numbers + used, arg[k].value, size);
         used += kept ? size : 0;
     }
-    if (last)
+    if (last) {
         last->kernel = kernel;
+        last->buffers_made = made;
+    }
     return CL_SUCCESS;
 }
 
@@ -253,7 +258,7 @@ static gravel_status start(gv_worker *worker, int stage, cl_kernel kernel, gv_ra
     cl_event event = NULL;
     size_t number = 0;
 
-    cl_int code = set_arguments(kernel, n_args, arg, last, &number);
+    cl_int code = set_arguments(worker->context, kernel, n_args, arg, last, &number);
     if (code)
         return fail_launch(worker, kernel, &range, code, "argument", number);
     code = clEnqueueNDRangeKernel(device->compute, kernel, range.dimensions, NULL, range.global,

@@ -92,10 +92,11 @@ gravel_status gv_launch_list(gv_worker *worker, int stage, cl_kernel kernel, gv_
 #define gv_launch(worker, stage, kernel, range, ...)                                                                   \
     gv_launch_list(worker, stage, kernel, range, sizeof((const gv_arg[]){__VA_ARGS__}) / sizeof(gv_arg),               \
                    (const gv_arg[]){__VA_ARGS__})
-/* The numbers that a kernel was started with last: those that stay need not be set again, a few hundredths of a
- * microsecond each.  Buffers always are, but for missing ones: a new one may have the address of one that is gone. */
+/* The arguments that a kernel was started with last: those that stay need not be set again, a few hundredths of a
+ * microsecond each.  Buffers are where one was made since then, which may have the address of one that is gone. */
 typedef struct gv_last {
-    cl_kernel kernel; /* NULL: none yet */
+    cl_kernel kernel;      /* NULL: none yet */
+    unsigned buffers_made; /* in the context */
     unsigned char numbers[512];
 } gv_last;
 /* gv_launch_list for a kernel that is started in this way only. */
