@@ -275,11 +275,11 @@ static double between(const gv_choice_corner *low, const gv_choice_corner *high,
     return (1 - way) * (a + behind[0]) + way * (b + behind[1]) - (1 - part) * a - part * b;
 }
 
-/* Of one that was not kept at corner k: slower than what was, and than its time at the corner beside it allows.  Fewer
- * sinks take no less than their part, padded, of the time for more: where both are padded to one number, all of it. */
-static double unknown_at(const gv_choice_corner *corner, int n, int k, double grain, const char *configuration)
+/* What one that was not kept at corner k is behind there at least, by its time at the corner beside it.  Fewer sinks
+ * take no less than their part, padded, of the time for more: where both are padded to one number, all of it. */
+static double least_behind(const gv_choice_corner *corner, int n, int k, double grain, const char *configuration)
 {
-    double behind = unknown_behind(corner[k].entry);
+    double behind = 0;
 
     for (int o = k - 1; o <= k + 1; o += 2) {
         const gv_profile_entry *here = corner[k].entry;
@@ -311,8 +311,11 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
         const int r = find_result(corner[k].entry, candidate->configuration);
 
         candidate->measured &= r >= 0;
-        behind[k] = r >= 0 ? log_behind(corner[k].entry, r) : unknown_at(corner, n, k, grain, candidate->configuration);
-        behind[k] = (1 - part) * behind[k] + part * mean;
+        const double least = r >= 0 ? 0 : least_behind(corner, n, k, grain, candidate->configuration);
+
+        behind[k] = r >= 0 ? log_behind(corner[k].entry, r) : fmax(unknown_behind(corner[k].entry), least);
+        /* what was measured beside it is not evened out */
+        behind[k] = fmax((1 - part) * behind[k] + part * mean, least);
         if (r >= 0 && corner[k].weight > heaviest) {
             heaviest = corner[k].weight;
             candidate->from = corner[k].entry;

@@ -11,11 +11,11 @@
  * ceil(n / grain) x grain, so that 24 sinks are not judged by how well 32 fit where a device is full, and as well as
  * 32 where it is not. One that was not kept at a corner counts there as slower than all that were, and than its time at
  * the corner beside allows, in proportion to padded sinks. A fifth of a score is the mean over all questions that kept
- * the configuration, or are full without it, the nearer the more. The least score wins, so that a call with exactly a
- * question's sizes gets its winner. Elsewhere the untuned default keeps its place unless the best beats it by more than
- * a quarter of the spreads that were measured, or, where the default was not kept, is known at every corner, or from
- * one that has both or is very near; and by GV_CHOICE_OTHER more where the questions were asked without the call's
- * searches, or with others. */
+ * the configuration, or are full without it, the nearer the more; what that corner allows is not lowered by it. The
+ * least score wins, so that a call with exactly a question's sizes gets its winner. Elsewhere the untuned default keeps
+ * its place unless the best beats it by more than a quarter of the spreads that were measured, or, where the default
+ * was not kept, is known at every corner, or from one that has both or is very near; and by GV_CHOICE_OTHER more where
+ * the questions were asked without the call's searches, or with others. */
 #ifndef GV_CHOICE_H
 #define GV_CHOICE_H
 
