@@ -105,6 +105,8 @@ static void print_text(const facts *f)
                    : ", without velocities");
     printf("%-22s %s\n", "units", gv_units_text(&p->units, text));
     printf("%-22s %.9g\n", "time", p->time);
+    if (p->period > 0)
+        printf("%-22s %.9g a side, periodic; what follows ignores that (gravel analyse does not)\n", "box", p->period);
     printf("%-22s %.9g (%.6g to %.6g a body)\n", "mass", f->totals.mass, f->totals.mass_min, f->totals.mass_max);
     print_vector("centre of mass", f->totals.x);
     print_vector("its velocity", f->totals.v);
@@ -179,6 +181,8 @@ static gravel_status print_json(const facts *f)
     cJSON_AddBoolToObject(root, "accelerations", f->p->ax != NULL);
     add_units(root, &f->p->units);
     cJSON_AddNumberToObject(root, "time", f->p->time);
+    if (f->p->period > 0)
+        cJSON_AddNumberToObject(root, "box", f->p->period);
     cJSON_AddNumberToObject(root, "mass", f->totals.mass);
     cJSON_AddNumberToObject(root, "mass_min", f->totals.mass_min);
     cJSON_AddNumberToObject(root, "mass_max", f->totals.mass_max);

@@ -1,7 +1,7 @@
 /* Sources of gravel_direct: written in pieces, scattered, counted, viewed with strides, read back. */
 #include "problem.h"
 
-enum { CHUNK = 65536 }; /* entries of one transfer: src/host/direct/sources.c */
+enum { CHUNK = 65536 }; /* entries of one transfer: src/host/direct/arrays.c */
 
 /* ---------------------------------------------------------------------- writing */
 

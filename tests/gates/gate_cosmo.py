@@ -64,6 +64,7 @@ def what_is_in_a_box():
     done = good("analyse", here + "/snapshot_0002.hdf5", "--spectrum", "p.txt", "--massfunction", "n.txt", "--json")
     expect(read("p.txt") == read(here + "/spectrum_0002.txt"), "the spectrum beside the snapshot is another")
     expect(read("n.txt") == read(here + "/massfunction_0002.txt"), "the mass function beside the snapshot is another")
+    expect("a side, periodic" in good("info", here + "/snapshot_0002.hdf5").stdout, "no word about the box")
     expect(len(json.loads(done.stdout)["spectrum"]["k"]) == 8, "shells of a mesh of 16: %s" % done.stdout[:300])
     good("analyse", here + "/snapshot_0002.hdf5", "--least", "2", "--linking", "0.9", "--massfunction", "few.txt",
          "--groups", "groups.txt")

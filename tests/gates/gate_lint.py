@@ -128,7 +128,38 @@ def nothing_left_to_do():
     refuse(files, re.compile(r"\b(TODO|FIXME|XXX|HACK)\b"), "open end")
 
 
+def exists(name):
+    """As pages and comments name files: from the top, or from the folder that holds all of their kind."""
+    return any(os.path.exists(os.path.join(TOP, root, name))
+               for root in ("", "src", "src/host", "kernels", "include", "doc", "tests", "bench", "bench/results"))
+
+
+def headings(page):
+    return [re.sub(r"[^\w\- ]", "", line.lstrip("#").lower()).strip().replace(" ", "-")
+            for line in lines_of(page) if line.startswith("#")]
+
+
+def files_that_are_named_exist():
+    """Files in pages and comments, and what pages link to with its heading.  my_*.json are examples of output."""
+    named = re.compile(r"(?<![\w/.<$\"-])((?:src|host|sim|cli|tuner|compat|cluster|model|cpu_ref|tests|bench|kernels|lib|direct"
+                       r"|tree|mesh|step|tasks|include|gravel|doc|examples|tuning_db)/[\w/.-]+\.(?:c|h|hpp|cl|py|md|sh|f90)"
+                       r"|(?:h200|pocl)_\w+\.json)\b")
+    link = re.compile(r"\]\(([^)#:]+)(?:#([^)]*))?\)")
+    pages = gatelib.sources(".md", under=("doc",)) + ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    found = []
+    for path in pages + gatelib.sources(".c", ".h", ".cl", ".py", ".sh"):
+        for number, line in enumerate(lines_of(path), 1):
+            found += ["%s:%d: there is no %s" % (path, number, name) for name in named.findall(line)
+                      if not exists(name) and "generated" not in name]
+            for name, heading in link.findall(line) if path in pages else ():
+                target = os.path.normpath(os.path.join(os.path.dirname(path), name))
+                if not os.path.exists(os.path.join(TOP, target)) or heading and heading not in headings(target):
+                    found.append("%s:%d: there is no %s %s" % (path, number, name, heading))
+    if found:
+        raise Failed("\n".join(found))
+
+
 if __name__ == "__main__":
     sys.exit(gatelib.main([kernels_exist, kernels_name_no_vendor, kernels_are_plain_opencl_c, real_types_only_in_lib,
                            kernels_include_only_lib, host_rooms_depend_one_way, host_rooms_have_no_circles, lines_are_clean,
-                           nothing_left_to_do]))
+                           nothing_left_to_do, files_that_are_named_exist]))
