@@ -271,12 +271,13 @@ __attribute__((always_inline)) static inline void gv_join_rows(gv_wide *total, l
 }
 #endif
 
-/* unit: {first sink, sinks, whose list, place of the first result}.  List z has entries begin[z] to begin[z + 1] - 1:
- * {first source, sources}, and cells cell_begin[z] to cell_begin[z + 1] - 1 of `which`, numbers of cells.
+/* unit[first_unit + number of the group]: {first sink, sinks, whose list, place of the first result}.
+ * List z has entries begin[z] to begin[z + 1] - 1: {first source, sources}, and cells cell_begin[z] to
+ * cell_begin[z + 1] - 1 of `which_cell`, numbers of cells.
  * result: GV_TASKS_VECTORS vectors a sink. */
 __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void
 gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restrict low,
-                  global const uint4 *restrict unit, global const uint *restrict begin,
+                  global const uint4 *restrict unit, uint first_unit, global const uint *restrict begin,
                   global const uint2 *restrict entry, global const uchar *restrict entry_shift,
                   global const gv_scalar4 *restrict shift, gv_scalar soft, gv_scalar rate, gv_scalar cut2,
 #if GV_FORM == GV_FORM_TABLE && GV_SHORT_RANGE
@@ -288,7 +289,7 @@ gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4
 #endif
                   global gv_scalar4 *restrict result)
 {
-    const uint4 u = unit[get_group_id(0)];
+    const uint4 u = unit[first_unit + get_group_id(0)];
     const uint from = begin[u.z], to = begin[u.z + 1];
     gv_law law = {soft, rate, cut2};
     gv_item item;

@@ -14,7 +14,7 @@ typedef struct listing {
     gv_config config;
     gravel_origin origin;
     gravel_tasks_counts counts;
-    size_t bodies;
+    size_t whole, bodies;
 } listing;
 
 /* ------------------------------------------------------------------ checks */
@@ -154,8 +154,10 @@ static double slots_of(const listing *l)
         sources[l->list.task[k].sinks] += l->list.leaf[l->list.task[k].sources].count;
     for (size_t k = 0; k < l->counts.units; k++) {
         const double n = sources[l->unit[k].list];
-        const double turn = v[GV_TA_THREADS] > 1 ? v[GV_TA_SPLIT] * v[GV_TA_UNROLL] : 1;
-        const size_t held = v[GV_TA_THREADS] > 1 ? chunk : (l->unit[k].count + lanes - 1) / lanes * lanes;
+        const size_t places = k < l->whole ? chunk : (size_t)v[GV_TA_REST];
+        const int split = k < l->whole ? v[GV_TA_SPLIT] : v[GV_TA_THREADS] / v[GV_TA_REST];
+        const double turn = v[GV_TA_THREADS] > 1 ? split * v[GV_TA_UNROLL] : 1;
+        const size_t held = v[GV_TA_THREADS] > 1 ? places : (l->unit[k].count + lanes - 1) / lanes * lanes;
         sum += (double)held * ceil(n / turn) * turn;
     }
     free(sources);
@@ -164,14 +166,13 @@ static double slots_of(const listing *l)
 
 static gravel_status make_units(listing *l)
 {
-    const size_t chunk = gv_tasks_chunk(&l->config);
     l->counts.leaves = l->list.leaves;
     l->counts.tasks = l->list.tasks;
-    l->counts.units = gv_tasks_count_units(l->list.leaf, l->list.leaves, l->is_sink, chunk);
+    l->counts.units = gv_tasks_make_units(l->list.leaf, l->list.leaves, l->is_sink, &l->config, NULL, &l->whole);
     l->unit = malloc((l->counts.units + 1) * sizeof *l->unit);
     if (!l->unit)
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu units of work", l->counts.units);
-    gv_tasks_make_units(l->list.leaf, l->list.leaves, l->is_sink, chunk, l->unit);
+    gv_tasks_make_units(l->list.leaf, l->list.leaves, l->is_sink, &l->config, l->unit, &l->whole);
     l->counts.slots = slots_of(l);
     return GRAVEL_OK;
 }
@@ -267,6 +268,7 @@ gravel_status gravel_tasks_write(gravel_tasks *tasks, const gravel_task_list *li
         tasks->config = l.config;
         tasks->origin = l.origin;
         tasks->counts = l.counts;
+        tasks->whole = l.whole;
         tasks->bodies = l.bodies;
         tasks->shifts = l.list.shift_of ? l.list.shifts : 0;
         tasks->shift_length = 0;

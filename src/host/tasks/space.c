@@ -38,6 +38,12 @@ static const gv_tunable tunables[GV_TA_COUNT] = {
                     1,
                     3,
                     {0, 1, 2}},
+    [GV_TA_REST] = {"rest",
+                    "sinks",
+                    "sinks of a group for what is left of a leaf beside whole groups; 0: none",
+                    0,
+                    4,
+                    {0, 4, 8, 16}},
 };
 
 #define VALUE(name) (config->value[GV_TA_##name])
@@ -58,7 +64,7 @@ size_t gv_tasks_local_bytes(const gv_config *config, gravel_precision precision)
     if (threads == 1)
         return nodes;
     return nodes + tile * (4 * scalar * (precision == GRAVEL_DS ? 2 : 1) + 4) + threads * 13 + 64 +
-           (VALUE(SPLIT) > 1 ? threads * 4 * wide : 0);
+           (VALUE(SPLIT) > 1 || VALUE(REST) > 0 ? threads * 4 * wide : 0);
 }
 
 CONSTRAINT(group_fits)
@@ -75,6 +81,12 @@ CONSTRAINT(turns_fit)
 {
     (void)variant, (void)limits;
     return VALUE(THREADS) == 1 || VALUE(TILE) % (VALUE(SPLIT) * VALUE(UNROLL)) == 0;
+}
+CONSTRAINT(rests_fit)
+{
+    (void)variant, (void)limits;
+    const int rest = VALUE(REST);
+    return rest == 0 || (VALUE(THREADS) >= rest && VALUE(TILE) % (VALUE(THREADS) / rest * VALUE(UNROLL)) == 0);
 }
 CONSTRAINT(local_memory_fits)
 {
@@ -113,6 +125,8 @@ static const gv_constraint constraints[] = {
     {"the group is larger than the device allows", 1, group_fits},
     {"split does not divide threads: every row has as many work-items", 1, rows_fit},
     {"a tile is not whole turns: split * unroll does not divide it", 1, turns_fit},
+    {"groups for what is left of a leaf have whole rows and whole turns: threads / rest * unroll must divide tile", 1,
+     rests_fit},
     {"tile, table and sums of rows do not fit into local memory", 1, local_memory_fits},
     {"this device's rsqrt or native_rsqrt is too rough for this flavour and precision", 1, root_is_right},
     {"lanes are for one work-item alone: threads must be 1", 1, lanes_are_alone},
@@ -122,26 +136,27 @@ static const gv_constraint constraints[] = {
     {"level 2 has the error of float, level 4 is what dp needs", 0, level_is_exact_enough},
 };
 
-/* Sinks of a group, as work-items of a row x sinks of each, that leave the fewest places empty; what each costs beside
- * that as seen on an H200.  Short rows fit leaves of any size, and more rows have their sums to join: guesses between
- * those that were timed, large enough that these keep their sizes. */
-static void fit_leaves(gv_config *config, int most_held, size_t sinks)
+/* Sinks of a group, as work-items of a row x sinks of each, and of a group for rests, that take the least time by
+ * places and what one costs.  More sinks of an item do not pay: rows of 8 with 5 and 7 took 1.7 and 2.0 times as long
+ * a place on an H200. */
+static void fit_leaves(gv_config *config, size_t sinks)
 {
     static const struct {
         int row, several;
-        double cost;
-    } shape[] = {{32, 2, 1},   {16, 3, 1.03}, {32, 1, 1.05}, {16, 1, 1.1}, {8, 5, 1.08},
-                 {8, 7, 1.08}, {8, 3, 1.12},  {8, 2, 1.15},  {8, 1, 1.2}};
+    } shape[] = {{32, 2}, {32, 1}, {16, 3}, {16, 1}, {8, 1}};
     double least = 1e30;
-    for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
-        const size_t most = (size_t)(shape[k].row * shape[k].several);
-        const double cost = shape[k].cost * (double)((sinks + most - 1) / most * most);
-        if (cost < least && shape[k].several <= most_held) {
-            least = cost;
-            VALUE(SPLIT) = 128 / shape[k].row;
-            VALUE(SINKS_PER_ITEM) = shape[k].several;
+    for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++)
+        for (int r = 0; r < tunables[GV_TA_REST].n_values; r++) {
+            gv_config tried = *config;
+            tried.value[GV_TA_SPLIT] = tried.value[GV_TA_THREADS] / shape[k].row;
+            tried.value[GV_TA_SINKS_PER_ITEM] = shape[k].several;
+            tried.value[GV_TA_REST] = tunables[GV_TA_REST].values[r];
+            const double cost = gv_tasks_time(&tried, sinks);
+            if (cost < least) {
+                least = cost;
+                *config = tried;
+            }
         }
-    }
 }
 
 /* The fastest of those tried on an H200.  Other compilers keep more of an unrolled loop in registers than there are. */
@@ -149,9 +164,7 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
 {
     const int dp = variant->precision == GRAVEL_DP;
     VALUE(THREADS) = 128;
-    /* sinks of a work-item that registers have room for; others spill five of them in float */
-    const int most = dp || !limits->has_ptx_asm ? 4 : variant->precision == GRAVEL_DS ? 5 : 7;
-    fit_leaves(config, most, sinks > 0 ? sinks : 1);
+    fit_leaves(config, sinks > 0 ? sinks : 1);
     VALUE(TILE) = dp ? 128 : 256;
     VALUE(UNROLL) = !limits->has_ptx_asm ? 2 : dp ? 4 : 8;
     VALUE(LANES) = 1;
@@ -193,6 +206,8 @@ static void built_in(gv_config *config, const gv_variant *variant, const gv_limi
         VALUE(TILE) /= 2;
     if (!local_memory_fits(config, variant, limits))
         VALUE(FORM) = GV_FORM_RATIONAL;
+    if (!rests_fit(config, variant, limits))
+        VALUE(REST) = 0;
 }
 
 static const char *const files[] = {"tasks/evaluate.cl", NULL};
