@@ -8,6 +8,9 @@ static gravel_status check(size_t n, const gv_ic_stars *stars, const gv_ic_clust
 {
     if (n == 0)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "%s needs at least one body", cluster->name);
+    if (stars->masses == GV_IC_EQUAL && (stars->mass_low > 0 || stars->mass_high > 0))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "--mass-low and --mass-high are the ends of a mass function: --masses "
+                                            "salpeter or kroupa");
     if (!(stars->black_hole >= 0.0 && stars->black_hole <= 1e6))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "black hole: %g times the mass of all others: from 0 to 1e6",
                        stars->black_hole);

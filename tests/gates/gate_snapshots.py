@@ -111,6 +111,7 @@ def real_units():
     expect(abs(info("n.txt")["virial_ratio"] - 0.5) < 1e-9, "masses times G")
     good("ic", "king", "-n", "100", "--masses", "kroupa", "--units", "pc", "--unit-length", "1", "-o", "k.txt")
     expect(20 < info("k.txt", "--units", "pc")["mass"] < 500, "solar masses of a hundred stars")
+    refused(USAGE, "are the ends of a mass function", "ic", "plummer", "-n", "10", "--mass-low", "1")
     refused(USAGE, "--unit-mass", "ic", "plummer", "-n", "10", "--units", "kpc", "--unit-length", "1")
     refused(USAGE, "need --units kpc or pc", "ic", "plummer", "-n", "10", "--unit-mass", "1", "--unit-length", "1")
     refused(USAGE, "need --to-units", "convert", "-i", "pc.txt", "-o", "-", "--unit-mass", "1")
