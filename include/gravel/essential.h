@@ -13,7 +13,7 @@
  *   gravel_essential_room(e, in, &to);                           in[r]: what comes from part r
  *   ... they travel ...
  *   gravel_essential_join(e, NULL);
- *   gravel_essential_estimate(e, runs);                          groups; the runs now say how far they open cells
+ *   gravel_essential_estimate(e, runs, &count, &equal);          groups; the runs now say how far they open cells
  *   ... again all runs, cut (1), fetch, room ...
  *   gravel_essential_walk(e, 0);                                 the own tree acts, while the deep parts travel
  *   gravel_essential_join(e, NULL);
@@ -52,13 +52,15 @@ GRAVEL_API gravel_status gravel_essential_begin(gravel_essential *essential, con
                                                 gravel_run *runs, int *count);
 /* Other runs of the own sinks: boxes that are small beside their distances from the runs of all other parts, first[r]
  * ... first[r + 1] - 1 of part r, or beside these runs; down to single sinks.  Up to `most` of them.  The others' runs
- * may be old ones: they guide the choice only.  Without `runs` the boxes stay on the device. */
+ * may be old ones: they guide the choice only.  Without `runs` nothing is chosen or waited for here:
+ * gravel_essential_estimate does so. */
 GRAVEL_API gravel_status gravel_essential_refine(gravel_essential *essential, const int *first,
                                                  const gravel_run *all_runs, int most, gravel_run *runs, int *count);
 /* Groups of the sinks, by what was joined last (or not, since the begin: by the own tree alone); `runs` are those of
- * gravel_essential_refine, now with their factors, behind them those of gravel_essential_begin if it had no place for
- * them: *equal of these. */
-GRAVEL_API gravel_status gravel_essential_estimate(gravel_essential *essential, gravel_run *runs, int *equal);
+ * gravel_essential_refine, *count of them, now with their factors, behind them those of gravel_essential_begin if it
+ * had no place for them: *equal of these. */
+GRAVEL_API gravel_status gravel_essential_estimate(gravel_essential *essential, gravel_run *runs, int *count,
+                                                   int *equal);
 
 /* A part of a tree on its way. */
 typedef struct gravel_part {

@@ -21,8 +21,26 @@ static inline gv_scalar gv_lane_sum(gv_real v)
 #endif
 }
 
-#if GV_LANES == 16
-/* Eklundh's transposition: in both halves of 16 lanes, blocks of `d` columns are exchanged between rows d apart. */
+/* Eklundh's transposition, where GV_LANES is 8 or 16: in 8 lanes, or both halves of 16, blocks of `d` columns are
+ * exchanged between rows d apart. */
+#if GV_LANES == 8
+#define GV_SWAP4(a, b)                                                                                                 \
+    do {                                                                                                               \
+        gv_real lo_ = (gv_real)(a.lo, b.lo), hi_ = (gv_real)(a.hi, b.hi);                                              \
+        a = lo_, b = hi_;                                                                                              \
+    } while (0)
+#define GV_SWAP2(a, b)                                                                                                 \
+    do {                                                                                                               \
+        gv_real lo_ = (gv_real)(a.s01, b.s01, a.s45, b.s45), hi_ = (gv_real)(a.s23, b.s23, a.s67, b.s67);              \
+        a = lo_, b = hi_;                                                                                              \
+    } while (0)
+#define GV_SWAP1(a, b)                                                                                                 \
+    do {                                                                                                               \
+        gv_real lo_ = (gv_real)(a.s0, b.s0, a.s2, b.s2, a.s4, b.s4, a.s6, b.s6);                                       \
+        gv_real hi_ = (gv_real)(a.s1, b.s1, a.s3, b.s3, a.s5, b.s5, a.s7, b.s7);                                       \
+        a = lo_, b = hi_;                                                                                              \
+    } while (0)
+#elif GV_LANES == 16
 #define GV_SWAP4(a, b)                                                                                                 \
     do {                                                                                                               \
         gv_real lo_ = (gv_real)(a.s0123, b.s0123, a.s89ab, b.s89ab),                                                   \
@@ -49,11 +67,16 @@ static inline gv_scalar gv_lane_sum(gv_real v)
  * `record` vectors of four apart. */
 static inline void gv_load_records(global const gv_scalar4 *at, uint record, const uint *which, gv_real *field)
 {
-#if GV_LANES == 16
+#if GV_LANES == 16 || GV_LANES == 8
     gv_real r[8];
     for (int k = 0; k < 8; k++) {
-        global const gv_scalar4 *a = at + (size_t)record * which[k], *b = at + (size_t)record * which[k + 8];
+        global const gv_scalar4 *a = at + (size_t)record * which[k];
+#if GV_LANES == 16
+        global const gv_scalar4 *b = at + (size_t)record * which[k + 8];
         r[k] = (gv_real)(a[0], a[1], b[0], b[1]);
+#else
+        r[k] = (gv_real)(a[0], a[1]);
+#endif
     }
     for (int k = 0; k < 4; k++)
         GV_SWAP4(r[k], r[k + 4]);

@@ -13,7 +13,7 @@
  *   gv_essential_factors
  *                       the factor of each sink's group
  *   gv_essential_mark   a launch a level, from the root down: wanted[c] and opened[c] have a bit for each receiver.  A
- *                       cell is wanted if its parent is opened for that receiver
+ *                       cell is wanted if its parent is opened for that receiver (essential_look.h)
  *   gv_essential_count  cells, children of opened cells and bodies of opened leaves, of each receiver, tile by tile;
  *                       lib/scan.cl sums them up
  *   gv_essential_pack   the parts: cells in their order, `first` counted within the part, then bodies in the order of
@@ -24,6 +24,7 @@
  * Words of cells are those of a pass over up to 32 receivers, from `pass` on; parts in a block begin at vector `at`.
  *
  *   GV_THREADS  work-items that find one box together, or look at the boxes of one cell
+ *   GV_LANES    boxes that one work-item looks at together: GV_BOX_FAN where GV_THREADS is 1, else 1
  *   GV_ITEMS    consecutive cells that a work-item counts and packs
  *
  * Two depths.  Shallow parts are for estimates of accelerations (groups.cl), which open cells at distances below bmax,
@@ -31,11 +32,12 @@
  */
 #include "tree/cell.h"
 #include "lib/group.h"
+#include "lib/lanes.h"
+#include "tree/essential_look.h"
 
 #ifndef GV_ITEMS
 #error "GV_ITEMS must be the cells per work-item"
 #endif
-#define GV_STACK 512
 
 /* min and max over the work-items, returned to all of them */
 static inline gv_scalar4 gv_join_box(gv_scalar4 value, int most, local gv_scalar4 *scratch)
@@ -137,13 +139,13 @@ kernel void gv_essential_choose(global const gv_scalar4 *box, uint level, uint a
         wide[at + k] = is_wide;
 }
 
-/* The boxes of those that were taken: list[0 ... n-1] are their first sinks. */
+/* The boxes of those that were taken, n at most: list[0 ... *found-1] are their first sinks (found NULL: n of them). */
 kernel void gv_essential_take(global const gv_scalar4 *points, global const gv_scalar *factor, uint n_points,
-                              global const gv_scalar4 *box, global const uchar *mark, global const uint *list, uint n,
-                              global gv_scalar4 *run)
+                              global const gv_scalar4 *box, global const uchar *mark, global const uint *list,
+                              global const uint *found, uint n, global gv_scalar4 *run)
 {
     uint k = get_global_id(0), at = 0;
-    if (k >= n)
+    if (k >= n || (found && k >= *found))
         return;
     uint first = list[k], level = mark[first] - 1u, node = first;
     for (uint l = 0; l < level; l++) {
@@ -168,90 +170,6 @@ kernel void gv_essential_factors(global const gv_scalar4 *group, uint places, gl
     gv_scalar4 g1 = group[GV_GROUP_VECTORS * (size_t)g + 1], g2 = group[GV_GROUP_VECTORS * (size_t)g + 2];
     for (uint k = 0; k < gv_held(g2.w); k++)
         factor[gv_held(g2.z) + k] = g1.w;
-}
-
-/* Whether the sinks of a box may open the cell.  Distances are a little shortened: groups find theirs with roundings of
- * their own. */
-static inline int gv_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_scalar4 *run, int deep, gv_scalar guard,
-                              gv_scalar slack)
-{
-    gv_scalar4 lo = run[0], hi = run[1], off = fmax(fmax(lo - z, z - hi), (gv_scalar4)(0));
-    gv_scalar4 size = fmax(fabs(z), fmax(fabs(lo), fabs(hi)));
-    gv_scalar d = sqrt(off.x * off.x + off.y * off.y + off.z * off.z) - slack * (size.x + size.y + size.z);
-    gv_scalar d2 = d > 0 ? d * d : 0, bmax = GV_R(0.8) * sqrt(w.y);
-    if (!deep)
-        return d2 <= bmax * bmax;
-    return d2 <= w.x * lo.w || d2 <= w.y || (guard > 0 && d <= guard + bmax);
-}
-
-/* Boxes of a level: 0: the receiver's own, then one around each GV_BOX_FAN of the level below. */
-static inline uint gv_boxes_at(uint n, uint level)
-{
-    return (n + (1u << GV_BOX_BITS * level) - 1) >> GV_BOX_BITS * level;
-}
-
-/* A box on the stack: receiver, level, number within the level. */
-#define GV_NODE_LEVEL 24
-#define GV_NODE_RECEIVER 27
-#define GV_NODE_FIELD(node, from, bits) ((node) >> (from) & ((1u << (bits)) - 1))
-
-/* Receiver r has the boxes first[r] ... first[r + 1] - 1; boxes around several of them follow one another, level by
- * level, from first[receivers + 1 + r] on, up to a level of GV_BOX_FAN at most. */
-static inline uint gv_box_place(global const uint *first, uint receivers, uint r, uint level)
-{
-    uint n = first[r + 1] - first[r], at = level > 0 ? first[receivers + 1 + r] : first[r];
-    for (uint l = 1; l < level; l++)
-        at += gv_boxes_at(n, l);
-    return at;
-}
-
-/* Those of the receivers `looks` (bits) that have a box whose sinks may open the cell.  The work-items look at boxes
- * together, from the highest level down: a box may open whatever one of those in it may, so what is below a box that
- * may not is left out, as is the rest of a receiver that was found. */
-__attribute__((always_inline)) static inline uint
-gv_who_may_open(gv_scalar4 z, gv_scalar4 w, global const gv_scalar4 *run, global const uint *first, uint receivers,
-                uint looks, int deep, gv_scalar guard, gv_scalar slack, local uint *stack, local uint *scan,
-                local uint *found)
-{
-    uint me = get_local_id(0), top = 0;
-    for (uint r = 0; r < receivers; r++) {
-        uint n = looks >> r & 1 ? first[r + 1] - first[r] : 0, level = 0;
-        while (gv_boxes_at(n, level) > GV_BOX_FAN)
-            level++;
-        n = gv_boxes_at(n, level);
-        for (uint k = me; k < n; k += GV_THREADS)
-            stack[top + k] = r << GV_NODE_RECEIVER | level << GV_NODE_LEVEL | k;
-        top += n;
-    }
-    if (me == 0)
-        *found = 0;
-    gv_group_sync();
-    while (top > 0) {
-        uint take = gv_take_count(top, GV_THREADS, GV_STACK), known = *found, children = 0, below = 0, hit = 0, all;
-        if (me < take) {
-            uint node = stack[top - take + me], r = node >> GV_NODE_RECEIVER;
-            uint level = GV_NODE_FIELD(node, GV_NODE_LEVEL, GV_NODE_RECEIVER - GV_NODE_LEVEL);
-            uint k = GV_NODE_FIELD(node, 0, GV_NODE_LEVEL), n = first[r + 1] - first[r];
-            size_t box = gv_box_place(first, receivers, r, level) + k;
-            if (!(known >> r & 1) && gv_may_open(z, w, run + 2 * box, deep, guard, slack)) {
-                hit = level == 0 ? 1u << r : 0;
-                children = level > 0 ? min((uint)GV_BOX_FAN, gv_boxes_at(n, level - 1) - k * GV_BOX_FAN) : 0;
-                below = level > 0 ? r << GV_NODE_RECEIVER | (level - 1) << GV_NODE_LEVEL | k * GV_BOX_FAN : 0;
-            }
-        }
-        uint before = gv_group_scan(children, scan, &all);
-        gv_group_sync();
-        if (hit)
-            atomic_or(found, hit);
-        top -= take;
-        for (uint k = 0; k < children; k++)
-            stack[top + before + k] = below + k;
-        top += all;
-        gv_group_sync();
-    }
-    looks = *found;
-    gv_group_sync();
-    return looks;
 }
 
 /* A work-group a cell.  One or two bodies go as such: the walk prefers them to their cell. */

@@ -33,6 +33,7 @@ static const char *const part_name[PARTS] = {"exchange", "build", "estimate", "c
 typedef struct leapfrog_result {
     size_t n;
     gv_series time;
+    double processor_s;                                                /* of one step, of all ranks together */
     double part[PARTS], imbalance, bytes, moved, cells, bodies, boxes; /* bytes ...: of a step, the most of a rank */
 } leapfrog_result;
 
@@ -221,8 +222,11 @@ static gravel_status time_size(leapfrog_bench *b, size_t n)
     double time[MOST_SAMPLES];
     const int samples = b->opts->samples;
     leapfrog_result r = {.n = n};
+    double processor = 0;
     gravel_status status = GRAVEL_OK;
     for (int k = -WARM_UP; k < samples && !status; k++) {
+        if (k == 0)
+            processor = gv_ranks_processor_time(b->ranks);
         gv_ranks_largest(b->ranks, 0); /* all begin together */
         const double begin = gv_now();
         status = b->ranks ? step_shared(b) : step_alone(b);
@@ -237,6 +241,7 @@ static gravel_status time_size(leapfrog_bench *b, size_t n)
     }
     if (status)
         return status;
+    r.processor_s = (gv_ranks_processor_time(b->ranks) - processor) / samples;
     gv_series_of(time, samples, &r.time);
     b->result[b->results++] = r;
     return GRAVEL_OK;
@@ -274,6 +279,7 @@ static cJSON *all_json(const leapfrog_bench *b)
         cJSON_AddNumberToObject(item, "n", (double)r->n);
         gv_json_number(item, "step_s_median", r->time.median);
         gv_json_number(item, "step_s_min", r->time.least);
+        gv_json_number(item, "processor_s", r->processor_s);
         gv_json_number(item, "bodies_per_s", (double)r->n / r->time.median);
         cJSON_AddNumberToObject(item, "samples", o->samples);
         for (int p = 0; p < PARTS && b->ranks; p++) {

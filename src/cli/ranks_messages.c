@@ -175,10 +175,16 @@ gravel_status gv_ranks_compare(gv_ranks *r, const void *bytes, size_t size, grav
     return gravel_cluster_agree(gv_ranks_cluster(r), status);
 }
 
+/* All ranks are here then: those on processors sleep until that is so, MPI's sums keep a core busy. */
+static int are_together(gv_ranks *r)
+{
+    return r && gravel_cluster_agree(gv_ranks_cluster(r), GRAVEL_OK) == GRAVEL_OK;
+}
+
 double gv_ranks_largest(gv_ranks *r, double number)
 {
     double largest = number;
-    if (r)
+    if (are_together(r))
         MPI_Allreduce(&number, &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return largest;
 }
@@ -186,7 +192,7 @@ double gv_ranks_largest(gv_ranks *r, double number)
 double gv_ranks_processor_time(gv_ranks *r)
 {
     double mine = own_processor_time(), sum = mine;
-    if (r)
+    if (are_together(r))
         MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     return sum;
 }

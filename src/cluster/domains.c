@@ -54,14 +54,14 @@ static gravel_status gather_blocks(gravel_cluster_tree *t, uint64_t *key, double
                                        &count);
     status = gv_cluster_meet(t, status);
     if (!status)
-        code = MPI_Allgather(&count, 1, MPI_INT, t->count, 1, MPI_INT, c->comm);
+        code = gv_cluster_gather(c, &count, sizeof count, t->count);
     t->first[0] = 0;
     for (int r = 0; r < c->size && !status; r++)
         t->first[r + 1] = t->first[r] + t->count[r];
     if (!status && code == MPI_SUCCESS)
-        code = MPI_Allgatherv(own_key, count, MPI_UINT64_T, key, t->count, t->first, MPI_UINT64_T, c->comm);
+        code = gv_cluster_gather_parts(c, own_key, MPI_UINT64_T, key, t->count, t->first);
     if (!status && code == MPI_SUCCESS)
-        code = MPI_Allgatherv(own_weight, count, MPI_DOUBLE, weight, t->count, t->first, MPI_DOUBLE, c->comm);
+        code = gv_cluster_gather_parts(c, own_weight, MPI_DOUBLE, weight, t->count, t->first);
     free(own_key);
     free(own_weight);
     *blocks = status ? 0 : (size_t)t->first[c->size];

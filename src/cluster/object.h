@@ -37,7 +37,8 @@ gravel_forces gv_cluster_forces_at(double *p, size_t n, int order);
 gravel_status gv_cluster_fail(gravel_status status, const char *format, ...) GV_CLUSTER_PRINTF(2, 3);
 /* An MPI call that failed. */
 gravel_status gv_cluster_fail_mpi(int code, const char *what);
-/* MPI_Waitall, which in most MPIs keeps a core busy: a patient cluster sleeps between looks. */
+/* MPI_Waitall, which in most MPIs keeps a core busy: a patient cluster sleeps between looks, the longer the
+ * longer it has waited. */
 int gv_cluster_finish(const gravel_cluster *cluster, int n, MPI_Request *request);
 /* near.c: who shares this rank's machine; MPI's code.  GRAVEL_CLUSTER_NEAR in the environment of rank 0: at most so
  * many ranks share memory. */
@@ -47,5 +48,8 @@ void gv_near_forget(gravel_cluster *cluster);
 gravel_status gv_cluster_least(gravel_cluster *cluster, gravel_status status, double *least, double *sum);
 /* MPI_Allgather of bytes; MPI's code. */
 int gv_cluster_gather(const gravel_cluster *cluster, const void *mine, size_t bytes, void *all);
+/* MPI_Allgatherv: count[r] of rank r go to the place first[r]; MPI's code. */
+int gv_cluster_gather_parts(const gravel_cluster *cluster, const void *mine, MPI_Datatype type, void *all,
+                            const int *count, const int *first);
 
 #endif

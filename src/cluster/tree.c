@@ -69,11 +69,12 @@ static gravel_status make_arrays(gravel_cluster_tree *t)
     t->from = calloc(size, sizeof *t->from);
     t->out_bytes = calloc(size, sizeof *t->out_bytes);
     t->in_bytes = calloc(size, sizeof *t->in_bytes);
+    t->costs = calloc(2 * size, sizeof *t->costs);
     t->counts = calloc(size, sizeof *t->counts);
     t->arrivals = calloc(size, sizeof *t->arrivals);
     if (!t->runs || !t->all_runs || !t->own_floats || !t->all_floats || !t->equal || !t->equal_first || !t->counts_of ||
         !t->first || !t->count || !t->out || !t->in || !t->all_parts || !t->from || !t->out_bytes || !t->in_bytes ||
-        !t->counts || !t->arrivals)
+        !t->counts || !t->arrivals || !t->costs)
         return gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a tree over %d ranks", t->cluster->size);
     return gv_swap_make(&t->swap, t->cluster);
 }
@@ -166,6 +167,7 @@ void gravel_cluster_tree_release(gravel_cluster_tree *t)
     free(t->out_bytes);
     free(t->in_bytes);
     free(t->counts);
+    free(t->costs);
     free(t->arrivals);
     free(t);
 }
@@ -225,21 +227,28 @@ static int gather_all(gravel_cluster_tree *t, size_t mine)
         t->own_floats[k] = (float)from[k];
     MPI_Type_contiguous(RUN_NUMBERS, in_float ? MPI_FLOAT : MPI_DOUBLE, &run);
     MPI_Type_commit(&run);
-    const int code = MPI_Allgatherv(in_float ? (const void *)t->own_floats : t->runs, (int)mine, run,
-                                    in_float ? (void *)t->all_floats : t->all_runs, t->count, t->first, run, c->comm);
+    const int code = gv_cluster_gather_parts(c, in_float ? (const void *)t->own_floats : t->runs, run,
+                                             in_float ? (void *)t->all_floats : t->all_runs, t->count, t->first);
     MPI_Type_free(&run);
     for (size_t k = 0; k < all && in_float && code == MPI_SUCCESS; k++)
         to[k] = (double)t->all_floats[k];
     return code;
 }
 
-/* first[r] ... of rank r; `equal` of those behind them go to t->equal, if any rank has some. */
-static gravel_status gather_runs(gravel_cluster_tree *t, int count, int equal)
+/* first[r] ... of rank r; `equal` of those behind them go to t->equal, if any rank has some.  The ranks agree first:
+ * one that failed has -1 of them. */
+static gravel_status gather_runs(gravel_cluster_tree *t, gravel_status status, int count, int equal)
 {
     gravel_cluster *c = t->cluster;
-    const int mine[2] = {count, equal};
+    const int mine[2] = {status ? -1 : count, equal};
     const double start = MPI_Wtime();
-    int any = 0, code = MPI_Allgather(mine, 2, MPI_INT, t->counts_of, 2, MPI_INT, c->comm);
+    int any = 0, failed = 0, code = gv_cluster_gather(c, mine, sizeof mine, t->counts_of);
+    const double met = MPI_Wtime();
+    t->waits += met - start;
+    for (int r = 0; r < c->size; r++)
+        failed |= code == MPI_SUCCESS && t->counts_of[2 * r] < 0;
+    if (failed)
+        return gravel_cluster_agree(c, status);
     t->first[0] = 0;
     for (int r = 0; r < c->size; r++) {
         t->count[r] = t->counts_of[2 * r] + t->counts_of[2 * r + 1];
@@ -248,16 +257,16 @@ static gravel_status gather_runs(gravel_cluster_tree *t, int count, int equal)
     }
     if (code == MPI_SUCCESS)
         code = gather_all(t, (size_t)(count + equal));
-    t->info.transfer += MPI_Wtime() - start;
+    t->info.transfer += MPI_Wtime() - met;
     if (code == MPI_SUCCESS && any)
         put_equal_apart(t);
-    return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "boxes of all ranks' sinks");
+    return gv_cluster_meet(t, code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "boxes of all ranks' sinks"));
 }
 
 /* Cells that estimates need travel, between all ranks that are near each other. */
-static gravel_status swap_boundaries(gravel_cluster_tree *t, int count)
+static gravel_status swap_boundaries(gravel_cluster_tree *t, gravel_status status, int count)
 {
-    gravel_status status = gather_runs(t, count, 0);
+    status = gather_runs(t, status, count, 0);
     if (!status)
         status = gravel_essential_cut(t->essential, 0, t->first, t->all_runs, t->out);
     return gv_cluster_swap_parts(t, status, TAG_SHALLOW);
@@ -272,16 +281,12 @@ static gravel_status estimate(gravel_cluster_tree *t, gravel_status status, int 
     if (!status)
         status = gravel_essential_refine(t->essential, t->equal_first, t->equal, t->most_boxes,
                                          has_boundaries ? t->runs : NULL, &count);
-    t->info.boxes = (size_t)count;
-    if (has_boundaries) {
-        status = gv_cluster_meet(t, status);
-        if (!status)
-            status = swap_boundaries(t, count);
-    }
+    if (has_boundaries)
+        status = swap_boundaries(t, status, count);
     if (!status)
-        status = gravel_essential_estimate(t->essential, t->runs, &equal);
-    status = gv_cluster_meet(t, status);
-    return status ? status : gv_cluster_meet(t, gather_runs(t, count, equal));
+        status = gravel_essential_estimate(t->essential, t->runs, &count, &equal);
+    t->info.boxes = (size_t)count;
+    return gather_runs(t, status, count, equal);
 }
 
 /* The own tree acts while the others' parts come. */
@@ -314,16 +319,20 @@ gravel_status gv_cluster_compare_costs(gravel_cluster_tree *t)
 {
     const gravel_cluster *c = t->cluster;
     gravel_status status = gravel_exchange_weigh(t->exchange, (int)GV_COST_PLANE, &t->info.cost);
-    status = gv_cluster_meet(t, status);
-    if (status)
-        return status;
-    int code = MPI_Allreduce(&t->info.cost, &t->info.cost_most, 1, MPI_DOUBLE, MPI_MAX, c->comm);
-    if (code == MPI_SUCCESS)
-        code = MPI_Allreduce(&t->info.cost, &t->info.cost_mean, 1, MPI_DOUBLE, MPI_SUM, c->comm);
-    t->info.cost_mean /= c->size;
-    t->has_costs = code == MPI_SUCCESS && t->info.cost_mean > 0;
-    return gravel_cluster_agree(t->cluster,
-                                code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "costs of all ranks"));
+    const double mine[2] = {t->info.cost, status != GRAVEL_OK}, start = MPI_Wtime();
+    const int code = gv_cluster_gather(c, mine, sizeof mine, t->costs);
+    int failed = code != MPI_SUCCESS;
+    t->waits += MPI_Wtime() - start;
+    t->info.cost_mean = t->info.cost_most = 0;
+    for (int r = 0; r < c->size && !failed; r++) {
+        failed = t->costs[2 * r + 1] != 0;
+        t->info.cost_mean += t->costs[2 * r] / c->size;
+        t->info.cost_most = fmax(t->info.cost_most, t->costs[2 * r]);
+    }
+    t->has_costs = !failed && t->info.cost_mean > 0;
+    if (code != MPI_SUCCESS)
+        status = gv_cluster_fail_mpi(code, "costs of all ranks");
+    return failed ? gravel_cluster_agree(t->cluster, status) : GRAVEL_OK;
 }
 
 /* The call of all bodies. */
@@ -344,10 +353,7 @@ static gravel_status begin(gravel_cluster_tree *t, const gravel_tree_call *call,
     int count = 0;
     if (!status)
         status = gravel_essential_begin(t->essential, call, t->most_runs, t->kept ? NULL : t->runs, &count);
-    if (t->kept)
-        return status;
-    status = gv_cluster_meet(t, status);
-    return status ? status : gv_cluster_meet(t, gather_runs(t, 0, count));
+    return t->kept ? status : gather_runs(t, status, 0, count);
 }
 
 gravel_status gv_cluster_act(gravel_cluster_tree *t, const gravel_tree_call *call)

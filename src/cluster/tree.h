@@ -50,6 +50,7 @@ struct gravel_cluster_tree {
     const void **from;                 /* where the host has what came from each rank */
     gv_staging staging;                /* parts, of the ranks of this machine */
     size_t *out_bytes, *in_bytes, *counts, *arrivals;
+    double *costs; /* two a rank: its cost, and whether it failed */
     gv_swap swap;
     double waits; /* of the present computation */
     gravel_cluster_tree_info info;

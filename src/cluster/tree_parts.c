@@ -43,9 +43,9 @@ static size_t find_needed(const gravel_cluster_tree *t)
 static gravel_status agree_on_parts(gravel_cluster_tree *t, void **to)
 {
     gravel_cluster *c = t->cluster;
-    const int size = c->size, bytes = size * (int)sizeof *t->out;
+    const int size = c->size;
     const double start = MPI_Wtime();
-    const int code = MPI_Allgather(t->out, bytes, MPI_BYTE, t->all_parts, bytes, MPI_BYTE, c->comm);
+    const int code = gv_cluster_gather(c, t->out, (size_t)size * sizeof *t->out, t->all_parts);
     t->info.transfer += MPI_Wtime() - start;
     if (code != MPI_SUCCESS)
         return gv_cluster_fail_mpi(code, "sizes of parts of trees");

@@ -124,17 +124,6 @@ void gravel_essential_release(gravel_essential *e)
 
 /* -------------------------------------------------------------------- begin */
 
-/* The tree with all of its cells: what is cut from it must be complete. */
-static gravel_status build_whole(gravel_tree *tree, gravel_tree_moved moved)
-{
-    gravel_status status = gv_tree_update(tree, moved);
-    if (!status)
-        status = gv_tree_settle(tree, 1);
-    if (!status && !tree->built) /* they did not fit; now there is room */
-        status = gv_tree_update(tree, moved);
-    return status ? status : gv_tree_settle(tree, 1);
-}
-
 static gravel_status check_call(const gravel_tree_call *call)
 {
     const double *s = call->shift;
@@ -143,6 +132,17 @@ static gravel_status check_call(const gravel_tree_call *call)
     if (call->groups || !call->sinks.bodies || s[0] != 0 || s[1] != 0 || s[2] != 0)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "parts of a tree act on a view of bodies, unshifted");
     return GRAVEL_OK;
+}
+
+/* The sinks, and boxes of e->most_equal equal runs of them. */
+static gravel_status take_sinks(gravel_essential *e, gravel_run *runs)
+{
+    gravel_tree *tree = e->tree;
+    e->begun = e->equal = 0;
+    gravel_status status = gv_sinks_make(tree, &e->set, &e->call, 0);
+    tree->walked = NULL;
+    e->numbers = gv_tree_numbers_of(tree, e->call.eps, e->call.soften);
+    return status || e->set.n == 0 ? status : gv_essential_equal_runs(e, e->most_equal, runs);
 }
 
 gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call *call, int most, gravel_run *runs,
@@ -154,7 +154,8 @@ gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call
     gravel_status status = gv_tree_take_call(tree, call, &e->call);
     *count = 0;
     e->joined = e->cells = e->runs = e->equal = e->begun = e->set.n = 0;
-    e->refined = 0;
+    e->refined = e->is_chosen = e->is_open = 0;
+    e->most_equal = (size_t)most;
     e->set.others = NULL;
     e->set.around = (gv_runs_around){.mem = NULL};
     memset(e->shallow_out, 0, (size_t)e->parts * sizeof *e->shallow_out);
@@ -162,45 +163,69 @@ gravel_status gravel_essential_begin(gravel_essential *e, const gravel_tree_call
         status = check_call(&e->call);
     if (status || !tree->view.bodies || gravel_view_get_count(&tree->view) == 0)
         return status;
-    status = build_whole(tree, e->call.moved);
+    status = runs ? gv_tree_update_whole(tree, e->call.moved) : gv_tree_update(tree, e->call.moved);
+    e->cells = tree->known_cells;
+    e->is_open = !runs;
     if (!status)
         status = gv_tree_check_eps(tree, &e->call);
     if (!status)
-        status = gv_sinks_make(tree, &e->set, &e->call, 0);
-    if (status)
-        return status;
-    tree->walked = NULL;
-    e->cells = tree->known_cells;
-    e->numbers = gv_tree_numbers_of(tree, e->call.eps, e->call.soften);
-    if (e->set.n == 0)
-        return GRAVEL_OK;
-    status = gv_essential_equal_runs(e, (size_t)most, runs);
+        status = take_sinks(e, runs);
     *count = status ? 0 : (int)e->equal;
     e->equal = runs ? 0 : e->equal;
     return status;
 }
 
-gravel_status gravel_essential_estimate(gravel_essential *e, gravel_run *runs, int *equal)
+/* What is cut from the tree must be complete: *anew where it was built again, with room for all cells. */
+static gravel_status settle(gravel_essential *e, int *anew)
 {
-    if (!e || !runs || !equal)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_estimate needs room for runs");
-    *equal = 0;
-    if (e->set.n > 0 && !e->refined && e->parts > 1)
-        return gv_fail(GRAVEL_ERR_STATE, "gravel_essential_refine comes before gravel_essential_estimate");
-    if (e->set.n == 0)
+    gravel_tree *tree = e->tree;
+    *anew = 0;
+    if (!e->is_open)
         return GRAVEL_OK;
+    gravel_status status = gv_tree_settle(tree, 1);
+    *anew = !status && !tree->built;
+    if (*anew)
+        status = gv_tree_update_whole(tree, e->call.moved);
+    e->is_open = status != GRAVEL_OK;
+    e->cells = tree->known_cells;
+    return status;
+}
+
+/* Groups, and the boxes of their sinks. */
+static gravel_status group(gravel_essential *e, gravel_run *runs)
+{
     if (e->joined) {
         e->set.others = e->buffer[GV_EB_CELL].mem;
         e->set.around.mem = NULL;
     }
     gravel_status status = gv_groups_make(e->tree, &e->set, e->numbers.plummer, e->call.last);
     e->set.others = NULL;
+    return status || !e->refined ? status : gv_essential_take_runs(e, runs);
+}
+
+gravel_status gravel_essential_estimate(gravel_essential *e, gravel_run *runs, int *count, int *equal)
+{
+    int anew = 0;
+    if (!e || !runs || !count || !equal)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_estimate needs room for runs");
+    *count = *equal = 0;
+    if (e->set.n > 0 && !e->refined && e->parts > 1)
+        return gv_fail(GRAVEL_ERR_STATE, "gravel_essential_refine comes before gravel_essential_estimate");
+    gravel_status status = e->set.n > 0 ? group(e, runs) : GRAVEL_OK;
+    if (!status)
+        status = settle(e, &anew);
+    if (!status && anew && e->set.n > 0) {
+        e->is_chosen = 0;
+        status = take_sinks(e, NULL);
+        if (!status)
+            status = group(e, runs);
+    }
     if (status || !e->refined)
         return status;
-    status = gv_essential_take_runs(e, 1, runs);
-    *equal = status ? 0 : (int)e->equal;
+    *count = (int)e->runs;
+    *equal = (int)e->equal;
     e->equal = 0;
-    return status;
+    return GRAVEL_OK;
 }
 
 /* -------------------------------------------------------------------- walks */

@@ -43,12 +43,17 @@ struct gravel_essential {
     gravel_tree_call call;
     gv_tree_numbers numbers;
     gravel_groups set;
-    size_t runs;  /* boxes of the own sinks */
-    size_t equal; /* boxes in GV_EB_EQUAL, that gravel_essential_estimate brings; 0: they have been brought */
-    size_t begun; /* places of groups on which the own tree acts already */
-    int refined;  /* they are those of gravel_essential_refine */
-    size_t top;   /* and at least so many */
-    size_t cells; /* of the own tree */
+    size_t runs;       /* boxes of the own sinks; 0 while the device alone knows */
+    size_t most;       /* of them */
+    cl_uint found;     /* their number on its way to the host */
+    size_t most_equal; /* boxes of equal runs */
+    size_t equal;      /* boxes in GV_EB_EQUAL, that gravel_essential_estimate brings; 0: they have been brought */
+    size_t begun;      /* places of groups on which the own tree acts already */
+    int refined;       /* they are those of gravel_essential_refine */
+    int is_chosen;     /* and have been chosen */
+    int is_open;       /* the tree is not known to be complete: its cells may not have fitted */
+    size_t top;        /* and at least so many */
+    size_t cells;      /* of the own tree */
     gv_buffer buffer[GV_EB_COUNT];
     gv_buffer result;
     cl_event packed; /* the parts that were cut, until they are fetched; NULL: none */
@@ -79,9 +84,9 @@ gravel_status gv_essential_host_room(gravel_essential *e, gv_host_room use, size
 void gv_essential_put_runs(const gravel_essential *e, void *to, size_t r, const gravel_run *runs, size_t count);
 /* Boxes of `count` equal runs of sinks, to the host if there is a place for them. */
 gravel_status gv_essential_equal_runs(gravel_essential *e, size_t count, gravel_run *runs);
-/* The boxes that were chosen, with the factors of their groups if these are there; behind them those of equal runs if
- * these are still on the device. */
-gravel_status gv_essential_take_runs(gravel_essential *e, int with_groups, gravel_run *runs);
+/* The boxes, chosen now if they were not, with the factors of their groups; behind them those of equal runs if these
+ * are still on the device. */
+gravel_status gv_essential_take_runs(gravel_essential *e, gravel_run *runs);
 /* The own tree begins to act, on so few groups that others need not wait long. */
 gravel_status gv_essential_begin_walk(gravel_essential *e);
 void gv_essential_forget_packed(gravel_essential *e);

@@ -49,43 +49,48 @@ static void take_runs(const gravel_essential *e, const void *from, gravel_run *r
         TAKE_RUNS(float)
 }
 
-/* The own boxes to the host, then those of equal runs.  With the factors of groups all is there for the own tree to
- * act: so it does behind the reads. */
-static gravel_status read_runs(gravel_essential *e, size_t count, size_t equal, int with_groups, gravel_run *runs)
+/* The first `boxes` of the own boxes to the host, and how many were chosen, then those of equal runs.  With the factors
+ * of groups all is there for the own tree to act: so it does behind the reads, where it has not begun yet. */
+static gravel_status read_runs(gravel_essential *e, size_t boxes, size_t equal, int with_groups, gravel_run *runs)
 {
     const gravel_tree *tree = e->tree;
-    const size_t all = count + equal, box = GV_RUN_VECTORS * gv_essential_vector(e);
+    const size_t all = boxes + equal, box = GV_RUN_VECTORS * gv_essential_vector(e);
     void *host;
     gravel_status status = gv_essential_host_room(e, GV_HR_READ, all * GV_RUN_VECTORS, &host);
     if (status)
         return status;
     cl_command_queue queue = gv_worker_queue(&tree->worker);
-    cl_event there[2] = {NULL, NULL};
-    cl_uint n = 0;
+    cl_event there = NULL; /* the last read: what was begun behind it ends before its memory is used again */
     cl_int code = CL_SUCCESS;
-    if (count > 0)
-        code = clEnqueueReadBuffer(queue, e->buffer[GV_EB_OWN_RUNS].mem, CL_FALSE, 0, count * box, host, 0, NULL,
-                                   &there[n++]);
+    if (boxes > 0 && !e->runs)
+        code = clEnqueueReadBuffer(queue, e->set.buffer[GV_SB_COUNT_TOTAL].mem, CL_FALSE, 0, sizeof e->found, &e->found,
+                                   0, NULL, NULL);
+    if (!code && boxes > 0)
+        code = clEnqueueReadBuffer(queue, e->buffer[GV_EB_OWN_RUNS].mem, CL_FALSE, 0, boxes * box, host, 0, NULL,
+                                   equal > 0 ? NULL : &there);
     if (!code && equal > 0)
         code = clEnqueueReadBuffer(queue, e->buffer[GV_EB_EQUAL].mem, CL_FALSE, 0, equal * box,
-                                   (char *)host + count * box, 0, NULL, &there[n++]);
+                                   (char *)host + boxes * box, 0, NULL, &there);
     if (!code)
         code = clFlush(queue);
-    if (!code && with_groups)
+    if (!code && with_groups && e->begun == 0)
         status = gv_essential_begin_walk(e);
     if (!code && with_groups)
         code = clFlush(queue);
-    /* what was begun ends before its memory is used again */
-    n = there[0] ? (there[1] ? 2 : 1) : 0;
-    if (n > 0) {
-        const cl_int waited = clWaitForEvents(n, there);
+    if (there) {
+        const cl_int waited = clWaitForEvents(1, &there);
         code = code ? code : waited;
+        clReleaseEvent(there);
     }
-    for (cl_uint k = 0; k < n; k++)
-        clReleaseEvent(there[k]);
-    if (!code)
-        take_runs(e, host, runs, all);
-    return code ? gv_fail_cl(code, "reading %zu boxes of sinks", all) : status;
+    if (code)
+        return gv_fail_cl(code, "reading %zu boxes of sinks", all);
+    const size_t chosen = boxes == 0 ? 0 : e->runs ? e->runs : e->found;
+    e->runs = boxes == 0 ? e->runs : chosen;
+    if (chosen <= boxes) {
+        take_runs(e, host, runs, chosen);
+        take_runs(e, (const char *)host + boxes * box, runs + chosen, equal);
+    }
+    return status;
 }
 
 static gravel_status reserve_runs(gravel_essential *e, gv_essential_buffer which, size_t count)
@@ -141,16 +146,14 @@ static gravel_status make_boxes(gravel_essential *e, const gv_box_levels *l, con
     return status;
 }
 
-/* Which boxes are taken; how many goes to e->runs.  Waits for it.  ease 0: those of the top. */
-static gravel_status choose(gravel_essential *e, const gv_box_levels *l, const int *first, double ease)
+/* Which boxes are taken; how many stays on the device.  ease 0: those of the top. */
+static gravel_status choose(gravel_essential *e, const gv_box_levels *l, double ease)
 {
     gravel_tree *tree = e->tree;
     gv_buffer *b = e->buffer;
     const double of_distance = ease * OF_DISTANCE, of_size = ease * OF_SIZE;
-    const int all = ease > 0 ? first[e->parts] : 0, mine = ease > 0 ? first[e->mine] : 0;
-    const int mine_end = ease > 0 ? first[e->mine + 1] : 0;
+    const gv_runs_around none = {.mem = NULL}, *others = ease > 0 ? &e->set.around : &none;
     const cl_uint zero = 0;
-    cl_uint found = 0;
     cl_int code =
         clEnqueueFillBuffer(gv_worker_queue(&tree->worker), b[GV_EB_TAKEN].mem, &zero, 1, 0, e->set.n, 0, NULL, NULL);
     gravel_status status = code ? gv_fail_cl(code, "clearing marks of sinks") : GRAVEL_OK;
@@ -158,17 +161,11 @@ static gravel_status choose(gravel_essential *e, const gv_box_levels *l, const i
         status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_CHOOSE, gv_tree_items(tree, l->count[k]),
                                 GV_MEM(b[GV_EB_BOXES]), GV_UINT(k), GV_UINT(l->at[k]),
                                 GV_UINT(k < l->top ? l->at[k + 1] : 0), GV_UINT(l->count[k]), GV_UINT(k == l->top),
-                                GV_MEM(b[GV_EB_RUNS]), GV_UINT(all), GV_UINT(mine), GV_UINT(mine_end),
-                                GV_TREE_REAL(tree, of_distance * of_distance), GV_TREE_REAL(tree, of_size * of_size),
-                                GV_MEM(b[GV_EB_WIDE]), GV_MEM(b[GV_EB_TAKEN]));
-    if (!status)
-        status = gv_tree_list_flagged(tree, &e->set, &b[GV_EB_TAKEN], e->set.n, &b[GV_EB_TAKEN_LIST]);
-    if (status)
-        return status;
-    code = clEnqueueReadBuffer(gv_worker_queue(&tree->worker), e->set.buffer[GV_SB_COUNT_TOTAL].mem, CL_TRUE, 0,
-                               sizeof found, &found, 0, NULL, NULL);
-    e->runs = found;
-    return code ? gv_fail_cl(code, "reading the number of boxes") : GRAVEL_OK;
+                                GV_MEM(b[GV_EB_RUNS]), GV_UINT(others->count), GV_UINT(others->mine),
+                                GV_UINT(others->mine_end), GV_TREE_REAL(tree, of_distance * of_distance),
+                                GV_TREE_REAL(tree, of_size * of_size), GV_MEM(b[GV_EB_WIDE]), GV_MEM(b[GV_EB_TAKEN]));
+    e->runs = 0; /* not known yet */
+    return status ? status : gv_tree_list_flagged(tree, &e->set, &b[GV_EB_TAKEN], e->set.n, &b[GV_EB_TAKEN_LIST]);
 }
 
 /* The others' runs, as they are on the host, to the device. */
@@ -197,53 +194,85 @@ static gravel_status reserve_choice(gravel_essential *e, const gv_box_levels *l)
     return status ? status : gv_tree_reserve(tree, &e->buffer[GV_EB_TAKEN_LIST], 4 * e->set.n, "a list of sinks");
 }
 
-gravel_status gv_essential_take_runs(gravel_essential *e, int with_groups, gravel_run *runs)
+/* The boxes that were chosen; `n`: how many, or at most if that is still on the device. */
+static gravel_status take(gravel_essential *e, size_t n, cl_mem factor)
+{
+    const gv_buffer *b = e->buffer;
+    const cl_mem found = e->runs ? NULL : e->set.buffer[GV_SB_COUNT_TOTAL].mem;
+    gravel_status status = reserve_runs(e, GV_EB_OWN_RUNS, n);
+    return status
+               ? status
+               : gv_tree_launch(e->tree, GV_STAGE_GROUPS, GV_TK_TAKE, gv_tree_items(e->tree, n), GV_ARG(e->set.points),
+                                GV_ARG(factor), GV_UINT(e->set.n), GV_MEM(b[GV_EB_BOXES]), GV_MEM(b[GV_EB_TAKEN]),
+                                GV_MEM(b[GV_EB_TAKEN_LIST]), GV_ARG(found), GV_UINT(n), GV_MEM(b[GV_EB_OWN_RUNS]));
+}
+
+/* Boxes are chosen and come to the host: larger ones if they are more than e->most.  A wait a try. */
+static gravel_status choose_and_read(gravel_essential *e, const gv_box_levels *l, cl_mem factor, gravel_run *runs)
+{
+    const size_t most = e->most < e->set.n ? e->most : e->set.n;
+    const int with_groups = factor != NULL;
+    gravel_status status = GRAVEL_OK;
+    e->runs = most + 1;
+    for (double ease = 1; e->runs > most && !status; ease = ease < MOST_EASE ? 2 * ease : 0) {
+        status = choose(e, l, ease);
+        if (!status)
+            status = take(e, most, factor);
+        if (!status)
+            status = read_runs(e, most, with_groups ? e->equal : 0, with_groups, runs);
+    }
+    e->is_chosen = !status;
+    return status;
+}
+
+static gravel_status find_factors(gravel_essential *e)
 {
     gravel_tree *tree = e->tree;
-    gv_buffer *b = e->buffer;
+    gv_buffer *factor = &e->buffer[GV_EB_FACTOR];
     const gravel_groups *set = &e->set;
-    const gv_box_levels l = levels_of(set->n, e->top);
-    cl_mem factor = NULL;
-    gravel_status status = reserve_runs(e, GV_EB_OWN_RUNS, e->runs);
-    if (!status && with_groups) {
-        status = gv_tree_reserve(tree, &b[GV_EB_FACTOR], set->n * tree->scalar, "factors of sinks");
-        factor = b[GV_EB_FACTOR].mem;
-        if (!status)
-            status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_FACTORS, gv_tree_items(tree, set->cut.places),
-                                    GV_MEM(set->buffer[GV_SB_GROUP]), GV_UINT(set->cut.places), GV_ARG(factor));
-        if (!status)
-            status = make_boxes(e, &l, factor);
-    }
+    gravel_status status = gv_tree_reserve(tree, factor, set->n * tree->scalar, "factors of sinks");
+    return status ? status
+                  : gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_FACTORS, gv_tree_items(tree, set->cut.places),
+                                   GV_MEM(set->buffer[GV_SB_GROUP]), GV_UINT(set->cut.places), GV_MEM(*factor));
+}
+
+gravel_status gv_essential_take_runs(gravel_essential *e, gravel_run *runs)
+{
+    const gv_box_levels l = levels_of(e->set.n, e->top);
+    gravel_status status = find_factors(e);
+    const cl_mem factor = e->buffer[GV_EB_FACTOR].mem;
     if (!status)
-        status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_TAKE, gv_tree_items(tree, e->runs), GV_ARG(set->points),
-                                GV_ARG(factor), GV_UINT(set->n), GV_MEM(b[GV_EB_BOXES]), GV_MEM(b[GV_EB_TAKEN]),
-                                GV_MEM(b[GV_EB_TAKEN_LIST]), GV_UINT(e->runs), GV_MEM(b[GV_EB_OWN_RUNS]));
-    return status ? status : read_runs(e, e->runs, with_groups ? e->equal : 0, with_groups, runs);
+        status = make_boxes(e, &l, factor);
+    if (status || !e->is_chosen)
+        return status ? status : choose_and_read(e, &l, factor, runs);
+    status = take(e, e->runs, factor);
+    return status ? status : read_runs(e, e->runs, e->equal, 1, runs);
 }
 
 gravel_status gravel_essential_refine(gravel_essential *e, const int *first, const gravel_run *others, int most,
                                       gravel_run *runs, int *count)
 {
-    if (!e || !first || !count || most < 1 || (!others && first[e->parts] > 0))
+    if (!e || !first || most < 1 || (!others && first[e->parts] > 0) || (runs && !count))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_refine needs the runs of all parts and room for others");
-    *count = 0;
+    if (count)
+        *count = 0;
     if (e->set.n == 0)
         return GRAVEL_OK;
+    e->most = (size_t)most;
     e->top = most < TOP ? (size_t)most : TOP;
+    e->is_chosen = 0;
     const gv_box_levels l = levels_of(e->set.n, e->top);
     gravel_status status = send_others(e, first, others);
-    if (!status)
-        status = make_boxes(e, &l, NULL);
     if (!status)
         status = reserve_choice(e, &l);
     e->set.around = (gv_runs_around){e->buffer[GV_EB_RUNS].mem, (size_t)first[e->parts], (size_t)first[e->mine],
                                      (size_t)first[e->mine + 1]};
-    e->runs = (size_t)most + 1;
-    for (double ease = 1; e->runs > (size_t)most && !status; ease = ease < MOST_EASE ? 2 * ease : 0)
-        status = choose(e, &l, first, ease); /* larger ones if they are too many */
     if (!status && runs)
-        status = gv_essential_take_runs(e, 0, runs);
+        status = make_boxes(e, &l, NULL);
+    if (!status && runs)
+        status = choose_and_read(e, &l, NULL, runs);
     e->refined = !status;
-    *count = status ? 0 : (int)e->runs;
+    if (runs)
+        *count = status ? 0 : (int)e->runs;
     return status;
 }

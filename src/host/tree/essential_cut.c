@@ -35,8 +35,8 @@ static gravel_status send_runs(gravel_essential *e, const int *first, const grav
 {
     gravel_tree *tree = e->tree;
     const size_t own = (size_t)(first[e->mine + 1] - first[e->mine]), n = (size_t)first[e->parts] - own;
-    /* levels: a seventh, and one more each */
-    const size_t most = n + n / (GV_BOX_FAN - 1) + (size_t)e->parts * GV_LEVELS;
+    /* levels: a seventh, and one more each; GV_BOX_FAN boxes are read at once, also where fewer are left */
+    const size_t most = n + n / (GV_BOX_FAN - 1) + (size_t)e->parts * GV_LEVELS + GV_BOX_FAN;
     size_t at = n;
     void *host;
     gravel_run *levels = malloc((most - n) * sizeof *levels);

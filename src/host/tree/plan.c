@@ -65,8 +65,8 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
              : options->mac == GRAVEL_TREE_LAST ? 2
                                                 : 1,
              (int)plan->look_group, options->split > 0 ? " -DGV_SHORT_RANGE=1" : "");
-    snprintf(OPTIONS(GV_TP_ESSENTIAL), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_THREADS=%d -DGV_ITEMS=%d", precision,
-             (int)plan->look_group, (int)(plan->part_tile / plan->look_group));
+    snprintf(OPTIONS(GV_TP_ESSENTIAL), "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_THREADS=%d -DGV_ITEMS=%d", precision,
+             plan->look_group == 1 ? GV_BOX_FAN : 1, (int)plan->look_group, (int)(plan->part_tile / plan->look_group));
     for (int from = GRAVEL_SP; from <= GRAVEL_DP; from++) {
         plan->program[GV_TP_GATHER + from].file = "tree/gather.cl";
         snprintf(OPTIONS(GV_TP_GATHER + from), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_FROM=%d", precision, from);
