@@ -351,7 +351,7 @@ static int begin_new(job *j, const gv_run_options *typed)
         return GV_EXIT_USAGE;
     gv_run_overlay(gv_run_opts, &j->opts, typed, typed->given);
     complete(&j->opts);
-    if (check_needed(&j->opts) != 0)
+    if (check_needed(&j->opts) != 0 || gv_run_check_effect(&j->opts, typed->given) != 0)
         return GV_EXIT_USAGE;
     return begin(j, j->opts.in, 0);
 }

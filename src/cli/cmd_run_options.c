@@ -118,6 +118,40 @@ const gv_opt gv_run_opts[] = {
     {.name = NULL},
 };
 
+static int is_one_of(const char *name, const char *const *list)
+{
+    while (*list && strcmp(*list, name) != 0)
+        list++;
+    return *list != NULL;
+}
+
+int gv_run_check_effect(const gv_run_options *o, const unsigned char *given)
+{
+    static const char *const hermite[] = {"criterion", "eta4", "eta6", "eta-start", "iterations", "host", NULL};
+    static const char *const leapfrog[] = {"eta", NULL};
+    static const char *const tree[] = {"theta", "mac", "moments", "softening", "rebuild", "sum-up-to", NULL};
+    const int is_tree = o->solver == GV_RUN_TREE, is_hermite = o->order > 0;
+    for (int k = 0; gv_run_opts[k].name; k++) {
+        const char *name = gv_run_opts[k].name;
+        if (!given[k])
+            continue;
+        if (!is_hermite && is_one_of(name, hermite))
+            gv_say(GV_RUN,
+                   "--%s is for Hermite steps (--solver direct, --order 4 or 6); with %s steps are the leapfrog's",
+                   name, is_tree ? "--solver tree" : "--order 2");
+        else if (is_hermite && !is_tree && is_one_of(name, leapfrog))
+            gv_say(GV_RUN,
+                   "--%s is for the leapfrog (--solver tree, or --order 2); Hermite steps have --eta4 and --eta6",
+                   name);
+        else if (!is_tree && is_one_of(name, tree))
+            gv_say(GV_RUN, "--%s is for --solver tree; --solver direct (the default) sums all pairs", name);
+        else
+            continue;
+        return -1;
+    }
+    return 0;
+}
+
 static const struct gv_run_sample sample[] = {{"input", "\"plummer.hdf5\""},
                                               {"output", "\"plummer_run\""},
                                               {"until", "10"},

@@ -136,6 +136,33 @@ static void loops_share_the_pool(void **state)
 
 /* ------------------------------------------------------------------- contexts */
 
+static void count_threads_told(gravel_log_level level, const char *message, void *user)
+{
+    *(int *)user += level == GRAVEL_LOG_WARNING && strstr(message, "GRAVEL_THREADS") != NULL;
+}
+
+static void a_bad_number_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int told;
+    } asked[] = {{"nan", 1}, {"4x", 1}, {"-3", 1}, {"0", 1}, {"1e3", 1}, {"2", 0}, {"1000", 0}, {"", 0}};
+    for (size_t k = 0; k < sizeof asked / sizeof asked[0]; k++) {
+        int told = 0;
+        gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
+        gravel_context *context;
+        options.log = count_threads_told;
+        options.log_user = &told;
+        assert_int_equal(setenv("GRAVEL_THREADS", asked[k].text, 1), 0);
+        assert_ok(gravel_context_create(&context, &options));
+        gravel_context_release(context);
+        if (told != asked[k].told)
+            fail_msg("GRAVEL_THREADS=%s: %d warnings", asked[k].text, told);
+    }
+    assert_int_equal(unsetenv("GRAVEL_THREADS"), 0);
+}
+
 /* assertions of cmocka work in the main thread only: a thread stores its message */
 typedef struct worker {
     pthread_t thread;
@@ -223,11 +250,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         /* first: no driver may have been used before */
-        cmocka_unit_test(contexts_at_the_same_time),
-        cmocka_unit_test(every_item_once),
-        cmocka_unit_test(loops_at_the_same_time),
-        cmocka_unit_test(loops_share_the_pool),
-        cmocka_unit_test(one_context),
+        cmocka_unit_test(contexts_at_the_same_time), cmocka_unit_test(every_item_once),
+        cmocka_unit_test(loops_at_the_same_time),    cmocka_unit_test(loops_share_the_pool),
+        cmocka_unit_test(a_bad_number_is_told),      cmocka_unit_test(one_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -348,7 +348,15 @@ def bad_input():
                        ("ds or dp", ("--precision", "sp")), ("needs --order 6", ("--criterion", "average")),
                        ("without softening", ("--order", "2")), ("1e7 outputs", ("--snapshot-every", "1e-9")),
                        ("too small", ("--eps", "-1")), ("did you mean --until", ("--untill", "3")),
-                       ("no tunable", ("--configuration", "treads=7"))):
+                       ("no tunable", ("--configuration", "treads=7")),
+                       *(("is for Hermite steps", ("--eps", "1", *other, option, value)) for other, option, value in (
+                           (("--solver", "tree"), "--eta4", "0.01"), (("--solver", "tree"), "--eta6", "0.1"),
+                           (("--solver", "tree"), "--eta-start", "0.01"), (("--solver", "tree"), "--iterations", "2"),
+                           (("--solver", "tree"), "--criterion", "aarseth"), (("--order", "2"), "--host", "never"))),
+                       *(("%s is for --solver tree" % option, ("--eps", "1", *other, option, value)) for other, option, value in (
+                           ((), "--theta", "0.5"), ((), "--mac", "last"), ((), "--moments", "1"), ((), "--rebuild", "0"),
+                           ((), "--softening", "spline"), (("--order", "2"), "--sum-up-to", "10"))),
+                       ("is for the leapfrog", ("--eta", "0.01"))):
         refused(USAGE, part, *common, *more)
     refused(USAGE, "cannot read", "run", "-i", "no_such_file", "--until", "1", "-o", "never")
     refused(USAGE, "--until T is missing", "run", "-i", "good", "-o", "never")

@@ -80,10 +80,27 @@ static void *run(void *argument)
     return NULL;
 }
 
-static int count_threads(int most, int processes)
+/* 0: not said, or not as it should be; then *bad is what was said. */
+static long asked_threads(const char **bad)
 {
     const char *asked = gv_env("GRAVEL_THREADS");
-    const long given = asked ? strtol(asked, NULL, 10) : 0, cores = sysconf(_SC_NPROCESSORS_ONLN) / processes;
+    char *end = NULL;
+    const long given = asked ? strtol(asked, &end, 10) : 0;
+    *bad = asked && (given < 1 || *end) ? asked : NULL;
+    return *bad ? 0 : given;
+}
+
+const char *gv_pool_bad_request(void)
+{
+    const char *bad;
+    asked_threads(&bad);
+    return bad;
+}
+
+static int count_threads(int most, int processes)
+{
+    const char *bad;
+    const long given = asked_threads(&bad), cores = sysconf(_SC_NPROCESSORS_ONLN) / processes;
     if (given > 0)
         return given < MOST_ASKED ? (int)given : MOST_ASKED;
     return cores < 1 ? 1 : cores < most ? (int)cores : most;

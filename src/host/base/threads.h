@@ -12,6 +12,8 @@ typedef void (*gv_work)(void *user, size_t first, size_t count);
 /* As many threads as the machine has cores, at most 16, or GRAVEL_THREADS; the caller of gv_parallel is one of them.
  * NULL: there is one core only, or no memory; gv_parallel does without. */
 gv_pool *gv_pool_create(void);
+/* GRAVEL_THREADS where it is no whole number from 1 on, and so counts as not set; else NULL. */
+const char *gv_pool_bad_request(void);
 /* The same, where several processes of the machine each have one: this one's share of the cores. */
 gv_pool *gv_pool_create_share(int processes);
 /* The same with as many threads as cores, at most 64: for loops that calculate more than they copy. */

@@ -192,6 +192,10 @@ gravel_status gv_context_begin(gravel_context **context, const gravel_context_op
     pthread_mutex_init(&made->profile_lock, NULL);
     made->log = taken.log;
     made->log_user = taken.log_user;
+    const char *bad = gv_pool_bad_request();
+    if (bad)
+        gv_log(made, GRAVEL_LOG_WARNING,
+               "GRAVEL_THREADS=%.40s is no whole number from 1 on: threads are counted as usual", bad);
     status = choose_folders(made, &taken);
     if (status) {
         gravel_context_release(made);
