@@ -28,6 +28,7 @@ typedef struct job {
     char *text; /* of the record */
     int lock;
     gv_run_ranks ranks;
+    char last_words[1024];
 } job;
 
 /* ----------------------------------------------------------------- options */
@@ -128,6 +129,7 @@ static int after_step(void *user, gv_run *run, const gv_run_progress_info *i)
     (void)run;
     if (!p->any) {
         p->any = 1;
+        gv_signals_catch(0, NULL);
         p->time = i->time;
         p->steps = i->steps;
     }
@@ -226,8 +228,13 @@ static int finish(job *j)
     const gv_run_hooks hooks = {after_step, &p, 1};
     gravel_status status = gv_run_output_open(&j->folder, j->opts.out, j->text);
     if (!status) {
-        gv_signals_catch(0, NULL);
+        /* Until a block has ended there is nothing to keep: first forces and energies of many bodies take long.  Ranks
+         * stop together. */
+        snprintf(j->last_words, sizeof j->last_words,
+                 GV_RUN ": stopped before a block had ended; gravel run --resume %.900s goes on\n", j->opts.out);
+        gv_signals_catch(j->ranks.ranks ? 0 : 0.7, j->last_words);
         status = gv_run_drive(j->run, &j->folder, &j->settings, j->has_checkpoint ? &j->checkpoint : NULL, &hooks);
+        gv_signals_catch(0, NULL);
         gv_run_progress_clear(&p.shown);
     }
     if (!status)

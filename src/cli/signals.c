@@ -51,7 +51,7 @@ static void *watch(void *unused)
 {
     const int first = next_signal(0);
     int second, graceful, noticed;
-    double limit_s;
+    double limit_s, waited_s;
 
     pthread_mutex_lock(&state.lock);
     state.came = first;
@@ -60,9 +60,15 @@ static void *watch(void *unused)
     pthread_mutex_unlock(&state.lock);
     if (!graceful)
         end_now(first, NULL);
-    second = next_signal(limit_s);
-    if (second)
-        end_now(second, NULL);
+    do {
+        waited_s = limit_s;
+        second = next_signal(waited_s);
+        if (second)
+            end_now(second, NULL);
+        pthread_mutex_lock(&state.lock);
+        limit_s = state.limit_s;
+        pthread_mutex_unlock(&state.lock);
+    } while (limit_s != waited_s); /* it was changed meanwhile */
     pthread_mutex_lock(&state.lock);
     noticed = state.noticed;
     pthread_mutex_unlock(&state.lock);

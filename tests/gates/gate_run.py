@@ -276,6 +276,25 @@ def signals_leave_a_checkpoint():
     expect(content(folder) == before, "resuming a finished run changes nothing")
 
 
+def signals_before_the_first_block():
+    """First forces of 50000 bodies on two cores take seconds, which nothing has to wait for: no state is lost.  The run
+    begins again, and can be stopped again."""
+    if "GPU" in good("devices").stdout:
+        raise Skipped("a GPU is through with the first block before the signal comes")
+    good("ic", "plummer", "-n", "50000", "--seed", "5", "-o", "many.txt")
+    begin = ["run", "-i", "many.txt", "-o", "early", "--until", "1", "--eps", "0.01", "--snapshot-format", "text"]
+    for command in (begin, ["run", "--resume", "early"]):
+        child = subprocess.Popen([PROGRAM, *command], cwd=WORK, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while not os.path.exists(path("early/diagnostics.txt")) and child.poll() is None:
+            time.sleep(0.02)
+        child.send_signal(signal.SIGINT)
+        words = child.communicate()[1]
+        expect(child.returncode == 128 + signal.SIGINT and "before a block had ended" in words and "--resume early" in words,
+               "exit status %d: %s" % (child.returncode, words))
+        expect(not [name for name in os.listdir(path("early")) if ".gravel-" in name], "half a file was left")
+        os.rename(path("early/diagnostics.txt"), path("early_diagnostics"))
+
+
 def resumes_are_refused_by_name():
     shutil.copytree(path(reference()), path("kept"))
     os.mkdir(path("profiles"))
@@ -372,7 +391,8 @@ if __name__ == "__main__":
         need_device()
         outcome = gatelib.main([folder_holds_what_was_asked_for, device_time_by_kernel, blocks_timed, snapshots_for_others,
                                 outputs_do_not_change_the_run, run_files, orders_of_convergence, trees_and_precisions, kills_at_any_moment,
-                                signals_leave_a_checkpoint, resumes_are_refused_by_name, damaged_checkpoints, full_disk,
+                                signals_leave_a_checkpoint, signals_before_the_first_block,
+                                resumes_are_refused_by_name, damaged_checkpoints, full_disk,
                                 bad_input])
     except Skipped as why:
         print(why)
