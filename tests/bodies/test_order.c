@@ -1,24 +1,9 @@
 /* Bodies are removed and moved, and the permutation says where they were. */
 #include "host/bodies/bodies.h"
 #include "host/bodies/order.h"
-#include "host_test.h"
+#include "one_context.h"
 
 #include <math.h>
-
-static gravel_context *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    return gravel_context_create(&context, NULL) == GRAVEL_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    gravel_context_release(context);
-    return 0;
-}
 
 enum { N = 3000 };
 

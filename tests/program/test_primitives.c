@@ -1,27 +1,9 @@
 /* Scan, compaction, bounds and sort on a device, in the serial shape and in the shape of work-groups. */
 #include "host/program/program.h"
 #include "host/program/sort.h"
-#include "host_test.h"
+#include "one_context.h"
 
 #include <math.h>
-
-static gravel_context *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    if (gravel_context_create(&context, NULL) != GRAVEL_OK)
-        return -1;
-    context->for_once = 1;
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    gravel_context_release(context);
-    return 0;
-}
 
 static const size_t sizes[] = {1, 2, 63, 64, 65, 1000, 4096, 4097, 50021};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };

@@ -4,25 +4,9 @@
 
 #include "problem.h"
 
+#include "one_context.h" /* its variable comes after the arguments of that name there */
+
 #include "gravel/tree.h"
-
-static gravel_context *context;
-
-static inline int open_context(void **state)
-{
-    (void)state;
-    if (gravel_context_create(&context, NULL) != GRAVEL_OK)
-        return -1;
-    context->for_once = 1;
-    return 0;
-}
-
-static inline int close_context(void **state)
-{
-    (void)state;
-    gravel_context_release(context);
-    return 0;
-}
 
 typedef struct cloud {
     size_t n;

@@ -6,25 +6,7 @@
 
 #include "gravel/tree.h"
 #include "host/tree/tree.h"
-#include "host_test.h"
-
-static gravel_context *context;
-
-static inline int open_context(void **state)
-{
-    (void)state;
-    if (gravel_context_create(&context, NULL) != GRAVEL_OK)
-        return -1;
-    context->for_once = 1;
-    return 0;
-}
-
-static inline int close_context(void **state)
-{
-    (void)state;
-    gravel_context_release(context);
-    return 0;
-}
+#include "one_context.h"
 
 static inline double random_unit(uint64_t *state) /* splitmix64, -1 ... 1 */
 {
