@@ -6,7 +6,9 @@
 
 #include "cli/cli.h"
 #include "host/base/files.h"
+#include "host/direct/plan.h"
 #include "host/profile/store.h"
+#include "host/tree/plan.h"
 #include "sim/out_file.h"
 
 typedef struct profiles_options {
@@ -202,6 +204,15 @@ static int run_show(const void *values, const gv_operands *operands)
 
 /* ------------------------------------------- validate, export, import, merge */
 
+/* what gravel tune makes profiles of */
+static const gv_space *const spaces[] = {&gv_direct_space, &gv_tree_space};
+
+static void check_values(gv_profile_set *set, int *refused)
+{
+    for (size_t k = 0; k < sizeof spaces / sizeof *spaces; k++)
+        gv_profile_set_check(set, spaces[k], tell_refused, refused);
+}
+
 static int run_validate(const void *values, const gv_operands *operands)
 {
     const profiles_options *o = values;
@@ -217,18 +228,21 @@ static int run_validate(const void *values, const gv_operands *operands)
             refused++;
             continue;
         }
-        for (int b = 0; b < one.n_blocks; b++)
-            entries += one.block[b].n_entries;
-        gv_print("%s: %d device%s, good\n", operands->value[i], one.n_blocks, one.n_blocks == 1 ? "" : "s");
+        const int before = refused;
+        check_values(&one, &refused);
+        if (refused == before)
+            gv_print("%s: %d device%s, good\n", operands->value[i], one.n_blocks, one.n_blocks == 1 ? "" : "s");
         gv_profile_set_free(&one);
     }
     if (operands->n == 0) {
         status = load(o, &set, &refused);
+        const int files = refused;
+        check_values(&set, &refused);
         for (int b = 0; b < set.n_blocks; b++)
             entries += set.block[b].n_entries;
         if (status == GRAVEL_OK) {
             printf("%d device%s with %d entries, %d file%s refused\n", set.n_blocks, set.n_blocks == 1 ? "" : "s",
-                   entries, refused, refused == 1 ? "" : "s");
+                   entries, files, files == 1 ? "" : "s");
         }
     }
     return finish(status, &set, refused, 0);
@@ -261,12 +275,10 @@ static int run_export(const void *values, const gv_operands *operands)
     int refused = 0;
     gravel_status status = load_for(o, operands, &set, &refused);
 
-    for (int b = 0; b < set.n_blocks && status == GRAVEL_OK; b++) {
+    for (int b = 0; b < set.n_blocks && status == GRAVEL_OK; b++)
         for (int e = 0; e < set.block[b].n_entries && status == GRAVEL_OK && matches(&set.block[b].device, operands);
-             e++) {
+             e++)
             status = gv_profile_set_add(&chosen, &set.block[b].device, &set.block[b].entry[e]);
-        }
-    }
     if (status == GRAVEL_OK && chosen.n_blocks == 0) {
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "there is no profile to export%s%s",
                          operands->n > 0 ? " of a device like " : "", operands->n > 0 ? operands->value[0] : "");
@@ -334,9 +346,8 @@ static const gv_profile_entry *counterpart(const gv_profile_set *set, const gv_p
 
         if (entry->sinks == like->sinks && entry->sources == like->sources && entry->features == like->features &&
             strcmp(entry->variant, like->variant) == 0 && strcmp(entry->kernel, like->kernel) == 0 &&
-            (found == NULL || strcmp(entry->date, found->date) > 0)) {
+            (found == NULL || strcmp(entry->date, found->date) > 0))
             found = entry;
-        }
     }
     return found;
 }

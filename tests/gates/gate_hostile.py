@@ -160,6 +160,13 @@ def a_home_that_is_no_folder():
     refused(USAGE, "one file of particles, not two", "convert", cluster(50), "-i", cluster(50), "-o", "converted.txt")
 
 
+def values_that_no_tunable_takes():
+    good("profiles", "validate", "--shipped")
+    write("own.json", good("profiles", "export", "--shipped", "H200").stdout)
+    write("values.json", re.sub(r'"threads": *[0-9]+', '"threads": -1', read("own.json"), count=1))
+    refused(FAILURE, "threads=-1", "profiles", "validate", "values.json")
+
+
 def special_files_stay():
     os.mkfifo(path("pipe"))
     write("own.json", good("profiles", "export", "--shipped", "H200").stdout)
@@ -389,7 +396,8 @@ def main():
     gatelib.need_file(PROGRAM)
     try:
         return gatelib.main([plots_take_no_orders, terminals_get_plain_text, plots_say_what_is_missing,
-                             closed_streams_catch_no_file, a_home_that_is_no_folder, special_files_stay,
+                             closed_streams_catch_no_file, a_home_that_is_no_folder, values_that_no_tunable_takes,
+                             special_files_stay,
                              disks_run_full, files_have_a_limit, leftovers_go, tuning_keeps_its_log, a_first_call_speaks,
                              signals_leave_nothing, a_stopped_check_has_no_verdict, a_stopped_tuning_keeps_what_it_found])
     finally:

@@ -117,6 +117,51 @@ static void test_bad_file_warns_and_the_next_level_answers(void **state)
     free(folder);
 }
 
+static void test_values_of_no_tunable_are_told(void **state)
+{
+    char *folder = make_folder(), path[1024];
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gravel_context context;
+    gv_device device;
+    test_log log;
+    gv_profile_device identity;
+    gv_profile_entry entry;
+    gv_config wanted, got;
+    gravel_origin origin;
+    gv_variant variant;
+
+    (void)state;
+    make_context(&context, &device, folder, &log);
+    make_entry(&device, "ds4", 1024, &entry, &wanted);
+    entry.result[entry.n_results++] = entry.result[0];
+    strcpy(entry.result[0].configuration, "threads=-1");
+    gv_profile_device_of(&device.info, &identity);
+    assert_ok(gv_profile_set_add(&set, &identity, &entry));
+    entry.n_results = 1;
+    strcpy(entry.variant, "sp2");
+    strcpy(entry.result[0].configuration, "treads=64");
+    assert_ok(gv_profile_set_add(&set, &identity, &entry));
+    assert_ok(gv_profile_save(folder, &set, path, sizeof path));
+    assert_true(gv_variant_parse("ds4", &variant));
+    assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 5000, 20000, &got, &origin));
+    assert_int_equal(origin, GRAVEL_ORIGIN_USER);
+    assert_memory_equal(&got, &wanted, sizeof got);
+    assert_int_equal(log.warnings, 1);
+    assert_contains(log.text, "results left out: 2");
+    assert_contains(log.text, "threads=-1");
+    assert_true(gv_variant_parse("sp2", &variant));
+    assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 5000, 20000, &got, &origin));
+    assert_true(origin > GRAVEL_ORIGIN_SHIPPED);
+    assert_int_equal(log.warnings, 1);
+    gv_profile_set_check(&set, &gv_direct_space, NULL, NULL);
+    assert_int_equal(set.block[0].n_entries, 1);
+    assert_int_equal(set.block[0].entry[0].n_results, 1);
+    gv_profile_release(&context);
+    gv_profile_set_free(&set);
+    remove_folder(folder);
+    free(folder);
+}
+
 /* The first question reads the files; later ones are answered as before when these are gone. */
 static void test_files_are_read_once(void **state)
 {
@@ -196,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_users_profile_is_used),
         cmocka_unit_test(test_bad_file_warns_and_the_next_level_answers),
+        cmocka_unit_test(test_values_of_no_tunable_are_told),
         cmocka_unit_test(test_files_are_read_once),
         cmocka_unit_test(test_shipped_profiles_are_sound),
     };

@@ -151,6 +151,8 @@ static gravel_status find_slot(gravel_context *context, int device, const gv_spa
     made->variant = *variant;
     made->device = device;
     gv_profile_kernel_version(context, space, made->kernel_version);
+    /* the shipped ones are tested */
+    gv_profile_set_check(&table->user, space, report_refused, context);
     table->slot[table->n_slots++] = made;
     *slot = made;
     return GRAVEL_OK;

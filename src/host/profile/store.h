@@ -103,6 +103,9 @@ gravel_status gv_profile_may_save(const char *dir, const gv_profile_device *devi
 void gv_profile_file_name(const gv_profile_device *device, char name[128]);
 
 typedef void (*gv_profile_refused_fn)(const char *message, void *user);
+/* Leaves out results of this space's kernel with a tunable or a value that it does not have, and entries without any
+ * other; a device's first one is reported. */
+void gv_profile_set_check(gv_profile_set *set, const gv_space *space, gv_profile_refused_fn refused, void *user);
 /* All *.json of a folder; those refused are reported and left out.  A folder that is not there is an empty one. */
 gravel_status gv_profile_read_dir(const char *dir, gv_profile_set *set, gv_profile_refused_fn refused, void *user);
 /* The profiles built into the library: all, or only the file named for this device. */
