@@ -6,10 +6,9 @@
 
 #include "cli/cli.h"
 #include "host/base/files.h"
-#include "host/direct/plan.h"
 #include "host/profile/store.h"
-#include "host/tree/plan.h"
 #include "sim/out_file.h"
+#include "tuner/subject.h"
 
 typedef struct profiles_options {
     const char *dir, *out, *variant;
@@ -205,12 +204,12 @@ static int run_show(const void *values, const gv_operands *operands)
 /* ------------------------------------------- validate, export, import, merge */
 
 /* what gravel tune makes profiles of */
-static const gv_space *const spaces[] = {&gv_direct_space, &gv_tree_space};
+static const gv_subject *const subjects[] = {&gv_subject_direct, &gv_subject_tree, &gv_subject_tasks};
 
 static void check_values(gv_profile_set *set, int *refused)
 {
-    for (size_t k = 0; k < sizeof spaces / sizeof *spaces; k++)
-        gv_profile_set_check(set, spaces[k], tell_refused, refused);
+    for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++)
+        gv_profile_set_check(set, subjects[k]->space, tell_refused, refused);
 }
 
 static int run_validate(const void *values, const gv_operands *operands)

@@ -165,6 +165,8 @@ def values_that_no_tunable_takes():
     write("own.json", good("profiles", "export", "--shipped", "H200").stdout)
     write("values.json", re.sub(r'"threads": *[0-9]+', '"threads": -1', read("own.json"), count=1))
     refused(FAILURE, "threads=-1", "profiles", "validate", "values.json")
+    write("tasks.json", read("values.json").replace('"kernel": "tree"', '"kernel": "tasks"'))
+    refused(FAILURE, "tasks: results left out", "profiles", "validate", "tasks.json")
 
 
 def special_files_stay():
