@@ -51,7 +51,7 @@ def tree_of_parts():
 
 
 RUN = ("--eps", "0.01", "--step-max", "0.0625", "--snapshot-every", "0.0625", "--diagnose-every", "0.03125",
-       "--snapshot-format", "text", "--all-devices", "--host", "never")
+       "--snapshot-format", "text", "--all-devices")
 
 
 def files(folder):
@@ -77,7 +77,7 @@ def runs_of_parts(name, *options):
 
 
 def hermite_of_parts():
-    folder = runs_of_parts("cluster")
+    folder = runs_of_parts("cluster", "--host", "never")
     record = json.loads(read(folder + "/run.json"))
     expect(record["options"]["devices"] == PARTS[1] and len(record["made_by"]["devices"]) == 2, "record: %s" % record)
     error = json.loads(read(folder + "/summary.json"))["energy_error_max"]
