@@ -261,6 +261,7 @@ static void constraints_hold(void **state)
     expect_broken("dp2", narrow, "threads=1 tile=0 lanes=8 rsqrt=4", 1, "no estimate instruction");
     expect_allowed("sp2", narrow, "threads=1 tile=0 lanes=8 rsqrt=4");
     expect_broken("sp2", narrow, "threads=1 tile=0 lanes=16 rsqrt=4", 1, "no estimate instruction");
+    expect_broken("sp4", wide, "threads=128 split=2 tile=128 lanes=16 sinks_per_item=8 rsqrt=1", 1, "stack of a CPU");
     expect_broken("sp2", g, "lanes=4", 0, "one lane already");
     expect_broken("sp2", wide, "threads=1 tile=0 lanes=8 rsqrt=3", 0, "SIMD width");
     expect_broken("sp2", none, cpu_shape, 0, "SIMD width");

@@ -100,12 +100,22 @@ CONSTRAINT(gpus_have_estimates)
     (void)variant;
     return limits->info.type == GRAVEL_DEVICE_CPU || VALUE(RSQRT) <= 2;
 }
+/* Float words of a vector of sinks: sums, wide sums and the sink itself. */
+static int words_of(const gv_variant *variant)
+{
+    static const int words[3] = {18, 33, 48};
+    return words[variant->order / 2 - 1] * (variant->precision == GRAVEL_DP ? 2 : 1);
+}
+/* A group of work-items is one call of a function on a CPU, with the variables of all of them on the stack of a thread:
+ * 10.7 MB for sp4 with 128 work-items of 8 sinks in 16 lanes (PoCL 3.1), 4.9 times these words; threads have 8 MB. */
+CONSTRAINT(stack_suffices)
+{
+    const double words = (double)VALUE(THREADS) * VALUE(LANES) * VALUE(SINKS_PER_ITEM) * words_of(variant);
+    return limits->info.type != GRAVEL_DEVICE_CPU || 5 * 4 * words <= 6 << 20;
+}
 CONSTRAINT(registers_suffice)
 {
-    /* float words: sums, wide sums and the sink itself */
-    static const int words[3] = {18, 33, 48};
-    const int per_vector = words[variant->order / 2 - 1] * (variant->precision == GRAVEL_DP ? 2 : 1);
-    return VALUE(SINKS_PER_ITEM) * per_vector <= (by_lanes(limits) ? 100 : 200);
+    return VALUE(SINKS_PER_ITEM) * words_of(variant) <= (by_lanes(limits) ? 100 : 200);
 }
 CONSTRAINT(loop_body_is_small)
 {
@@ -117,6 +127,7 @@ static const gv_constraint constraints[] = {
     {"the group is larger than the device allows", 1, group_fits},
     {"split does not divide threads: every row has as many work-items", 1, rows_fit},
     {"tiles of all rows do not fit into local memory", 1, local_memory_fits},
+    {"the variables of all work-items of a group do not fit on the stack of a CPU's thread", 1, stack_suffices},
     {"this device has no estimate instruction for so many lanes", 1, estimate_exists},
     {"this device's compiler gets vectors of so many lanes wrong", 1, vectors_are_right},
     {"this device's rsqrt or native_rsqrt is too rough for this flavour and precision", 1, root_is_right},
