@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,8 +24,13 @@ static void put(const char *text)
         return;
 }
 
+/* Threads of a kernel often crash together: the first explains, and the others wait until it ends the program. */
 static void explain(int number)
 {
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+
+    while (atomic_flag_test_and_set(&is_told))
+        pause();
     put("gravel: ended by ");
     for (int k = 0; k < N_FATAL; k++)
         if (fatal[k].number == number)
@@ -33,7 +39,8 @@ static void explain(int number)
     put(doing);
     put("\nmost likely the OpenCL driver or its compiler crashed: try another device (`gravel devices`) or another\n"
         "version of the driver; `gravel check` names the kernel that crashes\n");
-    raise(number); /* the usual end: the handler is gone by now */
+    signal(number, SIG_DFL);
+    raise(number);
 }
 
 void gv_crash_explain(void)
@@ -42,7 +49,7 @@ void gv_crash_explain(void)
 
     memset(&action, 0, sizeof action);
     action.sa_handler = explain;
-    action.sa_flags = (int)(SA_RESETHAND | SA_NODEFER);
+    action.sa_flags = SA_NODEFER;
     sigemptyset(&action.sa_mask);
     for (int k = 0; k < N_FATAL; k++)
         if (sigaction(fatal[k].number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
