@@ -107,7 +107,8 @@ static int words_of(const gv_variant *variant)
     return words[variant->order / 2 - 1] * (variant->precision == GRAVEL_DP ? 2 : 1);
 }
 /* A group of work-items is one call of a function on a CPU, with the variables of all of them on the stack of a thread:
- * 10.7 MB for sp4 with 128 work-items of 8 sinks in 16 lanes (PoCL 3.1), 4.9 times these words; threads have 8 MB. */
+ * 10.7 MB for sp4 with 128 work-items of 8 sinks in 16 lanes (PoCL 3.1), 4.9 times these words.  Threads have 8 MB, and
+ * other compilers may take a third more. */
 CONSTRAINT(stack_suffices)
 {
     const double words = (double)VALUE(THREADS) * VALUE(LANES) * VALUE(SINKS_PER_ITEM) * words_of(variant);
