@@ -185,7 +185,8 @@ static void user_folders(void **state)
     free(saved);
 }
 
-/* The examples of FIPS 180-4's validation: empty, one block, two blocks, a million letters; with and without the processor's instructions. */
+/* The examples of FIPS 180-4's validation: empty, one block, two blocks, a million letters; with and without the
+   processor's own instructions. */
 static void sha256(void **state)
 {
     static const struct {
