@@ -365,12 +365,19 @@ static double spread_at(const gv_profile_entry *entry, const char *configuration
     return r >= 0 ? fmin(entry->result[r].spread, MOST_SPREAD) : 0;
 }
 
-/* 1 if a corner has seen both, or has chosen the first and is so near the call that it decides nearly alone. */
+/* 1 if the entry keeps the configuration, or as many as there is room for: the default, which searches measure, is
+ * then slower than these. */
+static int tells_of(const gv_profile_entry *entry, const char *configuration)
+{
+    return entry->n_results == GV_PROFILE_RESULTS || find_result(entry, configuration) >= 0;
+}
+
+/* 1 if a corner that keeps the first tells of both, or is so near the call that it decides nearly alone. */
 static int is_told(const gv_choice_corner *corner, int n, const char *best, const char *built_in)
 {
     for (int k = 0; k < n; k++)
         if (find_result(corner[k].entry, best) >= 0 &&
-            (corner[k].weight > ALONE || find_result(corner[k].entry, built_in) >= 0))
+            (corner[k].weight > ALONE || tells_of(corner[k].entry, built_in)))
             return 1;
     return 0;
 }

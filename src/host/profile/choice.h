@@ -14,8 +14,8 @@
  * the configuration, or are full without it, the nearer the more; what that corner allows is not lowered by it. The
  * least score wins, so that a call with exactly a question's sizes gets its winner. Elsewhere the untuned default keeps
  * its place unless the best beats it by more than a quarter of the spreads that were measured, or, where the default
- * was not kept, is known at every corner, or from one that has both or is very near; and by GV_CHOICE_OTHER more where
- * the questions were asked without the call's searches, or with others. */
+ * was not kept, is known at every corner, or from one that has both, is full or is very near; and by GV_CHOICE_OTHER
+ * more where the questions were asked without the call's searches, or with others. */
 #ifndef GV_CHOICE_H
 #define GV_CHOICE_H
 
@@ -59,8 +59,8 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space,
                    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES]);
 
 /* 1 if `best` does not beat the default by more than a quarter of the spreads, and by `more` (0.1 = 10 %), or if it is
- * a guess: not kept at all corners, nor at one that has seen the default too or is very near. Never at a question's
- * own sizes if `more` is 0: its finals decided. */
+ * a guess: not kept at all corners, nor at one that has seen the default too, is full or is very near. Never at a
+ * question's own sizes if `more` is 0: its finals decided. */
 int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_candidate *best,
                             const gv_choice_candidate *built_in, double more);
 

@@ -26,6 +26,11 @@ static void plan_walk(gv_tree_plan *plan, int which, int sparse, gv_tree_kind ki
              threads > 1 && VALUE(SORT_THREADS) == 1 ? " -DGV_ITEM_LOOPS=1" : "");
 }
 
+/* Work-items of a compute unit below which smaller groups are faster, though each of their sinks costs more: of the
+ * 2048 that an H200 holds; with 570 groups of 16 sinks took 0.65 to 0.8 of the time of groups of 64, with 950 as much,
+ * with 1140 more than groups of 32 (doc/numbers.md). */
+enum { FEW_ITEMS = 640 };
+
 static void plan_sizes(gv_tree_plan *plan, const gv_config *config, const gravel_device_info *device)
 {
     const int cpu = VALUE(SORT_THREADS) == 1;
@@ -36,6 +41,7 @@ static void plan_sizes(gv_tree_plan *plan, const gv_config *config, const gravel
     plan->look_group = cpu ? 1 : gv_device_group(device, 32);
     plan->part_tile = cpu ? 4096 : 8 * plan->look_group;
     plan->sparse_sinks = VALUE(THREADS) == 1 ? (size_t)VALUE(LANES) : GV_SPARSE_SINKS;
+    plan->few_items = (size_t)device->compute_units * FEW_ITEMS;
 }
 
 void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
@@ -81,18 +87,21 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
 
 /* All sinks, or most of them: groups of the configuration; all sparse groups of a small call may be split, a part of
  * those of a large one.  Less than half of the bodies: more boxes are large, so more groups may be split.  Few sinks
- * (GV_SPARSE_PART): smaller groups, since their boxes contain the bodies between the sinks; all may be split, and up
- * to GV_FEW_SINKS sinks are groups of one.  Groups of one work-item are not split: it waits for no other, and it needs
- * several sinks to fill its lanes.  They stay large down to fewer sinks (ALONE_PART): active bodies of a block stand
- * together, and in groups of 64 cost half of what they do in groups of 16 (doc/numbers.md). */
-enum { ALONE_PART = 64 };
+ * (GV_SPARSE_PART; IDLE_PART where groups of the configuration would leave most of the device idle): smaller groups,
+ * since their boxes contain the bodies between the sinks; all may be split, and up to GV_FEW_SINKS of the former are
+ * groups of one.  Groups of one work-item are not split: it waits for no other, and it needs several sinks to fill its
+ * lanes.  They stay large down to fewer sinks (ALONE_PART): active bodies of a block stand together, and in groups of
+ * 64 cost half of what they do in groups of 16 (doc/numbers.md). */
+enum { ALONE_PART = 64, IDLE_PART = 4 };
 
 gv_tree_cut gv_tree_cut_of(const gv_tree_plan *plan, const gv_config *config, size_t sinks, size_t sources)
 {
     const int alone = VALUE(THREADS) == 1, some = sinks < sources / 2;
-    gv_tree_cut cut = {.sparse = sinks <= sources / (alone ? ALONE_PART : GV_SPARSE_PART)};
+    const size_t items = sinks / (size_t)VALUE(N_GROUP) * (size_t)VALUE(THREADS);
+    const size_t part = alone ? ALONE_PART : items < plan->few_items ? IDLE_PART : GV_SPARSE_PART;
+    gv_tree_cut cut = {.sparse = sinks <= sources / part};
     cut.size = cut.sparse ? plan->sparse_sinks : (size_t)VALUE(N_GROUP);
-    if (cut.sparse && sinks <= GV_FEW_SINKS && !alone)
+    if (sinks <= sources / GV_SPARSE_PART && sinks <= GV_FEW_SINKS && !alone)
         cut.size = 1;
     cut.bodies = some ? GV_SPARSE_BODIES : GV_WIDE * (unsigned)VALUE(N_GROUP);
     cut.groups = (sinks + cut.size - 1) / cut.size;

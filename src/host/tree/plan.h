@@ -69,6 +69,7 @@ typedef struct gv_tree_plan {
      * of groups.cl; sinks of a group at most where sinks are few */
     size_t build_tile, compact_tile, keys_lanes, wide_group, plain_group, look_group, sparse_sinks;
     size_t part_tile; /* cells that a group counts for a part of a tree */
+    size_t few_items; /* work-items of a walk that leave most of the device idle */
 } gv_tree_plan;
 
 void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,

@@ -1,0 +1,79 @@
+/* How sinks are cut into groups: no device. */
+#include "host_test.h"
+
+#include "host/tree/plan.h"
+
+typedef struct shape {
+    int n_group, threads, split;
+} shape;
+
+static gv_tree_cut cut_of(shape of, int compute_units, size_t sinks, size_t sources)
+{
+    gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
+    gv_limits limits;
+    gv_variant variant;
+    gv_config config;
+    gv_tree_plan *plan = calloc(1, sizeof *plan);
+
+    assert_non_null(plan);
+    memset(&limits, 0, sizeof limits);
+    limits.info.type = GRAVEL_DEVICE_GPU;
+    limits.info.compute_units = compute_units;
+    limits.info.max_group = 1024;
+    gv_variant_set(&variant, 2, GRAVEL_SP, 0);
+    gv_tree_space.built_in(&config, &variant, &limits, sources, sources);
+    config.value[GV_TT_N_GROUP] = of.n_group;
+    config.value[GV_TT_THREADS] = of.threads;
+    config.value[GV_TT_SPLIT] = of.split;
+    gv_tree_make_plan(plan, &config, &options, &limits);
+    const gv_tree_cut cut = gv_tree_cut_of(plan, &config, sinks, sources);
+    free(plan);
+    return cut;
+}
+
+/* What was the faster of both on an H200 (132 compute units) at theta 0.5 and 0.75 (doc/numbers.md): a tenth and more
+ * of 1e6 bodies in groups of 64 that 32 work-items share leave most of it idle; in groups of 32 with as many or more
+ * work-items, or of 4e6 bodies, they do not. */
+static void test_small_groups_where_large_ones_leave_the_device_idle(void **state)
+{
+    static const shape large = {64, 32, 1}, small = {32, 64, 2}, middle = {32, 32, 1};
+    static const struct {
+        shape of;
+        size_t sinks, sources;
+        int sparse;
+    } c[] = {
+        {large, 80000, 1000000, 1},   {large, 100000, 1000000, 1}, {large, 150000, 1000000, 1},
+        {large, 400000, 1000000, 0},  {small, 80000, 1000000, 1},  {small, 100000, 1000000, 0},
+        {small, 150000, 1000000, 0},  {small, 250000, 1000000, 0}, {middle, 150000, 1000000, 0},
+        {middle, 250000, 1000000, 0}, {large, 262144, 4194304, 1}, {large, 419430, 4194304, 0},
+        {large, 1000000, 4194304, 0},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
+        const gv_tree_cut cut = cut_of(c[k].of, 132, c[k].sinks, c[k].sources);
+
+        if (cut.sparse != c[k].sparse)
+            print_message("case %zu: %zu of %zu\n", k, c[k].sinks, c[k].sources);
+        assert_int_equal(cut.sparse, c[k].sparse);
+        assert_int_equal(cut.size, cut.sparse ? GV_SPARSE_SINKS : c[k].of.n_group);
+        assert_true(cut.groups * cut.size >= c[k].sinks && cut.places >= cut.groups);
+    }
+    /* a device of a few units is full */
+    assert_false(cut_of(large, 8, 100000, 1000000).sparse);
+    /* one work-item a group: a core each, and no others that would have work */
+    assert_false(cut_of((shape){64, 1, 1}, 132, 100000, 1000000).sparse);
+    /* groups of one are for sinks that are few among many bodies, not for half of a small tree */
+    assert_int_equal(cut_of(large, 132, 1000, 1000000).size, 1);
+    assert_int_equal(cut_of(large, 132, 1000, 4096).size, GV_SPARSE_SINKS);
+    assert_int_equal(cut_of(large, 132, 4096, 4096).size, 64);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_groups_where_large_ones_leave_the_device_idle),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
