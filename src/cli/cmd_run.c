@@ -397,9 +397,11 @@ static int run(const void *values, const gv_operands *operands)
     j->particles = j->checkpoint.particles = (gv_particles)GV_PARTICLES_INIT;
     int code = gv_run_ranks_open(&j->ranks, typed);
     if (code == GV_EXIT_OK) {
-        code = !gv_ranks_is_first(j->ranks.ranks) ? gv_run_ranks_follow(&j->ranks, typed)
-               : typed->resume                    ? resume(j, typed)
-                                                  : begin_new(j, typed);
+        const int useless = !gv_ranks_launched() && gv_run_check_alone(typed->given) != 0;
+        code = useless                              ? GV_EXIT_USAGE
+               : !gv_ranks_is_first(j->ranks.ranks) ? gv_run_ranks_follow(&j->ranks, typed)
+               : typed->resume                      ? resume(j, typed)
+                                                    : begin_new(j, typed);
         gv_run_release(j->run);
         j->run = NULL;
         code = gv_run_ranks_close(&j->ranks, code);

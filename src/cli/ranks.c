@@ -9,8 +9,8 @@
 #include "host/device/context.h"
 #include "model/model.h"
 
-/* Open MPI; MPICH and Intel; MVAPICH. */
-int gv_ranks_started(void)
+/* How many ranks there are, as the launcher says; NULL: no launcher.  Open MPI; MPICH and Intel; MVAPICH. */
+static const char *size_of_job(void)
 {
     static const char *const name[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
     const char *text = NULL;
@@ -18,8 +18,19 @@ int gv_ranks_started(void)
         text = getenv(name[k]);
     if (!text && getenv("PMIX_RANK")) /* srun */
         text = getenv("SLURM_NTASKS");
+    return text;
+}
+
+int gv_ranks_started(void)
+{
+    const char *text = size_of_job();
     const int started = text ? atoi(text) : 1;
     return started > 1 ? started : 1;
+}
+
+int gv_ranks_launched(void)
+{
+    return size_of_job() != NULL;
 }
 
 static int started_rank(void)

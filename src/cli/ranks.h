@@ -11,6 +11,7 @@ struct gravel_cluster;
 
 /* How many mpirun started, from the environment; 1: the program alone. */
 int gv_ranks_started(void);
+int gv_ranks_launched(void); /* 1: by mpirun or the like, be it as one rank */
 /* At the start and the end of main; what was typed is kept. */
 void gv_ranks_begin(int argc, char **argv);
 int gv_ranks_leave(int code);

@@ -375,8 +375,17 @@ def bad_input():
                        *(("%s is for --solver tree" % option, ("--eps", "1", *other, option, value)) for other, option, value in (
                            ((), "--theta", "0.5"), ((), "--mac", "last"), ((), "--moments", "1"), ((), "--rebuild", "0"),
                            ((), "--softening", "spline"), (("--order", "2"), "--sum-up-to", "10"))),
-                       ("is for the leapfrog", ("--eta", "0.01"))):
+                       *(("--eta%s is for" % eta, ("--order", "6", "--criterion", criterion, "--eta" + eta, "0.1")) for eta, criterion in (
+                           ("6", "aarseth"), ("4", "generalised"))), ("--eta6 is for", ("--eta6", "0.1")),
+                       ("--eta4 is for", ("--order", "6", "--precision", "dp", "--eta4", "0.1")),
+                       *(("--steps fixed takes", ("--steps", "fixed", *option)) for option in (
+                           ("--eta4", "0.1"), ("--eta-start", "0.1"), ("--criterion", "aarseth"), ("--order", "2", "--eta", "0.1"))),
+                       ("is for ranks", ("--scheme", "copies")), ("is for ranks", ("--snapshot-writers", "first")),
+                       ("goes with --devices", ("--all-devices",)), ("is for the leapfrog", ("--eta", "0.01"))):
         refused(USAGE, part, *common, *more)
+    refused(USAGE, "is for ranks", "run", "--resume", "nowhere", "--scheme", "auto")
+    good("run", "-i", "good", "-o", "with_effect", "--until", "0.125", "--order", "6", "--criterion", "average", "--eta4", "0.1", "--eta6", "0.1",
+         "--snapshot-format", "text")
     refused(USAGE, "cannot read", "run", "-i", "no_such_file", "--until", "1", "-o", "never")
     refused(USAGE, "--until T is missing", "run", "-i", "good", "-o", "never")
     refused(USAGE, "-i, --input", "run", "--until", "1", "-o", "never")
