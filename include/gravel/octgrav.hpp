@@ -177,7 +177,8 @@ class octgrav
     static void fail(std::vector<float4> &grav)
     {
         const float nan = std::numeric_limits<float>::quiet_NaN();
-        std::fprintf(stderr, "octgrav: error: %.200s\n", gravel_error_message());
+        const char *why = gravel_error_message();
+        std::fprintf(stderr, "octgrav: error: %.*s\n", static_cast<int>(std::strcspn(why, "\n")), why);
         for (float4 &g : grav)
             g = float4{nan, nan, nan, nan};
     }

@@ -116,6 +116,9 @@ static void bad_use(void **state)
     said_begin(&s);
     set(&b, 0, -1);
     assert_said(&s, "set_j_particle: address -1");
+    said_begin(&s);
+    set(&b, 0, INT_MAX);
+    assert_said(&s, "set_j_particle: "); /* beyond memory */
     set(&b, 0, 0);
     said_begin(&s);
     pick_up_predictor_2(1, &id, &mass, &eps2, v, v, v);
@@ -128,6 +131,19 @@ static void bad_use(void **state)
     said_begin(&s);
     call(&p, -1);
     assert_said(&s, "nj is -1");
+    p.eps2[1] = 0;
+    b.d[1][2][0] = NAN;
+    said_begin(&s);
+    set(&b, 0, 0);
+    assert_said(&s, "set_j_particle: ");
+    said_begin(&s);
+    call(&p, 1); /* callers do not see that setting a source failed */
+    assert_said(&s, "calc_force_on_predictors: ");
+    assert_true(isnan(p.acc_new[1][0]));
+    b.d[1][2][0] = 0.5;
+    set(&b, 0, 0);
+    call(&p, 1);
+    assert_true(isfinite(p.acc_new[1][0]) && isfinite(p.snp[1][2]));
     bodies_free(&b);
 }
 

@@ -1,5 +1,6 @@
 /* libgravel_g5 as its callers use it, against the reference: every memory of sources, softening, threads, Fortran,
  * settings, bad use. */
+#include "captured.h"
 #include "g5_test.h"
 
 #include <pthread.h>
@@ -301,10 +302,45 @@ static void bad_use(void **state)
     bodies_free(&b);
 }
 
+/* -1 and a line each, NaN as forces; a device that is there answers afterwards. */
+static void no_device_at_all(void **state)
+{
+    (void)state;
+    bodies b = anonymous(N, 22);
+    rows r = rows_of(&b);
+    said s;
+    setenv("GRAVEL_COMPAT_DEVICES", "no such device", 1);
+    for (int mc = 0; mc < 2; mc++) {
+        said_begin(&s);
+        const int set = mc ? g5_set_xmjMC(3, 0, N, r.x, r.m) : g5_set_xmj(0, N, r.x, r.m);
+        const int asked =
+            mc ? g5_calculate_force_on_xMC(3, r.x, r.a, r.p, 5) : g5_calculate_force_on_x(r.x, r.a, r.p, 5);
+        said_end(&s);
+        assert_int_equal(set | asked, -1);
+        if (s.lines == 0 || s.lines > 2 || !strstr(s.text, "gravel_g5: error: ") || !strstr(s.text, "'no such device'"))
+            fail_msg("not a line or two about the device: %s", s.text);
+        is_spoiled(&r, 5);
+    }
+    unsetenv("GRAVEL_COMPAT_DEVICES");
+    assert_int_equal(g5_close(), 0); /* the settings are read anew */
+    send(&r);
+    said_begin(&s);
+    assert_int_equal(g5_set_n(1001), -1);
+    assert_said(&s, "gravel_g5: error: g5_set_n: ");
+    said_begin(&s);
+    assert_int_equal(g5_set_xi(49, r.x), -1);
+    assert_said(&s, "gravel_g5: error: g5_set_xi: ");
+    assert_int_equal(g5_calculate_force_on_x(r.x, r.a, r.p, 5), 0);
+    assert_plummer(&r, 5, &b, N, EPS, "a device again");
+    rows_free(&r);
+    bodies_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(bad_use, begin, end),
+        cmocka_unit_test_setup_teardown(no_device_at_all, begin, end),
         cmocka_unit_test_setup_teardown(one_shot_and_parts, begin, end),
         cmocka_unit_test_setup_teardown(softening_of_sinks, begin, end),
         cmocka_unit_test_setup_teardown(symmetric, begin, end),

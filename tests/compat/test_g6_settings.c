@@ -191,13 +191,54 @@ static void settings_are_used(void **state)
     bodies_free(&b);
 }
 
+/* Point 6: the second derivative of the acceleration predicts, or is not looked at. */
+static void k18_predicts_or_not(void **state)
+{
+    (void)state;
+    enum { N = 40 };
+    const double t = 0.5, later = t + 0.25; /* 18 k18 dt^4/24 = 1.6e-3 for a snap of 10 */
+    captured log;
+    if (no_device())
+        skip();
+    bodies b = bodies_new(N, 3);
+    rows r[2];
+    for (int k = 0; k < N; k++)
+        b.t[k] = t;
+    for (int turn = 0; turn < 2; turn++) {
+        setenv("GRAVEL_COMPAT_K18", turn ? "no" : "yes", 1);
+        setenv("GRAVEL_COMPAT_LOG", "error", 1);
+        for (int k = 0; k < N; k++)
+            for (int c = 0; c < 3; c++)
+                b.d[4][c][k] = 10;
+        capture_begin(&log);
+        assert_int_equal(g6_open(0), 0);
+        send_all(&b);
+        for (int k = 0; turn && k < N; k++) /* what the reference predicts with */
+            for (int c = 0; c < 3; c++)
+                b.d[4][c][k] = 0;
+        bodies at = predicted(&b, later);
+        r[turn] = rows_of(&at, 0, N);
+        assert_int_equal(g6_set_ti(0, later), 0);
+        first_half(&r[turn], N, 0.1);
+        assert_int_equal(last_half(&r[turn], N, 0.1), 0);
+        capture_end(&log);
+        assert_string_equal(log.text, "");
+        assert_rows(&r[turn], &at, 0, &at, N, 0.1, turn ? "without k18" : "with k18");
+        bodies_free(&at);
+        g6_close(0);
+    }
+    rows_free(&r[0]);
+    rows_free(&r[1]);
+    bodies_free(&b);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, in_a_folder, out_of_it)
 
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        CASE(nothing_is_set),  CASE(file_and_environment), CASE(bad_lines),
-        CASE(sapporo2_config), CASE(levels_and_repeats),   CASE(settings_are_used),
+        CASE(nothing_is_set),     CASE(file_and_environment), CASE(bad_lines),           CASE(sapporo2_config),
+        CASE(levels_and_repeats), CASE(settings_are_used),    CASE(k18_predicts_or_not),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }

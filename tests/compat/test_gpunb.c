@@ -152,6 +152,38 @@ static void regular_forces(void **state)
     bodies_free(&b);
 }
 
+/* Bodies at 0, 1, 2, 3 on a line: a neighbour lies inside the sphere, not on it; the one at 2 stands on it, or comes in
+ * by its velocity. */
+static void on_the_sphere(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    enum { ON = 4 };
+    const int nbmax = ON;
+    bodies b = bodies_empty(ON);
+    for (int k = 0; k < ON; k++) {
+        b.m[k] = 1;
+        b.d[0][0][k] = k;
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        b.d[1][0][2] = -turn;
+        gpunb_open_(&nbmax, &rank);
+        send(&b, ON);
+        regular r = regular_new(&b, 0, 1, ON + 1, ON);
+        r.h2[0] = 4;
+        r.dtr[0] = 0.5;
+        call(&r);
+        assert_int_equal(r.list[0], 2 + turn); /* the body itself is one */
+        for (int k = 0; k < 2 + turn; k++)
+            assert_int_equal(r.list[1 + k], k);
+        /* 1 / 2^2 + 1 / 3^2, or 1 / 3^2: a few roundings of float */
+        assert_true(fabs(r.acc[0][0] - (turn ? 1.0 / 9 : 1.0 / 4 + 1.0 / 9)) < 1e-6);
+        regular_free(&r);
+        gpunb_close_();
+    }
+    bodies_free(&b);
+}
+
 /* Bodies come and go between sends; one send serves several calls of any size, in pieces where they are large. */
 static void sends_and_pieces(void **state)
 {
@@ -395,8 +427,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_use), /* the first: there is no device yet */
-        cmocka_unit_test(regular_forces), cmocka_unit_test(sends_and_pieces), cmocka_unit_test(regular_and_irregular),
-        cmocka_unit_test(potentials),     cmocka_unit_test(threads),          cmocka_unit_test(memory_does_not_grow),
+        cmocka_unit_test(on_the_sphere),
+        cmocka_unit_test(regular_forces),
+        cmocka_unit_test(sends_and_pieces),
+        cmocka_unit_test(regular_and_irregular),
+        cmocka_unit_test(potentials),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(memory_does_not_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,15 @@ static void bad_use(void **state)
     said_begin(&s);
     calc_force_on_predictors_epsj(NI, NULL, f, N);
     assert_said(&s, "calc_force_on_predictors_epsj: no predictors");
+    static const int wrong[2] = {-1, INT_MAX}; /* there is none, or it is beyond memory */
+    for (int k = 0; k < 2; k++) {
+        said_begin(&s);
+        set(&b, 0, wrong[k], 0);
+        assert_said(&s, "gravel_yebisu: error: set_jp_2: ");
+    }
+    said_begin(&s);
+    pick_up_predictor_2(0, &p[0]);
+    assert_said(&s, "pick_up_predictor_2: address 0");
     calc_force_on_predictors(NI, p, f, N); /* no sources */
     assert_true(f[3].phi == 0 && f[3].acc[1] == 0 && f[3].nnb_id == -1 && isinf(f[3].nnb_r2));
     bodies_free(&b);
@@ -108,6 +117,19 @@ static void forces(void **state)
     want = reference_softened(&i, &j, GV_REF_SOFTEN_SOURCES, of_sources);
     assert_answer(f, &i, &j, 0, &want, "softening of sources");
     results_free(&want);
+
+    /* one source anew after predict_all: it is predicted, too */
+    b.d[0][1][11] += 0.25;
+    set(&b, 11, 11, length_of(11) * length_of(11));
+    bodies moved = predicted(&b, TIME);
+    const gv_ref_particles sources = view_of(&moved, 0, N);
+    calc_force_on_predictors(NI, p, f, N);
+    want = reference_softened(&i, &sources, GV_REF_SOFTEN_SINKS, of_sinks);
+    assert_answer(f, &i, &sources, 0.01, &want, "set after predict_all");
+    results_free(&want);
+    bodies_free(&moved);
+    b.d[0][1][11] -= 0.25;
+    set(&b, 11, 11, length_of(11) * length_of(11));
 
     of_sources[30] = 0.5; /* changed between calls */
     set(&b, 30, 30, 0.25);

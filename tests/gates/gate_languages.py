@@ -28,7 +28,9 @@ def build_and_run(command, sources, library="gravel"):
         program = os.path.join(scratch, "program")
         gatelib.call(command + ["-o", program] + [os.path.join(TOP, s) for s in sources] +
                      ["-L" + LIBRARY, "-l" + library], cwd=scratch)
-        print(gatelib.call([program], env=environment()).strip())
+        said = gatelib.call([program], env=environment()).strip()
+    print(said)
+    return said
 
 
 def cxx_flags():
@@ -97,6 +99,48 @@ def cxx_octgrav():
     build_and_run([flag.replace("c++17", "c++11") for flag in cxx_flags()], ["examples/octgrav_cluster.cpp"])
 
 
+# A line and NaN where AMUSE's class ends the process; then it answers again.
+OCTGRAV = """#include <gravel/octgrav.hpp>
+int main()
+{
+    std::vector<float4> pos(3), grav;
+    for (int k = 0; k < 3; k++)
+        pos[k] = float4{float(k), 0, 0, 1};
+    int wrong = 0;
+    auto spoiled = [&](octgrav &tree) {
+        grav.clear();
+        tree.evaluate_gravity(pos, grav);
+        wrong += grav.size() != 3 || grav[0].x == grav[0].x || grav[2].w == grav[2].w;
+    };
+    octgrav tree(0.5f, 0), flat(-1, 0), negative(0.5f, -1);
+    setenv("GRAVEL_DEVICE", "no such device", 1);
+    spoiled(tree);
+    unsetenv("GRAVEL_DEVICE");
+    spoiled(flat);
+    spoiled(negative);
+    pos[1].y = std::numeric_limits<float>::quiet_NaN();
+    spoiled(tree);
+    pos[1].y = 0;
+    tree.evaluate_gravity(pos, grav);
+    wrong += !(std::fabs(grav[0].x - 1.25f) < 1e-5f && std::fabs(grav[1].x) < 1e-5f && std::fabs(grav[0].w + 1.5f) < 1e-5f);
+    pos.clear();
+    tree.evaluate_gravity(pos, grav);
+    return wrong + (grav.size() != 0);
+}
+"""
+
+
+def cxx_octgrav_bad_use():
+    with tempfile.TemporaryDirectory() as scratch:
+        source = os.path.join(scratch, "bad_use.cpp")
+        with open(source, "w", encoding="ascii") as handle:
+            handle.write(OCTGRAV)
+        said = build_and_run([flag.replace("c++17", "c++11") for flag in cxx_flags()], [source])
+    lines = [line for line in said.splitlines() if line.startswith("octgrav: error: ")]
+    if len(lines) != 4 or len(said.splitlines()) != 4:
+        raise gatelib.Failed("not a line for each of four failures:\n" + said)
+
+
 def with_numpy():
     """This interpreter or the system's, whichever has numpy."""
     for interpreter in (sys.executable, "/usr/bin/python3"):
@@ -112,7 +156,10 @@ def cxx_sapporo():
     """A program written against Sapporo2's class, with the oldest standard that the header takes and a newer one."""
     flags = cxx_flags() + ["-I" + os.path.join(TOP, "include", "gravel", "compat")]
     for standard in ("-std=c++11", "-std=c++17"):
-        build_and_run(flags + [standard], ["tests/gates/sapporo_caller.cpp"])
+        said = build_and_run(flags + [standard], ["tests/gates/sapporo_caller.cpp"])
+        lines = sum(line.startswith("sapporo: error: ") for line in said.splitlines())
+        if lines != 7:
+            raise gatelib.Failed("%d lines about seven failures:\n%s" % (lines, said))
 
 
 def python(path):
@@ -148,7 +195,7 @@ def python_installs():
 
 
 if __name__ == "__main__":
-    sys.exit(gatelib.main([cxx, fortran, cxx_g6, fortran_g6, cxx_sapporo, fortran_g5, cxx_octgrav,
+    sys.exit(gatelib.main([cxx, fortran, cxx_g6, fortran_g6, cxx_sapporo, fortran_g5, cxx_octgrav, cxx_octgrav_bad_use,
                            references("6th", SIXTH), references("yebisu", YEBISU),
                            python("examples/first_forces.py"), python("examples/units_outside.py"),
                            python("tests/gates/python_use.py"), python_installs]))
