@@ -141,12 +141,13 @@ static int collect(const char *function, const gv_g6_results *to)
     }
     if (gv_compat_failed(function, gravel_several_collect(g->several, &forces, NULL)) != 0)
         return -1;
-    for (int i = 0; i < g->sinks; i++) {
+    const int turned = to->pot && g->settings.positive == GV_COMPAT_YES;
+    for (int i = 0; i < g->sinks && (nearest || turned); i++) {
         if (to->nearest && g->nearest_address[i] == GRAVEL_NONE)
             to->nearest[i] = 0; /* as Sapporo2 has it: -1 would be an index for callers that do not look */
         if (to->distance)
             to->distance[i] = (float)g->nearest[i];
-        if (to->pot && g->settings.positive == GV_COMPAT_YES)
+        if (turned)
             to->pot[i] = -to->pot[i];
     }
     return 0;

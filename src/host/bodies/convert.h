@@ -32,4 +32,12 @@ double gv_convert_get(const gv_numbers *from, size_t k);
 /* Lowest and highest of numbers first ... first + n - 1; 0: one is not finite. */
 int gv_convert_bounds(const gv_numbers *from, size_t first, size_t n, double *lowest, double *highest);
 
+/* Sums that a solver has as two-floats, times three factors, one after the other, into the caller's column or onto what
+ * is there (`add`).  Where the high word left the range of float, the low one is no number and does not count. */
+void gv_convert_sums(const float *high, const float *low, size_t n, const double factor[3], int add, double *to,
+                     size_t stride);
+/* The same for three components at once, into rows x y z. */
+void gv_convert_sum_rows(const float *const high[3], const float *const low[3], size_t n, const double factor[3],
+                         double *rows);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/bodies/convert.h"
 #include "host/bodies/transfer.h"
 
 enum { GRAIN = 2048 }; /* sinks that one thread unpacks at a time: their sums stay in its cache */
@@ -27,26 +28,51 @@ static const uint32_t *counts(const gv_direct_ticket *t)
     return (const uint32_t *)(const void *)plane(t, t->layout.result_planes);
 }
 
-/* High + low word of a plane of results, in the caller's units: m/l of the potential, m/l^2 of accelerations and their
- * derivatives.  Where the high word left the range of float, the low one is no number. */
+/* From the device's units to the caller's: m/l of the potential, m/l^2 of accelerations and their derivatives. */
+typedef struct units {
+    double factor[3];
+} units;
+
+static units units_of(const gv_direct_ticket *t, int component)
+{
+    const double per_length = 1 / t->frame.length;
+    return (units){{t->frame.mass, per_length, component == 3 ? 1 : per_length}};
+}
+
+static const float *word(const gv_direct_ticket *t, int component, int low, size_t first)
+{
+    return (const float *)(const void *)plane(t, 2 * component + low) + first;
+}
+
 static void unpack_component(const gv_direct_ticket *t, int add, int component, double *out, size_t stride,
                              size_t first, size_t count)
 {
-    const double mass = t->frame.mass, per_length = 1 / t->frame.length, again = component == 3 ? 1 : per_length;
+    const units u = units_of(t, component);
     if (!out)
         return;
-    if (t->layout.wide_words == 1) {
-        const double *value = (const double *)(const void *)plane(t, component);
-        for (size_t k = first; k < first + count; k++)
-            out[k * stride] = (add ? out[k * stride] : 0) + value[k] * mass * per_length * again;
+    if (t->layout.wide_words == 2) {
+        gv_convert_sums(word(t, component, 0, first), word(t, component, 1, first), count, u.factor, add,
+                        out + first * stride, stride);
         return;
     }
-    const float *high = (const float *)(const void *)plane(t, 2 * component);
-    const float *low = (const float *)(const void *)plane(t, 2 * component + 1);
-    for (size_t k = first; k < first + count; k++) {
-        const double sum = isfinite(high[k]) ? (double)high[k] + low[k] : high[k];
-        out[k * stride] = (add ? out[k * stride] : 0) + sum * mass * per_length * again;
+    const double *value = (const double *)(const void *)plane(t, component);
+    for (size_t k = first; k < first + count; k++)
+        out[k * stride] = (add ? out[k * stride] : 0) + value[k] * u.factor[0] * u.factor[1] * u.factor[2];
+}
+
+/* x y z of each sink, one after the other, as many callers have them; 0: they are not. */
+static int unpack_rows(const gv_direct_ticket *t, int add, int component, const gravel_vec_out *v, size_t first,
+                       size_t count)
+{
+    if (add || t->layout.wide_words != 2 || !v->x || v->stride != 3 || v->y != v->x + 1 || v->z != v->x + 2)
+        return 0;
+    const float *high[3], *low[3];
+    for (int c = 0; c < 3; c++) {
+        high[c] = word(t, component + c, 0, first);
+        low[c] = word(t, component + c, 1, first);
     }
+    gv_convert_sum_rows(high, low, count, units_of(t, component).factor, v->x + 3 * first);
+    return 1;
 }
 
 static void unpack_nearest(const gv_direct_ticket *t, const gravel_forces *f, size_t first, size_t count)
@@ -72,7 +98,8 @@ static void unpack_forces(const gv_direct_ticket *t, int add, const gravel_force
     for (int v = 0; v < t->order / 2; v++) {
         double *const axis[3] = {vec[v].x, vec[v].y, vec[v].z};
         const int begin = v == 0 ? 0 : 1 + 3 * v; /* the potential is between acceleration and jerk */
-        for (int c = 0; c < 3; c++)
+        const int are_rows = unpack_rows(t, add, begin, &vec[v], first, count);
+        for (int c = 0; c < 3 && !are_rows; c++)
             unpack_component(t, add, begin + c, axis[c], vec[v].stride ? vec[v].stride : 1, first, count);
     }
     unpack_component(t, add, 3, f->pot, f->pot_stride ? f->pot_stride : 1, first, count);
