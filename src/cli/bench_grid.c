@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/base/status.h"
+#include "host/base/memory.h"
 #include "sim/ic_random.h"
 
 void gv_leaf_grid_free(gv_leaf_grid *g)
@@ -78,6 +79,10 @@ gravel_status gv_leaf_grid_make(gv_leaf_grid *g, size_t bodies, size_t per_leaf,
     if (g->bodies > INT32_MAX / 2 || g->tasks > INT32_MAX / 2)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "%zu leaves of %zu bodies with %zu neighbours are too many", g->leaves,
                        per_leaf, g->around);
+    const gravel_status fits = gv_memory_holds(
+        (double)g->bodies, 4 * sizeof *g->block + sizeof *g->task * (double)g->around / (double)per_leaf, "bodies");
+    if (fits)
+        return fits;
     g->block = malloc(4 * g->bodies * sizeof *g->block);
     g->leaf = malloc(g->leaves * sizeof *g->leaf);
     g->task = malloc(g->tasks * sizeof *g->task);

@@ -176,13 +176,16 @@ gravel_status gv_json_write(cJSON *root, const char *path)
 int gv_cli_write_results(const char *command, cJSON *root, const char *out, int json, int *table)
 {
     gravel_status status = GRAVEL_OK;
+    int code = GV_EXIT_OK;
     if (out != NULL)
         status = gv_json_write(cJSON_Duplicate(root, 1), out);
-    if (status == GRAVEL_OK && json)
-        status = gv_json_write(cJSON_Duplicate(root, 1), NULL);
-    *table = status == GRAVEL_OK && !json && (out == NULL || strcmp(out, "-") != 0);
+    if (status != GRAVEL_OK) /* what was measured is shown all the same */
+        code = gv_cli_fail_writing(command, status);
+    if (json && (status = gv_json_write(cJSON_Duplicate(root, 1), NULL)) != GRAVEL_OK)
+        code = gv_cli_fail_writing(command, status);
+    *table = !json && (out == NULL || strcmp(out, "-") != 0);
     cJSON_Delete(root);
-    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail_writing(command, status);
+    return code;
 }
 
 int gv_cli_end_bench(const char *command, gravel_status status, int results, int (*write)(const void *bench),

@@ -77,7 +77,7 @@ int gv_cli_exit_code(gravel_status status);
      .fallback = "1"},                                                                                                 \
         {.name = "output",                                                                                             \
          .letter = 'o',                                                                                                \
-         .kind = GV_OPT_TEXT,                                                                                          \
+         .kind = GV_OPT_OUT,                                                                                           \
          .offset = offsetof(type, out),                                                                                \
          .value = "FILE",                                                                                              \
          .help = "write the JSON to this file, beside the table"},                                                     \

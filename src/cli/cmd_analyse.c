@@ -17,15 +17,15 @@ typedef struct analyse_options {
 } analyse_options;
 
 #define AT(member) .offset = offsetof(analyse_options, member)
-#define TEXT(option, at, text)                                                                                         \
+#define FILE_OUT(option, at, text)                                                                                     \
     {                                                                                                                  \
-        .name = option, .kind = GV_OPT_TEXT, AT(at), .value = "FILE", .help = text                                     \
+        .name = option, .kind = GV_OPT_OUT, AT(at), .value = "FILE", .help = text                                      \
     }
 
 static const gv_opt opts[] = {
-    TEXT("spectrum", spectrum, "write the power spectrum"),
-    TEXT("massfunction", massfunction, "write the mass function of friends of friends"),
-    TEXT("groups", groups, "write all groups: mass, centre, velocity"),
+    FILE_OUT("spectrum", spectrum, "write the power spectrum"),
+    FILE_OUT("massfunction", massfunction, "write the mass function of friends of friends"),
+    FILE_OUT("groups", groups, "write all groups: mass, centre, velocity"),
     {.name = "mesh",
      .kind = GV_OPT_INT,
      AT(cells),

@@ -244,7 +244,7 @@ static const gv_opt measure_table[] = {
     {.name = "quick", .kind = GV_OPT_FLAG, .offset = offsetof(cluster_options, quick), .help = "fewer repetitions"},
     {.name = "output",
      .letter = 'o',
-     .kind = GV_OPT_TEXT,
+     .kind = GV_OPT_OUT,
      .offset = offsetof(cluster_options, out),
      .value = "FILE",
      .help = "write the JSON to this file, beside the table"},

@@ -7,6 +7,7 @@
 #include "cli/force_run.h"
 #include "cli/particle_file.h"
 #include "host/base/clock.h"
+#include "host/base/files.h"
 
 /* An option that is not given gets the library's default. */
 static void fill_tree(gv_force_options *opts)
@@ -86,15 +87,6 @@ static void warn_about_ids(const gv_particles *p)
     }
 }
 
-static int same_file(const char *a, const char *b)
-{
-    char *x = realpath(a, NULL), *y = realpath(b, NULL);
-    const int same = x != NULL && y != NULL && strcmp(x, y) == 0;
-    free(x);
-    free(y);
-    return same;
-}
-
 /* The file may be named with -i or without. */
 static int choose_input(gv_force_options *opts, const gv_operands *operands)
 {
@@ -113,12 +105,8 @@ static int choose_input(gv_force_options *opts, const gv_operands *operands)
 
 static int check_options(const gv_force_options *opts)
 {
-    if (same_file(opts->in, opts->out)) {
+    if (strcmp(opts->in, "-") != 0 && gv_same_file(opts->in, opts->out)) {
         gv_say(GV_FORCE, "-o: %s is the input", opts->out);
-        return GV_EXIT_USAGE;
-    }
-    if (opts->report != NULL && strcmp(opts->out, "-") == 0 && strcmp(opts->report, "-") == 0) {
-        gv_say(GV_FORCE, "forces and report cannot both go to standard output");
         return GV_EXIT_USAGE;
     }
     if (gv_snapshot_is_hdf5_name(opts->out) && !gv_snapshot_has_hdf5()) {
@@ -274,7 +262,7 @@ static const gv_opt opts_table[] = {
      .help = "particles, text or HDF5; - is standard input (text)"},
     {.name = "output",
      .letter = 'o',
-     .kind = GV_OPT_TEXT,
+     .kind = GV_OPT_OUT,
      .offset = offsetof(gv_force_options, out),
      .value = "OUT",
      .help = "forces: a name in .hdf5 or .h5 gives HDF5, any other\ntext; - is standard output",
@@ -392,7 +380,7 @@ static const gv_opt opts_table[] = {
      .fallback = "0:"},
     {.name = "report",
      .letter = 'r',
-     .kind = GV_OPT_TEXT,
+     .kind = GV_OPT_OUT,
      .offset = offsetof(gv_force_options, report),
      .value = "FILE.json",
      .help = "device, configuration, times, and errors of some sinks\nagainst the reference"},

@@ -25,7 +25,7 @@
         REAL("box", box, "L", "side of the box, Mpc/h", "100", -INFINITY, INFINITY),                                   \
         REAL("redshift", redshift, "Z", "where the bodies begin", "49", -INFINITY, INFINITY),                          \
     {                                                                                                                  \
-        .name = "output", .letter = 'o', .kind = GV_OPT_TEXT, AT(out), .value = "FILE",                                \
+        .name = "output", .letter = 'o', .kind = GV_OPT_OUT, AT(out), .value = "FILE",                                 \
         .help = "where to: a name in .hdf5 or .h5", .required = 1                                                      \
     }
 #define UNIVERSE_OPTIONS                                                                                               \

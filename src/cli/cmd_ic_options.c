@@ -17,7 +17,7 @@
     }
 #define OUTPUT_OPTION                                                                                                  \
     {                                                                                                                  \
-        .name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = offsetof(gv_ic_command, out), .value = "FILE", \
+        .name = "output", .letter = 'o', .kind = GV_OPT_OUT, .offset = offsetof(gv_ic_command, out), .value = "FILE",  \
         .help = "where to: a name in .hdf5 or .h5 gives HDF5, any other\ntext; - is standard output", .fallback = "-"  \
     }
 #define COMMON_OPTIONS                                                                                                 \

@@ -322,7 +322,7 @@ static const gv_opt opts_table[] = {
     FLAG(check, "compare with results, all ranks"),
     {.name = "output",
      .letter = 'o',
-     .kind = GV_OPT_TEXT,
+     .kind = GV_OPT_OUT,
      .offset = offsetof(model_options, out),
      .value = "FILE",
      .help = "write the JSON to this file, beside the table"},

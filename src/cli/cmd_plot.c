@@ -112,9 +112,8 @@ static const gv_task *choose_task(const gv_tlog *log, const plot_options *o)
         const gv_task *task = &log->record[i].task;
 
         if ((o->variant == NULL || strcmp(task->variant.name, o->variant) == 0) &&
-            (o->sinks == 0 || task->sinks == o->sinks) && (o->sources == 0 || task->sources == o->sources)) {
+            (o->sinks == 0 || task->sinks == o->sinks) && (o->sources == 0 || task->sources == o->sources))
             return task;
-        }
     }
     return NULL;
 }
@@ -272,7 +271,7 @@ static int run(const void *values, const gv_operands *operands)
 static const gv_opt tuning_opts[] = {
     {.name = "output",
      .letter = 'o',
-     .kind = GV_OPT_TEXT,
+     .kind = GV_OPT_OUT,
      .offset = offsetof(plot_options, out),
      .value = "FILE",
      .help = "FILE.png, FILE.svg or FILE.pdf",

@@ -6,7 +6,7 @@
 
 #define OUTPUT                                                                                                         \
     {                                                                                                                  \
-        .name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = offsetof(gv_plot_run_options, out),            \
+        .name = "output", .letter = 'o', .kind = GV_OPT_OUT, .offset = offsetof(gv_plot_run_options, out),             \
         .value = "FILE", .help = "FILE.png, FILE.svg or FILE.pdf", .required = 1                                       \
     }
 #define SCALED_TIME                                                                                                    \
@@ -39,7 +39,7 @@ const gv_opt gv_plot_profile_opts[] = {OUTPUT, SNAPSHOT, IDS, GV_OPT_TEXT_UNITS(
 const gv_opt gv_plot_image_opts[] = {
     {.name = "output",
      .letter = 'o',
-     .kind = GV_OPT_TEXT,
+     .kind = GV_OPT_OUT,
      .offset = offsetof(gv_plot_run_options, out),
      .value = "FILE",
      .help = "FILE.png, FILE.svg or FILE.pdf; FILE.gif with --movie",

@@ -397,7 +397,7 @@ int gv_plot_tree(const void *values, const gv_operands *operands)
 const gv_opt gv_plot_tree_opts[] = {
     {.name = "output",
      .letter = 'o',
-     .kind = GV_OPT_TEXT,
+     .kind = GV_OPT_OUT,
      .offset = offsetof(gv_plot_tree_options, out),
      .value = "FILE",
      .help = "FILE.png, FILE.svg or FILE.pdf",

@@ -424,7 +424,7 @@ static int run_diff(const void *values, const gv_operands *operands)
     }
 #define OPT_OUT                                                                                                        \
     {                                                                                                                  \
-        .name = "output", .letter = 'o', .kind = GV_OPT_TEXT, .offset = AT(out), .value = "FILE",                      \
+        .name = "output", .letter = 'o', .kind = GV_OPT_OUT, .offset = AT(out), .value = "FILE",                       \
         .help = "where to; - is standard output", .fallback = "-"                                                      \
     }
 

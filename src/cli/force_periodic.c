@@ -9,6 +9,10 @@
 
 #define PI 3.14159265358979323846
 
+/* sides of boxes whose inverse square, times a mass, is in the range of double */
+#define LEAST_SIDE 1e-100
+#define MOST_SIDE 1e100
+
 /* Where the force is split, in cells, and where the short range ends, in splitting lengths, unless options say so
  * (doc/periodic.md). */
 #define SPLIT 1.25
@@ -119,6 +123,11 @@ static int find_side(gv_force_job *job)
         gv_say(GV_FORCE, "--periodic file: %s names no BoxSize above 0; give the side with --periodic L", in);
         return GV_EXIT_USAGE;
     }
+    if (!(job->side >= LEAST_SIDE && job->side <= MOST_SIDE)) {
+        gv_say(GV_FORCE, "--periodic %s: the side %g is beyond what 1 / L^2 in double allows, %g to %g; other units",
+               typed, job->side, LEAST_SIDE, MOST_SIDE);
+        return GV_EXIT_USAGE;
+    }
     if (of_file > 0 && fabs(job->side - of_file) > 1e-6 * of_file) {
         gv_say(GV_FORCE, "--periodic %s: the box of %s has the side %.9g (its BoxSize); --periodic file takes it",
                typed, in, of_file);
@@ -153,7 +162,14 @@ static gravel_status open_bodies(gv_force_job *job)
     gravel_bodies_options options = GRAVEL_BODIES_OPTIONS_INIT;
     options.precision = job->precision;
     options.capacity = p->count;
+    /* in units of the box, so that a few bodies close together have no units of their own */
+    gravel_frame frame = {{0.5 * job->side, 0.5 * job->side, 0.5 * job->side}, ldexp(1, ilogb(job->side)), 0};
+    for (size_t k = 0; k < p->count; k++)
+        frame.mass = fmax(frame.mass, fabs(p->m[k]));
+    frame.mass = frame.mass > 1e-300 && frame.mass < 1e300 ? frame.mass : 1;
     gravel_status status = gravel_bodies_create(&job->bodies, job->context, &options);
+    if (status == GRAVEL_OK)
+        status = gravel_bodies_set_frame(job->bodies, &frame);
     if (status == GRAVEL_OK)
         status = gravel_bodies_resize(job->bodies, p->count);
     if (status == GRAVEL_OK)
@@ -305,8 +321,8 @@ void gv_force_periodic_report(const gv_force_job *job, const gv_force_set *truth
         cJSON_AddNumberToObject(root, "waves", job->cells);
     } else {
         cJSON_AddNumberToObject(root, "mesh", job->cells);
-        cJSON_AddNumberToObject(root, "split_cells", SPLIT);
-        cJSON_AddNumberToObject(root, "cut_cells", CUT * SPLIT);
+        cJSON_AddNumberToObject(root, "split_cells", job->opts->split);
+        cJSON_AddNumberToObject(root, "cut_cells", reach(job->opts));
         cJSON_AddStringToObject(root, "fft", gravel_fft_name(job->fft));
     }
     gv_json_number(root, "mesh_sort_s", t->sort);

@@ -261,9 +261,7 @@ static gravel_status compute_chunks(gv_force_job *job, FILE *stream)
         job->checked = gv_sample_size(job->count, job->particles.count, 1024, &job->check_step);
         status = gv_force_set_create(&job->sample, job->checked, job->order, 0, 0);
     }
-    if (stream != NULL)
-        write_header(job, stream);
-    else if (status == GRAVEL_OK)
+    if (stream == NULL && status == GRAVEL_OK)
         status = gv_force_set_create(&job->all, job->count, job->order, 0, 0);
     gv_progress_start(&progress, "forces");
     for (size_t done = 0; status == GRAVEL_OK && done < job->count; done += chunk) {
@@ -273,6 +271,8 @@ static gravel_status compute_chunks(gv_force_job *job, FILE *stream)
         if (status == GRAVEL_OK) {
             const double start = gv_now();
             gv_waiting_stop(); /* the first call compiles, the others do not */
+            if (stream != NULL && done == 0)
+                write_header(job, stream);
             if (stream != NULL)
                 write_rows(&set, job->particles.id + job->first + done, n, stream);
             else

@@ -2,7 +2,8 @@
  * help text, the checks and the "did you mean" come from the table.
  *
  * Values land in the command's own struct at `offset`:
- *   FLAG int (0/1)   INT int   SIZE size_t   SEED uint64_t   REAL, SECONDS double   TEXT const char * (NULL: not given)
+ *   FLAG int (0/1)   INT int   SIZE size_t   SEED uint64_t   REAL, SECONDS double
+ *   TEXT, OUT const char * (NULL: not given)
  *   CHOICE int, index into value "sp|ds|dp"   CHOICES unsigned, bit per index of "2|4|6" (list "2,6" or "all")
  *   SIZES gv_size_list   RANGE gv_range
  */
@@ -20,6 +21,7 @@ typedef enum gv_opt_kind {
     GV_OPT_REAL,
     GV_OPT_SECONDS, /* 90, 90s, 5m, 1h */
     GV_OPT_TEXT,
+    GV_OPT_OUT, /* a file that the command writes, - is standard output: checked before the command begins */
     GV_OPT_CHOICE,
     GV_OPT_CHOICES,
     GV_OPT_SIZES, /* 1,16,256,128Ki */
@@ -82,6 +84,8 @@ int gv_command_dispatch(const char *program, const gv_command *table, int argc, 
  * printed, or -1 after a message on stderr.  Operands are moved to the front of argv. */
 int gv_options_parse(const char *full_name, const gv_command *command, int argc, char **argv, void *values,
                      gv_operands *operands);
+/* Files of GV_OPT_OUT: each another, in places that can be written.  A GV_EXIT_..., after a message if not OK. */
+int gv_options_check_files(const char *full_name, const gv_command *command, const void *values);
 void gv_options_help(const char *full_name, const gv_command *command);
 /* A number whose default is below its limits: it stands for "not given". */
 int gv_options_lack_default(const gv_opt *opt);

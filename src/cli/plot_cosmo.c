@@ -17,7 +17,7 @@
 #define AT(member) .offset = offsetof(gv_plot_cosmo_options, member)
 #define OUTPUT                                                                                                         \
     {                                                                                                                  \
-        .name = "output", .letter = 'o', .kind = GV_OPT_TEXT, AT(out), .value = "FILE",                                \
+        .name = "output", .letter = 'o', .kind = GV_OPT_OUT, AT(out), .value = "FILE",                                 \
         .help = "FILE.png, FILE.svg or FILE.pdf", .required = 1                                                        \
     }
 #define TABLE                                                                                                          \
@@ -99,6 +99,18 @@ static gravel_status read_folder(tables *t, const char *kind, const char *path)
     return status;
 }
 
+/* Curves from the first redshift to the last, whatever their files are called; of one redshift as they were named. */
+static void order_by_redshift(tables *t)
+{
+    for (int k = 1; k < t->count; k++) {
+        const gv_cosmo_table one = t->at[k];
+        int to = k;
+        for (; to > 0 && t->at[to - 1].a > one.a; to--)
+            t->at[to] = t->at[to - 1];
+        t->at[to] = one;
+    }
+}
+
 static gravel_status read_all(tables *t, const char *kind, const gv_operands *operands, const char *table)
 {
     struct stat about;
@@ -108,6 +120,7 @@ static gravel_status read_all(tables *t, const char *kind, const gv_operands *op
         status =
             stat(path, &about) == 0 && S_ISDIR(about.st_mode) ? read_folder(t, kind, path) : read_one(t, kind, path);
     }
+    order_by_redshift(t);
     return status ? status : gv_power_create(&t->power, &t->at[0].cosmology, table);
 }
 

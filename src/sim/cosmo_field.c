@@ -1,10 +1,9 @@
 #include "sim/cosmo_field.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "host/base/memory.h"
 #include "host/mesh/fft.h"
 #include "host/mesh/size.h"
 
@@ -33,23 +32,9 @@ void gv_field_space_free(gv_field_space *s)
     *s = (gv_field_space){0};
 }
 
-/* What a system says that programs may still take; else all that there is. */
-static double free_memory(void)
-{
-    double kib = 0;
-    char line[128];
-    FILE *info = fopen("/proc/meminfo", "r");
-    while (info && kib == 0 && fgets(line, sizeof line, info))
-        if (sscanf(line, "MemAvailable: %lf kB", &kib) != 1)
-            kib = 0;
-    if (info)
-        fclose(info);
-    return kib > 0 ? 1024 * kib : (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-}
-
 gravel_status gv_memory_check(const char *what, int n, double bytes)
 {
-    const double there = free_memory();
+    const double there = gv_memory_free();
     if (!(there > 0) || bytes <= there)
         return GRAVEL_OK;
     return gv_fail(GRAVEL_ERR_MEMORY, "%s of %d^3 bodies need %.1f GB of memory, %.1f GB are free: %d^3 would fit",

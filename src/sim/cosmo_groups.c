@@ -401,6 +401,9 @@ gravel_status gv_groups_find(gv_groups *out, const gv_particles *p, double linki
     if (!(linking > 0 && linking <= 1))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the linking length is %g mean distances; it must be above 0, at most 1",
                        linking);
+    gravel_status status = gv_particles_check_box(p, GV_UNWRAPPED);
+    if (status)
+        return status;
     out->linking = linking * p->box.side / cbrt((double)p->count);
     f.reach2 = out->linking * out->linking;
     const double cells = ceil(p->box.side * sqrt(3) / out->linking * (1 + 1e-12));
@@ -409,7 +412,7 @@ gravel_status gv_groups_find(gv_groups *out, const gv_particles *p, double linki
                        p->box.side, cells < 5 ? "long" : "short");
     f.n = (int64_t)cells;
     f.pool = gv_pool_create_wide();
-    const gravel_status status = find(&f, least ? least : 1, out);
+    status = find(&f, least ? least : 1, out);
     gv_pool_release(f.pool);
     free(f.body);
     free(f.other);

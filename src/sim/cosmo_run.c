@@ -22,16 +22,12 @@ static int is_power_of_two(double x)
 
 static gravel_status check_bodies(const gv_particles *p)
 {
-    const double *const x[3] = {p->x, p->y, p->z};
     double mass = 0;
-    for (size_t k = 0; k < p->count; k++) {
+    const gravel_status status = gv_particles_check_box(p, 0);
+    if (status)
+        return status;
+    for (size_t k = 0; k < p->count; k++)
         mass += p->m[k];
-        for (int c = 0; c < 3; c++)
-            if (!(x[c][k] >= 0 && x[c][k] <= p->box.side))
-                return gv_fail(GRAVEL_ERR_INPUT,
-                               "particle %zu (id %d) is outside the box: %c = %g is not between 0 and BoxSize = %g", k,
-                               (int)p->id[k], "xyz"[c], x[c][k], p -> box.side);
-    }
     const double wanted = gv_cosmo_density(&p->box.cosmology, &p->units) * pow(p->box.side, 3);
     if (!(fabs(mass / wanted - 1) < 0.01))
         return gv_fail(GRAVEL_ERR_INPUT,

@@ -239,7 +239,10 @@ gravel_status gv_spectrum_make(gv_spectrum *out, const gv_particles *p, int cell
     *out = (gv_spectrum){0};
     if (!(p->box.side > 0) || p->count == 0)
         return gv_fail(GRAVEL_ERR_INPUT, "a power spectrum needs bodies in a box with its cosmology");
-    gravel_status status = gv_field_space_make(&space, cells > 0 ? cells : gv_cosmo_cells(p->count));
+    gravel_status status = gv_particles_check_box(p, GV_UNWRAPPED);
+    if (status)
+        return status;
+    status = gv_field_space_make(&space, cells > 0 ? cells : gv_cosmo_cells(p->count));
     if (status)
         return status;
     out->cells = space.n;

@@ -120,6 +120,17 @@ gravel_status gv_out_open(gv_out_file *file, const char *path)
     return status;
 }
 
+gravel_status gv_out_check(const char *path)
+{
+    gv_out_file file;
+    struct stat info;
+    if (strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
+        return GRAVEL_OK;
+    const gravel_status status = gv_out_open(&file, path);
+    gv_out_abort(&file);
+    return status;
+}
+
 gravel_status gv_out_finish(gv_out_file *file)
 {
     int error = 0;

@@ -17,6 +17,8 @@ typedef struct gv_out_file {
 
 /* "-" is standard output. */
 gravel_status gv_out_open(gv_out_file *file, const char *path);
+/* Whether a file could be written there; leaves nothing.  Devices and pipes are not touched. */
+gravel_status gv_out_check(const char *path);
 /* Writes all that is left to the disk; a write that failed at any time since the opening is reported here.  Of
  * several files that belong together all are finished before the first is committed.  On failure nothing is left. */
 gravel_status gv_out_finish(gv_out_file *file);

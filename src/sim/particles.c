@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/memory.h"
+
 static gravel_status make(double **array, size_t count)
 {
     *array = calloc(count ? count : 1, sizeof **array);
@@ -23,10 +25,13 @@ gravel_status gv_particles_create(gv_particles *particles, size_t count, int der
     *particles = p;
     if (count > INT32_MAX)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "%zu particles: ids reach only to %d", count, INT32_MAX);
-
+    gravel_status status =
+        gv_memory_holds((double)count, (double)(sizeof *p.id + (4 + 3 * (size_t)derivatives) * 8), "bodies");
+    if (status)
+        return status;
     p.count = count;
     p.id = malloc((count ? count : 1) * sizeof *p.id);
-    gravel_status status = p.id ? make(&p.m, count) : GRAVEL_ERR_MEMORY;
+    status = p.id ? make(&p.m, count) : GRAVEL_ERR_MEMORY;
     if (!status)
         status = make_vector(&p.x, &p.y, &p.z, count);
     if (!status && derivatives >= 1)
@@ -51,6 +56,20 @@ void gv_particles_free(gv_particles *particles)
         free(array[k]);
     free(particles->id);
     *particles = (gv_particles)GV_PARTICLES_INIT;
+}
+
+gravel_status gv_particles_check_box(const gv_particles *p, double margin)
+{
+    const double *const x[3] = {p->x, p->y, p->z};
+    const double low = 0 - margin * p->box.side, high = (1 + margin) * p->box.side;
+    for (size_t k = 0; k < p->count; k++)
+        for (int c = 0; c < 3; c++)
+            if (!(x[c][k] >= low && x[c][k] <= high))
+                return gv_fail(
+                    GRAVEL_ERR_INPUT,
+                    "particle %zu (id %d) is outside the box: %c = %g is not between %g and %g (BoxSize = %g)", k,
+                    (int)p->id[k], "xyz"[c], x[c][k], low, high, p -> box.side);
+    return GRAVEL_OK;
 }
 
 void gv_particles_scale_masses(gv_particles *particles, double factor)

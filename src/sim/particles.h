@@ -29,6 +29,10 @@ gravel_status gv_particles_create(gv_particles *particles, size_t count, int der
 /* Frees the arrays and leaves an empty set.  An empty set may be freed again. */
 void gv_particles_free(gv_particles *particles);
 
+/* ERR_INPUT where a body is outside of its box by more than `margin` sides. */
+#define GV_UNWRAPPED 1000 /* margin for bodies that a code follows beyond the sides */
+gravel_status gv_particles_check_box(const gv_particles *particles, double margin);
+
 /* Masses times a factor.  With the factor G of the set's units, formulas that leave out G give accelerations and
  * potentials in the set's own lengths and velocities. */
 void gv_particles_scale_masses(gv_particles *particles, double factor);

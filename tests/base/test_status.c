@@ -1,10 +1,11 @@
-/* src/host/base/status.c and files.c: no device needed. */
+/* src/host/base/status.c, files.c and memory.c: no device needed. */
 #include "host_test.h"
 
 #include <errno.h>
 #include <pthread.h>
 
 #include "host/base/digest.h"
+#include "host/base/memory.h"
 
 static void table_is_complete(void **state)
 {
@@ -227,6 +228,40 @@ static void sha256(void **state)
     }
 }
 
+static void one_file_or_two(void **state)
+{
+    char *folder = make_folder(), *link = gv_path_join(folder, "link"), *dots = gv_path_join(folder, "../"),
+         *name = gv_path_join(folder, "a"), *file, *again;
+    (void)state;
+    assert_non_null(dots);
+    file = gv_path_join(folder, "./a");
+    again = gv_format("%s%s/a", dots, strrchr(folder, '/') + 1);
+    assert_true(gv_same_file(name, file) && gv_same_file(name, again)); /* not there yet */
+    assert_false(gv_same_file(name, link));
+    assert_ok(gv_file_write(name, "x", 1));
+    assert_int_equal(symlink("a", link), 0);
+    assert_true(gv_same_file(name, again) && gv_same_file(link, name));
+    assert_false(gv_same_file(name, folder) || gv_same_file(folder, folder) || gv_same_file("/dev/null", "/dev/null"));
+    assert_false(gv_same_file("/no/such/a", "/no/such/a")); /* no folder: nothing can be written there */
+    unlink(link);
+    remove_folder(folder);
+    free(folder);
+    free(link);
+    free(dots);
+    free(name);
+    free(file);
+    free(again);
+}
+
+/* 10^21 bytes are beyond any machine, a byte is within. */
+static void memory_is_asked_for(void **state)
+{
+    (void)state;
+    assert_ok(gv_memory_holds(1, 1, "bodies"));
+    assert_int_equal(gv_memory_holds(1e15, 1e6, "bodies"), GRAVEL_ERR_MEMORY);
+    assert_contains(gravel_error_message(), "bodies need 1000000000000.0 GB of memory");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +269,7 @@ int main(void)
         cmocka_unit_test(message_from_message),   cmocka_unit_test(cl_codes),
         cmocka_unit_test(threads_have_their_own), cmocka_unit_test(files),
         cmocka_unit_test(user_folders),           cmocka_unit_test(sha256),
+        cmocka_unit_test(one_file_or_two),        cmocka_unit_test(memory_is_asked_for),
     };
 
     return cmocka_run_group_tests_name("status", tests, NULL, NULL);

@@ -318,7 +318,7 @@ def nothing_is_lost():
     refused(FAILURE, "cannot write", "force", "-i", name, "-o", "ok.txt", "--report", "no/such/r.json")
     expect(not os.path.exists(path("ok.txt")), "forces written although the report cannot be")
     refused(USAGE, "is the input", "force", "-i", name, "-o", "./" + name)
-    refused(USAGE, "cannot both go", "force", "-i", name, "-o", "-", "--report", "-")
+    refused(USAGE, "both would be written to standard output", "force", "-i", name, "-o", "-", "--report", "-")
     write("old.txt", "precious\n")
     refused(USAGE, "no device fits", "force", "-i", name, "-o", "old.txt", "--device", "no such thing")
     expect(read("old.txt") == "precious\n" and not left_over("old.txt"), "the old file was touched")

@@ -3,6 +3,7 @@
 bad input."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -76,6 +77,12 @@ def what_is_in_a_box():
         raise Skipped("no gnuplot")
     good("plot", "spectrum", here, "-o", "spectrum.svg")
     good("plot", "massfunction", "few.txt", "-o", "massfunction.svg")
+    os.makedirs(path("odd"), exist_ok=True)  # in order of redshift, whatever the files are called
+    for name, number in (("9999", "0001"), ("10000", "0002"), ("first", "0001")):
+        shutil.copy(path(here + "/spectrum_%s.txt" % number), path("odd/spectrum_%s.txt" % name))
+    good("plot", "spectrum", "odd", "-o", "odd.svg")
+    shown = re.findall(r">z = ([0-9.e+-]+)<", read("odd.svg").replace("\u00a0", " "))
+    expect(shown[:3] == ["9", "9", "3"], "order of %s" % shown)  # the key of points comes first
     good("plot", "slice", here, "-o", "slice.svg", "--thickness", "0.5")
     expect("halofit" in read("spectrum.svg") and "Reed" in read("massfunction.svg"), "curves of theory")
     expect("a slice of 32 Mpc/h" in read("slice.svg").replace("\u00a0", " "), "the slice's title")

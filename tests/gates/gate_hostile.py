@@ -220,6 +220,25 @@ def disks_run_full():
     expect(read("out.txt") == "precious\n" and not left_over("out.txt"), "new forces without their report")
 
 
+def places_are_looked_at_first():
+    """Where results cannot be written nothing is measured; where the disk is full at the end they are shown at least."""
+    need_device()
+    name = cluster(50)
+    for words in (("bench", "direct"), ("bench", "tree"), ("bench", "periodic", "-n", "64"), ("tune", "--regret", "--plot"),
+                  ("plot", "energy", "none"), ("model", "-n", "1000", "--ranks", "1"), ("profiles", "export", "--shipped")):
+        words += () if words[-1] == "--plot" else ("-o",)
+        refused(FAILURE, "cannot write no/such.png: No such file", *words, "no/such.png")
+    refused(FAILURE, "Is a directory", "bench", "tree", "-o", ".")
+    for first, second in (("both.txt", "./both.txt"), ("-", "-"), (name, name)):
+        refused(USAGE, "both would be written to", "force", name, "-o", first, "--report", second)
+    refused(USAGE, "--spectrum and --groups", "analyse", "none.hdf5", "--spectrum", "both.txt", "--groups", "both.txt")
+    good("force", name, "-m", "reference", "-o", "/dev/null", "--report", "/dev/null")
+    expect(not left_over("both.txt") and not os.path.exists(path("both.txt")), "a file was left")
+    if os.path.exists("/dev/full"):
+        done = run("bench", "transfer", "-n", "100", "--repeats", "1", "-o", "/dev/full")
+        expect(done.returncode == FAILURE and "No space left" in done.stderr and "GB/s" in done.stdout, "lost", done)
+
+
 def files_have_a_limit():
     """`ulimit -f`: a write beyond it would end the program by SIGXFSZ, where that is not ignored."""
     def limited():
@@ -400,7 +419,7 @@ def main():
         return gatelib.main([plots_take_no_orders, terminals_get_plain_text, plots_say_what_is_missing,
                              closed_streams_catch_no_file, a_home_that_is_no_folder, values_that_no_tunable_takes,
                              special_files_stay,
-                             disks_run_full, files_have_a_limit, leftovers_go, tuning_keeps_its_log, a_first_call_speaks,
+                             disks_run_full, places_are_looked_at_first, files_have_a_limit, leftovers_go, tuning_keeps_its_log, a_first_call_speaks,
                              signals_leave_nothing, a_stopped_check_has_no_verdict, a_stopped_tuning_keeps_what_it_found])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)

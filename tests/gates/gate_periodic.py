@@ -39,7 +39,9 @@ def mesh_and_tree_give_ewalds_forces():
     good("force", "box.txt", "-o", "f.txt", "--periodic", "50", "--eps", "0.1", "--mesh", "48", "-p", "ds", "--split", "2.5",
          "--cut", "6.5", "--theta", "0.3", "--report", "r.json")
     with open(path("r.json"), encoding="utf-8") as handle:
-        finer = json.load(handle)["errors_over_rms_acc"]
+        report = json.load(handle)
+    finer = report["errors_over_rms_acc"]
+    expect(report["split_cells"] == 2.5 and report["cut_cells"] == 2.5 * 6.5, "report: %s" % report)
     print(finer)
     expect(finer["p50"] < 2e-5 and finer["p99"] < 2e-4, "errors %s" % finer)
 
@@ -124,6 +126,22 @@ def the_reference_by_itself():
     expect(part == whole[20:30], "a part of the sinks differs")
 
 
+def the_unit_of_length_does_not_matter():
+    """Bodies in a corner of a box of any size: everything is in units of a power of two of the box, so that a box that is
+    2^130 times as large, beyond the range of float, has the same forces times 2^-260, bit for bit."""
+    need_device()
+    draw = random.Random(3)
+    rows = [[draw.random() * 2 for _ in range(3)] for _ in range(20)]
+    for method in ((), ("--mesh", "ewald"), ("--method", "direct")):
+        forces = []
+        for unit in (1.0, 2.0 ** 130):
+            write("corner.txt", "".join("%d 1 %r %r %r\n" % (k, *[x * unit for x in row]) for k, row in enumerate(rows)))
+            done = good("force", "corner.txt", "--periodic", repr(50 * unit), *method)
+            forces.append([[float(v) for v in row[1:]] for row in table(done.stdout)[1]])
+        expect(all(a[:3] == [x * 2.0 ** 260 for x in b[:3]] and a[3] == b[3] * 2.0 ** 130 for a, b in zip(*forces)),
+               "%s: %s, but %s" % (method, forces[0][0], forces[1][0]))
+
+
 def what_is_refused():
     box("good.txt", 20)
     box("bad.txt", 20, ["77 1 3 50 3"])
@@ -141,6 +159,8 @@ def what_is_refused():
     refused(USAGE, "at 36 cells, which is beyond half", *here, "--periodic", "50", "--mesh", "64", "--split", "6", "--cut", "6")
     refused(USAGE, "direct sums have no mesh", *here, "--periodic", "50", "--method", "direct", "--mesh", "32")
     refused(USAGE, "the reference has no mesh", *here, "--periodic", "50", "--method", "reference", "--mesh", "ewald")
+    refused(USAGE, "more than half of the splitting length, 1.95312", *here, "--periodic", "50", "--eps", "1")
+    refused(USAGE, "allows, 1e-100 to 1e+100; other units", *here, "--periodic", "1e200")
     refused(USAGE, "accelerations and potentials", *here, "--periodic", "50", "--order", "4")
 
 
@@ -148,7 +168,7 @@ if __name__ == "__main__":
     try:
         code = gatelib.main([mesh_and_tree_give_ewalds_forces, waves_and_tree_give_ewalds_forces, direct_sums_with_a_table,
                              steps_are_timed_and_compared, steps_of_a_snapshot, the_box_of_the_file,
-                             the_reference_by_itself, what_is_refused])
+                             the_reference_by_itself, the_unit_of_length_does_not_matter, what_is_refused])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
     sys.exit(code)

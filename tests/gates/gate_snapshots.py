@@ -343,7 +343,7 @@ def diagnostics_as_hdf5():
                d["r50"][0] == 0.1 and numpy.isnan(d["r50"][1]) and numpy.isnan(d["kinetic"][:]).all(), "values")
         expect(d["energy"].attrs["Unit"] == b"Msun (km/s)^2" and d["time"].attrs["Meaning"] == b"time", "attributes")
     refused(USAGE, "as it is", "convert", "-i", "d.txt", "-o", "e.hdf5", "--to-units", "pc")
-    refused(FAILURE, "cannot be written", "convert", "-i", "d.txt", "-o", "no/such/d.hdf5")
+    refused(FAILURE, "cannot write", "convert", "-i", "d.txt", "-o", "no/such/d.hdf5")
     refused(USAGE, "3 columns", "convert", "-i", "d.txt", "-o", "e.txt")
 
 

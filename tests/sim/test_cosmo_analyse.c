@@ -149,6 +149,24 @@ static void groups_are_those_of_all_pairs(void **state)
     gv_particles_free(&p);
 }
 
+/* Bodies that a code has followed for some boxes are taken; places that no cell has a number for are not. */
+static void far_from_the_box(void **state)
+{
+    (void)state;
+    gv_particles p = box_of(2);
+    gv_groups g;
+    gv_spectrum s;
+    p.x[1] = 7 * p.box.side;
+    assert_ok(gv_groups_find(&g, &p, 0.2, 2));
+    assert_int_equal(g.count, 1);
+    gv_groups_free(&g);
+    p.x[1] = -1e300;
+    assert_int_equal(gv_groups_find(&g, &p, 0.2, 1), GRAVEL_ERR_INPUT);
+    assert_contains(gravel_error_message(), "particle 1 (id 1) is outside the box: x = -1e+300");
+    assert_int_equal(gv_spectrum_make(&s, &p, 24), GRAVEL_ERR_INPUT);
+    gv_particles_free(&p);
+}
+
 /* A pair across a corner: its middle is the corner, the velocity the mean. */
 static void centres_around_the_box(void **state)
 {
@@ -276,6 +294,7 @@ int main(void)
         cmocka_unit_test(shot_noise),
         cmocka_unit_test(groups_are_those_of_all_pairs),
         cmocka_unit_test(centres_around_the_box),
+        cmocka_unit_test(far_from_the_box),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(memory_that_is_not_there),
         cmocka_unit_test(limits_of_the_formulas),

@@ -37,6 +37,29 @@ char *gv_path_join(const char *a, const char *b)
     return gv_format("%s%s%s", a, slash ? "/" : "", b);
 }
 
+/* The folder of a path, and where the name begins. */
+static int folder_of(const char *path, struct stat *about, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? gv_format("%.*s", (int)(slash - path) + 1, path) : gv_format(".");
+    const int found = folder && stat(folder, about) == 0;
+    *name = slash ? slash + 1 : path;
+    free(folder);
+    return found;
+}
+
+int gv_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    const char *of_a, *of_b;
+    const int there = stat(a, &x) == 0, other = stat(b, &y) == 0;
+    if (there != other)
+        return 0;
+    if (!there && (!folder_of(a, &x, &of_a) || !folder_of(b, &y, &of_b) || strcmp(of_a, of_b) != 0))
+        return 0;
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino && (!there || S_ISREG(x.st_mode));
+}
+
 /* Reads until the end or `limit` + 1 bytes: the size of a file can change between fstat and read. */
 static gravel_status read_all(int fd, const char *path, size_t limit, char **text, size_t *size)
 {

@@ -8,6 +8,8 @@
 
 /* a + "/" + b, malloc'd; NULL when out of memory */
 char *gv_path_join(const char *a, const char *b);
+/* Whether both paths lead to one file, which need not be there yet; devices, pipes and folders are none. */
+int gv_same_file(const char *a, const char *b);
 /* printf into malloc'd memory; NULL when out of memory */
 char *gv_format(const char *format, ...) GV_PRINTF(1, 2);
 

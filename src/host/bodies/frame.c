@@ -111,10 +111,12 @@ static gravel_status check_frame(const gravel_frame *frame)
     if (!isfinite(frame->origin[0]) || !isfinite(frame->origin[1]) || !isfinite(frame->origin[2]))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the origin of the frame is not finite");
     if (!(frame->length > 1e-150 && frame->length < 1e150) || frexp(frame->length, &exponent) != 0.5)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "the frame's unit of length is %g; it must be a power of two",
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the frame's unit of length is %g; it must be a power of two from 1e-150 to 1e150",
                        frame->length);
     if (!(frame->mass > 1e-300 && frame->mass < 1e300))
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "the frame's unit of mass is %g; it must be above 0", frame->mass);
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the frame's unit of mass is %g; it must be from 1e-300 to 1e300",
+                       frame->mass);
     return GRAVEL_OK;
 }
 

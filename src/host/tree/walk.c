@@ -249,11 +249,34 @@ static gravel_status check_groups(gravel_tree *tree, gravel_groups *set, const d
     return gv_sinks_self(tree, set);
 }
 
-/* Up to this softening length 1/s^3 does not underflow in the precision; beyond it forces would be 0 or NaN. */
+/* The kernels compute with r_s^-3 and L^-3 in units of the frame, which must stay within the range of the precision. */
+static gravel_status check_range(const gravel_tree *tree)
+{
+    const double far = tree->options.precision == GRAVEL_DP ? 1e90 : 1e9, l = tree->frame.length;
+    const double period = tree->options.period / l, split = tree->options.split / l;
+    if (tree->options.split == 0 || (period <= far && split <= far && split >= 1 / far))
+        return GRAVEL_OK;
+    return gv_fail(
+        GRAVEL_ERR_ARGUMENT,
+        "period %g and splitting length %g beside bodies in units of %g: a tree in %s takes from %g to %g of "
+        "these units; gravel_bodies_set_frame with the period as its length",
+        tree->options.period, tree->options.split, l, gravel_precision_name(tree->options.precision), 1 / far, far);
+}
+
+/* Up to this softening length 1/s^3 does not underflow in the precision; beyond it forces would be 0 or NaN.  A mesh
+ * does its part of the force without softening: half of the splitting length costs 2 % already (doc/periodic.md). */
 gravel_status gv_tree_check_eps(const gravel_tree *tree, const gravel_tree_call *call)
 {
     const double most = (tree->options.precision == GRAVEL_DP ? 1e100 : 1e12) * tree->frame.length;
-    if (call->soften != GRAVEL_SOFTEN_EPS || call->eps <= most)
+    const gravel_status status = check_range(tree);
+    if (status || call->soften != GRAVEL_SOFTEN_EPS)
+        return status;
+    if (tree->options.split > 0 && call->eps > 0.5 * tree->options.split)
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the softening length, %g, is more than half of the splitting length, %g: the long range has no "
+                       "softening; split the force further out (a coarser mesh), or sum all pairs",
+                       call->eps, tree->options.split);
+    if (call->eps <= most)
         return GRAVEL_OK;
     return gv_fail(GRAVEL_ERR_ARGUMENT, "the softening length is %g; a tree in %s of bodies within %g takes up to %g",
                    call->eps, gravel_precision_name(tree->options.precision), tree->frame.length, most);
