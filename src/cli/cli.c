@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/crash.h"
+#include "cli/ranks.h"
 #include "host/base/clock.h"
 #include "sim/out_file.h"
 
@@ -99,6 +100,7 @@ void gv_progress_show(gv_progress *progress, double done, double total)
     if (spent < 2 || now - progress->last < 0.2 || !isatty(STDERR_FILENO) || !(done > 0) || done >= total)
         return;
     format_duration(spent * (total - done) / done, left, sizeof left);
+    gv_waiting_hold(1);
     fprintf(stderr, "\r\033[K%s: %.0f %%, about %s left", progress->what, 100 * done / total, left);
     fflush(stderr);
     progress->last = now;
@@ -111,6 +113,7 @@ void gv_progress_clear(gv_progress *progress)
         fprintf(stderr, "\r\033[K");
         fflush(stderr);
         progress->shown = 0;
+        gv_waiting_hold(0);
     }
 }
 
@@ -186,6 +189,22 @@ int gv_cli_write_results(const char *command, cJSON *root, const char *out, int 
     *table = !json && (out == NULL || strcmp(out, "-") != 0);
     cJSON_Delete(root);
     return code;
+}
+
+gravel_status gv_cli_bench_sizes(const gv_size_list *typed, gv_size_list usual,
+                                 gravel_status (*measure)(void *bench, size_t size), void *bench)
+{
+    const gv_size_list *sizes = typed->n > 0 ? typed : &usual;
+    gravel_status status = GRAVEL_OK;
+    gv_waiting_start("measuring: size", sizes->n, GV_WAITING_STEPS);
+    for (int k = 0; k < sizes->n && status == GRAVEL_OK; k++) {
+        status = measure(bench, sizes->value[k]);
+        if (status == GRAVEL_OK && gv_ranks_started() == 1 && gv_signals_pending()) /* ranks agree on it themselves */
+            status = gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
+        gv_waiting_step(GV_WAITING_STEPS);
+    }
+    gv_waiting_stop();
+    return status;
 }
 
 int gv_cli_end_bench(const char *command, gravel_status status, int results, int (*write)(const void *bench),

@@ -125,6 +125,9 @@ gravel_status gv_json_write(cJSON *root, const char *path);
 /* Results of a benchmark, freed here: to the file `out` (NULL: none) and, with `json`, to standard output.  *table: 1
  * if a table is to be printed there instead.  Returns the exit code. */
 int gv_cli_write_results(const char *command, cJSON *root, const char *out, int json, int *table);
+/* Measures one size after another, of the list that was typed or the usual one; a terminal is told which. */
+gravel_status gv_cli_bench_sizes(const gv_size_list *typed, gv_size_list usual,
+                                 gravel_status (*measure)(void *bench, size_t size), void *bench);
 /* The end of a benchmark: says why it came early; `write` is called if there are results.  Returns the exit code. */
 int gv_cli_end_bench(const char *command, gravel_status status, int results, int (*write)(const void *bench),
                      const void *bench);

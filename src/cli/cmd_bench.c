@@ -198,8 +198,9 @@ static gravel_status run_cases(bench_run *run, const gv_particles *sources, cons
     return status;
 }
 
-static gravel_status run_one_size(bench_run *run, size_t n)
+static gravel_status run_size(void *bench, size_t n)
 {
+    bench_run *run = bench;
     gv_particles sources;
     gv_size_list active = run->opts->active;
     if (active.n == 0) {
@@ -242,8 +243,9 @@ static gravel_status prepare(bench_run *run)
     return GRAVEL_OK;
 }
 
-static int write_results(const bench_run *run)
+static int write_results(const void *bench)
 {
+    const bench_run *const run = bench;
     int table;
     const int code = gv_cli_write_results(BENCH, all_json(run), run->opts->out, run->opts->json, &table);
     if (table)
@@ -255,34 +257,24 @@ static int run(const void *values, const gv_operands *operands)
 {
     const bench_options *opts = values;
     bench_run run = {.opts = opts};
-    gv_size_list sizes = opts->n;
     (void)operands;
     gv_signals_catch(0.7, "gravel bench: stopped\n");
     gravel_status status = prepare(&run);
     if (status != GRAVEL_OK)
         return gv_cli_fail(BENCH, status);
     int code = choose_variants(&run);
-    if (sizes.n == 0) {
-        sizes.n = 1;
-        sizes.value[0] = run.device.type == GRAVEL_DEVICE_CPU ? 16384 : 131072;
-    }
-    run.result = calloc((size_t)GV_VARIANTS * GV_MAX_LIST * (size_t)sizes.n, sizeof *run.result);
+    const int is_cpu = run.device.type == GRAVEL_DEVICE_CPU;
+    const size_t most = (size_t)GV_VARIANTS * GV_MAX_LIST * (size_t)(opts->n.n > 0 ? opts->n.n : 1);
+    run.result = calloc(most, sizeof *run.result);
     if (code == GV_EXIT_OK && run.result == NULL) {
         gv_say(BENCH, "out of memory");
         code = GV_EXIT_FAILURE;
     }
     if (code == GV_EXIT_OK) {
         status = gravel_context_measure(run.setting.context, 0, 0, &run.setting.facts);
-        for (int i = 0; i < sizes.n && status == GRAVEL_OK; i++)
-            status = run_one_size(&run, sizes.value[i]);
-        if (status == GRAVEL_ERR_CANCELLED) {
-            gv_say(BENCH, "stopped; %zu results are complete", run.results);
-            code = GV_EXIT_INTERRUPTED;
-        } else if (status != GRAVEL_OK) {
-            code = gv_cli_fail(BENCH, status);
-        }
-        const int written = run.results > 0 ? write_results(&run) : code;
-        code = code != GV_EXIT_OK ? code : written;
+        if (status == GRAVEL_OK)
+            status = gv_cli_bench_sizes(&opts->n, (gv_size_list){1, {is_cpu ? 16384 : 131072}}, run_size, &run);
+        code = gv_cli_end_bench(BENCH, status, (int)run.results, write_results, &run);
     }
     free(run.result);
     gravel_context_release(run.setting.context);

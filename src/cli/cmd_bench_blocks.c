@@ -123,18 +123,13 @@ static gravel_status time_size(blocks_bench *b, size_t n)
     return status;
 }
 
-static gravel_status run_sizes(blocks_bench *b)
+static gravel_status run_size(void *bench, size_t n)
 {
-    gv_size_list n = b->opts->n;
-    gravel_status status = GRAVEL_OK;
-    if (n.n == 0)
-        n = (gv_size_list){3, {1024, 4096, 8192}};
-    for (int k = 0; k < n.n && !status; k++) {
-        status = open_size(b, n.value[k]);
-        if (!status)
-            status = time_size(b, n.value[k]);
-        close_size(b);
-    }
+    blocks_bench *b = bench;
+    gravel_status status = open_size(b, n);
+    if (!status)
+        status = time_size(b, n);
+    close_size(b);
     return status;
 }
 
@@ -204,7 +199,7 @@ static int run(const void *values, const gv_operands *operands)
     gv_signals_catch(0.7, BENCH ": stopped\n");
     gravel_status status = gv_cli_context(&b.context, b.opts->device, b.opts->no_fp64, b.opts->verbose);
     if (!status)
-        status = run_sizes(&b);
+        status = gv_cli_bench_sizes(&b.opts->n, (gv_size_list){3, {1024, 4096, 8192}}, run_size, &b);
     const int code = gv_cli_end_bench(BENCH, status, b.results, write_results, &b);
     gravel_context_release(b.context);
     return code;

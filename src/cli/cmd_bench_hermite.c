@@ -272,22 +272,17 @@ static gravel_status time_one(hermite_bench *b, size_t n, size_t active, int who
     return GRAVEL_OK;
 }
 
-static gravel_status run_sizes(hermite_bench *b)
+static gravel_status run_size(void *bench, size_t n)
 {
-    gv_size_list n = b->opts->n;
+    hermite_bench *b = bench;
     const gv_size_list *active = &b->opts->active;
-    gravel_status status = gv_ranks_agree(b->ranks, open_share(b));
-    if (n.n == 0)
-        n = (gv_size_list){2, {16384, 131072}};
-    for (int k = 0; k < n.n && !status; k++) {
-        status = open_size(b, n.value[k]);
-        if (!status)
-            status = time_one(b, n.value[k], n.value[k], 1);
-        for (int a = 0; a < active->n && !status && b->results < MOST_RESULTS; a++)
-            if (active->value[a] <= n.value[k])
-                status = time_one(b, n.value[k], active->value[a], 0);
-        close_size(b);
-    }
+    gravel_status status = open_size(b, n);
+    if (!status)
+        status = time_one(b, n, n, 1);
+    for (int a = 0; a < active->n && !status && b->results < MOST_RESULTS; a++)
+        if (active->value[a] <= n)
+            status = time_one(b, n, active->value[a], 0);
+    close_size(b);
     return status;
 }
 
@@ -363,7 +358,9 @@ static int work(hermite_bench *b)
                                     : gv_cli_context(&b->context, o->device, o->no_fp64, o->verbose);
     status = gv_ranks_agree(b->ranks, status);
     if (!status)
-        status = run_sizes(b);
+        status = gv_ranks_agree(b->ranks, open_share(b));
+    if (!status)
+        status = gv_cli_bench_sizes(&o->n, (gv_size_list){2, {16384, 131072}}, run_size, b);
     const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     close_size(b);
     close_share(b);

@@ -247,18 +247,13 @@ static gravel_status time_size(leapfrog_bench *b, size_t n)
     return GRAVEL_OK;
 }
 
-static gravel_status run_sizes(leapfrog_bench *b)
+static gravel_status run_size(void *bench, size_t n)
 {
-    gv_size_list n = b->opts->n;
-    gravel_status status = GRAVEL_OK;
-    if (n.n == 0)
-        n = (gv_size_list){1, {1048576}};
-    for (int k = 0; k < n.n && !status; k++) {
-        status = open_size(b, n.value[k]);
-        if (!status)
-            status = time_size(b, n.value[k]);
-        close_size(b);
-    }
+    leapfrog_bench *b = bench;
+    gravel_status status = open_size(b, n);
+    if (!status)
+        status = time_size(b, n);
+    close_size(b);
     return status;
 }
 
@@ -352,7 +347,7 @@ static int work(leapfrog_bench *b)
                                     : gv_cli_context(&b->context, o->device, o->no_fp64, o->verbose);
     status = gv_ranks_agree(b->ranks, status);
     if (!status)
-        status = run_sizes(b);
+        status = gv_cli_bench_sizes(&o->n, (gv_size_list){1, {1048576}}, run_size, b);
     const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     close_size(b);
     gravel_context_release(b->context);

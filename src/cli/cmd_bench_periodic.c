@@ -78,8 +78,9 @@ static gravel_status run_bodies(periodic_bench *b, gravel_status status, gv_part
     return status;
 }
 
-static gravel_status run_size(periodic_bench *b, size_t n)
+static gravel_status run_size(void *bench, size_t n)
 {
+    periodic_bench *b = bench;
     const gv_box_model model = {b->opts->model, (int)n, SIDE, b->opts->moved, b->opts->seed};
     gv_particles p = GV_PARTICLES_INIT;
     const gravel_status status = gv_box_make(&model, &p);
@@ -231,11 +232,10 @@ static int run(const void *values, const gv_operands *operands)
     gv_signals_catch(0.7, "gravel bench: stopped\n");
     b->opts = opts;
     gravel_status status = gv_cli_context(&b->context, opts->device, opts->no_fp64, opts->verbose);
-    const int usual = status || gravel_context_get_device(b->context, 0)->type == GRAVEL_DEVICE_CPU ? 64 : 128;
-    if (opts->input && !status)
-        status = run_snapshot(b, opts->input);
-    for (int k = 0; k < (opts->n.n ? opts->n.n : 1) && !status && !opts->input; k++)
-        status = run_size(b, opts->n.n ? opts->n.value[k] : (size_t)usual);
+    const int is_cpu = !status && gravel_context_get_device(b->context, 0)->type == GRAVEL_DEVICE_CPU;
+    if (!status)
+        status = opts->input ? run_snapshot(b, opts->input)
+                             : gv_cli_bench_sizes(&opts->n, (gv_size_list){1, {is_cpu ? 64 : 128}}, run_size, b);
     const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     gravel_context_release(b->context);
     free(b);

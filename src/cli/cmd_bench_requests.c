@@ -199,10 +199,11 @@ static gravel_status measure(requests_bench *b)
     return status;
 }
 
-static gravel_status run_all(requests_bench *b)
+static gravel_status run_size(void *bench, size_t n)
 {
+    requests_bench *b = bench;
     b->device = *gravel_context_get_device(b->context, 0);
-    gravel_status status = gv_host_walk_read(&b->host, b->context, b->opts->n, b->opts->seed);
+    gravel_status status = gv_host_walk_read(&b->host, b->context, n, b->opts->seed);
     for (int c = 0; c < 4 && !status; c++) {
         double **to = c < 3 ? &b->acc[c] : &b->pot;
         if (!(*to = calloc(b->host.p.count, sizeof **to)))
@@ -322,7 +323,7 @@ static int run(const void *values, const gv_operands *operands)
     b->opts = values;
     gravel_status status = gv_cli_context(&b->context, b->opts->device, b->opts->no_fp64, b->opts->verbose);
     if (!status)
-        status = run_all(b);
+        status = gv_cli_bench_sizes(&(gv_size_list){1, {b->opts->n}}, (gv_size_list){0}, run_size, b);
     const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     free_all(b);
     return code;

@@ -305,8 +305,9 @@ static void print_table(const several_bench *b)
 
 /* ----------------------------------------------------------------- command */
 
-static int write_results(const several_bench *b)
+static int write_results(const void *bench)
 {
+    const several_bench *const b = bench;
     int table;
     const int code = gv_cli_write_results(BENCH, all_json(b), b->opts->out, b->opts->json, &table);
     if (table)
@@ -314,49 +315,32 @@ static int write_results(const several_bench *b)
     return code;
 }
 
-static gravel_status run_sizes(several_bench *b)
+static gravel_status run_size(void *bench, size_t n)
 {
-    const several_options *o = b->opts;
-    gv_size_list n = o->n, sinks = o->sinks, updates = o->updates;
-    gravel_status status = GRAVEL_OK;
-    if (n.n == 0)
-        n = (gv_size_list){3, {1024, 16384, 131072}};
+    several_bench *b = bench;
+    gv_size_list sinks = b->opts->sinks, updates = b->opts->updates;
     if (sinks.n == 0)
         sinks = (gv_size_list){4, {1, 16, 256, 4096}};
     if (updates.n == 0)
         updates = (gv_size_list){1, {1}};
-    for (int k = 0; k < n.n && !status; k++) {
-        close_size(b);
-        status = open_size(b, n.value[k]);
-        for (int i = 0; i < sinks.n && !status; i++)
-            for (int u = 0; u < updates.n && !status && b->results < MOST_RESULTS; u++)
-                status = run_one(b, sinks.value[i], updates.value[u]);
-    }
+    close_size(b);
+    gravel_status status = open_size(b, n);
+    for (int i = 0; i < sinks.n && !status; i++)
+        for (int u = 0; u < updates.n && !status && b->results < MOST_RESULTS; u++)
+            status = run_one(b, sinks.value[i], updates.value[u]);
     return status;
 }
 
 static int run(const void *values, const gv_operands *operands)
 {
     several_bench b = {.opts = values};
-    int code = GV_EXIT_OK;
     (void)operands;
     b.result = calloc(MOST_RESULTS, sizeof *b.result);
     if (!b.result)
         return gv_cli_fail(BENCH, gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
     gv_signals_catch(0.7, BENCH ": stopped\n");
-    gv_waiting_start("compiling kernels (once per device),", 4, GV_WAITING_COMPILER);
-    const gravel_status status = run_sizes(&b);
-    gv_waiting_stop();
-    if (status == GRAVEL_ERR_CANCELLED) {
-        gv_say(BENCH, "stopped; %d results are complete", b.results);
-        code = GV_EXIT_INTERRUPTED;
-    } else if (status) {
-        code = gv_cli_fail(BENCH, status);
-    }
-    if (b.results > 0 && b.several) {
-        const int written = write_results(&b);
-        code = code ? code : written;
-    }
+    const gravel_status status = gv_cli_bench_sizes(&b.opts->n, (gv_size_list){3, {1024, 16384, 131072}}, run_size, &b);
+    const int code = gv_cli_end_bench(BENCH, status, b.several ? b.results : 0, write_results, &b);
     close_size(&b);
     free(b.result);
     return code;

@@ -52,33 +52,20 @@ static gravel_status run_one(step_bench *b, const gv_particles *p, gv_step_mode 
 }
 
 /* direct: block steps of these numbers of active bodies.  tree: whole steps, unless --active is given. */
-static gravel_status run_size(step_bench *b, const gv_particles *p)
+static gravel_status run_size(void *bench, size_t n)
 {
+    step_bench *b = bench;
     const step_options *o = b->opts;
     gv_size_list active = o->active;
-    gravel_status status = GRAVEL_OK;
+    gv_particles p = GV_PARTICLES_INIT;
+    gravel_status status = gv_ic_plummer(n, o->seed, NULL, &p);
     if (o->solver == DIRECT && active.n == 0)
         active = (gv_size_list){4, {1, 64, 1024, SIZE_MAX}};
-    if (o->solver == TREE && (o->host || active.n == 0))
-        status = run_one(b, p, o->host ? GV_STEP_HOST : GV_STEP_LEAPFROG, p->count);
+    if (!status && o->solver == TREE && (o->host || active.n == 0))
+        status = run_one(b, &p, o->host ? GV_STEP_HOST : GV_STEP_LEAPFROG, n);
     for (int a = 0; a < active.n && !status; a++)
-        status = run_one(b, p, o->solver == DIRECT ? GV_STEP_BLOCK : GV_STEP_ACTIVE, active.value[a]);
-    return status;
-}
-
-static gravel_status run_sizes(step_bench *b)
-{
-    gv_size_list sizes = b->opts->n;
-    gravel_status status = GRAVEL_OK;
-    if (sizes.n == 0)
-        sizes = b->opts->solver == DIRECT ? (gv_size_list){1, {131072}} : (gv_size_list){2, {131072, 1048576}};
-    for (int k = 0; k < sizes.n && !status; k++) {
-        gv_particles p = GV_PARTICLES_INIT;
-        status = gv_ic_plummer(sizes.value[k], b->opts->seed, NULL, &p);
-        if (!status)
-            status = run_size(b, &p);
-        gv_particles_free(&p);
-    }
+        status = run_one(b, &p, o->solver == DIRECT ? GV_STEP_BLOCK : GV_STEP_ACTIVE, active.value[a]);
+    gv_particles_free(&p);
     return status;
 }
 
@@ -171,7 +158,9 @@ static int run(const void *values, const gv_operands *operands)
     b->opts = opts;
     gravel_status status = gv_cli_context(&b->context, opts->device, opts->no_fp64, opts->verbose);
     if (!status)
-        status = run_sizes(b);
+        status = gv_cli_bench_sizes(
+            &opts->n, opts->solver == DIRECT ? (gv_size_list){1, {131072}} : (gv_size_list){2, {131072, 1048576}},
+            run_size, b);
     const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     gravel_context_release(b->context);
     free(b);

@@ -217,8 +217,9 @@ static gravel_status run_configurations(tasks_bench *b, const gv_leaf_grid *g)
     return status;
 }
 
-static gravel_status run_leaf(tasks_bench *b, size_t per_leaf)
+static gravel_status run_leaf(void *bench, size_t per_leaf)
 {
+    tasks_bench *b = bench;
     gravel_bodies_options options = GRAVEL_BODIES_OPTIONS_INIT;
     gv_leaf_grid g;
     const int is_gpu = b->device.type != GRAVEL_DEVICE_CPU;
@@ -338,20 +339,6 @@ static int write_results(const void *bench)
     return code;
 }
 
-static gravel_status run_leaves(tasks_bench *b)
-{
-    gv_size_list leaves = b->opts->leaf;
-    gravel_status status = gravel_context_measure(b->context, 0, 1, &b->facts);
-    b->device = *gravel_context_get_device(b->context, 0);
-    if (!status)
-        status = gravel_context_set_timing(b->context, 0, 1);
-    if (leaves.n == 0)
-        leaves = (gv_size_list){3, {32, 64, 128}};
-    for (int k = 0; k < leaves.n && !status; k++)
-        status = run_leaf(b, leaves.value[k]);
-    return status;
-}
-
 static int run(const void *values, const gv_operands *operands)
 {
     tasks_bench *b = calloc(1, sizeof *b);
@@ -362,7 +349,13 @@ static int run(const void *values, const gv_operands *operands)
     b->opts = values;
     gravel_status status = gv_cli_context(&b->context, b->opts->device, b->opts->no_fp64, b->opts->verbose);
     if (!status)
-        status = run_leaves(b);
+        status = gravel_context_measure(b->context, 0, 1, &b->facts);
+    if (!status) {
+        b->device = *gravel_context_get_device(b->context, 0);
+        status = gravel_context_set_timing(b->context, 0, 1);
+    }
+    if (!status)
+        status = gv_cli_bench_sizes(&b->opts->leaf, (gv_size_list){3, {32, 64, 128}}, run_leaf, b);
     const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     gravel_context_release(b->context);
     free(b);

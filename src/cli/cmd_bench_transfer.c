@@ -140,8 +140,9 @@ static gravel_status make_arrays(transfer_bench *b, size_t n)
     return status;
 }
 
-static gravel_status run_size(transfer_bench *b, size_t n)
+static gravel_status run_size(void *bench, size_t n)
 {
+    transfer_bench *b = bench;
     static const size_t changed[] = {1, 16, 64, 1024};
     gravel_bodies_options options = GRAVEL_BODIES_OPTIONS_INIT;
     options.precision = (gravel_precision)b->opts->precision;
@@ -242,20 +243,6 @@ static int write_results(const void *bench)
     return code;
 }
 
-static gravel_status run_sizes(transfer_bench *b)
-{
-    gv_size_list sizes = b->opts->n;
-    gravel_status status = gravel_context_measure(b->context, 0, 1, &b->facts);
-    if (sizes.n == 0)
-        sizes = (gv_size_list){2, {131072, 1048576}};
-    for (int k = 0; k < sizes.n && !status; k++) {
-        status = run_size(b, sizes.value[k]);
-        if (!status && gv_signals_pending())
-            status = gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
-    }
-    return status;
-}
-
 static int run(const void *values, const gv_operands *operands)
 {
     transfer_bench *b = calloc(1, sizeof *b);
@@ -267,7 +254,9 @@ static int run(const void *values, const gv_operands *operands)
     b->opts = opts;
     gravel_status status = gv_cli_context(&b->context, opts->device, opts->no_fp64, opts->verbose);
     if (!status)
-        status = run_sizes(b);
+        status = gravel_context_measure(b->context, 0, 1, &b->facts);
+    if (!status)
+        status = gv_cli_bench_sizes(&opts->n, (gv_size_list){2, {131072, 1048576}}, run_size, b);
     const int code = gv_cli_end_bench(BENCH, status, b->results, write_results, b);
     gravel_context_release(b->context);
     free(b);

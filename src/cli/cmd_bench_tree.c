@@ -64,8 +64,9 @@ static gravel_status measure_pairs(tree_bench *bench, double *pairs_per_s)
     return status;
 }
 
-static gravel_status run_size(tree_bench *bench, size_t n)
+static gravel_status run_size(void *user, size_t n)
 {
+    tree_bench *bench = user;
     tree_options opts = *bench->opts;
     const int errors = !opts.no_errors && !opts.spline;
     gv_exact exact = {.count = 0};
@@ -293,8 +294,9 @@ static void print_crossover(const tree_bench *bench)
     }
 }
 
-static int write_results(const tree_bench *bench)
+static int write_results(const void *user)
 {
+    const tree_bench *const bench = user;
     const tree_options *opts = bench->opts;
     int table;
     const int code = gv_cli_write_results(BENCH, all_json(bench), opts->out, opts->json, &table);
@@ -346,20 +348,6 @@ static gravel_status prepare(tree_bench *bench)
     return status;
 }
 
-static gravel_status run_sizes(tree_bench *bench)
-{
-    gv_size_list sizes = bench->opts->n;
-    gravel_status status = GRAVEL_OK;
-
-    if (sizes.n == 0) {
-        sizes.n = 1;
-        sizes.value[0] = bench->setting.device.type == GRAVEL_DEVICE_CPU ? 131072 : 1048576;
-    }
-    for (int i = 0; i < sizes.n && status == GRAVEL_OK; i++)
-        status = run_size(bench, sizes.value[i]);
-    return status;
-}
-
 static int run(const void *values, const gv_operands *operands)
 {
     const tree_options *opts = values;
@@ -376,18 +364,11 @@ static int run(const void *values, const gv_operands *operands)
     bench.crossover = calloc((size_t)bench.n_theta, sizeof *bench.crossover);
     if (status == GRAVEL_OK && (bench.result == NULL || bench.crossover == NULL))
         status = gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+    const size_t usual = bench.setting.device.type == GRAVEL_DEVICE_CPU ? 131072 : 1048576;
     if (status == GRAVEL_OK)
-        status = opts->crossover ? run_crossover(&bench) : run_sizes(&bench);
-    if (status == GRAVEL_ERR_CANCELLED) {
-        gv_say(BENCH, "stopped; %d results are complete", bench.n_results);
-        code = GV_EXIT_INTERRUPTED;
-    } else if (status != GRAVEL_OK) {
-        code = gv_cli_fail(BENCH, status);
-    }
-    if (bench.n_results > 0) {
-        const int written = write_results(&bench);
-        code = code != GV_EXIT_OK ? code : written;
-    }
+        status = opts->crossover ? run_crossover(&bench)
+                                 : gv_cli_bench_sizes(&opts->n, (gv_size_list){1, {usual}}, run_size, &bench);
+    code = gv_cli_end_bench(BENCH, status, bench.n_results, write_results, &bench);
     gv_particles_free(&bench.pairs);
     free(bench.result);
     free(bench.crossover);

@@ -23,6 +23,8 @@ static struct {
 static void end_now(int number, const char *words)
 {
     gv_out_remove_all();
+    if (words && isatty(STDERR_FILENO) && write(STDERR_FILENO, "\r\033[K", 4) < 0) /* over a line of progress */
+        _exit(128 + number);
     if (words && write(STDERR_FILENO, words, strlen(words)) < 0)
         _exit(128 + number);
     _exit(128 + number);

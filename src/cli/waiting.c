@@ -9,7 +9,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
-    int running, over, done, total;
+    int running, over, done, total, held;
     gv_waiting_for counted;
     const char *what;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -34,15 +34,17 @@ static void *show(void *unused)
     clock_gettime(CLOCK_REALTIME, &end);
     pthread_mutex_lock(&state.lock);
     wait_until(&end, 2000);
-    for (; !state.over; shown = 1) {
+    for (; !state.over; shown |= !state.held, wait_until(&end, 300)) {
         const int now = state.done + 1;
+
+        if (state.held)
+            continue;
 
         /* programs are counted by an estimate that may be too small */
         fprintf(stderr, "\r\033[K%s %d of %d", state.what, now, now > state.total ? now : state.total);
         fflush(stderr);
-        wait_until(&end, 300);
     }
-    if (shown)
+    if (shown && !state.held)
         fputs("\r\033[K", stderr);
     fflush(stderr);
     pthread_mutex_unlock(&state.lock);
@@ -56,7 +58,7 @@ void gv_waiting_start(const char *what, int total, gv_waiting_for counted)
     state.what = what;
     state.total = total;
     state.counted = counted;
-    state.over = state.done = 0;
+    state.over = state.done = state.held = 0;
     state.running = pthread_create(&state.thread, NULL, show, NULL) == 0;
 }
 
@@ -66,6 +68,15 @@ void gv_waiting_step(gv_waiting_for counted)
         return;
     pthread_mutex_lock(&state.lock);
     state.done++;
+    pthread_mutex_unlock(&state.lock);
+}
+
+void gv_waiting_hold(int held)
+{
+    if (!state.running)
+        return;
+    pthread_mutex_lock(&state.lock);
+    state.held = held;
     pthread_mutex_unlock(&state.lock);
 }
 

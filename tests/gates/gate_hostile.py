@@ -287,12 +287,14 @@ def tuning_keeps_its_log():
 
 
 def a_first_call_speaks():
-    """On a terminal: what takes more than two seconds says that it compiles; a check says which run it is at.  The
+    """On a terminal: what takes more than two seconds says that it compiles; a check says which run it is at, a
+    benchmark which size.  The
     program is halted for these seconds while it compiles, however fast the machine is."""
     need_device()
     name = cluster(300)
     for words, part, cache in ((("force", name, "--order", "6", "-o", "f.txt"), "compiling kernels (once per device), ", "a"),
-                               (("check", "--quick", "--variant", "sp2"), ": run 1 of ", "b")):
+                               (("check", "--quick", "--variant", "sp2"), ": run 1 of ", "b"),
+                               (("bench", "blocks", "-n", "64,128", "--blocks", "5"), "measuring: size 1 of 2", "c")):
         kept, compiled = path("cold-" + cache), path("cold-pocl-" + cache)
         env = dict(os.environ, GRAVEL_CACHE_DIR=kept, POCL_CACHE_DIR=compiled)
         os.makedirs(compiled)
