@@ -175,11 +175,17 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
                     item->capacity);
 #endif
 #if GV_LOOK
+    gv_mask hits = hit[0];
 #pragma unroll
-    for (int s = 0; s < GV_S; s++)
-        if (gv_any(hit[s]))
-            gv_look(&item->found[s], item->sink[s], item->id[s], view, first, count, address, item->list[s],
-                    item->list_stride, item->capacity, eps2);
+    for (int s = 1; s < GV_S; s++)
+        hits |= hit[s];
+    /* hits are rare: one branch for many vectors of sinks, one each for two */
+    if (GV_S <= 2 || gv_any(hits))
+#pragma unroll
+        for (int s = 0; s < GV_S; s++)
+            if (gv_any(hit[s]))
+                gv_look(&item->found[s], item->sink[s], item->id[s], view, first, count, address, item->list[s],
+                        item->list_stride, item->capacity, eps2);
 #endif
 }
 

@@ -387,20 +387,17 @@ static gravel_status report(grid *g, gravel_status status, const char *device)
     return told;
 }
 
-/* Profiles as programs read them. */
-static gravel_status read_profiles(const tune_options *o, const gv_limits *limits, gv_profile_set *user,
-                                   gv_profile_set *shipped)
+/* Profiles as programs read them: those of other devices too, which answer what this one's do not hold. */
+static gravel_status read_profiles(const tune_options *o, gv_profile_set *user, gv_profile_set *shipped)
 {
     char *dir = o->profile_dir != NULL ? gv_format("%s", o->profile_dir)
                                        : gv_user_folder("XDG_DATA_HOME", ".local/share", "profiles");
-    gv_profile_device device;
     gravel_status status = GRAVEL_OK;
 
-    gv_profile_device_of(&limits->info, &device);
     if (dir != NULL && dir[0] != '\0')
         status = gv_profile_read_dir(dir, user, NULL, NULL);
     free(dir);
-    return status == GRAVEL_OK ? gv_profile_read_shipped(&device, shipped, NULL, NULL) : status;
+    return status == GRAVEL_OK ? gv_profile_read_shipped(NULL, shipped, NULL, NULL) : status;
 }
 
 static void copy_sizes(const gv_size_list *named, const size_t *usual, int n_usual, size_t *size, int *n)
@@ -469,7 +466,7 @@ int gv_tune_regret(const tune_options *o)
     status = subject ? gv_tune_look(o->device, o->no_fp64, subject->space, &found)
                      : gv_fail(GRAVEL_ERR_ARGUMENT, "there is no kernel '%s' (direct, tree, tasks)", o->kernel);
     if (status == GRAVEL_OK)
-        status = read_profiles(o, &found.limits, &user, &shipped);
+        status = read_profiles(o, &user, &shipped);
     if (status == GRAVEL_OK) {
         g.setting = (gv_regret_setting){
             subject->space, &found.limits, found.kernel_version, &user, &shipped, o->most, time_one, prepare, &g};

@@ -382,6 +382,19 @@ static int is_told(const gv_choice_corner *corner, int n, const char *best, cons
     return 0;
 }
 
+/* 1 if a corner has measured both, and the first ahead by more than this. */
+static int is_seen_ahead(const gv_choice_corner *corner, int n, const char *best, const char *built_in, double more)
+{
+    for (int k = 0; k < n; k++) {
+        const gv_profile_entry *entry = corner[k].entry;
+        const int b = find_result(entry, best), d = find_result(entry, built_in);
+
+        if (b >= 0 && d >= 0 && log_behind(entry, d) - log_behind(entry, b) > log1p(more))
+            return 1;
+    }
+    return 0;
+}
+
 int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_candidate *best,
                             const gv_choice_candidate *built_in, double more)
 {
@@ -389,6 +402,8 @@ int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choi
 
     if (n < 2 && more == 0)
         return 0;
+    if (!built_in->measured && more > 0)
+        return !is_seen_ahead(corner, n, best->configuration, built_in->configuration, more);
     if (!built_in->measured)
         return !best->measured && !is_told(corner, n, best->configuration, built_in->configuration);
     for (int k = 0; k < n; k++)
