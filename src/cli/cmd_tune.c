@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/plot.h"
 #include "host/base/files.h"
 #include "host/direct/plan.h"
 #include "host/profile/store.h"
@@ -288,6 +289,51 @@ static gravel_status tune(const tune_options *o, gv_tune_options *t, gv_tune_sum
     return status;
 }
 
+/* What is asked for, one thing at a time; options that would have no effect. */
+static int check_what(const tune_options *o)
+{
+    const struct {
+        const char *name;
+        int typed;
+    } what[] = {{"--list", o->list},
+                {"--simulate", o->simulate},
+                {"--regret", o->regret},
+                {"--cross", o->cross},
+                {"--record", o->record != NULL}};
+    const char *first = NULL;
+    for (size_t k = 0; k < sizeof what / sizeof *what; k++) {
+        if (what[k].typed && first != NULL) {
+            gv_say("gravel tune", "%s and %s: one of them at a time", first, what[k].name);
+            return GV_EXIT_USAGE;
+        }
+        first = what[k].typed ? what[k].name : first;
+    }
+    if (o->plot != NULL && !o->simulate && !o->regret) {
+        gv_say("gravel tune", "--plot is for --simulate and --regret; 'gravel plot tuning' draws a log");
+        return GV_EXIT_USAGE;
+    }
+    if (o->plot != NULL && gv_plot_check(o->plot, 0) != GRAVEL_OK)
+        return gv_cli_fail("gravel tune", GRAVEL_ERR_ARGUMENT);
+    for (int k = 0; k < o->sources.n; k++)
+        if (o->sources.value[k] < 2 && strcmp(o->kernel, "direct") != 0) {
+            gv_say("gravel tune", "--sources %zu: a body alone has no force that could be verified; 2 or more",
+                   o->sources.value[k]);
+            return GV_EXIT_USAGE;
+        }
+    return GV_EXIT_OK;
+}
+
+/* Candidates were tried and none is in the profile. */
+static int nothing_works(const gv_tune_summary *s)
+{
+    if (s->interrupted || s->evaluations == 0 || s->status[GV_OUTCOME_OK] > 0)
+        return GV_EXIT_OK;
+    gv_say("gravel tune", "nothing that works was found, and no profile was written: %s",
+           s->status[GV_OUTCOME_TIMEOUT] > 0 ? "a longer --candidate-time lets candidates end"
+                                             : "the log has the reasons; 'gravel check' looks at the device");
+    return GV_EXIT_FAILURE;
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
     const tune_options *o = values;
@@ -299,6 +345,9 @@ static int run(const void *values, const gv_operands *operands)
 
     if (o->worker)
         return gv_tune_worker_main(o->device, o->no_fp64);
+    const int code = check_what(o);
+    if (code != GV_EXIT_OK)
+        return code;
     if (o->simulate)
         return gv_tune_simulate(o, operands);
     if (operands->n > 0) {
@@ -329,7 +378,7 @@ static int run(const void *values, const gv_operands *operands)
     free(log_path);
     if (status != GRAVEL_OK) /* all files of a run are written: log, profile, recording */
         return gv_cli_fail_writing("gravel tune", status);
-    return summary.interrupted ? GV_EXIT_INTERRUPTED : GV_EXIT_OK;
+    return summary.interrupted ? GV_EXIT_INTERRUPTED : nothing_works(&summary);
 }
 
 const gv_command gv_cmd_tune = {

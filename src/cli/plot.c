@@ -159,15 +159,23 @@ static gravel_status run_gnuplot(const gv_plot *plot, FILE *picture)
     return failed ? gv_fail(GRAVEL_ERR_STATE, "gnuplot failed; its message is above") : GRAVEL_OK;
 }
 
-gravel_status gv_plot_begin(gv_plot *plot, const char *file, int width, int height, double frames)
+gravel_status gv_plot_check(const char *file, double frames)
 {
-    *plot = (gv_plot){.file = file};
     if (frames > 0 && !ends_with(file, ".gif"))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "%s: an animation is a .gif file", file);
     if (frames <= 0 && ends_with(file, ".gif"))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "%s: a plot is a .png, .svg or .pdf file; .gif is for --movie", file);
     if (frames <= 0 && !ends_with(file, ".png") && !ends_with(file, ".svg") && !ends_with(file, ".pdf"))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "%s: a plot is a .png, .svg or .pdf file", file);
+    return GRAVEL_OK;
+}
+
+gravel_status gv_plot_begin(gv_plot *plot, const char *file, int width, int height, double frames)
+{
+    *plot = (gv_plot){.file = file};
+    const gravel_status status = gv_plot_check(file, frames);
+    if (status)
+        return status;
     plot->script = open_memstream(&plot->text, &plot->size);
     if (plot->script == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a plot");

@@ -23,6 +23,8 @@ typedef struct gv_plot {
     int late; /* 1: drawn although a signal has come, of what was measured before it; a second one ends the program */
 } gv_plot;
 
+/* Whether FILE's ending is one that gv_plot_begin takes: asked before what it would show is measured. */
+gravel_status gv_plot_check(const char *file, double frames);
 /* The terminal is that of FILE's ending: .png, .svg, .pdf; .gif is an animation of `frames` pictures a second, and only
  * for frames above 0. */
 gravel_status gv_plot_begin(gv_plot *plot, const char *file, int width, int height, double frames);

@@ -286,6 +286,18 @@ def tuning_keeps_its_log():
     expect(read(log) == before and not os.path.exists(path(log + ".old")), "the log lost its name")
 
 
+def one_thing_at_a_time():
+    need_device()
+    for words, part in ((("--simulate", "--regret"), "--simulate and --regret"), (("--list", "--record", "r.json"), "--list and"),
+                        (("--plot", "p.svg"), "--plot is for --simulate"), (("--regret", "--plot", "p.gif"), "p.gif: a plot is"),
+                        (("--kernel", "tree", "--sources", "1"), "a body alone has no force")):
+        refused(USAGE, part, "tune", *words)
+    done = run("tune", "--variant", "sp2", "--plain", "--sinks", "64", "--sources", "1024", "--evaluations", "1", "--log",
+               "none.jsonl", "--candidate-time", "0.000001", "--profile-dir", "none")
+    expect(done.returncode == FAILURE and "a longer --candidate-time" in done.stderr and not os.listdir(path("none")),
+           "nothing that works, but", done)
+
+
 def a_first_call_speaks():
     """On a terminal: what takes more than two seconds says that it compiles; a check says which run it is at, a
     benchmark which size.  The
@@ -421,7 +433,7 @@ def main():
         return gatelib.main([plots_take_no_orders, terminals_get_plain_text, plots_say_what_is_missing,
                              closed_streams_catch_no_file, a_home_that_is_no_folder, values_that_no_tunable_takes,
                              special_files_stay,
-                             disks_run_full, places_are_looked_at_first, files_have_a_limit, leftovers_go, tuning_keeps_its_log, a_first_call_speaks,
+                             disks_run_full, places_are_looked_at_first, files_have_a_limit, leftovers_go, tuning_keeps_its_log, one_thing_at_a_time, a_first_call_speaks,
                              signals_leave_nothing, a_stopped_check_has_no_verdict, a_stopped_tuning_keeps_what_it_found])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
