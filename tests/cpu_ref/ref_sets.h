@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "close_to.h"
 #include "cpu_ref/ref.h"
 #include "sim/ic_random.h"
 
@@ -121,12 +122,6 @@ static inline void set_body(set *s, size_t i, double m, double x, double y, doub
 static inline double dot(const double a[3], const double b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static inline void close_to(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
 }
 
 #endif

@@ -10,26 +10,6 @@ static const gv_ref_walk_options geometric = {
 static const gv_ref_walk_options relative = {
     .mac = GV_REF_RELATIVE, .tau = 1e-4, .tau_local = 1e-5, .n_group = 16, .moments = 2, .expand = 1, .eps = EPS};
 
-static void walk(const gv_ref_tree *t, const gv_ref_walk_options *o, const gv_particles *p, double *f[4],
-                 uint32_t *count[5])
-{
-    uint32_t *address = malloc(p->count * sizeof *address);
-    assert_non_null(address);
-    for (uint32_t i = 0; i < p->count; i++)
-        address[i] = i;
-    gv_ref_sinks sinks = {p->count, p->x, p->y, p->z, address, NULL};
-    gv_ref_walk_result out = {.ax = f[0], .ay = f[1], .az = f[2], .pot = f[3]};
-    if (count) {
-        out.far_cells = count[0];
-        out.near_cells = count[1];
-        out.bodies = count[2];
-        out.tests = count[3];
-        out.close_calls = count[4];
-    }
-    assert_int_equal(gv_ref_tree_walk(t, o, &sinks, &out), 0);
-    free(address);
-}
-
 /* `scale`: the sum of |pair accelerations| */
 static void direct(const gv_particles *p, double eps, double *f[4], double *scale)
 {
@@ -393,72 +373,6 @@ static void close_calls(void **state)
     gv_particles_free(&p);
 }
 
-/* The spline's mass inside r by numerical integration of its density; force = M / r^3, and the potential by integrating
- * the force inward from h.  Midpoint rule, 20000 steps: 1e-8. */
-static void spline_pairs(void **state)
-{
-    (void)state;
-    enum { STEPS = 20000 };
-    const double h = 2.5;
-    double mass = 0.0, pot[STEPS], force[STEPS], sum = -1.0 / h;
-    for (int i = 0; i < STEPS; i++) {
-        double u = (i + 0.5) / STEPS, w = u < 0.5 ? 1.0 - 6.0 * u * u + 6.0 * u * u * u : 2.0 * pow(1.0 - u, 3.0);
-        double shell = 32.0 * u * u * w / STEPS;
-        force[i] = (mass + 0.5 * shell) / pow(u * h, 3.0);
-        mass += shell;
-    }
-    close_to(mass, 1.0, 1e-8);
-    for (int i = STEPS - 1; i >= 0; i--) {
-        double step = force[i] * (i + 0.5) / STEPS * h * h / STEPS;
-        pot[i] = sum - 0.5 * step;
-        sum -= step;
-    }
-    for (int i = STEPS / 50; i < STEPS; i += 7) {
-        double f, p;
-        gv_ref_spline((i + 0.5) / STEPS * h, h, &f, &p);
-        close_to(f, force[i], 1e-5 * force[i]); /* the first shells, with few steps inside them, are off the most */
-        close_to(p, pot[i], 1e-7);
-    }
-    double f, p;
-    gv_ref_spline(0.0, 2.8, &f, &p);
-    close_to(p, -1.0, 1e-15); /* as Plummer's with eps = 1 */
-    gv_ref_spline(3.0, 2.8, &f, &p);
-    assert_true(p == -1.0 / 3.0 && f == 1.0 / 27.0);
-}
-
-/* With spline softening the tree converges to the sum over all pairs as well, and no softened pair hides in a cell. */
-static void spline_tree(void **state)
-{
-    (void)state;
-    gv_particles p = plummer(800, 9);
-    gv_ref_tree *t = tree_of(&p, 8, 1);
-    gv_ref_walk_options o = relative;
-    o.spline = 1;
-    o.eps = 0.1;
-    o.tau = 1e-6;
-    o.tau_local = 1e-7;
-    walk(t, &o, &p, room, counts);
-    for (size_t i = 0; i < p.count; i++) {
-        double a[3] = {0.0}, scale = 0.0, pot = 0.0;
-        for (size_t j = 0; j < p.count; j++) {
-            double d[3] = {p.x[j] - p.x[i], p.y[j] - p.y[i], p.z[j] - p.z[i]}, f, q;
-            double r = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-            if (i == j)
-                continue;
-            gv_ref_spline(r, 0.28, &f, &q);
-            pot += p.m[j] * q;
-            scale += p.m[j] * f * r;
-            for (int k = 0; k < 3; k++)
-                a[k] += p.m[j] * f * d[k];
-        }
-        for (int k = 0; k < 3; k++)
-            close_to(room[k][i], a[k], 1e-4 * scale); /* 100 tau, as in relative_criterion() */
-        close_to(room[3][i], pot, 1e-4 * fabs(pot));
-    }
-    gv_ref_tree_free(t);
-    gv_particles_free(&p);
-}
-
 /* Every test ends as far, near, bodies or children: the bodies behind them are all bodies, once. */
 static void every_body_once(void **state)
 {
@@ -514,8 +428,6 @@ int main(void)
         cmocka_unit_test(expansions),
         cmocka_unit_test(points),
         cmocka_unit_test(close_calls),
-        cmocka_unit_test(spline_pairs),
-        cmocka_unit_test(spline_tree),
         cmocka_unit_test(every_body_once),
         cmocka_unit_test(bad_arguments),
     };

@@ -9,18 +9,13 @@
 
 #include <cmocka.h>
 
+#include "close_to.h"
 #include "sim/diagnose.h"
 #include "sim/ic.h"
 #include "sim/neighbours.h"
 #include "sim/shells.h"
 
 static const double PI = 3.14159265358979323846;
-
-static void close_to(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-}
 
 /* ------------------------------------------------------------- neighbours */
 

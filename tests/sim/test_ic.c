@@ -9,16 +9,11 @@
 
 #include <cmocka.h>
 
+#include "close_to.h"
 #include "cpu_ref/ref.h"
 #include "sim/ic.h"
 #include "sim/ic_energy.h"
 #include "sim/ic_random.h"
-
-static void close_to(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-}
 
 static double potential_long_double(const gv_particles *p)
 {

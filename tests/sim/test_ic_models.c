@@ -9,18 +9,13 @@
 
 #include <cmocka.h>
 
+#include "close_to.h"
 #include "cpu_ref/ref.h"
 #include "sim/ic_cluster.h"
 #include "sim/ic_energy.h"
 #include "sim/ic_king.h"
 
 static const double PI = 3.14159265358979323846;
-
-static void close_to(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-}
 
 /* More than those whose pairs are all summed, which takes seconds. */
 enum { MANY = GV_IC_DIRECT + 3616 };

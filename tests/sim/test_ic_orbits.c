@@ -8,14 +8,9 @@
 
 #include <cmocka.h>
 
+#include "close_to.h"
 #include "sim/ic.h"
 #include "sim/ic_orbit.h"
-
-static void close_to(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-}
 
 static void twobody(void **state)
 {
