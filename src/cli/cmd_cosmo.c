@@ -281,8 +281,9 @@ static int run(const void *values, const gv_operands *operands)
 
 const gv_command gv_cmd_run_cosmology = {
     .name = "run",
+    .words = "run --cosmology",
     .summary = "a box of an expanding universe",
-    .synopsis = "--cosmology -i IC -o DIR [--until Z] [--redshifts LIST] [options]\n"
+    .synopsis = "-i IC -o DIR [--until Z] [--redshifts LIST] [options]\n"
                 "       gravel run --cosmology --file RUN.json | --example\n       gravel run --resume DIR",
     .about = "Runs a periodic box with the cosmology of its file: leapfrog steps in ln a with canonical momenta, the\n"
              "long range of forces from a mesh, the short one from the tree. DIR gets snapshots that yt and pynbody\n"

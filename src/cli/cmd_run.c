@@ -427,12 +427,12 @@ const gv_command gv_cmd_run = {
     .examples = "gravel ic plummer -n 1024 -o plummer.hdf5\n"
                 "gravel run -i plummer.hdf5 --until 10 --snapshot-every 1 --diagnose-every 0.125 -o cluster\n"
                 "gravel run -i plummer.hdf5 --until 1 --order 6 --precision dp -o precise\n"
-                "gravel run -i galaxy.hdf5 --until 50 --solver tree --eps 0.05 --snapshot-every 1 -o disk\n"
+                "gravel run -i galaxy.hdf5 --until 1 --solver tree --eps 0.05 --snapshot-every 0.1 -o disk\n"
                 "gravel run --example > run.json; gravel run --file run.json --until 20\n"
                 "gravel run --resume cluster\n"
                 "gravel run -i plummer.hdf5 --until 10 --devices gpu,gpu -o cluster\n"
                 "mpirun -n 4 gravel run -i plummer.hdf5 --until 10 -o cluster\n"
-                "mpirun -n 4 gravel run -i galaxy.hdf5 --until 50 --solver tree --eps 0.05 -o disk\n",
+                "mpirun -n 4 gravel run -i galaxy.hdf5 --until 1 --solver tree --eps 0.05 -o disk\n",
     .size = sizeof(gv_run_options),
     .given = offsetof(gv_run_options, given),
     .run = run,

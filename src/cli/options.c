@@ -243,7 +243,7 @@ int gv_command_dispatch(const char *program, const gv_command *table, int argc, 
             gv_say(program, "unknown command '%s'\n'%s --help' lists the commands", argv[0], program);
         return GV_EXIT_USAGE;
     }
-    snprintf(full_name, sizeof full_name, "%s %s", program, command->name);
+    snprintf(full_name, sizeof full_name, "%s %s", program, command->words ? command->words : command->name);
     if (command->sub != NULL)
         return gv_command_dispatch(full_name, command->sub, argc - 1, argv + 1);
     if (!command->over_ranks && gv_ranks_started() > 1)

@@ -60,6 +60,7 @@ typedef struct gv_operands {
 
 typedef struct gv_command {
     const char *name;     /* "force"; NULL ends a table */
+    const char *words;    /* in messages, where they say more than the name: "run --cosmology"; NULL: the name */
     const char *summary;  /* one line for the list of commands */
     const char *synopsis; /* after the command's name: "-i IN -o OUT [options]" */
     const char *about;    /* paragraphs of the help; NULL: none */

@@ -72,6 +72,7 @@ def what_is_in_a_box():
     expect(len(read("groups.txt").splitlines()) > 25, "groups: %s" % read("groups.txt"))
     refused(USAGE, "linking", "analyse", here + "/snapshot_0002.hdf5", "--linking", "0")
     refused(USAGE, "no spectrum_NNNN.txt", "plot", "spectrum", ".", "-o", "x.svg")
+    refused(USAGE, "'gravel run --cosmology --help' lists", "run", "--cosmology", "--snapshots", "3")
     refused(USAGE, "not a spectrum", "plot", "spectrum", "few.txt", "-o", "x.svg")
     if not shutil.which("gnuplot"):
         raise Skipped("no gnuplot")
