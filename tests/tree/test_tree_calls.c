@@ -123,8 +123,8 @@ static void released_on_the_way(void **state)
 static void by_work_groups(void **state)
 {
     (void)state;
-    enum { MANY = 60 };
-    double pot[N + MANY], sum[N + MANY], masses[N + MANY], place[N + MANY][3];
+    enum { MANY = 60, FEW = 20 };
+    double pot[N + MANY], few[FEW], sum[N + MANY], masses[N + MANY], place[N + MANY][3];
     for (int k = 0; k < N + MANY; k++) {
         masses[k] = 1.0 / (N + MANY);
         for (int c = 0; c < 3; c++)
@@ -143,6 +143,8 @@ static void by_work_groups(void **state)
     assert_ok(gravel_tree_create(&grouped, context, &options));
     assert_ok(gravel_tree_set_sources(grouped, &all));
     walk_in(grouped, &call, pot);
+    const gravel_tree_call of_few = call_of(gravel_view_range(clump, 0, FEW)); /* more work-items a sink */
+    walk_in(grouped, &of_few, few);
     gravel_tree_release(grouped);
     gravel_bodies_release(clump);
     for (int k = 0; k < N + MANY; k++) {
@@ -153,6 +155,7 @@ static void by_work_groups(void **state)
         }
         /* the tree's error, as above */
         assert_true(fabs(pot[k] / sum[k] - 1) < 5e-4);
+        assert_true(k >= FEW || fabs(few[k] / sum[k] - 1) < 5e-4);
     }
 }
 

@@ -7,7 +7,7 @@ typedef struct shape {
     int n_group, threads, split;
 } shape;
 
-static gv_tree_cut cut_of(shape of, int compute_units, size_t sinks, size_t sources)
+static gv_tree_cut cut_in(gravel_precision precision, shape of, int compute_units, size_t sinks, size_t sources)
 {
     gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
     gv_limits limits;
@@ -20,7 +20,9 @@ static gv_tree_cut cut_of(shape of, int compute_units, size_t sinks, size_t sour
     limits.info.type = GRAVEL_DEVICE_GPU;
     limits.info.compute_units = compute_units;
     limits.info.max_group = 1024;
-    gv_variant_set(&variant, 2, GRAVEL_SP, 0);
+    limits.info.local_memory = 49152;
+    options.precision = precision;
+    gv_variant_set(&variant, 2, precision, 0);
     gv_tree_space.built_in(&config, &variant, &limits, sources, sources);
     config.value[GV_TT_N_GROUP] = of.n_group;
     config.value[GV_TT_THREADS] = of.threads;
@@ -29,6 +31,11 @@ static gv_tree_cut cut_of(shape of, int compute_units, size_t sinks, size_t sour
     const gv_tree_cut cut = gv_tree_cut_of(plan, &config, sinks, sources);
     free(plan);
     return cut;
+}
+
+static gv_tree_cut cut_of(shape of, int compute_units, size_t sinks, size_t sources)
+{
+    return cut_in(GRAVEL_SP, of, compute_units, sinks, sources);
 }
 
 /* What was the faster of both on an H200 (132 compute units) at theta 0.5 and 0.75 (doc/numbers.md): a tenth and more
@@ -53,26 +60,43 @@ static void test_small_groups_where_large_ones_leave_the_device_idle(void **stat
     for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
         const gv_tree_cut cut = cut_of(c[k].of, 132, c[k].sinks, c[k].sources);
 
-        if (cut.sparse != c[k].sparse)
+        if ((cut.walk != GV_TP_WALK) != c[k].sparse)
             print_message("case %zu: %zu of %zu\n", k, c[k].sinks, c[k].sources);
-        assert_int_equal(cut.sparse, c[k].sparse);
-        assert_int_equal(cut.size, cut.sparse ? GV_SPARSE_SINKS : c[k].of.n_group);
+        assert_int_equal(cut.walk != GV_TP_WALK, c[k].sparse);
+        assert_int_equal(cut.size, c[k].sparse ? GV_SPARSE_SINKS : c[k].of.n_group);
         assert_true(cut.groups * cut.size >= c[k].sinks && cut.places >= cut.groups);
     }
     /* a device of a few units is full */
-    assert_false(cut_of(large, 8, 100000, 1000000).sparse);
+    assert_int_equal(cut_of(large, 8, 100000, 1000000).walk, GV_TP_WALK);
     /* one work-item a group: a core each, and no others that would have work */
-    assert_false(cut_of((shape){64, 1, 1}, 132, 100000, 1000000).sparse);
+    assert_int_equal(cut_of((shape){64, 1, 1}, 132, 100000, 1000000).walk, GV_TP_WALK);
     /* groups of one are for sinks that are few among many bodies, not for half of a small tree */
     assert_int_equal(cut_of(large, 132, 1000, 1000000).size, 1);
     assert_int_equal(cut_of(large, 132, 1000, 4096).size, GV_SPARSE_SINKS);
     assert_int_equal(cut_of(large, 132, 4096, 4096).size, 64);
 }
 
+/* While the device has room: 64 work-items share 16 sinks, not 32. */
+static void test_more_work_items_share_very_few_sinks(void **state)
+{
+    static const shape large = {64, 32, 1}, small = {32, 64, 2};
+
+    (void)state;
+    assert_int_equal(cut_of(large, 132, 25000, 1000000).walk, GV_TP_SHARED);
+    assert_int_equal(cut_of(large, 132, 80000, 1000000).walk, GV_TP_SHARED);
+    assert_int_equal(cut_of(large, 132, 100000, 1000000).walk, GV_TP_SPARSE);
+    assert_int_equal(cut_of(large, 132, 150000, 1000000).walk, GV_TP_SPARSE);
+    assert_int_equal(cut_of(small, 132, 25000, 1000000).walk, GV_TP_SPARSE); /* as many as it is */
+    assert_int_equal(cut_in(GRAVEL_DP, (shape){32, 32, 1}, 132, 25000, 1000000).walk, GV_TP_SHARED);
+    assert_int_equal(cut_in(GRAVEL_DP, (shape){32, 32, 1}, 132, 80000, 1000000).walk, GV_TP_SPARSE);
+    assert_int_equal(cut_of(large, 8, 25000, 1000000).walk, GV_TP_SPARSE); /* no room */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_groups_where_large_ones_leave_the_device_idle),
+        cmocka_unit_test(test_more_work_items_share_very_few_sinks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,8 @@ typedef enum gv_tree_program {
     GV_TP_ESSENTIAL,
     GV_TP_WALK,                                  /* + gv_tree_kind */
     GV_TP_SPARSE = GV_TP_WALK + GV_TREE_KINDS,   /* + gv_tree_kind: the walk of few sinks among many bodies */
-    GV_TP_GATHER = GV_TP_SPARSE + GV_TREE_KINDS, /* + gravel_precision of the planes */
+    GV_TP_SHARED = GV_TP_SPARSE + GV_TREE_KINDS, /* + gv_tree_kind: the same with more work-items a group */
+    GV_TP_GATHER = GV_TP_SHARED + GV_TREE_KINDS, /* + gravel_precision of the planes */
     GV_TP_SOFTEN = GV_TP_GATHER + GRAVEL_DP + 1, /* + gv_tree_kind */
     GV_TP_COUNT = GV_TP_SOFTEN + GV_TREE_KINDS
 } gv_tree_program;
@@ -69,7 +70,8 @@ typedef struct gv_tree_plan {
      * of groups.cl; sinks of a group at most where sinks are few */
     size_t build_tile, compact_tile, keys_lanes, wide_group, plain_group, look_group, sparse_sinks;
     size_t part_tile; /* cells that a group counts for a part of a tree */
-    size_t few_items; /* work-items of a walk that leave most of the device idle */
+    size_t compute_units;
+    size_t shared_threads, shared_tile, shared_items; /* of GV_TP_SHARED: a group, a compute unit at most without it */
 } gv_tree_plan;
 
 void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
@@ -77,12 +79,12 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
 
 /* How the sinks of a walk are cut into groups. */
 typedef struct gv_tree_cut {
-    int sparse;      /* few sinks: programs of the walk for them */
-    size_t size;     /* sinks of a group */
-    size_t groups;   /* of so many sinks */
-    size_t room;     /* sparse groups that may be split */
-    size_t places;   /* groups, and room for the parts of sparse ones */
-    unsigned bodies; /* a group with more of them in and around its box is sparse */
+    gv_tree_program walk; /* GV_TP_WALK, GV_TP_SPARSE for few sinks, GV_TP_SHARED for very few */
+    size_t size;          /* sinks of a group */
+    size_t groups;        /* of so many sinks */
+    size_t room;          /* sparse groups that may be split */
+    size_t places;        /* groups, and room for the parts of sparse ones */
+    unsigned bodies;      /* a group with more of them in and around its box is sparse */
 } gv_tree_cut;
 
 gv_tree_cut gv_tree_cut_of(const gv_tree_plan *plan, const gv_config *config, size_t sinks, size_t sources);

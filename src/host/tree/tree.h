@@ -63,7 +63,8 @@ typedef enum gv_tree_kernel {
     GV_TK_PLACE,
     GV_TK_WALK,                                  /* + gv_tree_kind */
     GV_TK_SPARSE = GV_TK_WALK + GV_TREE_KINDS,   /* + gv_tree_kind */
-    GV_TK_SOFTEN = GV_TK_SPARSE + GV_TREE_KINDS, /* + gv_tree_kind */
+    GV_TK_SHARED = GV_TK_SPARSE + GV_TREE_KINDS, /* + gv_tree_kind */
+    GV_TK_SOFTEN = GV_TK_SHARED + GV_TREE_KINDS, /* + gv_tree_kind */
     GV_TK_GATHER = GV_TK_SOFTEN + GV_TREE_KINDS, /* + gravel_precision of the planes, as those below */
     GV_TK_GATHER_SOFT = GV_TK_GATHER + GRAVEL_DP + 1,
     GV_TK_GATHER_LAST = GV_TK_GATHER_SOFT + GRAVEL_DP + 1,
