@@ -36,7 +36,7 @@ END
 # a pancake: speeds against places, and Zel'dovich's
 if [ ! -d "$out/pancake" ]; then
     "$gravel" ic pancake -n 32 --box 64 --redshift 49 --crossing 1 -o "$out/pancake.hdf5"
-    "$gravel" run --cosmology -i "$out/pancake.hdf5" -o "$out/pancake" --until 1 --redshifts 9,3,1.5 --eps 1000 --steps shared
+    "$gravel" run --cosmology -i "$out/pancake.hdf5" -o "$out/pancake" --until 1 --redshifts 9,3,1.5 --eps 600 --steps shared
 fi
 list=""
 for k in 0 1 2 3; do
