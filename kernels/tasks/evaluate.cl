@@ -2,13 +2,15 @@
  *
  *      entries of the list, their bodies one after the other  ------------------>
  *        | tile 0                        | tile 1                        | ...
- *   row 0| sinks x first part of a tile  |                               |        one row = GV_THREADS / GV_SPLIT
- *   row 1| sinks x second part           |                               |        work-items
+ *   row 0| sinks x sources 0, 2, 4 ...   |                               |        one row = GV_THREADS / GV_SPLIT
+ *   row 1| sinks x sources 1, 3, 5 ...   |                               |        work-items
  *
  * A group of work-items takes one unit: rows of GV_ROW work-items with GV_SINKS_PER_ITEM sinks each, all rows the same
  * sinks; with GV_SPLIT > 1 they share each tile, so that a group is a tile of sinks x sources in two dimensions.  Tiles
- * are filled across the borders of entries, so that short leaves cost no turns that do nothing.  With GV_THREADS = 1 a
- * work-item takes a unit alone, GV_LANES x GV_SINKS_PER_ITEM sinks at a time, straight from global memory.
+ * are filled across the borders of entries, so that short leaves cost no turns that do nothing.  Sinks beyond those of
+ * full rows (at most GV_REST) go through each tile after them, in rows as long as they need: 33 sinks are rows of 32
+ * and, of the same work-items, rows of one.  With GV_THREADS = 1 a work-item takes a unit alone, GV_LANES x
+ * GV_SINKS_PER_ITEM sinks at a time, straight from global memory.
  *
  * A source whose address lies among the unit's sinks may be one of them: only tiles that have such go through the loop
  * that compares addresses.  A shifted source is another body.
@@ -25,6 +27,7 @@
  *   GV_SINKS_PER_ITEM vectors             1 ... 4
  *   GV_TILE           sources a group     64 ... 512
  *   GV_UNROLL         sources             1 ... 8
+ *   GV_REST           sinks               0: none, all sinks are in full rows
  *   GV_SKIP           pairs beyond the cut: 0 have no mass, 1 are left out before the factors, 2 before the sums
  *   GV_LANES, GV_RSQRT                    lib/real.h, lib/rsqrt.h
  *   GV_FORM, GV_LEVEL                     shape/short_form.h
@@ -56,151 +59,21 @@
 #ifndef GV_SKIP
 #error "GV_SKIP must be 0, 1 or 2"
 #endif
+#ifndef GV_REST
+#error "GV_REST must be 0 or the most sinks beyond full rows"
+#endif
 #define GV_LOW (GV_PRECISION == GV_DS)
 #ifndef GV_CELLS
 #define GV_CELLS 0
 #endif
+#if GV_CELLS /* units of requests have full rows only */
+#undef GV_REST
+#define GV_REST 0
+#endif
 #define GV_COMPONENTS (3 + GV_POTENTIAL)
 
 #include "tasks/interact.h"
-
-typedef struct gv_item {
-    gv_sink sink[GV_S];
-    gv_wide total[GV_S][GV_COMPONENTS];
-} gv_item;
-
-/* Sinks at `at` + s * step + lane of unit `u`; what is beyond its last one computes as that one does, for nothing. */
-__attribute__((always_inline)) static inline void gv_load_sinks(gv_item *item, const uint4 u, uint at, uint step,
-                                                                global const gv_scalar4 *pos,
-                                                                global const gv_scalar4 *low)
-{
-#pragma unroll
-    for (int s = 0; s < GV_S; s++) {
-        gv_sink *sink = &item->sink[s];
-#if GV_LANES == 1
-        const uint k = at + s * step, b = u.x + min(k, u.y - 1);
-        const gv_scalar4 p = pos[b];
-        sink->x = p.x, sink->y = p.y, sink->z = p.z;
-#if GV_LOW
-        const gv_scalar4 l = low[b];
-        sink->lx = l.x, sink->ly = l.y, sink->lz = l.z;
-#endif
-        sink->address = k < u.y ? (int)b : -1;
-#else
-        gv_scalar column[6][GV_LANES];
-        int address[GV_LANES];
-        for (uint lane = 0; lane < GV_LANES; lane++) {
-            const uint k = at + s * step + lane, b = u.x + min(k, u.y - 1);
-            const gv_scalar4 p = pos[b];
-            column[0][lane] = p.x, column[1][lane] = p.y, column[2][lane] = p.z;
-#if GV_LOW
-            const gv_scalar4 l = low[b];
-            column[3][lane] = l.x, column[4][lane] = l.y, column[5][lane] = l.z;
-#endif
-            address[lane] = k < u.y ? (int)b : -1;
-        }
-        sink->x = gv_load(column[0]), sink->y = gv_load(column[1]), sink->z = gv_load(column[2]);
-#if GV_LOW
-        sink->lx = gv_load(column[3]), sink->ly = gv_load(column[4]), sink->lz = gv_load(column[5]);
-#endif
-        sink->address = gv_load(address);
-#endif
-#pragma unroll
-        for (int c = 0; c < GV_COMPONENTS; c++)
-            item->total[s][c] = gv_wide_zero();
-    }
-}
-
-/* Float sums of some sources go into the wide sums. */
-__attribute__((always_inline)) static inline void gv_flush(gv_item *item, gv_real sum[GV_S][GV_COMPONENTS])
-{
-#pragma unroll
-    for (int s = 0; s < GV_S; s++)
-#pragma unroll
-        for (int c = 0; c < GV_COMPONENTS; c++)
-            item->total[s][c] = gv_wide_flush(item->total[s][c], sum[s][c]);
-}
-
-__attribute__((always_inline)) static inline void gv_clear(gv_real sum[GV_S][GV_COMPONENTS])
-{
-#pragma unroll
-    for (int s = 0; s < GV_S; s++)
-#pragma unroll
-        for (int c = 0; c < GV_COMPONENTS; c++)
-            sum[s][c] = (gv_real)(0);
-}
-
-/* shift: {high words, low words} of each */
-static inline gv_source gv_fetch(global const gv_scalar4 *pos, global const gv_scalar4 *low, uint j,
-                                 global const gv_scalar4 *shift, uint which)
-{
-    gv_source source;
-    source.pos = pos[j];
-#if GV_LOW
-    source.low = low[j];
-#endif
-#if GV_SHIFTS
-    const gv_scalar4 by = shift[2 * which], at = source.pos;
-    source.pos = (gv_scalar4)(at.xyz + by.xyz, at.w);
-#if GV_LOW
-    const gv_scalar4 part = source.pos - at;
-    const gv_scalar4 rest = (at - (source.pos - part)) + (by - part);
-    source.low = (gv_scalar4)(source.low.xyz + (rest.xyz + shift[2 * which + 1].xyz), 0);
-#endif
-#endif
-    return source;
-}
-
-__attribute__((always_inline)) static inline void gv_put(const gv_item *item, int s, const uint4 u, uint k,
-                                                         global gv_scalar4 *result)
-{
-    const uint vectors = GV_TASKS_VECTORS(GV_LOW);
-#if GV_LANES == 1
-    const gv_wide *w = item->total[s];
-    gv_scalar4 high = (gv_scalar4)(gv_wide_high(w[0]), gv_wide_high(w[1]), gv_wide_high(w[2]), 0);
-#if GV_POTENTIAL
-    high.w = gv_wide_high(w[3]);
-#endif
-#if GV_WIDE_WORDS == 2
-    gv_scalar4 low = (gv_scalar4)(w[0].lo, w[1].lo, w[2].lo, 0);
-#if GV_POTENTIAL
-    low.w = w[3].lo;
-#endif
-#endif
-    if (k < u.y) {
-        global gv_scalar4 *to = result + vectors * (size_t)(u.w + k);
-#if GV_LOW
-        to[0] = high;
-        to[1] = low;
-#elif GV_WIDE_WORDS == 2
-        to[0] = high + low;
-#else
-        to[0] = high;
-#endif
-    }
-#else
-    gv_scalar column[GV_COMPONENTS * GV_WIDE_WORDS][GV_LANES];
-    for (int c = 0; c < GV_COMPONENTS; c++) {
-        gv_store(gv_wide_high(item->total[s][c]), column[c]);
-#if GV_WIDE_WORDS == 2
-        gv_store(item->total[s][c].lo, column[GV_COMPONENTS + c]);
-#endif
-    }
-    for (uint lane = 0; lane < GV_LANES && k + lane < u.y; lane++) {
-        global gv_scalar *to = (global gv_scalar *)(result + vectors * (size_t)(u.w + k + lane));
-        for (int c = 0; c < GV_COMPONENTS; c++) {
-#if GV_LOW
-            to[c] = column[c][lane];
-            to[4 + c] = column[GV_COMPONENTS + c][lane];
-#elif GV_WIDE_WORDS == 2
-            to[c] = column[c][lane] + column[GV_COMPONENTS + c][lane];
-#else
-            to[c] = column[c][lane];
-#endif
-        }
-    }
-#endif
-}
+#include "tasks/items.h"
 
 #if GV_THREADS == 1
 /* Sources first ... first + count - 1 on the sinks of the item. */
@@ -224,24 +97,31 @@ __attribute__((always_inline)) static inline void gv_stretch(gv_item *item, glob
     }
 }
 #else
-/* Sources first ... first + count - 1 of the tile, whole turns. */
+static inline gv_source gv_from_tile(local const gv_scalar4 *tile, local const gv_scalar4 *tile_low, uint at)
+{
+    gv_source source;
+    source.pos = tile[at];
+#if GV_LOW
+    source.low = tile_low[at];
+#endif
+    return source;
+}
+
+/* Sources `row`, row + GV_SPLIT, ... of the tile, whole turns: rows of a warp read neighbours, which lie in different
+ * banks of local memory, and are of one leaf mostly, beyond the cut together. */
 __attribute__((always_inline)) static inline void gv_stretch(gv_item *item, local const gv_scalar4 *tile,
                                                              local const gv_scalar4 *tile_low,
-                                                             local const int *tile_address, uint first, uint count,
+                                                             local const int *tile_address, uint row, uint whole,
                                                              const int masked, const gv_law law)
 {
     gv_real sum[GV_S][GV_COMPONENTS];
     gv_clear(sum);
 #pragma unroll 1
-    for (uint k = first; k < first + count; k += GV_UNROLL)
+    for (uint k = row; k < whole; k += GV_ROUND)
 #pragma unroll
         for (uint n = 0; n < GV_UNROLL; n++) {
-            gv_source source;
-            source.pos = tile[k + n];
-#if GV_LOW
-            source.low = tile_low[k + n];
-#endif
-            const int address = masked ? tile_address[k + n] : 0;
+            const gv_source source = gv_from_tile(tile, tile_low, k + n * GV_SPLIT);
+            const int address = masked ? tile_address[k + n * GV_SPLIT] : 0;
 #pragma unroll
             for (int s = 0; s < GV_S; s++)
                 gv_pull(sum[s], item->sink[s], source, address, masked, law);
@@ -250,34 +130,92 @@ __attribute__((always_inline)) static inline void gv_stretch(gv_item *item, loca
 }
 #endif
 
-#if GV_SPLIT > 1
-/* Rows are added by halves, always in the same order; row 0 has the sum.  `words`: a wide result a work-item. */
-__attribute__((always_inline)) static inline void gv_join_rows(gv_wide *total, local gv_real *words, uint row)
+#if GV_THREADS > 1 && (GV_SPLIT > 1 || GV_REST)
+#define GV_WORDS (GV_COMPONENTS * GV_WIDE_WORDS * GV_THREADS) /* one wide result a work-item */
+
+__attribute__((always_inline)) static inline void gv_put_words(const gv_wide *total, local gv_real *words)
 {
-    const uint me = get_local_id(0);
-    for (uint step = GV_SPLIT / 2; step > 0; step /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-        for (int c = 0; c < GV_COMPONENTS; c++)
-            gv_wide_put(total[c], words + c * GV_WIDE_WORDS * GV_THREADS, me, GV_THREADS);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (row < step) {
+    for (int c = 0; c < GV_COMPONENTS; c++)
+        gv_wide_put(total[c], words + c * GV_WIDE_WORDS * GV_THREADS, get_local_id(0), GV_THREADS);
+}
+
+__attribute__((always_inline)) static inline gv_wide gv_get_word(local gv_real *words, int c, uint from)
+{
+    return gv_wide_get(words + c * GV_WIDE_WORDS * GV_THREADS, from, GV_THREADS);
+}
+
+/* `rows` of `length` work-items are added by halves, always in the same order; row 0 has the sum. */
+__attribute__((always_inline)) static inline void gv_join_rows(gv_wide *total, local gv_real *words, uint row,
+                                                               uint rows, uint length)
+{
+    while (rows > 1) {
+        const uint step = (rows + 1) / 2;
+        gv_group_sync();
+        gv_put_words(total, words);
+        gv_group_sync();
+        if (row < rows - step) {
 #pragma unroll
             for (int c = 0; c < GV_COMPONENTS; c++)
-                total[c] = gv_wide_sum(
-                    total[c], gv_wide_get(words + c * GV_WIDE_WORDS * GV_THREADS, me + step * GV_ROW, GV_THREADS));
+                total[c] = gv_wide_sum(total[c], gv_get_word(words, c, get_local_id(0) + step * length));
         }
+        rows = step;
     }
 }
 #endif
 
-/* unit[first_unit + number of the group]: {first sink, sinks, whose list, place of the first result}.
+#if GV_THREADS > 1 && GV_REST
+/* Sinks beyond those of full rows: rows of `length` work-items with one each, and in which this work-item is. */
+typedef struct gv_rest {
+    uint begin, length, rows, row; /* length 0: there are none; row = rows: this work-item is not needed */
+} gv_rest;
+
+static inline gv_rest gv_rest_of(const uint4 u)
+{
+    gv_rest r;
+    r.begin = u.y <= GV_REST ? 0 : GV_ROW * GV_S;
+    r.length = max(u.y, r.begin) - r.begin;
+    r.rows = r.length > 0 ? GV_THREADS / r.length : 1;
+    r.row = r.length > 0 ? min((uint)get_local_id(0) / r.length, r.rows) : 0;
+    return r;
+}
+
+/* the place of this work-item's sink in the unit */
+static inline uint gv_rest_place(const gv_rest *r)
+{
+    return r->begin + (uint)get_local_id(0) - r->row * r->length;
+}
+
+/* A tile on them.  Totals are in local memory, and sinks are read again: neither takes registers from tile to tile. */
+__attribute__((always_inline)) static inline void
+gv_stretch_rest(const gv_rest *r, local const uint4 *u, global const gv_scalar4 *pos, global const gv_scalar4 *low,
+                local gv_real *words, local const gv_scalar4 *tile, local const gv_scalar4 *tile_low,
+                local const int *tile_address, uint here, const int masked, const gv_law law)
+{
+    gv_sink sink;
+    gv_real sum[GV_COMPONENTS];
+    gv_wide total[GV_COMPONENTS];
+    gv_load_sink(&sink, *u, gv_rest_place(r), pos, low);
+#pragma unroll
+    for (int c = 0; c < GV_COMPONENTS; c++)
+        sum[c] = (gv_real)(0);
+#pragma unroll 1
+    for (uint k = r->row < r->rows ? r->row : here; k < here; k += r->rows)
+        gv_pull(sum, sink, gv_from_tile(tile, tile_low, k), masked ? tile_address[k] : 0, masked, law);
+#pragma unroll
+    for (int c = 0; c < GV_COMPONENTS; c++)
+        total[c] = gv_wide_flush(gv_get_word(words, c, get_local_id(0)), sum[c]);
+    gv_put_words(total, words);
+}
+#endif
+
+/* unit[number of the group]: {first sink, sinks, whose list, place of the first result}.
  * List z has entries begin[z] to begin[z + 1] - 1: {first source, sources}, and cells cell_begin[z] to
  * cell_begin[z + 1] - 1 of `which_cell`, numbers of cells.
  * result: GV_TASKS_VECTORS vectors a sink. */
 __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void
 gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4 *restrict low,
-                  global const uint4 *restrict unit, uint first_unit, global const uint *restrict begin,
+                  global const uint4 *restrict unit, global const uint *restrict begin,
                   global const uint2 *restrict entry, global const uchar *restrict entry_shift,
                   global const gv_scalar4 *restrict shift, gv_scalar soft, gv_scalar rate, gv_scalar cut2,
 #if GV_FORM == GV_FORM_TABLE && GV_SHORT_RANGE
@@ -289,7 +227,7 @@ gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4
 #endif
                   global gv_scalar4 *restrict result)
 {
-    const uint4 u = unit[first_unit + get_group_id(0)];
+    const uint4 u = unit[get_group_id(0)];
     const uint from = begin[u.z], to = begin[u.z + 1];
     gv_law law = {soft, rate, cut2};
     gv_item item;
@@ -326,7 +264,7 @@ gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4
 #endif
 #pragma unroll
         for (int s = 0; s < GV_S; s++)
-            gv_put(&item, s, u, at + s * GV_LANES, result);
+            gv_put(item.total[s], u, at + s * GV_LANES, result);
     }
 #else
     const uint me = get_local_id(0), lane_item = me % GV_ROW, row = me / GV_ROW;
@@ -341,10 +279,20 @@ gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4
 #if GV_SHIFTS
     local uchar shifted[GV_THREADS];
 #endif
-#if GV_SPLIT > 1
-    local gv_real words[GV_COMPONENTS * GV_WIDE_WORDS * GV_THREADS];
+#if GV_SPLIT > 1 || GV_REST
+    local gv_real words[GV_WORDS];
 #endif
     gv_load_sinks(&item, u, lane_item, GV_ROW, pos, low);
+#if GV_REST
+    local uint4 rest_unit;
+    const gv_rest rest = gv_rest_of(u);
+    const int has_rows = u.y > GV_REST;
+    gv_put_words(item.total[0], words); /* zeros */
+    if (me == 0)
+        rest_unit = u;
+#else
+    const int has_rows = 1;
+#endif
     if (me == 0)
         flagged = 0;
     uint turn = 0; /* number of tiles so far; the last one that may hold a sink is `flagged` */
@@ -394,11 +342,16 @@ gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4
                 tile_address[k] = address;
             }
             gv_group_sync();
-            const uint part = whole / GV_SPLIT;
-            if (flagged == turn)
-                gv_stretch(&item, tile, tile_low, tile_address, row * part, part, 1, law);
-            else
-                gv_stretch(&item, tile, tile_low, tile_address, row * part, part, 0, law);
+            if (has_rows && flagged == turn)
+                gv_stretch(&item, tile, tile_low, tile_address, row, whole, 1, law);
+            else if (has_rows)
+                gv_stretch(&item, tile, tile_low, tile_address, row, whole, 0, law);
+#if GV_REST
+            if (rest.length > 0 && flagged == turn)
+                gv_stretch_rest(&rest, &rest_unit, pos, low, words, tile, tile_low, tile_address, here, 1, law);
+            else if (rest.length > 0)
+                gv_stretch_rest(&rest, &rest_unit, pos, low, words, tile, tile_low, tile_address, here, 0, law);
+#endif
             gv_group_sync();
         }
     }
@@ -422,13 +375,26 @@ gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4
         gv_group_sync();
     }
 #endif
+#if GV_REST
+    if (rest.length > 0) {
+        gv_wide total[GV_COMPONENTS];
+#pragma unroll
+        for (int c = 0; c < GV_COMPONENTS; c++)
+            total[c] = gv_get_word(words, c, me);
+        gv_join_rows(total, words, rest.row, rest.rows, rest.length);
+        if (rest.row == 0)
+            gv_put(total, u, gv_rest_place(&rest), result);
+    }
+    if (!has_rows)
+        return;
+#endif
 #pragma unroll
     for (int s = 0; s < GV_S; s++) {
 #if GV_SPLIT > 1
-        gv_join_rows(item.total[s], words, row);
+        gv_join_rows(item.total[s], words, row, GV_SPLIT, GV_ROW);
 #endif
         if (row == 0)
-            gv_put(&item, s, u, lane_item + s * GV_ROW, result);
+            gv_put(item.total[s], u, lane_item + s * GV_ROW, result);
     }
 #endif
 }

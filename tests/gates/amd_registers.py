@@ -101,9 +101,11 @@ def tasks_programs():
     """(variant, bodies, file, options) of the kernels of tasks and requests, as src/host/tasks sets them on a GPU."""
     found = [("tasks", 0, "tasks/arrange.cl", "")]
     for precision, number, form in (("sp", 0, 1), ("ds", 1, 1), ("dp", 2, 2)):
-        for kind in ("-DGV_SHAPE=0 -DGV_SHORT_RANGE=1 -DGV_SOFTENED=1 -DGV_POTENTIAL=0 -DGV_SHIFTS=1 -DGV_FORM=%d" % form,
-                     "-DGV_SHAPE=1 -DGV_SHORT_RANGE=0 -DGV_SOFTENED=1 -DGV_POTENTIAL=1 -DGV_SHIFTS=0 -DGV_CELLS=1",
-                     "-DGV_SHAPE=0 -DGV_SHORT_RANGE=0 -DGV_SOFTENED=0 -DGV_POTENTIAL=1 -DGV_SHIFTS=0"):
+        for kind in ("-DGV_SHAPE=0 -DGV_SHORT_RANGE=1 -DGV_SOFTENED=1 -DGV_POTENTIAL=0 -DGV_SHIFTS=1 -DGV_REST=25 "
+                     "-DGV_FORM=%d" % form,
+                     "-DGV_SHAPE=1 -DGV_SHORT_RANGE=0 -DGV_SOFTENED=1 -DGV_POTENTIAL=1 -DGV_SHIFTS=0 -DGV_REST=25 "
+                     "-DGV_CELLS=1",
+                     "-DGV_SHAPE=0 -DGV_SHORT_RANGE=0 -DGV_SOFTENED=0 -DGV_POTENTIAL=1 -DGV_SHIFTS=0 -DGV_REST=0"):
             found.append(("tasks-" + precision, 0, "tasks/evaluate.cl",
                           "-DGV_PRECISION=%d -DGV_THREADS=128 -DGV_SPLIT=4 -DGV_SINKS_PER_ITEM=2 -DGV_TILE=%d "
                           "-DGV_UNROLL=2 -DGV_LANES=1 -DGV_RSQRT=1 -DGV_SKIP=0 -DGV_LEVEL=4 -DGV_NODES=513 %s" %

@@ -1,5 +1,5 @@
 /* Tasks and requests of a few bodies, for Oclgrind, which watches memory and races: work-groups that share tiles, with
- * shifts, a table in local memory, and cells. */
+ * sinks beyond full rows, shifts, a table in local memory, and cells. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -127,9 +127,9 @@ int main(void)
     }
     gravel_status status = open_set(&context, &bodies, N, m, x[0], x[1], x[2]);
     if (!status)
-        status = by_tasks(context, bodies, GROUPS, 0, &failed);
+        status = by_tasks(context, bodies, GROUPS " rest=16", 0, &failed);
     if (!status)
-        status = by_tasks(context, bodies, GROUPS " form=2", 0.1, &failed);
+        status = by_tasks(context, bodies, GROUPS " form=2 rest=0", 0.1, &failed);
     if (!status)
         status = by_requests(context, &failed);
     return close_set(context, bodies, status, failed);

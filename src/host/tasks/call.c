@@ -125,11 +125,11 @@ static gravel_status need_table(gravel_tasks *tasks, double most, size_t *nodes)
     return code ? gv_fail_cl(code, "sending a table to %s", tasks->limits.info.name) : GRAVEL_OK;
 }
 
-/* The force kernel of a call for units of this configuration; *nodes 0: it takes no table. */
-static gravel_status find_kernel(gravel_tasks *tasks, const gravel_tasks_call *call, const gv_config *config,
-                                 size_t *nodes, cl_kernel *kernel)
+/* The force kernel of a call; *nodes 0: it takes no table. */
+static gravel_status find_kernel(gravel_tasks *tasks, const gravel_tasks_call *call, size_t *nodes, cl_kernel *kernel)
 {
     char macros[256], options[512];
+    const gv_config *config = &tasks->config;
     int form = config->value[GV_TA_FORM];
     gravel_status status = GRAVEL_OK;
     *nodes = 0;
@@ -147,25 +147,27 @@ static gravel_status find_kernel(gravel_tasks *tasks, const gravel_tasks_call *c
     return status ? status : gv_tasks_kernel_of(tasks, "tasks/evaluate.cl", "gv_tasks_evaluate", options, kernel);
 }
 
-/* Units first ... first + count - 1, which have this configuration. */
-static gravel_status evaluate(gravel_tasks *tasks, const gravel_tasks_call *call, const gv_config *config,
-                              size_t first_unit, size_t count, const cl_mem at[2], cl_mem result)
+static gravel_status evaluate(gravel_tasks *tasks, const gravel_tasks_call *call, cl_mem result)
 {
     const gravel_precision p = tasks->options.precision;
     const double length = call->bodies->frame.length;
     const double reach = (call->softening == GRAVEL_SPLINE ? SPLINE_SUPPORT : 1) * call->eps / length;
     const double cut = call->r_s > 0 ? call->r_cut / length : 0, rate = call->r_s > 0 ? length / (2 * call->r_s) : 0;
     cl_kernel kernel;
+    cl_mem at[2] = {NULL, NULL};
     size_t nodes, n = 0;
-    gravel_status status = find_kernel(tasks, call, config, &nodes, &kernel);
+    gravel_status status = find_positions(tasks, call->bodies, at);
+    if (!status)
+        status = send_shifts(tasks, call->bodies);
+    if (!status)
+        status = find_kernel(tasks, call, &nodes, &kernel);
     if (status)
         return status;
     cl_mem shift = tasks->shifts > 0 ? tasks->buffer[GV_TAB_SHIFT].mem : NULL;
-    gv_arg arg[13];
+    gv_arg arg[12];
     const gv_arg first[] = {GV_ARG(at[0]),
                             GV_ARG(at[1]),
                             GV_MEM(tasks->buffer[GV_TAB_UNIT]),
-                            GV_UINT(first_unit),
                             GV_MEM(tasks->buffer[GV_TAB_BEGIN]),
                             GV_MEM(tasks->buffer[GV_TAB_ENTRY]),
                             GV_MEM(tasks->buffer[GV_TAB_ENTRY_SHIFT]),
@@ -178,23 +180,8 @@ static gravel_status evaluate(gravel_tasks *tasks, const gravel_tasks_call *call
     if (nodes > 0)
         arg[n++] = GV_MEM(tasks->buffer[GV_TAB_NODES]);
     arg[n++] = GV_ARG(result);
-    return gv_launch_list(&tasks->worker, 0, kernel, gv_groups(count, (size_t)config->value[GV_TA_THREADS]), n, arg);
-}
-
-static gravel_status evaluate_all(gravel_tasks *tasks, const gravel_tasks_call *call, cl_mem result)
-{
-    const size_t whole = tasks->whole, rests = tasks->counts.units - whole;
-    cl_mem at[2] = {NULL, NULL};
-    gravel_status status = find_positions(tasks, call->bodies, at);
-    if (!status)
-        status = send_shifts(tasks, call->bodies);
-    if (!status && whole > 0)
-        status = evaluate(tasks, call, &tasks->config, 0, whole, at, result);
-    if (!status && rests > 0) {
-        const gv_config config = gv_tasks_rest_config(&tasks->config);
-        status = evaluate(tasks, call, &config, whole, rests, at, result);
-    }
-    return status;
+    return gv_launch_list(&tasks->worker, 0, kernel,
+                          gv_groups(tasks->counts.units, (size_t)tasks->config.value[GV_TA_THREADS]), n, arg);
 }
 
 /* ----------------------------------------------------------------- results */
@@ -203,7 +190,7 @@ static gravel_status store(gravel_tasks *tasks, const gravel_tasks_call *call, c
 {
     gravel_bodies *b = call->bodies;
     const gv_frame_factors factor = gv_frame_result(&b->frame);
-    const size_t most = gv_tasks_chunk(&tasks->config);
+    const size_t most = gv_tasks_most(&tasks->config);
     const gravel_precision exact =
         b->precision == GRAVEL_DP || tasks->options.precision == GRAVEL_DP ? GRAVEL_DP : GRAVEL_SP;
     cl_mem acc, pot = NULL;
@@ -243,7 +230,7 @@ static gravel_status submit(gravel_tasks *tasks, const gravel_tasks_call *call, 
             return gv_fail_cl(code, "clearing the forces of %zu bodies", b->count);
     }
     if (tasks->counts.units > 0)
-        status = evaluate_all(tasks, call, result);
+        status = evaluate(tasks, call, result);
     if (!status && call->into & GRAVEL_INTO_PLANES && tasks->counts.units > 0)
         status = store(tasks, call, result);
     return status;

@@ -14,7 +14,7 @@ typedef struct listing {
     gv_config config;
     gravel_origin origin;
     gravel_tasks_counts counts;
-    size_t whole, bodies;
+    size_t bodies;
 } listing;
 
 /* ------------------------------------------------------------------ checks */
@@ -146,19 +146,19 @@ static gravel_status choose(const gravel_tasks *tasks, listing *l)
 static double slots_of(const listing *l)
 {
     const int *v = l->config.value;
-    const size_t chunk = gv_tasks_chunk(&l->config), lanes = (size_t)(v[GV_TA_LANES] * v[GV_TA_SINKS_PER_ITEM]);
+    const size_t lanes = (size_t)(v[GV_TA_LANES] * v[GV_TA_SINKS_PER_ITEM]);
+    const double turn = v[GV_TA_SPLIT] * v[GV_TA_UNROLL];
     double *sources = calloc(l->list.leaves + 1, sizeof *sources), sum = 0;
     if (!sources)
         return 0;
     for (size_t k = 0; k < l->list.tasks; k++)
         sources[l->list.task[k].sinks] += l->list.leaf[l->list.task[k].sources].count;
     for (size_t k = 0; k < l->counts.units; k++) {
+        const size_t count = l->unit[k].count;
+        const gv_tasks_places p = gv_tasks_places_of(&l->config, count);
         const double n = sources[l->unit[k].list];
-        const size_t places = k < l->whole ? chunk : (size_t)v[GV_TA_REST];
-        const int split = k < l->whole ? v[GV_TA_SPLIT] : v[GV_TA_THREADS] / v[GV_TA_REST];
-        const double turn = v[GV_TA_THREADS] > 1 ? split * v[GV_TA_UNROLL] : 1;
-        const size_t held = v[GV_TA_THREADS] > 1 ? places : (l->unit[k].count + lanes - 1) / lanes * lanes;
-        sum += (double)held * ceil(n / turn) * turn;
+        sum += v[GV_TA_THREADS] > 1 ? (p.rows + p.rest) * ceil(n / turn) * turn
+                                    : (double)((count + lanes - 1) / lanes * lanes) * n;
     }
     free(sources);
     return sum;
@@ -168,11 +168,11 @@ static gravel_status make_units(listing *l)
 {
     l->counts.leaves = l->list.leaves;
     l->counts.tasks = l->list.tasks;
-    l->counts.units = gv_tasks_make_units(l->list.leaf, l->list.leaves, l->is_sink, &l->config, NULL, &l->whole);
+    l->counts.units = gv_tasks_make_units(l->list.leaf, l->list.leaves, l->is_sink, &l->config, NULL);
     l->unit = malloc((l->counts.units + 1) * sizeof *l->unit);
     if (!l->unit)
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu units of work", l->counts.units);
-    gv_tasks_make_units(l->list.leaf, l->list.leaves, l->is_sink, &l->config, l->unit, &l->whole);
+    gv_tasks_make_units(l->list.leaf, l->list.leaves, l->is_sink, &l->config, l->unit);
     l->counts.slots = slots_of(l);
     return GRAVEL_OK;
 }
@@ -268,7 +268,6 @@ gravel_status gravel_tasks_write(gravel_tasks *tasks, const gravel_task_list *li
         tasks->config = l.config;
         tasks->origin = l.origin;
         tasks->counts = l.counts;
-        tasks->whole = l.whole;
         tasks->bodies = l.bodies;
         tasks->shifts = l.list.shift_of ? l.list.shifts : 0;
         tasks->shift_length = 0;

@@ -11,68 +11,66 @@ size_t gv_tasks_chunk(const gv_config *config)
     return (size_t)(v[GV_TA_THREADS] / v[GV_TA_SPLIT] * v[GV_TA_SINKS_PER_ITEM]);
 }
 
-/* A place for a sink in a row of `row` work-items, in time, beside one in rows of 32. */
-static double cost_of(int row)
+size_t gv_tasks_most(const gv_config *config)
 {
-    /* an H200: leaves of 96 bodies in sp, rows of 16: 1.2; of 72, rows of 8: 1.3; in dp 1.14 (80) and 1.39 (40).
-     * Shorter rows skip fewer pairs together, and each tile that they load serves fewer sinks, so 4 is a guess */
-    return row >= 32 ? 1 : row >= 16 ? 1.17 : row >= 8 ? 1.35 : 1.65;
+    return gv_tasks_chunk(config) + (size_t)config->value[GV_TA_REST];
 }
 
-size_t gv_tasks_rests(const gv_config *config, size_t sinks)
+/* Units of a leaf; *whole: sinks of those that are equal, the last one takes the others beside its own. */
+static size_t parts_of(const gv_config *config, size_t sinks, size_t *whole)
 {
-    const size_t chunk = gv_tasks_chunk(config), left = sinks % chunk, rest = (size_t)config->value[GV_TA_REST];
-    if (rest == 0 || left == 0)
-        return 0;
-    const size_t units = (left + rest - 1) / rest;
-    const double place = cost_of(config->value[GV_TA_THREADS] / config->value[GV_TA_SPLIT]);
-    return (double)(units * rest) * cost_of((int)rest) < (double)chunk * place ? units : 0;
+    const size_t chunk = gv_tasks_chunk(config), left = sinks % chunk;
+    const int joins = left > 0 && left <= (size_t)config->value[GV_TA_REST];
+    *whole = joins ? sinks - left : sinks;
+    return joins && *whole == 0 ? 1 : (*whole + chunk - 1) / chunk;
+}
+
+/* Places that a group of `threads` work-items computes for so many sinks beyond full rows: rows of that many leave some
+ * work-items over. */
+static double places_of_rest(int threads, size_t sinks)
+{
+    return sinks > 0 ? threads / (double)(threads / (int)sinks) : 0;
+}
+
+gv_tasks_places gv_tasks_places_of(const gv_config *config, size_t sinks)
+{
+    const size_t chunk = gv_tasks_chunk(config), most = (size_t)config->value[GV_TA_REST];
+    const size_t rest = sinks <= most ? sinks : sinks > chunk ? sinks - chunk : 0;
+    return (gv_tasks_places){sinks > most ? (double)chunk : 0, places_of_rest(config->value[GV_TA_THREADS], rest)};
+}
+
+/* Time of a group: of loading each source, of places in full rows, and of those beyond.  Fitted to leaves of 8 to 128
+ * bodies on an H200 in sp (doc/tasks.md), within 3 % from 33 on; in ds sinks beyond full rows take 0.9 of it. */
+static double time_of(const gv_config *config, size_t sinks)
+{
+    const gv_tasks_places p = gv_tasks_places_of(config, sinks);
+    const int row = config->value[GV_TA_THREADS] / config->value[GV_TA_SPLIT];
+    return 3.7 + p.rows * (row >= 32 ? 0.885 : 1.08) + (p.rest > 0 ? 1.2 + 1.055 * p.rest : 0);
 }
 
 double gv_tasks_time(const gv_config *config, size_t sinks)
 {
-    const size_t chunk = gv_tasks_chunk(config), rests = gv_tasks_rests(config, sinks);
-    const size_t left = rests > 0 ? sinks % chunk : 0, whole = (sinks - left + chunk - 1) / chunk;
-    const int rest = config->value[GV_TA_REST], row = config->value[GV_TA_THREADS] / config->value[GV_TA_SPLIT];
-    return (double)(whole * chunk) * cost_of(row) + (double)(rests * (size_t)rest) * cost_of(rest);
-}
-
-gv_config gv_tasks_rest_config(const gv_config *config)
-{
-    gv_config rest = *config;
-    rest.value[GV_TA_SPLIT] = config->value[GV_TA_THREADS] / config->value[GV_TA_REST];
-    rest.value[GV_TA_SINKS_PER_ITEM] = 1;
-    return rest;
-}
-
-/* Sinks from ... from + count - 1 of leaf k in units that differ by one sink at most: none is left with a few. */
-static void cut(const gravel_leaf *leaf, size_t k, size_t from, size_t count, size_t parts, gv_tasks_unit *unit)
-{
-    for (size_t p = 0; p < parts; p++) {
-        const size_t begin = from + count * p / parts, end = from + count * (p + 1) / parts;
-        const uint32_t first = leaf[k].first + (uint32_t)begin;
-        unit[p] = (gv_tasks_unit){first, (uint32_t)(end - begin), (uint32_t)k, first};
-    }
+    size_t whole;
+    const size_t parts = parts_of(config, sinks, &whole);
+    return parts > 0 ? (double)(parts - 1) * time_of(config, whole / parts) +
+                           time_of(config, sinks - whole / parts * (parts - 1))
+                     : 0;
 }
 
 size_t gv_tasks_make_units(const gravel_leaf *leaf, size_t leaves, const uint8_t *is_sink, const gv_config *config,
-                           gv_tasks_unit *unit, size_t *whole)
+                           gv_tasks_unit *unit)
 {
-    const size_t chunk = gv_tasks_chunk(config);
     size_t units = 0;
-    for (int of_rests = 0; of_rests <= 1; of_rests++) {
-        for (size_t k = 0; k < leaves; k++) {
-            const size_t count = leaf[k].count, rests = gv_tasks_rests(config, count);
-            const size_t left = rests > 0 ? count % chunk : 0;
-            const size_t parts = of_rests ? rests : (count - left + chunk - 1) / chunk;
-            if (is_sink && !is_sink[k])
-                continue;
-            if (unit)
-                cut(leaf, k, of_rests ? count - left : 0, of_rests ? left : count - left, parts, unit + units);
-            units += parts;
+    for (size_t k = 0; k < leaves; k++) {
+        size_t whole;
+        const size_t parts = is_sink && !is_sink[k] ? 0 : parts_of(config, leaf[k].count, &whole);
+        /* units that differ by one sink at most: none is left with a few */
+        for (size_t p = 0; p < parts && unit; p++) {
+            const size_t begin = whole * p / parts, end = p == parts - 1 ? leaf[k].count : whole * (p + 1) / parts;
+            const uint32_t first = leaf[k].first + (uint32_t)begin;
+            unit[units + p] = (gv_tasks_unit){first, (uint32_t)(end - begin), (uint32_t)k, first};
         }
-        if (!of_rests)
-            *whole = units;
+        units += parts;
     }
     return units;
 }

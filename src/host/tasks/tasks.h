@@ -48,19 +48,20 @@ typedef struct gv_tasks_unit {
     uint32_t result;       /* place of the first result */
 } gv_tasks_unit;
 
-/* Sinks that a work-group of this configuration takes at most. */
+/* Sinks in full rows of a work-group. */
 size_t gv_tasks_chunk(const gv_config *config);
-/* Units for what is left of a leaf have rows of rest work-items with one sink each, where that takes less than another
- * unit of a chunk; returns how many these are, 0: all of `sinks` goes into equal units of at most a chunk. */
-size_t gv_tasks_rests(const gv_config *config, size_t sinks);
+/* Sinks that a unit has at most: full rows, and what is left of a leaf where these are few enough. */
+size_t gv_tasks_most(const gv_config *config);
+/* Places for sinks that a group of so many computes, in full rows and in rows of those beyond. */
+typedef struct gv_tasks_places {
+    double rows, rest;
+} gv_tasks_places;
+gv_tasks_places gv_tasks_places_of(const gv_config *config, size_t sinks);
 /* Time of a leaf of so many sinks with sources in plenty; 1: that of a sink in a full row of 32. */
 double gv_tasks_time(const gv_config *config, size_t sinks);
-/* The same configuration for units of rests. */
-gv_config gv_tasks_rest_config(const gv_config *config);
-/* Units of leaves with sinks, *whole of at most a chunk, then those of rests; returns their number.  unit NULL: only
- * counts; is_sink NULL: all leaves have sinks. */
+/* Units of leaves with sinks; returns their number.  unit NULL: only counts; is_sink NULL: all leaves have sinks. */
 size_t gv_tasks_make_units(const gravel_leaf *leaf, size_t leaves, const uint8_t *is_sink, const gv_config *config,
-                           gv_tasks_unit *unit, size_t *whole);
+                           gv_tasks_unit *unit);
 /* Nodes of the table of a short range up to u = most; 0: too many. */
 enum { GV_TASKS_MOST_NODES = 2 * GV_FORM_INTERVALS + 1 };
 size_t gv_tasks_nodes(double most);
@@ -114,7 +115,6 @@ struct gravel_tasks {
 
     int has_list;
     gravel_tasks_counts counts;
-    size_t whole;  /* units of at most a chunk; the others are those of rests */
     size_t bodies; /* that the list needs */
     double shift[256][3];
     size_t shifts;       /* 0: the list has none */
