@@ -8,6 +8,9 @@
 #error "GV_ENTRY must be a type as large as an entry of the word"
 #endif
 
+/* weights of a block that are on their way together */
+#define GV_AHEAD 8
+
 /* Block b: bodies b * each ... in the order of the curve (index and keys NULL: as they are).  `weight` NULL: they count
  * 1. */
 kernel void gv_exchange_sample(global const ulong *key, global const uint *index, uint n, uint each, uint blocks,
@@ -18,8 +21,15 @@ kernel void gv_exchange_sample(global const ulong *key, global const uint *index
         return;
     const uint end = min((b + 1) * each, n);
     gv_scalar all = 0;
-    for (uint k = b * each; k < end; k++)
-        all += weight ? weight[index ? index[k] : k] : 1;
+    for (uint k = b * each; k < end; k += GV_AHEAD) {
+        gv_scalar w[GV_AHEAD];
+        for (uint j = 0; j < GV_AHEAD; j++) {
+            const uint at = min(k + j, end - 1);
+            w[j] = k + j >= end ? 0 : weight ? weight[index ? index[at] : at] : 1;
+        }
+        for (uint j = 0; j < GV_AHEAD; j++)
+            all += w[j];
+    }
     if (key)
         first_key[b] = key[b * each];
     sum[b] = all;

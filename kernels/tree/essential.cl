@@ -39,6 +39,9 @@
 #error "GV_ITEMS must be the cells per work-item"
 #endif
 
+/* loads of a work-item that are on their way together, where it has many one after the other */
+#define GV_AHEAD 8
+
 /* min and max over the work-items, returned to all of them */
 static inline gv_scalar4 gv_join_box(gv_scalar4 value, int most, local gv_scalar4 *scratch)
 {
@@ -63,9 +66,12 @@ gv_essential_runs(global const gv_scalar4 *points, uint n, uint each, gv_scalar 
     local gv_scalar4 scratch[GV_THREADS];
     uint me = get_local_id(0), r = get_group_id(0), first = r * each, end = min(first + each, n);
     gv_scalar4 lo = points[first], hi = lo;
-    for (uint k = first + me; k < end; k += GV_THREADS) {
-        lo = fmin(lo, points[k]);
-        hi = fmax(hi, points[k]);
+    for (uint k = first + me; k < end; k += GV_AHEAD * GV_THREADS) {
+        gv_scalar4 p[GV_AHEAD];
+        for (uint j = 0; j < GV_AHEAD; j++)
+            p[j] = points[min(k + j * GV_THREADS, end - 1)];
+        for (uint j = 0; j < GV_AHEAD; j++)
+            lo = fmin(lo, p[j]), hi = fmax(hi, p[j]);
     }
     lo = gv_join_box(lo, 0, scratch);
     hi = gv_join_box(hi, 1, scratch);
@@ -106,13 +112,15 @@ static inline uint gv_is_wide(gv_scalar4 lo, gv_scalar4 hi, global const gv_scal
                               gv_scalar of_distance2, gv_scalar of_size2)
 {
     gv_scalar size2 = gv_square(hi - lo);
-    for (uint r = from; r < to; r++) {
-        gv_scalar4 a = run[2 * (size_t)r], b = run[2 * (size_t)r + 1];
-        gv_scalar4 off = fmax(fmax(a - hi, lo - b), (gv_scalar4)(0));
-        if (size2 > of_distance2 * gv_square(off) && size2 > of_size2 * gv_square(b - a))
-            return 1;
-    }
-    return 0;
+    uint wide = 0;
+    for (uint r = from; r < to && !wide; r += GV_AHEAD)
+        for (uint j = 0; j < GV_AHEAD; j++) {
+            uint at = min(r + j, to - 1);
+            gv_scalar4 a = run[2 * (size_t)at], b = run[2 * (size_t)at + 1];
+            gv_scalar4 off = fmax(fmax(a - hi, lo - b), (gv_scalar4)(0));
+            wide |= size2 > of_distance2 * gv_square(off) && size2 > of_size2 * gv_square(b - a);
+        }
+    return wide;
 }
 
 /* A level, from the top down (level 0: the sinks): a node whose parent was too wide is taken, mark[its first sink] =
@@ -161,14 +169,14 @@ kernel void gv_essential_take(global const gv_scalar4 *points, global const gv_s
     run[2 * (size_t)k + 1] = (gv_scalar4)(hi.xyz, 0);
 }
 
-/* `group` has `places` groups, some of them empty */
+/* `group` has `places` groups, some of them empty; GV_THREADS work-items each */
 kernel void gv_essential_factors(global const gv_scalar4 *group, uint places, global gv_scalar *factor)
 {
-    uint g = get_global_id(0);
+    size_t g = get_global_id(0) / GV_THREADS;
     if (g >= places)
         return;
-    gv_scalar4 g1 = group[GV_GROUP_VECTORS * (size_t)g + 1], g2 = group[GV_GROUP_VECTORS * (size_t)g + 2];
-    for (uint k = 0; k < gv_held(g2.w); k++)
+    gv_scalar4 g1 = group[GV_GROUP_VECTORS * g + 1], g2 = group[GV_GROUP_VECTORS * g + 2];
+    for (uint k = get_global_id(0) % GV_THREADS; k < gv_held(g2.w); k += GV_THREADS)
         factor[gv_held(g2.z) + k] = g1.w;
 }
 

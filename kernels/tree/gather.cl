@@ -4,10 +4,15 @@
  * Number v of a view is the body list[v], or first + v without a list.  `index` (may be NULL) gives the order: entry k
  * is number index[k] of the view.
  *
- *   GV_FROM  precision of the planes (lib/from.h) */
+ *   GV_FROM     precision of the planes (lib/from.h)
+ *   GV_THREADS  work-items that share the sinks of a group */
 #include "tree/cell.h"
 #include "lib/pair.h"
 #include "lib/from.h"
+
+#ifndef GV_THREADS
+#error "GV_THREADS must be the work-items that share the sinks of a group"
+#endif
 
 static inline uint gv_address(global const uint *list, uint first, global const uint *index, uint k)
 {
@@ -155,17 +160,17 @@ kernel void gv_tree_density(global const gv_scalar4 *body, global const uint *in
 }
 
 /* What the walk of each sink has cost, into a plane: the slots of kernels/tree/interact.h, and 20 for the test of a
- * cell; what the group did together is shared out.  `counts` as the walk wrote them. */
+ * cell; what the group did together is shared out.  `counts` as the walk wrote them; GV_THREADS work-items each. */
 kernel void gv_tree_cost(global const uint4 *counts, uint places, global const uint *index, global const uint *list,
                          uint first, int add, global gv_plane *cost)
 {
-    uint p = get_global_id(0);
-    if (p >= places || counts[2 * (size_t)p + 1].y == 0)
+    size_t p = get_global_id(0) / GV_THREADS;
+    if (p >= places || counts[2 * p + 1].y == 0)
         return;
-    uint4 did = counts[2 * (size_t)p], sinks = counts[2 * (size_t)p + 1];
+    uint4 did = counts[2 * p], sinks = counts[2 * p + 1];
     gv_scalar all = GV_R(125.0) * did.x + GV_R(20.0) * did.w;
     gv_scalar each = GV_R(40.0) * did.y + GV_R(14.0) * did.z + all / sinks.y;
-    for (uint k = sinks.x; k < sinks.x + sinks.y; k++) {
+    for (uint k = sinks.x + get_global_id(0) % GV_THREADS; k < sinks.x + sinks.y; k += GV_THREADS) {
         uint b = gv_address(list, first, index, k);
         cost[b] = (add ? cost[b] : (gv_plane)0) + gv_to_plane(each);
     }

@@ -281,13 +281,14 @@ gravel_status gravel_essential_cost(gravel_essential *e, gravel_plane plane, int
     if (!e || !place || place->components != 1 || place->word < GV_WORD_USER)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_cost needs one of the planes GRAVEL_USER ...");
     const gv_selection *s = &e->set.sinks;
+    const size_t width = e->tree->plan.look_group;
     cl_mem cost;
     if (e->set.n == 0 || (add && !e->joined))
         return GRAVEL_OK;
     gravel_status status = gv_bodies_need(s->bodies, place->word, &cost);
     if (!status)
         status = gv_tree_launch(e->tree, GV_STAGE_WALK, GV_TK_COST + (int)s->bodies->precision,
-                                gv_tree_items(e->tree, e->set.cut.places), GV_MEM(e->set.buffer[GV_SB_COUNTS]),
+                                gv_tree_items(e->tree, e->set.cut.places * width), GV_MEM(e->set.buffer[GV_SB_COUNTS]),
                                 GV_UINT(e->set.cut.places), GV_ARG(e->set.index), GV_ARG(s->list), GV_UINT(s->first),
                                 GV_INT(add), GV_ARG(cost));
     gv_bodies_changed(s->bodies, plane);

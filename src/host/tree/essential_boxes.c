@@ -232,7 +232,8 @@ static gravel_status find_factors(gravel_essential *e)
     const gravel_groups *set = &e->set;
     gravel_status status = gv_tree_reserve(tree, factor, set->n * tree->scalar, "factors of sinks");
     return status ? status
-                  : gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_FACTORS, gv_tree_items(tree, set->cut.places),
+                  : gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_FACTORS,
+                                   gv_tree_items(tree, set->cut.places * tree->plan.look_group),
                                    GV_MEM(set->buffer[GV_SB_GROUP]), GV_UINT(set->cut.places), GV_MEM(*factor));
 }
 

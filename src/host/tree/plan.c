@@ -99,7 +99,8 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
              plan->look_group == 1 ? GV_BOX_FAN : 1, (int)plan->look_group, (int)(plan->part_tile / plan->look_group));
     for (int from = GRAVEL_SP; from <= GRAVEL_DP; from++) {
         plan->program[GV_TP_GATHER + from].file = "tree/gather.cl";
-        snprintf(OPTIONS(GV_TP_GATHER + from), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_FROM=%d", precision, from);
+        snprintf(OPTIONS(GV_TP_GATHER + from), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_FROM=%d -DGV_THREADS=%d", precision,
+                 from, (int)plan->look_group);
     }
     for (int kind = 0; kind < GV_TREE_KINDS; kind++) {
         for (int walk = GV_TP_WALK; walk <= GV_TP_SHARED; walk += GV_TREE_KINDS)
