@@ -85,7 +85,8 @@ GRAVEL_API gravel_status gravel_essential_join(gravel_essential *essential, cons
 /* others 0: the own tree acts, results replace what is in the planes; 1: what was joined last acts, results are added.
  */
 GRAVEL_API gravel_status gravel_essential_walk(gravel_essential *essential, int others);
-/* The cost of the last walk (interactions, in some unit) of each sink, into a plane, or added to what is there. */
+/* The cost of the last walk (interactions, in some unit) of each sink, into a plane, or added to what is there; with
+ * that of the own tree what a body costs beside walks, in sorting and in boxes. */
 GRAVEL_API gravel_status gravel_essential_cost(gravel_essential *essential, gravel_plane plane, int add);
 
 #ifdef __cplusplus

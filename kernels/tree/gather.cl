@@ -160,16 +160,17 @@ kernel void gv_tree_density(global const gv_scalar4 *body, global const uint *in
 }
 
 /* What the walk of each sink has cost, into a plane: the slots of kernels/tree/interact.h, and 20 for the test of a
- * cell; what the group did together is shared out.  `counts` as the walk wrote them; GV_THREADS work-items each. */
+ * cell; what the group did together is shared out, and `more` for each sink.  `counts` as the walk wrote them; GV_THREADS
+ * work-items each. */
 kernel void gv_tree_cost(global const uint4 *counts, uint places, global const uint *index, global const uint *list,
-                         uint first, int add, global gv_plane *cost)
+                         uint first, gv_scalar more, int add, global gv_plane *cost)
 {
     size_t p = get_global_id(0) / GV_THREADS;
     if (p >= places || counts[2 * p + 1].y == 0)
         return;
     uint4 did = counts[2 * p], sinks = counts[2 * p + 1];
     gv_scalar all = GV_R(125.0) * did.x + GV_R(20.0) * did.w;
-    gv_scalar each = GV_R(40.0) * did.y + GV_R(14.0) * did.z + all / sinks.y;
+    gv_scalar each = GV_R(40.0) * did.y + GV_R(14.0) * did.z + all / sinks.y + more;
     for (uint k = sinks.x + get_global_id(0) % GV_THREADS; k < sinks.x + sinks.y; k += GV_THREADS) {
         uint b = gv_address(list, first, index, k);
         cost[b] = (add ? cost[b] : (gv_plane)0) + gv_to_plane(each);

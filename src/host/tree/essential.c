@@ -6,6 +6,9 @@
 
 /* groups that walk while boxes of sinks travel: half a millisecond of an H200, which is what that takes there */
 enum { BEGIN = 6144 };
+/* What a sink costs beside walks: sort, build, groups, boxes.  In slots of walks, of which it has some 33000 (theta
+ * 0.5): 7800 on processor cores, 11000 on an H200 with 2097152 bodies, 9700 with 8388608 (doc/numbers.md). */
+#define BESIDE_WALKS 9000.0
 
 size_t gv_essential_vector(const gravel_essential *e)
 {
@@ -271,6 +274,7 @@ gravel_status gravel_essential_walk(gravel_essential *e, int others)
     if (!status)
         status = gv_tree_store(tree, set, &e->result, others);
     const cl_int code = status ? CL_SUCCESS : clFlush(gv_worker_queue(&tree->worker));
+    e->of_others = others;
     tree->walked = status ? NULL : set;
     return status ? status : code ? gv_fail_cl(code, "starting a walk") : GRAVEL_OK;
 }
@@ -282,6 +286,7 @@ gravel_status gravel_essential_cost(gravel_essential *e, gravel_plane plane, int
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_essential_cost needs one of the planes GRAVEL_USER ...");
     const gv_selection *s = &e->set.sinks;
     const size_t width = e->tree->plan.look_group;
+    const double more = e->of_others ? 0 : BESIDE_WALKS;
     cl_mem cost;
     if (e->set.n == 0 || (add && !e->joined))
         return GRAVEL_OK;
@@ -290,7 +295,7 @@ gravel_status gravel_essential_cost(gravel_essential *e, gravel_plane plane, int
         status = gv_tree_launch(e->tree, GV_STAGE_WALK, GV_TK_COST + (int)s->bodies->precision,
                                 gv_tree_items(e->tree, e->set.cut.places * width), GV_MEM(e->set.buffer[GV_SB_COUNTS]),
                                 GV_UINT(e->set.cut.places), GV_ARG(e->set.index), GV_ARG(s->list), GV_UINT(s->first),
-                                GV_INT(add), GV_ARG(cost));
+                                GV_TREE_REAL(e->tree, more), GV_INT(add), GV_ARG(cost));
     gv_bodies_changed(s->bodies, plane);
     return status;
 }

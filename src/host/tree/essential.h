@@ -49,6 +49,7 @@ struct gravel_essential {
     size_t most_equal; /* boxes of equal runs */
     size_t equal;      /* boxes in GV_EB_EQUAL, that gravel_essential_estimate brings; 0: they have been brought */
     size_t begun;      /* places of groups on which the own tree acts already */
+    int of_others;     /* the last walk was through the others' parts */
     int refined;       /* they are those of gravel_essential_refine */
     int is_chosen;     /* and have been chosen */
     int is_open;       /* the tree is not known to be complete: its cells may not have fitted */
