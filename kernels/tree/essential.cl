@@ -180,31 +180,42 @@ kernel void gv_essential_factors(global const gv_scalar4 *group, uint places, gl
         factor[gv_held(g2.z) + k] = g1.w;
 }
 
-/* A work-group a cell.  One or two bodies go as such: the walk prefers them to their cell. */
+/* A work-group a cell, of those that are wanted: its work-items look at GV_THREADS cells at once, far apart, since wanted
+ * ones stand together.  wanted[] is 0 before the first level; opened[] of other cells is not written.  One or two bodies
+ * go as such: the walk prefers them to their cell. */
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
 gv_essential_mark(global const gv_scalar4 *cell, global const uint *level_total, uint level,
                   global const gv_scalar4 *run, global const uint *first, uint receivers, int deep, gv_scalar guard,
                   gv_scalar slack, ulong pass, global uint *wanted, global uint *opened)
 {
-    local uint stack[GV_STACK], scan[GV_SCAN_WORDS], found[1];
-    uint me = get_local_id(0), start = gv_level_first(level_total, level), end = start + level_total[level], all = 0;
+    local uint stack[GV_STACK], scan[GV_SCAN_WORDS], found[1], candidate[GV_THREADS], wanted_by[GV_THREADS];
+    uint me = get_local_id(0), step = get_num_groups(0), all = 0, candidates;
+    uint start = gv_level_first(level_total, level), end = start + level_total[level];
     wanted += pass, opened += pass;
     for (uint r = 0; r < receivers && level == 0; r++)
         all |= first[r] < first[r + 1] ? 1u << r : 0;
-    for (uint c = start + get_group_id(0); c < end; c += get_num_groups(0)) {
-        uint want = level > 0 ? wanted[c] : all;
-        gv_scalar4 z = cell[GV_CELL * (size_t)c], w = cell[GV_CELL * (size_t)c + 1];
-        uint info = gv_held(w.w), leaf = (info & GV_LEAF) != 0, open = 0;
-        if (leaf && deep && (info & GV_COUNT) <= 2)
-            open = want;
-        else if (want && (deep || !leaf))
-            open = gv_who_may_open(z, w, run, first, receivers, want, deep, guard, slack, stack, scan, found);
-        if (me == 0 && level == 0)
-            wanted[c] = want;
-        if (me == 0)
-            opened[c] = open;
-        for (uint k = me; k < info && !leaf; k += GV_THREADS)
-            wanted[gv_held(w.z) + k] = open;
+    for (uint at = start + get_group_id(0); at < end; at += GV_THREADS * step) {
+        uint mine = at + me * step, by = mine >= end ? 0 : level > 0 ? wanted[mine] : all;
+        uint before = gv_group_scan(by != 0, scan, &candidates);
+        if (by != 0)
+            candidate[before] = mine, wanted_by[before] = by;
+        gv_group_sync();
+        for (uint k = 0; k < candidates; k++) {
+            uint c = candidate[k], want = wanted_by[k];
+            gv_scalar4 z = cell[GV_CELL * (size_t)c], w = cell[GV_CELL * (size_t)c + 1];
+            uint info = gv_held(w.w), leaf = (info & GV_LEAF) != 0, open = 0;
+            if (leaf && deep && (info & GV_COUNT) <= 2)
+                open = want;
+            else if (deep || !leaf)
+                open = gv_who_may_open(z, w, run, first, receivers, want, deep, guard, slack, stack, scan, found);
+            if (me == 0 && level == 0)
+                wanted[c] = want;
+            if (me == 0)
+                opened[c] = open;
+            for (uint l = me; l < info && !leaf; l += GV_THREADS)
+                wanted[gv_held(w.z) + l] = open;
+        }
+        gv_group_sync();
     }
 }
 

@@ -85,6 +85,15 @@ static double slack_of(const gravel_tree *tree)
     return tree->options.precision == GRAVEL_DP ? 8 * 1.2e-16 : 8 * 6e-8;
 }
 
+static gravel_status clear_marks(gravel_essential *e, const gv_pass *pass)
+{
+    const cl_uint zero = 0;
+    const cl_int code =
+        clEnqueueFillBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_WANTED].mem, &zero, sizeof zero,
+                            pass->words * sizeof zero, e->cells * sizeof zero, 0, NULL, NULL);
+    return code ? gv_fail_cl(code, "clearing marks of cells") : GRAVEL_OK;
+}
+
 static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep)
 {
     gravel_tree *tree = e->tree;
@@ -105,8 +114,7 @@ static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep)
     memcpy(begin + pass->receivers + 1, e->around + pass->first, (size_t)pass->receivers * sizeof *begin);
     const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_FIRST].mem, CL_FALSE, 0,
                                              sizeof *begin * (2 * (size_t)pass->receivers + 1), begin, 0, NULL, NULL);
-    if (code)
-        status = gv_fail_cl(code, "sending runs of parts");
+    status = code ? gv_fail_cl(code, "sending runs of parts") : clear_marks(e, pass);
     for (int l = 0; l < GV_LEVELS && tree->levels[l] > 0 && !status; l++) {
         const gv_range range = gv_groups(tree->levels[l] < most ? tree->levels[l] : most, tree->plan.look_group);
         status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_MARK, range, GV_MEM(tree->buffer[GV_TB_CELL]),
