@@ -185,13 +185,13 @@ kernel void gv_essential_factors(global const gv_scalar4 *group, uint places, gl
  * go as such: the walk prefers them to their cell. */
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
 gv_essential_mark(global const gv_scalar4 *cell, global const uint *level_total, uint level,
-                  global const gv_scalar4 *run, global const uint *first, uint receivers, int deep, gv_scalar guard,
-                  gv_scalar slack, ulong pass, global uint *wanted, global uint *opened)
+                  global const gv_scalar4 *run, global const uint *first, uint first_at, uint receivers, int deep,
+                  gv_scalar guard, gv_scalar slack, ulong pass, global uint *wanted, global uint *opened)
 {
     local uint stack[GV_STACK], scan[GV_SCAN_WORDS], found[1], candidate[GV_THREADS], wanted_by[GV_THREADS];
     uint me = get_local_id(0), step = get_num_groups(0), all = 0, candidates;
     uint start = gv_level_first(level_total, level), end = start + level_total[level];
-    wanted += pass, opened += pass;
+    wanted += pass, opened += pass, first += first_at;
     for (uint r = 0; r < receivers && level == 0; r++)
         all |= first[r] < first[r + 1] ? 1u << r : 0;
     for (uint at = start + get_group_id(0); at < end; at += GV_THREADS * step) {

@@ -209,7 +209,7 @@ static void fill_keys(uint64_t *key, size_t n, int pattern, int key_bits)
 
 static void write_to(cl_mem mem, size_t bytes, const void *data)
 {
-    const gv_worker worker = {context, 0, {{NULL, NULL}}};
+    const gv_worker worker = {.context = context, .device = 0};
     assert_int_equal(clEnqueueWriteBuffer(gv_worker_queue(&worker), mem, CL_TRUE, 0, bytes, data, 0, NULL, NULL), 0);
 }
 
@@ -234,7 +234,7 @@ static void check_sorted(const gv_sort *sort, const uint64_t *key, size_t n)
     unsigned char *sorted = malloc(n * width), *seen = calloc(n, 1);
     uint32_t *index = malloc(n * 4);
     uint64_t before = 0;
-    const gv_worker worker = {context, 0, {{NULL, NULL}}};
+    const gv_worker worker = {.context = context, .device = 0};
     cl_command_queue queue = gv_worker_queue(&worker);
     assert_int_equal(
         clEnqueueReadBuffer(queue, sort->key[sort->sorted].mem, CL_TRUE, 0, n * width, sorted, 0, NULL, NULL), 0);
@@ -262,7 +262,7 @@ static void check_sorted(const gv_sort *sort, const uint64_t *key, size_t n)
 
 static void sort(size_t n, gv_sort_shape shape, int key_bits, int used_bits)
 {
-    gv_worker worker = {context, 0, {{NULL, NULL}}};
+    gv_worker worker = {.context = context, .device = 0};
     gv_sort order;
     uint64_t *key = malloc(n * 8);
     memset(&order, 0, sizeof order);
@@ -296,7 +296,7 @@ static void test_sort(void **state)
 /* Where the device sorts in sweeps, tiles wait for one another: enough of them for several rounds of the device. */
 static void test_sort_usual_shape(void **state)
 {
-    const gv_worker worker = {context, 0, {{NULL, NULL}}};
+    const gv_worker worker = {.context = context, .device = 0};
     (void)state;
     const gv_sort_shape shape = gv_sort_usual_shape(&worker);
     const size_t tile = (size_t)shape.threads * (size_t)shape.items;

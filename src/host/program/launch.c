@@ -12,7 +12,33 @@ gv_device *gv_worker_device(const gv_worker *worker)
 
 cl_command_queue gv_worker_queue(const gv_worker *worker)
 {
-    return gv_worker_device(worker)->compute;
+    const gv_device *device = gv_worker_device(worker);
+    return worker->is_aside ? device->copy : device->compute;
+}
+
+void gv_worker_turn_aside(gv_worker *worker)
+{
+    const gv_device *device = gv_worker_device(worker);
+    worker->is_aside = device->compute != device->timed && !device->times;
+}
+
+gravel_status gv_worker_turn_back(gv_worker *worker)
+{
+    const gv_device *device = gv_worker_device(worker);
+    cl_event all = NULL, there = NULL;
+    if (!worker->is_aside)
+        return GRAVEL_OK;
+    worker->is_aside = 0;
+    cl_int code = clEnqueueMarkerWithWaitList(device->copy, 0, NULL, &all);
+    if (!code)
+        code = clFlush(device->copy);
+    if (!code)
+        code = clEnqueueMarkerWithWaitList(device->compute, 1, &all, &there);
+    if (all)
+        clReleaseEvent(all);
+    if (there)
+        clReleaseEvent(there);
+    return code ? gv_fail_cl(code, "joining the queues of %s", device->info.name) : GRAVEL_OK;
 }
 
 /* ---------------------------------------------------------------- times */
@@ -261,7 +287,7 @@ static gravel_status start(gv_worker *worker, int stage, cl_kernel kernel, gv_ra
     cl_int code = set_arguments(worker->context, kernel, n_args, arg, last, &number);
     if (code)
         return fail_launch(worker, kernel, &range, code, "argument", number);
-    code = clEnqueueNDRangeKernel(device->compute, kernel, range.dimensions, NULL, range.global,
+    code = clEnqueueNDRangeKernel(gv_worker_queue(worker), kernel, range.dimensions, NULL, range.global,
                                   range.local[0] ? range.local : NULL, after ? 1 : 0, after ? &after : NULL,
                                   timed || done || device->times ? &event : NULL);
     if (code)

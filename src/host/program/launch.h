@@ -20,6 +20,7 @@ typedef struct gv_span {
 typedef struct gv_worker {
     gravel_context *context;
     int device;
+    int is_aside; /* commands go to the copy queue: gv_worker_turn_aside */
     gv_span stage[GV_MAX_STAGES];
 } gv_worker;
 
@@ -29,6 +30,11 @@ void gv_worker_clear_stage(gv_worker *worker, int stage);
 void gv_worker_clear(gv_worker *worker); /* all stages */
 /* Device time of a stage, 0 where nothing ran; waits.  ERR_STATE if the device was not timed. */
 gravel_status gv_worker_seconds(gv_worker *worker, int stage, double *seconds);
+
+/* Commands that follow, kernels too, go to the copy queue: they wait for nothing on the compute queue, until
+ * gv_worker_turn_back, from where on commands wait for them.  Where work is timed all stays on one queue. */
+void gv_worker_turn_aside(gv_worker *worker);
+gravel_status gv_worker_turn_back(gv_worker *worker);
 
 /* Whether commands from now on are timed.  Waits for what is under way: the two queues do not wait for each other. */
 gravel_status gv_device_set_timing(gravel_context *context, int device, int on);

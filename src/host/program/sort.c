@@ -143,7 +143,7 @@ static uint64_t trial_key(uint64_t k)
 /* keys in key[0 ... TRIAL_KEYS), then back from the device in order */
 static gravel_status sort_trial_keys(const gv_worker *worker, uint64_t *key, uint32_t *index)
 {
-    gv_worker mine = {worker->context, worker->device, {{NULL, NULL}}};
+    gv_worker mine = {.context = worker->context, .device = worker->device};
     gv_sort sort = {.shape = sweep_shape, .key_bits = 64, .in_sweeps = 1};
     cl_command_queue queue = gv_worker_queue(worker);
     cl_int code = CL_SUCCESS;

@@ -85,12 +85,40 @@ static double slack_of(const gravel_tree *tree)
     return tree->options.precision == GRAVEL_DP ? 8 * 1.2e-16 : 8 * 6e-8;
 }
 
-static gravel_status clear_marks(gravel_essential *e, const gv_pass *pass)
+/* Where the runs of a pass begin, for all passes one after the other. */
+enum { FIRST_WORDS = 2 * GV_RECEIVERS + 1 };
+
+static size_t passes_of(const gravel_essential *e)
+{
+    return ((size_t)e->parts + GV_RECEIVERS - 1) / GV_RECEIVERS;
+}
+
+static gravel_status send_first(gravel_essential *e)
+{
+    const size_t bytes = passes_of(e) * FIRST_WORDS * sizeof(cl_uint);
+    void *host;
+    gravel_status status = gv_tree_reserve(e->tree, &e->buffer[GV_EB_FIRST], bytes, "runs of parts");
+    if (!status)
+        status = gv_essential_host_room(e, GV_HR_FIRST, bytes / gv_essential_vector(e), &host);
+    if (status)
+        return status;
+    for (int part = 0; part < e->parts; part += GV_RECEIVERS) {
+        const gv_pass pass = pass_of(e, part);
+        cl_uint *begin = (cl_uint *)host + (size_t)(part / GV_RECEIVERS) * FIRST_WORDS;
+        for (int r = 0; r <= pass.receivers; r++)
+            begin[r] = e->begin[pass.first + r];
+        memcpy(begin + pass.receivers + 1, e->around + pass.first, (size_t)pass.receivers * sizeof *begin);
+    }
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_FIRST].mem, CL_FALSE, 0,
+                                             bytes, host, 0, NULL, NULL);
+    return code ? gv_fail_cl(code, "sending runs of parts") : GRAVEL_OK;
+}
+
+static gravel_status clear_marks(gravel_essential *e)
 {
     const cl_uint zero = 0;
-    const cl_int code =
-        clEnqueueFillBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_WANTED].mem, &zero, sizeof zero,
-                            pass->words * sizeof zero, e->cells * sizeof zero, 0, NULL, NULL);
+    const cl_int code = clEnqueueFillBuffer(gv_worker_queue(&e->tree->worker), e->buffer[GV_EB_WANTED].mem, &zero,
+                                            sizeof zero, 0, passes_of(e) * e->cells * sizeof zero, 0, NULL, NULL);
     return code ? gv_fail_cl(code, "clearing marks of cells") : GRAVEL_OK;
 }
 
@@ -98,28 +126,15 @@ static gravel_status mark(gravel_essential *e, const gv_pass *pass, int deep)
 {
     gravel_tree *tree = e->tree;
     const size_t most = (size_t)tree->limits.info.compute_units * 64;
+    const size_t first = (size_t)(pass->first / GV_RECEIVERS) * FIRST_WORDS;
     const double guard =
         tree->options.softening == GRAVEL_SPLINE ? GV_SPLINE_SUPPORT * e->call.eps / tree->frame.length : 0;
-    const size_t numbers = 2 * GV_RECEIVERS + 1;
-    void *host; /* for each pass its own: they may all be on their way */
-    gravel_status status =
-        gv_essential_host_room(e, GV_HR_FIRST, ((size_t)e->parts / GV_RECEIVERS + 1) * numbers, &host);
-    if (!status)
-        status = gv_tree_reserve(tree, &e->buffer[GV_EB_FIRST], numbers * sizeof(cl_uint), "runs of parts");
-    if (status)
-        return status;
-    cl_uint *begin = (cl_uint *)host + (size_t)(pass->first / GV_RECEIVERS) * numbers;
-    for (int r = 0; r <= pass->receivers; r++)
-        begin[r] = e->begin[pass->first + r];
-    memcpy(begin + pass->receivers + 1, e->around + pass->first, (size_t)pass->receivers * sizeof *begin);
-    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&tree->worker), e->buffer[GV_EB_FIRST].mem, CL_FALSE, 0,
-                                             sizeof *begin * (2 * (size_t)pass->receivers + 1), begin, 0, NULL, NULL);
-    status = code ? gv_fail_cl(code, "sending runs of parts") : clear_marks(e, pass);
+    gravel_status status = GRAVEL_OK;
     for (int l = 0; l < GV_LEVELS && tree->levels[l] > 0 && !status; l++) {
         const gv_range range = gv_groups(tree->levels[l] < most ? tree->levels[l] : most, tree->plan.look_group);
         status = gv_tree_launch(tree, GV_STAGE_GROUPS, GV_TK_MARK, range, GV_MEM(tree->buffer[GV_TB_CELL]),
                                 GV_MEM(tree->buffer[GV_TB_LEVEL_TOTAL]), GV_UINT(l), GV_MEM(e->buffer[GV_EB_RUNS]),
-                                GV_MEM(e->buffer[GV_EB_FIRST]), GV_UINT(pass->receivers), GV_INT(deep),
+                                GV_MEM(e->buffer[GV_EB_FIRST]), GV_UINT(first), GV_UINT(pass->receivers), GV_INT(deep),
                                 GV_TREE_REAL(tree, guard), GV_TREE_REAL(tree, slack_of(tree)), GV_ARG(pass->words),
                                 GV_MEM(e->buffer[GV_EB_WANTED]), GV_MEM(e->buffer[GV_EB_OPENED]));
     }
@@ -140,7 +155,7 @@ static gravel_status reserve(gravel_essential *e)
 {
     gravel_tree *tree = e->tree;
     gv_buffer *b = e->buffer;
-    const size_t parts = (size_t)e->parts, passes = (parts + GV_RECEIVERS - 1) / GV_RECEIVERS;
+    const size_t parts = (size_t)e->parts, passes = passes_of(e);
     gravel_status status = gv_tree_reserve(tree, &b[GV_EB_WANTED], passes * e->cells * 4, "marks of cells");
     if (!status)
         status = gv_tree_reserve(tree, &b[GV_EB_OPENED], passes * e->cells * 4, "marks of cells");
@@ -162,13 +177,30 @@ static gravel_status count_pass(gravel_essential *e, const gv_pass *pass)
         GV_UINT(pass->first), GV_UINT(e->cells), GV_UINT(tiles), GV_MEM(b[GV_EB_TABLE]));
 }
 
+/* What marking needs, beside a walk that was begun.  No kernel that is still to run has any of it: sizes of the parts that
+ * were cut before were waited for, and so was what chose boxes. */
+static gravel_status send_all(gravel_essential *e, const int *first, const gravel_run *runs)
+{
+    gv_worker *worker = &e->tree->worker;
+    gravel_status status = reserve(e);
+    gv_worker_turn_aside(worker);
+    if (!status)
+        status = send_runs(e, first, runs);
+    if (!status)
+        status = send_first(e);
+    if (!status)
+        status = clear_marks(e);
+    const gravel_status back = gv_worker_turn_back(worker);
+    return status ? status : back;
+}
+
 /* Numbers of cells and bodies of all parts.  Waits for them, and for nothing after. */
 static gravel_status count_parts(gravel_essential *e, int deep, const int *first)
 {
     gravel_tree *tree = e->tree;
     const gv_buffer *b = e->buffer;
     const size_t sizes = GV_PART_SIZES * (size_t)e->parts;
-    gravel_status status = reserve(e);
+    gravel_status status = GRAVEL_OK;
     for (int r = 0; r < e->parts && !status; r += GV_RECEIVERS) {
         const gv_pass pass = pass_of(e, r);
         status = mark(e, &pass, deep);
@@ -241,7 +273,7 @@ gravel_status gravel_essential_cut(gravel_essential *e, int deep, const int *fir
     memset(out, 0, (size_t)e->parts * sizeof *out);
     if (e->cells == 0)
         return GRAVEL_OK;
-    gravel_status status = send_runs(e, first, runs);
+    gravel_status status = send_all(e, first, runs);
     if (!status)
         status = count_parts(e, deep, first);
     if (status)
