@@ -180,9 +180,9 @@ kernel void gv_essential_factors(global const gv_scalar4 *group, uint places, gl
         factor[gv_held(g2.z) + k] = g1.w;
 }
 
-/* A work-group a cell, of those that are wanted: its work-items look at GV_THREADS cells at once, far apart, since wanted
- * ones stand together.  wanted[] is 0 before the first level; opened[] of other cells is not written.  One or two bodies
- * go as such: the walk prefers them to their cell. */
+/* A work-group a cell, of those that are wanted: its work-items look at GV_THREADS cells at once, far apart, since
+ * wanted ones stand together.  wanted[] is 0 before the first level; opened[] of other cells is not written.  One or
+ * two bodies go as such: the walk prefers them to their cell. */
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
 gv_essential_mark(global const gv_scalar4 *cell, global const uint *level_total, uint level,
                   global const gv_scalar4 *run, global const uint *first, uint first_at, uint receivers, int deep,

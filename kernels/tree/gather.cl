@@ -160,8 +160,8 @@ kernel void gv_tree_density(global const gv_scalar4 *body, global const uint *in
 }
 
 /* What the walk of each sink has cost, into a plane: the slots of kernels/tree/interact.h, and 20 for the test of a
- * cell; what the group did together is shared out, and `more` for each sink.  `counts` as the walk wrote them; GV_THREADS
- * work-items each. */
+ * cell; what the group did together is shared out, and `more` for each sink.  `counts` as the walk wrote them;
+ * GV_THREADS work-items each. */
 kernel void gv_tree_cost(global const uint4 *counts, uint places, global const uint *index, global const uint *list,
                          uint first, gv_scalar more, int add, global gv_plane *cost)
 {

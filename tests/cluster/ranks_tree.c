@@ -201,6 +201,7 @@ static void corners(gravel_cluster *cluster)
     static bodies b;
     static double acc[3][MOST];
     const gravel_cluster_tree_options options = usual();
+    gravel_cluster_tree_info info;
     for (size_t n = 0; n < 5; n++) {
         make_galaxy(&b, n);
         gravel_cluster_tree *tree = open_tree(cluster, &options);
@@ -210,6 +211,9 @@ static void corners(gravel_cluster *cluster)
         read_all(tree, GRAVEL_POSITION, n, b.x);
         read_all(tree, GRAVEL_ACCELERATION, n, acc);
         CHECK(error_of(&b, acc) <= 1e-5); /* pairs of floats, in a box of 10: positions to 6e-7 */
+        gravel_cluster_tree_get_info(tree, &info);
+        /* what bodies cost beside walks, once each, and a little for so few of them: 14 slots each, 20 a test */
+        CHECK(n == 0 || (info.cost_mean * size >= 9000.0 * (double)n && info.cost_mean * size < 9500.0 * (double)n));
         gravel_cluster_tree_release(tree);
     }
     make_galaxy(&b, 400); /* two systems far apart: what estimates need is enough, nothing more is sent */
@@ -218,13 +222,15 @@ static void corners(gravel_cluster *cluster)
     gravel_cluster_tree_options fine = options;
     fine.precision = GRAVEL_DS; /* floats have a step of 6e-5 there, the companion a core of 1e-3 */
     gravel_cluster_tree *apart = open_tree(cluster, &fine);
-    gravel_cluster_tree_info info;
     write_bodies(cluster, apart, &b);
     CHECK(gravel_cluster_tree_compute(apart) == GRAVEL_OK);
     read_all(apart, GRAVEL_ACCELERATION, b.n, acc);
     CHECK(error_of(&b, acc) <= 4e-4); /* as in forces */
     gravel_cluster_tree_get_info(apart, &info);
     CHECK(size != 2 || (info.messages == 0 && info.sent_cells > 0));
+    CHECK(gravel_cluster_tree_step(apart, 0) == GRAVEL_OK); /* has no boundaries: cells that they would have had */
+    gravel_cluster_tree_get_info(apart, &info);
+    CHECK(size != 2 || (info.sent_bodies == 0 && info.sent_cells > 0));
     gravel_cluster_tree_release(apart);
     make_galaxy(&b, 200);
     for (size_t i = 0; i < b.n; i++)

@@ -177,8 +177,8 @@ static gravel_status count_pass(gravel_essential *e, const gv_pass *pass)
         GV_UINT(pass->first), GV_UINT(e->cells), GV_UINT(tiles), GV_MEM(b[GV_EB_TABLE]));
 }
 
-/* What marking needs, beside a walk that was begun.  No kernel that is still to run has any of it: sizes of the parts that
- * were cut before were waited for, and so was what chose boxes. */
+/* What marking needs, beside a walk that was begun.  No kernel that is still to run has any of it: sizes of the parts
+ * that were cut before were waited for, and so was what chose boxes. */
 static gravel_status send_all(gravel_essential *e, const int *first, const gravel_run *runs)
 {
     gv_worker *worker = &e->tree->worker;
