@@ -55,6 +55,7 @@ typedef struct gv_machine {
     gv_curve theta;      /* factor of the walk */
     double boundary[2];  /* of several ranks, before the walk: seconds, and seconds an n^(2/3) */
     double tree_rate;    /* bytes a second between ranks of a machine, of the tree's messages */
+    double parts_rate;   /* bytes a second of parts between a device and the memory that ranks of a machine share */
     double imbalance;    /* largest over mean */
     double moved;        /* share of the bodies that change ranks in a step */
     double surface, deep, tree_bytes_a_body; /* cells sent: surface n^(2/3) + deep log2(P), at theta 0.5 */

@@ -157,8 +157,8 @@ static void predict_tree(const gv_machine *m, const gv_question *q, gv_predictio
     p->groups = part * stage_time(m, 3, n);
     p->walk = walk_time(m, n, q->theta) * (q->ranks > 1 ? m->imbalance : 1);
     p->device = p->sort + p->build + p->moments + p->groups + p->walk;
-    const double transfer = 2 * (moved + sent) / m->transfer.bytes_per_s;
     /* ranks of one machine read each other's parts from its memory */
+    const double transfer = 2 * sent / m->parts_rate;
     const double between = q->ranks > m->node_ranks ? gv_model_all_to_all(m, q->ranks, sent) : 0;
     const double message = q->ranks > 1 ? fmax(between, transfer) : 0;
     const double boundary = q->ranks > 1 ? m->boundary[0] + m->boundary[1] * pow(n, 2.0 / 3) : 0;
