@@ -82,8 +82,8 @@ GRAVEL_API gravel_status gravel_essential_room(gravel_essential *essential, grav
  * if not at its offset in the pinned memory; it stays there until the device has done what follows. */
 GRAVEL_API gravel_status gravel_essential_join(gravel_essential *essential, const void *const *from);
 
-/* others 0: the own tree acts, results replace what is in the planes; 1: what was joined last acts, beside the own tree,
- * results are added.  Counts of groups (gravel_tree_get_counts) are those of the own tree. */
+/* others 0: the own tree acts, results replace what is in the planes; 1: what was joined last acts, results are added.
+ */
 GRAVEL_API gravel_status gravel_essential_walk(gravel_essential *essential, int others);
 /* The cost of the last walk (interactions, in some unit) of each sink, into a plane, or added to what is there; with
  * that of the own tree what a body costs beside walks, in sorting and in boxes. */

@@ -100,7 +100,7 @@ void gv_machine_example(gv_machine *m)
                  {16384, 65536, 131072, 262144, 1048576, 4194304, 16777216},
                  {1.19e-4, 4.1e-4, 4.75e-4, 7.2e-4, 2.178e-3, 7.023e-3, 2.562e-2}},
         .theta = {3, {0.3, 0.5, 0.75}, {3.1, 1, 0.54}},
-        .boundary = {1.0e-3, 0},
+        .boundary = {1.35e-3, 0},
         .tree_rate = 7e9,
         .parts_rate = 4.8e10, /* 11.6 MB in 0.243 ms, 17.7 MB in 0.352 (bench/results/h200_leapfrog_2.json) */
         .imbalance = 1.05,

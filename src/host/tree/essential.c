@@ -7,7 +7,7 @@
 /* groups that walk while boxes of sinks travel: half a millisecond of an H200, which is what that takes there */
 enum { BEGIN = 6144 };
 /* What a sink costs beside walks: sort, build, groups, boxes.  In slots of walks, of which it has some 33000 (theta
- * 0.5): 7800 on processor cores, 11000 on an H200 with 2097152 bodies, 9700 with 8388608 (doc/numbers.md). */
+ * 0.5): 7800 on processor cores, 10000 on an H200 with 2097152 bodies, 8900 with 8388608 (doc/numbers.md). */
 #define BESIDE_WALKS 9000.0
 
 size_t gv_essential_vector(const gravel_essential *e)
