@@ -80,7 +80,8 @@ static void changes_first(void **state)
     static const struct {
         size_t n;
         int planes, predict, points;
-    } cases[] = {{1, 10, 1, 0}, {3, 1, 1, 0}, {3, 3, 1, 1}, {2, 9, 1, 0}, {5, 2, 0, 0}, {40, 8, 1, 0}};
+    } cases[] = {{1, 10, 1, 0}, {3, 1, 1, 0},  {3, 3, 1, 1},  {2, 9, 1, 0},
+                 {5, 2, 0, 0},  {40, 8, 1, 0}, {60, 9, 1, 1}, {120, 3, 1, 0}};
     bodies b = bodies_new(N, 52), noise = bodies_new(N, 53);
     double *eps = lengths(N);
     uint32_t address[N];
@@ -131,6 +132,24 @@ static void changes_first(void **state)
     free(eps);
     bodies_free(&b);
     bodies_free(&noise);
+}
+
+/* A device whose kernels take 32764 bytes of arguments: many changed bodies come as one, and sinks beside them. */
+static void with_large_arguments(void **state, void (*test)(void **))
+{
+    CONTEXT_OR_SKIP(context)
+    size_t *parameters = &context->device[0].parameters;
+    const size_t there = *parameters;
+    *parameters = there > 32764 ? there : 32764;
+    const gv_worker worker = {.context = context};
+    assert_int_equal(gv_held_size(&worker, GV_HELD_SIZES - 1), GV_MOST_HELD);
+    test(state);
+    *parameters = there;
+}
+
+static void many_changes_first(void **state)
+{
+    with_large_arguments(state, changes_first);
 }
 
 /* The first call gives bodies without ids numbers of their own; the changes that it begins with are kept meanwhile. */
@@ -191,6 +210,18 @@ static void changes_without_forces(void **state)
     double *m = plane_of(there, GRAVEL_MASS);
     assert_true(fabs(m[140] / noise.m[0] - 1) < 1e-6 && fabs(m[3] / noise.m[1] - 1) < 1e-6); /* masses are floats */
     free(m);
+    uint32_t half[N / 2]; /* more than one argument of the kernel that only puts them takes */
+    for (uint32_t k = 0; k < N / 2; k++)
+        half[k] = N - 1 - k;
+    changes = changes_of(&noise, half, N / 2, 9, eps, from);
+    assert_int_equal(gravel_direct_start(d, &call, &ticket), GRAVEL_ERR_ARGUMENT);
+    double *t = plane_of(there, GRAVEL_TIME);
+    m = plane_of(there, GRAVEL_MASS);
+    for (int k = 0; k < N / 2; k++)
+        assert_true(fabs(m[half[k]] / noise.m[k] - 1) < 1e-6 && fabs(t[half[k]] - noise.t[k]) < 1e-12);
+    free(m);
+    free(t);
+    changes = changes_of(&noise, address, 2, 2, eps, from);
     call.order = 4;
     call.sinks = gravel_view_range(there, 0, 0);
     changes.address = address + 1, changes.count = 1;
@@ -210,6 +241,11 @@ static void changes_without_forces(void **state)
     free(eps);
     bodies_free(&b);
     bodies_free(&noise);
+}
+
+static void many_changes_without_forces(void **state)
+{
+    with_large_arguments(state, changes_without_forces);
 }
 
 /* Addresses of short lists go to the kernel as arguments, those of longer ones lie on the device: same bits as a range,
@@ -258,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_bits),           cmocka_unit_test(changes_first),
+        cmocka_unit_test(many_changes_first),  cmocka_unit_test(many_changes_without_forces),
         cmocka_unit_test(changes_without_ids), cmocka_unit_test(changes_without_forces),
         cmocka_unit_test(short_lists),
     };

@@ -114,16 +114,17 @@ char *gv_block_column(const gv_batch *b, const gv_block *block, size_t column, s
 
 static int takes_arguments(const gv_worker *worker, size_t bytes)
 {
-    size_t most = 0;
-    clGetDeviceInfo(gv_worker_device(worker)->id, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof most, &most, NULL);
-    return most >= bytes;
+    return gv_worker_device(worker)->parameters >= bytes;
 }
 
-size_t gv_held_size(const gv_worker *worker)
+size_t gv_held_size(const gv_worker *worker, int number)
 {
-    /* beside up to 480 bytes of other arguments of kernels/direct/take.cl */
-    enum { FEW = 512 };
-    return takes_arguments(worker, 1024 + GV_MOST_HELD) ? GV_MOST_HELD : FEW;
+    /* beside up to 480 bytes of other arguments of kernels/direct/take.cl; 4352 are usual, or 32764 */
+    enum { OTHERS = 512, LEAST = 512 };
+    static const size_t size[GV_HELD_SIZES] = {2048, 3584, GV_MOST_HELD};
+    while (number >= 0 && !takes_arguments(worker, OTHERS + size[number]))
+        number--;
+    return number < 0 ? LEAST : size[number];
 }
 
 gravel_status gv_need_transfer(gravel_bodies *bodies)

@@ -33,7 +33,7 @@ typedef struct gv_batch {
 /* A batch that waits for a kernel; numbers of its own, since other writes may come between. */
 struct gv_holding {
     gv_batch batch;
-    char numbers[GV_MOST_INLINE];
+    char numbers[GV_MOST_HELD];
 };
 
 /* Some bodies of the call in one slot. */

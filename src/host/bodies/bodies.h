@@ -94,12 +94,14 @@ const gv_place *gv_plane_place(gravel_plane plane); /* NULL: there is no such pl
 enum { GV_MASS_COLUMN = GV_WORDS, GV_NO_COLUMN = 255 };
 typedef struct gv_held {
     size_t count;      /* 0: nothing is held */
-    const void *batch; /* `size` bytes, of the bodies */
-    size_t size, used; /* used: by the changes */
+    const void *batch; /* GV_MOST_HELD bytes, of the bodies */
+    size_t used;       /* of them, by the changes */
     unsigned char column[GV_WORDS + 1];
 } gv_held;
-enum { GV_MOST_HELD = 2048 };
-size_t gv_held_size(const gv_worker *worker); /* of a batch on this device */
+/* A launch copies all of its arguments, so that kernels are made for batches of several sizes, number 0 the smallest.
+ * Several may be equal: what the device takes. */
+enum { GV_MOST_HELD = 12288, GV_HELD_SIZES = 3 };
+size_t gv_held_size(const gv_worker *worker, int number);
 /* As gravel_bodies_update, but few bodies are held.  Before their planes are read or written again, a kernel has to be
  * started with them or gv_bodies_put_held called. */
 gravel_status gv_bodies_hold(gravel_bodies *bodies, const gravel_changes *changes, gv_held *held);

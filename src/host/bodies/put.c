@@ -280,10 +280,15 @@ static gravel_status put_inline(gv_batch *b)
 
 /* ------------------------------------------------------------------------- held */
 
+/* 131072 sources and 128 changed ones: a microsecond or two of a GPU, where a launch of their own takes five. */
+enum { MOST_COMPARED = 1 << 24 };
+
 static int can_hold(const gv_batch *b, const gv_held *held)
 {
+    /* each source is compared with each of them */
+    const int number = b->bodies->count <= MOST_COMPARED / b->count ? GV_HELD_SIZES - 1 : 0;
     const size_t bytes = (b->width + 1) * b->count * b->number;
-    int can = held && b->address && bytes <= gv_held_size(&b->bodies->worker) && b->width < GV_NO_COLUMN;
+    int can = held && b->address && bytes <= gv_held_size(&b->bodies->worker, number) && b->width < GV_NO_COLUMN;
     for (int p = 0; p < b->n_planes; p++) {
         const gv_word word = gv_plane_place(b->plane[p])->word;
         can = can && (word <= GV_WORD_TIME || word == GV_WORD_SOFTENING || word == GV_WORD_ID);
@@ -314,19 +319,31 @@ static gravel_status hold(gv_batch *b, gv_held *held)
     t->held->batch = *b;
     held->count = b->count;
     held->batch = t->held->numbers;
-    held->size = gv_held_size(&b->bodies->worker);
     held->used = (b->width + 1) * b->count * b->number;
     note_block(b, &block);
     return GRAVEL_OK;
 }
 
+/* Bodies from ... of a batch that is held, as an argument of its own. */
+static gravel_status put_some(struct gv_holding *holding, size_t from, size_t n)
+{
+    gv_batch *b = &holding->batch;
+    char *const to = b->bodies->transfer->inline_batch;
+    for (size_t c = 0; c < 1 + b->width; c++) /* the addresses, then the columns */
+        memcpy(to + c * n * b->number, holding->numbers + (c * b->count + from) * b->number, n * b->number);
+    const gv_block block = {.n = n, .head = n, .host = to};
+    return launch_inline(b, &block);
+}
+
 gravel_status gv_bodies_put_held(gravel_bodies *bodies, gv_held *held)
 {
     gravel_status status = GRAVEL_OK;
-    if (held->count > 0) {
+    for (size_t from = 0; from < held->count && !status;) {
         struct gv_holding *holding = bodies->transfer->held;
-        const gv_block block = inline_block(&holding->batch, holding->numbers);
-        status = launch_inline(&holding->batch, &block);
+        const size_t left = held->count - from;
+        const size_t most = bodies->transfer->inline_size / ((1 + holding->batch.width) * holding->batch.number);
+        status = put_some(holding, from, left < most ? left : most);
+        from += most;
     }
     held->count = 0;
     return status;

@@ -45,6 +45,7 @@ typedef struct gv_device {
     int driver_caches;         /* the driver keeps what it compiled on disk itself */
     char feature_options[512]; /* "-DGV_..." for every program of this device */
     struct gv_times *times;    /* program/times.h; NULL: kernels are not timed one by one */
+    size_t parameters;         /* bytes that all arguments of a kernel may have */
     cl_uint hold_turns;        /* row.c: how long the last row had to be held back; 0: none yet */
     atomic_int sweeps;         /* program/sort.c: sorts in sweeps are right here; 0: not tried yet, 1: yes, 2: no */
 } gv_device;

@@ -111,7 +111,7 @@ gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_c
     return status;
 }
 
-gravel_status gv_direct_take_kernel(gravel_direct *d, int order, const gravel_bodies *bodies, gv_take_kind kind,
+gravel_status gv_direct_take_kernel(gravel_direct *d, int order, const gravel_bodies *bodies, int kind,
                                     cl_kernel *kernel)
 {
     const size_t number = bodies->precision == GRAVEL_DP ? 8 : 4;
@@ -120,7 +120,7 @@ gravel_status gv_direct_take_kernel(gravel_direct *d, int order, const gravel_bo
     if (!*kept) {
         snprintf(options, sizeof options, "-DGV_ORDER=%d -DGV_PRECISION=%d -DGV_OTHER=%d -DGV_LANES=1 -DGV_CHANGES=%zu",
                  order, (int)bodies->precision, (int)d->options.precision,
-                 kind == GV_TAKE_CHANGES ? gv_held_size(&d->worker) / number : 0);
+                 kind >= GV_TAKE_CHANGES ? gv_held_size(&d->worker, kind - GV_TAKE_CHANGES) / number : 0);
         if (kind == GV_TAKE_DUE) /* only there, so that other programs keep their names in caches */
             strncat(options, " -DGV_DUE=1", sizeof options - strlen(options) - 1);
         gravel_status status = gv_kernel_make(&d->worker, "direct/take.cl", options, "gv_take", kept);

@@ -14,8 +14,9 @@ enum { GV_STAGE_TAKE, GV_STAGE_FORCE, GV_STAGE_REDUCE, GV_STAGE_LISTS, GV_DIRECT
 
 /* Force kernels of one choice: one for each gravel_soften, and one where eps is 0. */
 enum { GV_KIND_NO_EPS = GRAVEL_SOFTEN_MAX + 1, GV_DIRECT_KINDS };
-/* Kernels that take sources and sinks: plain, with changed bodies, with sinks that the device has found. */
-typedef enum gv_take_kind { GV_TAKE_PLAIN, GV_TAKE_CHANGES, GV_TAKE_DUE, GV_TAKES } gv_take_kind;
+/* Kernels that take sources and sinks: plain, with sinks that the device has found, with changed bodies; of these one
+ * for each gv_held_size. */
+enum { GV_TAKE_PLAIN, GV_TAKE_DUE, GV_TAKE_CHANGES, GV_TAKES = GV_TAKE_CHANGES + GV_HELD_SIZES };
 enum { GV_DIRECT_KERNELS = 256, GV_DIRECT_VARIANTS = 12, GV_PRECISIONS = 3 };
 
 typedef struct gv_direct_kernel {
@@ -125,7 +126,7 @@ gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_con
 /* The same; kept in the choice where lists have no rule and there are no macros. */
 gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_choice *choice, gravel_soften soften,
                                       unsigned more, const char *macros, cl_kernel *kernel);
-gravel_status gv_direct_take_kernel(gravel_direct *d, int order, const gravel_bodies *bodies, gv_take_kind kind,
+gravel_status gv_direct_take_kernel(gravel_direct *d, int order, const gravel_bodies *bodies, int kind,
                                     cl_kernel *kernel);
 gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, gravel_precision bodies,
                                       cl_kernel *kernel);

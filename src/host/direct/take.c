@@ -229,6 +229,15 @@ typedef struct taking {
     const gv_direct_due *due; /* number and time of the sinks are on the device, or NULL */
 } taking;
 
+/* Of the smallest batch that so many bytes fit into. */
+static int number_for(const gv_worker *worker, size_t bytes)
+{
+    int number = 0;
+    while (number < GV_HELD_SIZES - 1 && gv_held_size(worker, number) < bytes)
+        number++;
+    return number;
+}
+
 static gravel_status launch(gravel_direct *d, gv_worker *worker, const gv_direct_reading *how, const taking *t)
 {
     enum { COLUMNS = 16 };
@@ -267,7 +276,9 @@ static gravel_status launch(gravel_direct *d, gv_worker *worker, const gv_direct
         memcpy(batch, t->held->batch, t->held->used);
         memcpy(batch + t->held->used, t->few->host, t->few->bytes);
     }
-    const gv_take_kind kind = t->due ? GV_TAKE_DUE : changed > 0 ? GV_TAKE_CHANGES : GV_TAKE_PLAIN;
+    const size_t used = (changed > 0 ? t->held->used : 0) + (t->few ? t->few->bytes : 0);
+    const int number = number_for(worker, used);
+    const int kind = t->due ? GV_TAKE_DUE : changed == 0 ? GV_TAKE_PLAIN : GV_TAKE_CHANGES + number;
     gravel_status status = gv_direct_take_kernel(d, how->order, t->bodies, kind, &kernel);
     if (status)
         return status;
@@ -312,9 +323,9 @@ static gravel_status launch(gravel_direct *d, gv_worker *worker, const gv_direct
                     GV_UINT(changed),
                     GV_UINT(points_at),
                     GV_UINT(points_planes),
-                    {changed > 0 ? t->held->size : 0, t->few        ? batch
-                                                      : changed > 0 ? t->held->batch
-                                                                    : NULL}};
+                    {changed > 0 ? gv_held_size(worker, number) : 0, t->few        ? batch
+                                                                     : changed > 0 ? t->held->batch
+                                                                                   : NULL}};
     enum { CHANGES = 5, ARGS = sizeof arg / sizeof arg[0] };
     const cl_mem head = t->due ? t->due->head : NULL;
     const cl_uint above = t->due ? (cl_uint)t->due->above : 0, most = t->due ? (cl_uint)t->due->most : 0;
@@ -338,7 +349,7 @@ gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_readin
                                         const gv_selection *sinks, size_t count)
 {
     cl_mem position;
-    cl_kernel with_changes;
+    cl_kernel made;
     gravel_status status = GRAVEL_OK;
     if (!is_direct(d, how, sources))
         status = reserve_sources(d, how, count);
@@ -352,15 +363,16 @@ gravel_status gv_direct_prepare_reading(gravel_direct *d, const gv_direct_readin
         if (!status)
             status = launch(d, &d->worker, how, &nothing);
     }
-    if (!status && how->changes && sources && sources->bodies)
-        status = gv_direct_take_kernel(d, how->order, sources->bodies, GV_TAKE_CHANGES, &with_changes);
+    for (int k = 0; k < GV_HELD_SIZES && !status && how->changes && sources && sources->bodies; k++)
+        if (number_for(&d->worker, gv_held_size(&d->worker, k)) == k)
+            status = gv_direct_take_kernel(d, how->order, sources->bodies, GV_TAKE_CHANGES + k, &made);
     return status;
 }
 
 int gv_direct_is_few(const gravel_direct *d, const gravel_bodies *bodies, const gv_held *held, size_t bytes)
 {
     const int same_size = (bodies->precision == GRAVEL_DP) == (d->options.precision == GRAVEL_DP);
-    return held->count > 0 && same_size && held->used + bytes <= held->size;
+    return held->count > 0 && same_size && held->used + bytes <= gv_held_size(&d->worker, GV_HELD_SIZES - 1);
 }
 
 gravel_status gv_direct_read_bodies(gravel_direct *d, gv_worker *worker, const gv_direct_reading *how,

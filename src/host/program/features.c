@@ -355,6 +355,8 @@ gravel_status gv_device_find_features(gravel_context *context, int device)
     size_t size;
     char *text;
 
+    d->parameters = 1024; /* what all of OpenCL takes */
+    clGetDeviceInfo(d->id, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof d->parameters, &d->parameters, NULL);
     d->driver_caches = strcmp(d->info.platform, "Portable Computing Language") == 0;
     gv_device_find_target(d);
     /* always the embedded text: kernels from a folder must not change what is found out about the device */

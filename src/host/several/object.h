@@ -39,7 +39,7 @@ typedef struct gv_quadrupoles {
 } gv_quadrupoles;
 
 /* A few sources of a member that changed: kept until its call, which begins with them. */
-enum { GV_FEW_CHANGES = 16, GV_CHANGED_PLANES = 10 };
+enum { GV_FEW_CHANGES = 128, GV_CHANGED_PLANES = 10 };
 typedef struct gv_few {
     gravel_changes changes; /* count 0: none */
     gravel_plane plane[GV_CHANGED_PLANES];
