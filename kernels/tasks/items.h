@@ -6,9 +6,8 @@ typedef struct gv_item {
 
 #if GV_LANES == 1
 /* Sink k of unit `u`; beyond its last one, one that computes as that one does, for nothing. */
-__attribute__((always_inline)) static inline void gv_load_sink(gv_sink *sink, const uint4 u, uint k,
-                                                               global const gv_scalar4 *pos,
-                                                               global const gv_scalar4 *low)
+__attribute__((always_inline)) static inline void
+gv_load_sink(gv_sink *sink, const uint4 u, uint k, global const gv_scalar4 *pos, global const gv_scalar4 *low)
 {
     const uint b = u.x + min(k, u.y - 1);
     const gv_scalar4 p = pos[b];
@@ -20,9 +19,8 @@ __attribute__((always_inline)) static inline void gv_load_sink(gv_sink *sink, co
     sink->address = k < u.y ? (int)b : -1;
 }
 #else
-__attribute__((always_inline)) static inline void gv_load_sink(gv_sink *sink, const uint4 u, uint first,
-                                                               global const gv_scalar4 *pos,
-                                                               global const gv_scalar4 *low)
+__attribute__((always_inline)) static inline void
+gv_load_sink(gv_sink *sink, const uint4 u, uint first, global const gv_scalar4 *pos, global const gv_scalar4 *low)
 {
     gv_scalar column[6][GV_LANES];
     int address[GV_LANES];

@@ -141,12 +141,11 @@ static gravel_status start(gravel_requests *r, gv_batch *b, size_t units)
     gravel_status status = gv_bodies_need(r->bodies, GV_WORD_POSITION, &pos);
     if (!status && p == GRAVEL_DS)
         status = gv_bodies_need(r->bodies, GV_WORD_POSITION_LOW, &low);
-    return status
-               ? status
-               : gv_launch(&r->worker, -1, r->kernel, gv_groups(units, (size_t)r->config.value[GV_TA_THREADS]),
-                           GV_ARG(pos), GV_ARG(low), GV_ARG(b->in[0]), GV_ARG(b->in[2]), GV_ARG(b->in[1]),
-                           GV_ARG(none), GV_ARG(none), GV_REAL(p, reach * reach), GV_REAL(p, 0), GV_REAL(p, 0),
-                           GV_ARG(b->in[3]), GV_ARG(b->in[4]), GV_MEM(r->cell_buffer), GV_MEM(b->result->device));
+    return status ? status
+                  : gv_launch(&r->worker, -1, r->kernel, gv_groups(units, (size_t)r->config.value[GV_TA_THREADS]),
+                              GV_ARG(pos), GV_ARG(low), GV_ARG(b->in[0]), GV_ARG(b->in[2]), GV_ARG(b->in[1]),
+                              GV_ARG(none), GV_ARG(none), GV_REAL(p, reach * reach), GV_REAL(p, 0), GV_REAL(p, 0),
+                              GV_ARG(b->in[3]), GV_ARG(b->in[4]), GV_MEM(r->cell_buffer), GV_MEM(b->result->device));
 }
 
 gravel_status gv_request_launch(gravel_requests *r, gv_batch *b, size_t requests)
