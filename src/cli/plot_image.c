@@ -249,10 +249,11 @@ static gravel_status draw(const film *f, const char *name)
 static gravel_status choose(const gv_run_folder *folder, const char *name, const gv_plot_run_options *o, size_t *first,
                             size_t *count)
 {
+    const gravel_status status = gv_run_folder_need_snapshot(folder, name, o->movie ? -1 : o->snapshot);
     *first = 0;
     *count = folder->snapshots;
-    if (folder->snapshots == 0)
-        return gv_fail(GRAVEL_ERR_INPUT, "%s: no snapshot_NNNN.hdf5 in this folder", name);
+    if (status)
+        return status;
     if (o->movie && folder->snapshots < 2)
         return gv_fail(GRAVEL_ERR_INPUT, "%s: one snapshot; an animation needs the folder of a run with two or more",
                        name);
@@ -261,9 +262,6 @@ static gravel_status choose(const gv_run_folder *folder, const char *name, const
                        folder->snapshots, (int)MOST_FRAMES);
     if (o->movie)
         return GRAVEL_OK;
-    if (o->snapshot >= 0 && (size_t)o->snapshot >= folder->snapshots)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "--snapshot %d: %s has %zu, counted from 0", o->snapshot, name,
-                       folder->snapshots);
     *first = o->snapshot >= 0 ? (size_t)o->snapshot : folder->snapshots - 1;
     *count = 1;
     return GRAVEL_OK;

@@ -97,11 +97,7 @@ static gravel_status take_operand(curves *c, char *name, const gv_plot_run_optio
     gravel_status status = gv_run_folder_open(&folder, name);
     if (status)
         return status;
-    if (folder.snapshots == 0)
-        status = gv_fail(GRAVEL_ERR_INPUT, "%s: no snapshot_NNNN.hdf5 in this folder", name);
-    else if (o->snapshot >= 0 && (size_t)o->snapshot >= folder.snapshots)
-        status = gv_fail(GRAVEL_ERR_ARGUMENT, "--snapshot %d: %s has %zu, counted from 0", o->snapshot, name,
-                         folder.snapshots);
+    status = gv_run_folder_need_snapshot(&folder, name, o->snapshot);
     const size_t most = o->snapshot >= 0 ? 1 : (size_t)share;
     const size_t count = folder.snapshots < most ? folder.snapshots : most;
     for (size_t k = 0; !status && k < count; k++) {

@@ -90,8 +90,7 @@ int gv_plot_slice(const void *values, const gv_operands *operands)
     gravel_status status = gv_run_folder_open(&folder, operands->value[0]);
     if (status)
         return gv_cli_fail(COMMAND, status);
-    if (folder.snapshots == 0 || (o->snapshot >= 0 && (size_t)o->snapshot >= folder.snapshots))
-        status = gv_fail(GRAVEL_ERR_INPUT, "%s: it has %zu snapshots", operands->value[0], folder.snapshots);
+    status = gv_run_folder_need_snapshot(&folder, operands->value[0], o->snapshot);
     const char *path = status ? NULL : folder.snapshot[o->snapshot >= 0 ? (size_t)o->snapshot : folder.snapshots - 1];
     if (!status)
         status = gv_snapshot_read(&p, path, &reading);

@@ -78,3 +78,12 @@ gravel_status gv_run_folder_need(const gv_run_folder *f, const char *file)
         return GRAVEL_OK;
     return gv_fail(GRAVEL_ERR_FILE, "no %s; 'gravel run -o DIR' writes it, is this the folder of a run?", file);
 }
+
+gravel_status gv_run_folder_need_snapshot(const gv_run_folder *f, const char *name, int wanted)
+{
+    if (f->snapshots == 0)
+        return gv_fail(GRAVEL_ERR_INPUT, "%s: no snapshot_NNNN.hdf5 in this folder", name);
+    if (wanted < 0 || (size_t)wanted < f->snapshots)
+        return GRAVEL_OK;
+    return gv_fail(GRAVEL_ERR_ARGUMENT, "--snapshot %d: %s has %zu, counted from 0", wanted, name, f->snapshots);
+}

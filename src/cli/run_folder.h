@@ -17,5 +17,7 @@ void gv_run_folder_close(gv_run_folder *folder);
 
 /* ERR_FILE with a sentence if the folder has no such file. */
 gravel_status gv_run_folder_need(const gv_run_folder *folder, const char *file);
+/* A sentence if the folder, called `name`, has no snapshots, or not number `wanted` (below 0: any). */
+gravel_status gv_run_folder_need_snapshot(const gv_run_folder *folder, const char *name, int wanted);
 
 #endif

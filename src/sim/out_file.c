@@ -58,7 +58,7 @@ void gv_out_remove_all(void)
 static gravel_status fail_write(const char *path, int error)
 {
     return gv_fail(GRAVEL_ERR_FILE, "cannot write %s: %s%s", path, strerror(error),
-                   error == ENOSPC ? "; free some space or choose another place with -o" : "");
+                   error == ENOSPC ? "; free some space or write to another place" : "");
 }
 
 /* Not a regular file: /dev/full, a pipe.  A rename over it would replace the device by a file. */

@@ -283,7 +283,7 @@ static gravel_status reserve(const writer *w, int fd)
         reals += w->more[k].y ? 3 : 1;
     const int error = posix_fallocate(fd, 0, (off_t)(p->count * 8 * (reals + 1) + HEADERS));
     if (error == ENOSPC || error == EFBIG || error == EDQUOT || error == EIO)
-        return gv_fail(GRAVEL_ERR_FILE, "cannot write %s: %s; free some space or choose another place with -o", w->path,
+        return gv_fail(GRAVEL_ERR_FILE, "cannot write %s: %s; free some space or write to another place", w->path,
                        strerror(error));
     return GRAVEL_OK;
 }

@@ -147,7 +147,8 @@ def what_is_missing():
         refused(USAGE, "cannot read nowhere", "plot", kind, "nowhere", "-o", "p.svg")
     os.makedirs(path("empty"), exist_ok=True)
     for kind, part in (("energy", "no empty/diagnostics.txt"), ("core", "no empty/diagnostics.txt"),
-                       ("blocks", "no empty/blocks.txt"), ("image", "no snapshot_NNNN"), ("profile", "no snapshot_NNNN")):
+                       ("blocks", "no empty/blocks.txt"), ("image", "no snapshot_NNNN"), ("profile", "no snapshot_NNNN"),
+                       ("slice", "no snapshot_NNNN")):
         refused(USAGE, part, "plot", kind, "empty", "-o", "p.svg")
     one = write("one.txt", diagnostics(1))
     refused(USAGE, "one diagnostic time", "plot", "energy", one, "-o", "p.svg")
