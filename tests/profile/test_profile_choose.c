@@ -52,151 +52,148 @@ static void make_entry(const gv_device *device, const char *variant_name, size_t
     entry->result[0].time_s = entry->result[0].time_min_s = 1;
 }
 
-static void test_users_profile_is_used(void **state)
-{
-    char *folder = make_folder(), path[1024];
-    gv_profile_set set = GV_PROFILE_SET_INIT;
+/* A fake device, its folder of profiles and a set to fill. */
+typedef struct fake {
+    char *folder;
     gravel_context context;
     gv_device device;
     test_log log;
+    gv_profile_set set;
     gv_profile_device identity;
+} fake;
+
+static void begin(fake *f)
+{
+    f->folder = make_folder();
+    f->set = (gv_profile_set)GV_PROFILE_SET_INIT;
+    make_context(&f->context, &f->device, f->folder, &f->log);
+    gv_profile_device_of(&f->device.info, &f->identity);
+}
+
+static void end(fake *f)
+{
+    gv_profile_release(&f->context);
+    gv_profile_set_free(&f->set);
+    remove_folder(f->folder);
+    free(f->folder);
+}
+
+static void test_users_profile_is_used(void **state)
+{
+    fake f;
+    char path[1024];
     gv_profile_entry entry;
     gv_config wanted, got;
     gravel_origin origin;
     gv_variant variant;
 
     (void)state;
-    make_context(&context, &device, folder, &log);
-    make_entry(&device, "ds4", 1024, &entry, &wanted);
-    gv_profile_device_of(&device.info, &identity);
-    assert_ok(gv_profile_set_add(&set, &identity, &entry));
-    assert_ok(gv_profile_save(folder, &set, path, sizeof path));
+    begin(&f);
+    make_entry(&f.device, "ds4", 1024, &entry, &wanted);
+    assert_ok(gv_profile_set_add(&f.set, &f.identity, &entry));
+    assert_ok(gv_profile_save(f.folder, &f.set, path, sizeof path));
     assert_true(gv_variant_parse("ds4", &variant));
-    assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 5000, 20000, &got, &origin));
+    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 5000, 20000, &got, &origin));
     assert_int_equal(origin, GRAVEL_ORIGIN_USER);
     assert_memory_equal(&got, &wanted, sizeof got);
-    assert_int_equal(log.lines, 0);
+    assert_int_equal(f.log.lines, 0);
     /* nothing for one sink: built in, and the advice is given once only */
     for (int k = 0; k < 3; k++) {
-        assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 1, 20000, &got, &origin));
+        assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 1, 20000, &got, &origin));
         assert_true(origin > GRAVEL_ORIGIN_SHIPPED);
-        assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 100, 20000, &got, &origin));
+        assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 100, 20000, &got, &origin));
     }
-    assert_int_equal(log.lines, 1);
-    assert_contains(log.text, "gravel tune");
-    gv_profile_release(&context);
-    gv_profile_set_free(&set);
-    remove_folder(folder);
-    free(folder);
+    assert_int_equal(f.log.lines, 1);
+    assert_contains(f.log.text, "gravel tune");
+    end(&f);
 }
 
 static void test_bad_file_warns_and_the_next_level_answers(void **state)
 {
-    char *folder = make_folder();
-    gravel_context context;
-    gv_device device;
-    test_log log;
+    fake f;
     gv_config got, built_in;
     gravel_origin origin;
     gv_variant variant;
 
     (void)state;
-    make_context(&context, &device, folder, &log);
-    write_text(folder, "bad.json", "{\"format\": \"gravel-profile\", \"schema\": 7, \"devices\": []}");
+    begin(&f);
+    write_text(f.folder, "bad.json", "{\"format\": \"gravel-profile\", \"schema\": 7, \"devices\": []}");
     assert_true(gv_variant_parse("sp2", &variant));
-    assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 1024, 1024, &got, &origin));
+    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 1024, 1024, &got, &origin));
     assert_true(origin > GRAVEL_ORIGIN_SHIPPED);
-    assert_int_equal(log.warnings, 1);
-    assert_contains(log.text, "bad.json");
-    assert_contains(log.text, "newer gravel");
+    assert_int_equal(f.log.warnings, 1);
+    assert_contains(f.log.text, "bad.json");
+    assert_contains(f.log.text, "newer gravel");
     /* the files are not read again */
-    assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 1, 1024, &built_in, &origin));
-    assert_int_equal(log.warnings, 1);
-    gv_profile_release(&context);
-    remove_folder(folder);
-    free(folder);
+    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 1, 1024, &built_in, &origin));
+    assert_int_equal(f.log.warnings, 1);
+    end(&f);
 }
 
 static void test_values_of_no_tunable_are_told(void **state)
 {
-    char *folder = make_folder(), path[1024];
-    gv_profile_set set = GV_PROFILE_SET_INIT;
-    gravel_context context;
-    gv_device device;
-    test_log log;
-    gv_profile_device identity;
+    fake f;
+    char path[1024];
     gv_profile_entry entry;
     gv_config wanted, got;
     gravel_origin origin;
     gv_variant variant;
 
     (void)state;
-    make_context(&context, &device, folder, &log);
-    make_entry(&device, "ds4", 1024, &entry, &wanted);
+    begin(&f);
+    make_entry(&f.device, "ds4", 1024, &entry, &wanted);
     entry.result[entry.n_results++] = entry.result[0];
     strcpy(entry.result[0].configuration, "threads=-1");
-    gv_profile_device_of(&device.info, &identity);
-    assert_ok(gv_profile_set_add(&set, &identity, &entry));
+    assert_ok(gv_profile_set_add(&f.set, &f.identity, &entry));
     entry.n_results = 1;
     strcpy(entry.variant, "sp2");
     strcpy(entry.result[0].configuration, "treads=64");
-    assert_ok(gv_profile_set_add(&set, &identity, &entry));
-    assert_ok(gv_profile_save(folder, &set, path, sizeof path));
+    assert_ok(gv_profile_set_add(&f.set, &f.identity, &entry));
+    assert_ok(gv_profile_save(f.folder, &f.set, path, sizeof path));
     assert_true(gv_variant_parse("ds4", &variant));
-    assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 5000, 20000, &got, &origin));
+    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 5000, 20000, &got, &origin));
     assert_int_equal(origin, GRAVEL_ORIGIN_USER);
     assert_memory_equal(&got, &wanted, sizeof got);
-    assert_int_equal(log.warnings, 1);
-    assert_contains(log.text, "results left out: 2");
-    assert_contains(log.text, "threads=-1");
+    assert_int_equal(f.log.warnings, 1);
+    assert_contains(f.log.text, "results left out: 2");
+    assert_contains(f.log.text, "threads=-1");
     assert_true(gv_variant_parse("sp2", &variant));
-    assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant, 5000, 20000, &got, &origin));
+    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 5000, 20000, &got, &origin));
     assert_true(origin > GRAVEL_ORIGIN_SHIPPED);
-    assert_int_equal(log.warnings, 1);
-    gv_profile_set_check(&set, &gv_direct_space, NULL, NULL);
-    assert_int_equal(set.block[0].n_entries, 1);
-    assert_int_equal(set.block[0].entry[0].n_results, 1);
-    gv_profile_release(&context);
-    gv_profile_set_free(&set);
-    remove_folder(folder);
-    free(folder);
+    assert_int_equal(f.log.warnings, 1);
+    gv_profile_set_check(&f.set, &gv_direct_space, NULL, NULL);
+    assert_int_equal(f.set.block[0].n_entries, 1);
+    assert_int_equal(f.set.block[0].entry[0].n_results, 1);
+    end(&f);
 }
 
 /* The first question reads the files; later ones are answered as before when these are gone. */
 static void test_files_are_read_once(void **state)
 {
-    char *folder = make_folder(), path[1024];
-    gv_profile_set set = GV_PROFILE_SET_INIT;
-    gravel_context context;
-    gv_device device;
-    test_log log;
-    gv_profile_device identity;
+    fake f;
+    char path[1024];
     gv_profile_entry entry;
     gv_config wanted[9], got;
     gravel_origin origin;
     gv_variant variant[9];
 
     (void)state;
-    make_context(&context, &device, folder, &log);
-    gv_profile_device_of(&device.info, &identity);
+    begin(&f);
     for (int k = 0; k < 9; k++) {
         gv_variant_set(&variant[k], 2 + k % 3 * 2, (gravel_precision)(k / 3), 0);
-        make_entry(&device, variant[k].name, 1024, &entry, &wanted[k]);
-        assert_ok(gv_profile_set_add(&set, &identity, &entry));
+        make_entry(&f.device, variant[k].name, 1024, &entry, &wanted[k]);
+        assert_ok(gv_profile_set_add(&f.set, &f.identity, &entry));
     }
-    assert_ok(gv_profile_save(folder, &set, path, sizeof path));
-    assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant[0], 5000, 20000, &got, &origin));
+    assert_ok(gv_profile_save(f.folder, &f.set, path, sizeof path));
+    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant[0], 5000, 20000, &got, &origin));
     assert_int_equal(unlink(path), 0);
     for (int k = 0; k < 9000; k++) {
-        assert_ok(gv_profile_choose(&context, 0, &gv_direct_space, &variant[k % 9], (size_t)(1024 + k % 4096), 20000,
+        assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant[k % 9], (size_t)(1024 + k % 4096), 20000,
                                     &got, &origin));
         assert_int_equal(origin, GRAVEL_ORIGIN_USER);
         assert_memory_equal(&got, &wanted[k % 9], sizeof got);
     }
-    gv_profile_release(&context);
-    gv_profile_set_free(&set);
-    remove_folder(folder);
-    free(folder);
+    end(&f);
 }
 
 /* What comes with the library is never refused, its configurations pass the constraints of their own devices, and a
