@@ -25,6 +25,7 @@ typedef struct hermite_options {
     double eps;
     gv_size_list n, active;
     uint64_t seed;
+    unsigned char given[GV_MAX_OPTIONS];
 } hermite_options;
 
 typedef struct hermite_result {
@@ -368,10 +369,20 @@ static int work(hermite_bench *b)
     return code;
 }
 
+static int check_effect(const hermite_options *o)
+{
+    const gv_no_effect rules[] = {
+        {!gv_ranks_launched(), "scheme", "is for ranks (mpirun -n 4 " BENCH " ...); this is one process"},
+        {.options = NULL}};
+    return gv_options_check_effect(BENCH, &gv_cmd_bench_hermite, o, rules);
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
     hermite_bench b = {.opts = values};
     (void)operands;
+    if (check_effect(values) != 0)
+        return GV_EXIT_USAGE;
     b.result = calloc(MOST_RESULTS, sizeof *b.result);
     if (!b.result)
         return gv_cli_fail(BENCH, gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
@@ -447,6 +458,7 @@ const gv_command gv_cmd_bench_hermite = {
                 "mpirun -n 2 gravel bench hermite -n 16k --active 16,256,4096 --json\n"
                 "mpirun -n 4 gravel bench hermite -n 256Ki --scheme ring\n",
     .size = sizeof(hermite_options),
+    .given = offsetof(hermite_options, given),
     .run = run,
     .over_ranks = 1,
 };

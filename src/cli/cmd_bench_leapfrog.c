@@ -24,6 +24,7 @@ typedef struct leapfrog_options {
     double eps, theta, step, imbalance;
     gv_size_list n;
     uint64_t seed;
+    unsigned char given[GV_MAX_OPTIONS];
 } leapfrog_options;
 
 /* Over ranks: the slowest rank's parts of a step, means; the last step's costs. */
@@ -354,10 +355,20 @@ static int work(leapfrog_bench *b)
     return code;
 }
 
+static int check_effect(const leapfrog_options *o)
+{
+    const gv_no_effect rules[] = {{!gv_ranks_launched(), "imbalance exchange runs",
+                                   "is for ranks (mpirun -n 4 " BENCH " ...); this is one process"},
+                                  {.options = NULL}};
+    return gv_options_check_effect(BENCH, &gv_cmd_bench_leapfrog, o, rules);
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
     leapfrog_bench b = {.opts = values};
     (void)operands;
+    if (check_effect(values) != 0)
+        return GV_EXIT_USAGE;
     gv_signals_catch(0.7, BENCH ": stopped\n");
     int code = gv_ranks_open(&b.ranks, BENCH, b.opts->device, b.opts->verbose);
     if (code == GV_EXIT_OK) {
@@ -452,6 +463,7 @@ const gv_command gv_cmd_bench_leapfrog = {
                 "mpirun -n 4 gravel bench leapfrog -n 4Mi,16Mi -o four.json\n"
                 "mpirun -n 2 gravel bench leapfrog -n 100k --mac geometric --json\n",
     .size = sizeof(leapfrog_options),
+    .given = offsetof(leapfrog_options, given),
     .run = run,
     .over_ranks = 1,
 };

@@ -20,6 +20,7 @@ typedef struct periodic_options {
     size_t sample;
     gv_size_list n;
     uint64_t seed;
+    unsigned char given[GV_MAX_OPTIONS];
 } periodic_options;
 
 typedef struct periodic_bench {
@@ -217,18 +218,24 @@ static int write_results(const void *bench)
     return code;
 }
 
+static int check_effect(const periodic_options *o)
+{
+    const gv_no_effect rules[] = {
+        {o->input != NULL, "n model moved seed", "is of a model; the bodies of --input are those of the file"},
+        {o->model == GV_BOX_RANDOM, "moved", "is for --model grid and clumps; at random there is no grid"},
+        {.options = NULL}};
+    return gv_options_check_effect(BENCH, &gv_cmd_bench_periodic, o, rules);
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
-    periodic_bench *b = calloc(1, sizeof *b);
     const periodic_options *opts = values;
     (void)operands;
+    if (check_effect(opts) != 0)
+        return GV_EXIT_USAGE;
+    periodic_bench *b = calloc(1, sizeof *b);
     if (!b)
         return gv_cli_fail(BENCH, gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
-    if (opts->input && opts->n.n) {
-        gv_say(BENCH, "-n is of a model; the bodies of --input are those of the file");
-        free(b);
-        return GV_EXIT_USAGE;
-    }
     gv_signals_catch(0.7, "gravel bench: stopped\n");
     b->opts = opts;
     gravel_status status = gv_cli_context(&b->context, opts->device, opts->no_fp64, opts->verbose);
@@ -332,5 +339,6 @@ const gv_command gv_cmd_bench_periodic = {
                 "gravel bench periodic -n 64 --interlaced --sample 500 -o errors.json\n"
                 "gravel bench periodic -i box/snapshot_0003.hdf5 --mesh 256 --split 1\n",
     .size = sizeof(periodic_options),
+    .given = offsetof(periodic_options, given),
     .run = run,
 };

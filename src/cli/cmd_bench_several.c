@@ -17,6 +17,7 @@ typedef struct several_options {
     double eps;
     gv_size_list n, sinks, updates;
     uint64_t seed;
+    unsigned char given[GV_MAX_OPTIONS];
 } several_options;
 
 enum { MOST_ANSWERS = 8, CYCLES = 5, MOST_ROUNDS = 40, MOST_RESULTS = GV_MAX_LIST * GV_MAX_LIST };
@@ -331,10 +332,21 @@ static gravel_status run_size(void *bench, size_t n)
     return status;
 }
 
+static int check_effect(const several_options *o)
+{
+    const gv_no_effect rules[] = {
+        {o->blocks, "updates",
+         "is for calls from host arrays; before a block of --blocks all bodies that moved are sent"},
+        {.options = NULL}};
+    return gv_options_check_effect(BENCH, &gv_cmd_bench_several, o, rules);
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
     several_bench b = {.opts = values};
     (void)operands;
+    if (check_effect(values) != 0)
+        return GV_EXIT_USAGE;
     b.result = calloc(MOST_RESULTS, sizeof *b.result);
     if (!b.result)
         return gv_cli_fail(BENCH, gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
@@ -411,5 +423,6 @@ const gv_command gv_cmd_bench_several = {
     .examples = "gravel bench several --devices all\n"
                 "gravel bench several --devices cpu:1,cpu:1 -n 1k,16k --sinks 1,64,1024 --json\n",
     .size = sizeof(several_options),
+    .given = offsetof(several_options, given),
     .run = run,
 };

@@ -18,6 +18,7 @@ typedef struct step_options {
     double eps, theta, dt;
     gv_size_list n, active;
     uint64_t seed;
+    unsigned char given[GV_MAX_OPTIONS];
 } step_options;
 
 typedef struct step_bench {
@@ -147,11 +148,25 @@ static int write_results(const void *bench)
 
 /* ----------------------------------------------------------------- command */
 
+static int check_effect(const step_options *o)
+{
+    const gv_no_effect rules[] = {
+        {o->solver == TREE, "variant", "is for --solver direct; the tree has --precision"},
+        {o->solver == DIRECT, "host theta dt precision bodies configuration",
+         "is for --solver tree; --solver direct (the default) has --variant"},
+        {o->host || o->active.n > 0, "dt bodies",
+         "is for steps of the leapfrog; with --host or --active forces alone are found, from host arrays"},
+        {.options = NULL}};
+    return gv_options_check_effect(BENCH, &gv_cmd_bench_step, o, rules);
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
-    step_bench *b = calloc(1, sizeof *b);
     const step_options *opts = values;
     (void)operands;
+    if (check_effect(opts) != 0)
+        return GV_EXIT_USAGE;
+    step_bench *b = calloc(1, sizeof *b);
     if (!b)
         return gv_cli_fail(BENCH, gv_fail(GRAVEL_ERR_MEMORY, "out of memory"));
     gv_signals_catch(0.7, "gravel bench: stopped\n");
@@ -234,5 +249,6 @@ const gv_command gv_cmd_bench_step = {
                 "gravel bench step --solver tree -n 4M --active 1,1k,41943,419430\n"
                 "gravel bench step --solver tree -n 1M --host --json\n",
     .size = sizeof(step_options),
+    .given = offsetof(step_options, given),
     .run = run,
 };

@@ -22,6 +22,7 @@ typedef struct tree_options {
     gv_size_list n;
     size_t sample;
     uint64_t seed;
+    unsigned char given[GV_MAX_OPTIONS];
 } tree_options;
 
 typedef struct tree_bench {
@@ -348,12 +349,23 @@ static gravel_status prepare(tree_bench *bench)
     return status;
 }
 
+static int check_effect(const tree_options *o)
+{
+    const gv_no_effect rules[] = {
+        {o->crossover, "no-errors sample distribution", "is about errors; --crossover measures times"},
+        {o->no_errors || o->spline, "sample distribution", "is about errors, which --no-errors and --spline leave out"},
+        {.options = NULL}};
+    return gv_options_check_effect(BENCH, &gv_cmd_bench_tree, o, rules);
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
     const tree_options *opts = values;
     tree_bench bench = {.opts = opts, .pairs = GV_PARTICLES_INIT};
     gravel_status status;
     (void)operands;
+    if (check_effect(opts) != 0)
+        return GV_EXIT_USAGE;
     gv_signals_catch(0.7, "gravel bench: stopped\n");
     int code = parse_theta(&bench);
 
@@ -469,5 +481,6 @@ const gv_command gv_cmd_bench_tree = {
                 "gravel bench tree --model galaxy --mac geometric --json\n"
                 "gravel bench tree --crossover -o crossover.json\n",
     .size = sizeof(tree_options),
+    .given = offsetof(tree_options, given),
     .run = run,
 };

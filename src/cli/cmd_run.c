@@ -358,7 +358,7 @@ static int begin_new(job *j, const gv_run_options *typed)
         return GV_EXIT_USAGE;
     gv_run_overlay(gv_run_opts, &j->opts, typed, typed->given);
     complete(&j->opts);
-    if (check_needed(&j->opts) != 0 || gv_run_check_effect(&j->opts, typed->given) != 0)
+    if (check_needed(&j->opts) != 0 || gv_run_check_effect(&j->opts, typed) != 0)
         return GV_EXIT_USAGE;
     return begin(j, j->opts.in, 0);
 }
@@ -397,7 +397,7 @@ static int run(const void *values, const gv_operands *operands)
     j->particles = j->checkpoint.particles = (gv_particles)GV_PARTICLES_INIT;
     int code = gv_run_ranks_open(&j->ranks, typed);
     if (code == GV_EXIT_OK) {
-        const int useless = !gv_ranks_launched() && gv_run_check_alone(typed->given) != 0;
+        const int useless = !gv_ranks_launched() && gv_run_check_alone(typed) != 0;
         code = useless                              ? GV_EXIT_USAGE
                : !gv_ranks_is_first(j->ranks.ranks) ? gv_run_ranks_follow(&j->ranks, typed)
                : typed->resume                      ? resume(j, typed)

@@ -24,9 +24,9 @@ typedef struct gv_run_options {
 
 extern const gv_opt gv_run_opts[]; /* cmd_run_options.c */
 /* 0, or -1 after a message: one that was typed does nothing in a program that was started alone. */
-int gv_run_check_alone(const unsigned char *given);
+int gv_run_check_alone(const gv_run_options *typed);
 /* The same with the solver, order, steps and devices of `o`, which is complete. */
-int gv_run_check_effect(const gv_run_options *o, const unsigned char *given);
+int gv_run_check_effect(const gv_run_options *o, const gv_run_options *typed);
 gravel_status gv_run_write_summary(gv_run *run, const gv_run_output *folder, const gv_run_options *opts,
                                    gravel_context *context, const gravel_several_share *share);
 

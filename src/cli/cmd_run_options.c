@@ -1,7 +1,6 @@
 /* Options of gravel run.  The keys of a run file are these names with '_' for '-'. */
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "cli/cmd_run.h"
 #include "cli/particle_file.h"
@@ -118,83 +117,38 @@ const gv_opt gv_run_opts[] = {
     {.name = NULL},
 };
 
-static int is_one_of(const char *name, const char *const *list)
+int gv_run_check_alone(const gv_run_options *typed)
 {
-    while (*list && strcmp(*list, name) != 0)
-        list++;
-    return *list != NULL;
+    static const gv_no_effect rules[] = {
+        {1, "scheme snapshot-writers", "is for ranks (mpirun -n 4 gravel run ...); this is one process"},
+        {.options = NULL}};
+    return gv_options_check_effect(GV_RUN, &gv_cmd_run, typed, rules);
 }
 
-static int is_option(const char *name, const char *option)
-{
-    return strcmp(name, option) == 0;
-}
+#define HERMITE_ONLY "criterion eta4 eta6 eta-start iterations host"
+#define BY_ACCURACY "is for steps that follow the accuracy (--steps block or shared); --steps fixed takes --step-max"
 
-/* Of the Hermite steps of `o`: one with nothing to do says so. */
-static int refuse_hermite(const gv_run_options *o, const char *name)
+int gv_run_check_effect(const gv_run_options *o, const gv_run_options *typed)
 {
-    static const char *const accuracy[] = {"criterion", "eta4", "eta6", "eta-start", NULL};
-    if (is_option(name, "eta"))
-        gv_say(GV_RUN, "--eta is for the leapfrog (--solver tree, or --order 2); Hermite steps have --eta4 and --eta6");
-    else if (o->steps == GV_RUN_FIXED && is_one_of(name, accuracy))
-        gv_say(GV_RUN,
-               "--%s is for steps that follow the accuracy (--steps block or shared); --steps fixed takes "
-               "--step-max",
-               name);
-    else if (is_option(name, "eta6") && o->criterion == GRAVEL_STEP_AARSETH)
-        gv_say(GV_RUN, "--eta6 is for the generalised criterion and the average (--order 6 --criterion generalised); "
-                       "Aarseth's has --eta4");
-    else if (is_option(name, "eta4") && o->criterion == GRAVEL_STEP_GENERALISED)
-        gv_say(GV_RUN, "--eta4 is for Aarseth's criterion and the average (--criterion aarseth); the generalised one "
-                       "has --eta6");
-    else
-        return 0;
-    return -1;
-}
-
-static int refuse_leapfrog(const gv_run_options *o, const char *name)
-{
-    static const char *const hermite[] = {"criterion", "eta4", "eta6", "eta-start", "iterations", "host", NULL};
-    if (is_one_of(name, hermite))
-        gv_say(GV_RUN, "--%s is for Hermite steps (--solver direct, --order 4 or 6); with %s steps are the leapfrog's",
-               name, o->solver == GV_RUN_TREE ? "--solver tree" : "--order 2");
-    else if (o->steps == GV_RUN_FIXED && is_option(name, "eta"))
-        gv_say(GV_RUN, "--eta is for steps that follow the accuracy (--steps block or shared); --steps fixed takes "
-                       "--step-max");
-    else
-        return 0;
-    return -1;
-}
-
-int gv_run_check_alone(const unsigned char *given)
-{
-    static const char *const ranks[] = {"scheme", "snapshot-writers", NULL};
-    for (int k = 0; gv_run_opts[k].name; k++)
-        if (given[k] && is_one_of(gv_run_opts[k].name, ranks)) {
-            gv_say(GV_RUN, "--%s is for ranks (mpirun -n 4 gravel run ...); this is one process", gv_run_opts[k].name);
-            return -1;
-        }
-    return 0;
-}
-
-int gv_run_check_effect(const gv_run_options *o, const unsigned char *given)
-{
-    static const char *const tree[] = {"theta", "mac", "moments", "softening", "rebuild", "sum-up-to", NULL};
-    int refused = 0;
-    for (int k = 0; gv_run_opts[k].name && !refused; k++) {
-        const char *name = gv_run_opts[k].name;
-        if (!given[k])
-            continue;
-        refused = o->order > 0 && o->solver != GV_RUN_TREE ? refuse_hermite(o, name) : refuse_leapfrog(o, name);
-        if (!refused && o->solver != GV_RUN_TREE && is_one_of(name, tree)) {
-            gv_say(GV_RUN, "--%s is for --solver tree; --solver direct (the default) sums all pairs", name);
-            refused = -1;
-        } else if (!refused && !o->devices && is_option(name, "all-devices")) {
-            gv_say(GV_RUN, "--all-devices is for runs on several devices: it goes with --devices LIST");
-            refused = -1;
-        }
-    }
-    return refused;
+    const int is_tree = o->solver == GV_RUN_TREE, is_hermite = o->order > 0 && !is_tree;
+    const int is_fixed = o->steps == GV_RUN_FIXED;
+    const gv_no_effect rules[] = {
+        {is_hermite, "eta", "is for the leapfrog (--solver tree, or --order 2); Hermite steps have --eta4 and --eta6"},
+        {is_hermite && is_fixed, "criterion eta4 eta6 eta-start", BY_ACCURACY},
+        {is_hermite && o->criterion == GRAVEL_STEP_AARSETH, "eta6",
+         "is for the generalised criterion and the average (--order 6 --criterion generalised); Aarseth's has --eta4"},
+        {is_hermite && o->criterion == GRAVEL_STEP_GENERALISED, "eta4",
+         "is for Aarseth's criterion and the average (--criterion aarseth); the generalised one has --eta6"},
+        {is_tree, HERMITE_ONLY,
+         "is for Hermite steps (--solver direct, --order 4 or 6); with --solver tree steps are the leapfrog's"},
+        {!is_hermite, HERMITE_ONLY,
+         "is for Hermite steps (--solver direct, --order 4 or 6); with --order 2 steps are the leapfrog's"},
+        {!is_hermite && is_fixed, "eta", BY_ACCURACY},
+        {!is_tree, "theta mac moments softening rebuild sum-up-to",
+         "is for --solver tree; --solver direct (the default) sums all pairs"},
+        {!o->devices, "all-devices", "is for runs on several devices: it goes with --devices LIST"},
+        {.options = NULL}};
+    return gv_options_check_effect(GV_RUN, &gv_cmd_run, typed, rules);
 }
 
 static const struct gv_run_sample sample[] = {{"input", "\"plummer.hdf5\""},

@@ -205,6 +205,31 @@ int gv_options_parse(const char *full_name, const gv_command *command, int argc,
     return check_complete(full_name, command, given, operands);
 }
 
+static int is_among(const char *name, const char *names)
+{
+    const size_t length = strlen(name);
+    while (*names != '\0') {
+        const size_t n = strcspn(names, " ");
+        if (n == length && strncmp(names, name, n) == 0)
+            return 1;
+        names += n + (names[n] == ' ');
+    }
+    return 0;
+}
+
+int gv_options_check_effect(const char *full_name, const gv_command *command, const void *typed,
+                            const gv_no_effect *rules)
+{
+    const unsigned char *given = (const unsigned char *)typed + command->given;
+    for (const gv_opt *opt = command->opts; opt->name != NULL; opt++, given++)
+        for (const gv_no_effect *rule = rules; *given && rule->options != NULL; rule++)
+            if (rule->when && is_among(opt->name, rule->options)) {
+                gv_say(full_name, "%s%s %s", opt->name[1] == '\0' ? "-" : "--", opt->name, rule->why);
+                return -1;
+            }
+    return 0;
+}
+
 /* --------------------------------------------------------------- dispatch */
 
 static int list_commands(const char *program, const gv_command *table, FILE *stream)

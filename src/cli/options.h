@@ -91,6 +91,17 @@ void gv_options_help(const char *full_name, const gv_command *command);
 /* A number whose default is below its limits: it stands for "not given". */
 int gv_options_lack_default(const gv_opt *opt);
 
+/* Options that do nothing beside others of the same command. */
+typedef struct gv_no_effect {
+    int when;            /* 1: the rule holds */
+    const char *options; /* names: "eta4 eta6"; NULL ends a list of rules */
+    const char *why;     /* what follows "--eta4 " in the message */
+} gv_no_effect;
+/* 0, or -1 after a message about the first option of the command that was typed and does nothing.  The command has
+ * `given`; `typed` is its struct. */
+int gv_options_check_effect(const char *full_name, const gv_command *command, const void *typed,
+                            const gv_no_effect *rules);
+
 /* The nearest of the names (at most two edits away, or a name that begins with `word`); NULL: none. */
 const char *gv_nearest_name(const char *word, const char *(*name_at)(const void *table, int i), const void *table);
 

@@ -65,6 +65,16 @@ def usage_errors():
     for option in (("--theta", "0.3"), ("--mac", "last"), ("--moments", "1"), ("--softening", "spline")):
         refused(USAGE, "is for --method tree", "force", "-i", "x", *option)
     refused(USAGE, "for --neighbours-within", "force", "-i", "x", "--neighbours-capacity", "7")
+    for option, of, words in (("--theta", "--solver tree", "step --theta 0.4"), ("--configuration", "--solver tree", "step --configuration x"),
+                              ("--variant", "--solver direct", "step --solver tree --variant ds4"),
+                              ("--dt", "steps of the leapfrog", "step --solver tree --host --dt 0.1"),
+                              ("--bodies", "steps of the leapfrog", "step --solver tree --active 3 --bodies ds"),
+                              ("--moved", "--model grid", "periodic --model random --moved 1"),
+                              ("--updates", "calls from host arrays", "several --blocks --updates 3"),
+                              ("--scheme", "ranks", "hermite --scheme ring"), ("--runs", "ranks", "leapfrog --runs 3")):
+        refused(USAGE, "%s is for %s" % (option, of), "bench", *words.split())
+    for words in ("tree --crossover --sample 3", "tree --spline --distribution", "tree --no-errors --sample 3"):
+        refused(USAGE, "is about errors", "bench", *words.split())
     refused(USAGE, "is not understood", "ic", "plummer", "-n", "3", "extra")
     refused(USAGE, "not both", "check", "--quick", "--full")
     refused(USAGE, "not both", "check", "--tiny", "--full")
