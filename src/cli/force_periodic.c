@@ -267,8 +267,10 @@ gravel_status gv_force_periodic_call(gv_force_job *job, const gv_force_set *set)
     const double start = gv_now();
     view.acc = GRAVEL_VEC_OUT_SOA(set->ax, set->ay, set->az);
     gravel_status status = gravel_mesh_forces(job->mesh, &sinks, GRAVEL_INTO_HOST, &view);
-    if (status == GRAVEL_OK && job->tree != NULL)
+    if (status == GRAVEL_OK && job->tree != NULL) {
+        gv_waiting_step(GV_WAITING_STEPS);
         status = add_tree(job, &sinks, set);
+    }
     job->call_s += gv_now() - start;
     if (status != GRAVEL_OK || job->opts->report == NULL)
         return status;

@@ -309,6 +309,18 @@ static gravel_status compute_over_ranks(gv_force_job *job, FILE *stream)
     return status;
 }
 
+/* What is said while one call works.  Direct sums are many calls, of which only the first compiles: sources, forces and
+ * reduction.  Trees and boxes are one call after the preparation, of mesh and tree two. */
+static void say_first_call(const gv_force_options *opts)
+{
+    const int is_tree = opts->method == GV_METHOD_TREE;
+    if (!is_tree && !opts->is_periodic)
+        gv_waiting_start("compiling kernels (once per device),", 3, GV_WAITING_COMPILER);
+    else
+        gv_waiting_start("forces (kernels are compiled once per device): part", is_tree && opts->is_periodic ? 3 : 2,
+                         GV_WAITING_STEPS);
+}
+
 gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
 {
     const gv_force_options *opts = job->opts;
@@ -317,9 +329,7 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
     if (job->ranks != NULL)
         return compute_over_ranks(job, stream);
     if (opts->method != GV_METHOD_REFERENCE) {
-        /* programs of one call: sources, forces, reduction; of the tree one for every stage */
-        gv_waiting_start("compiling kernels (once per device),", opts->method == GV_METHOD_TREE ? 10 : 3,
-                         GV_WAITING_COMPILER);
+        say_first_call(opts);
         status = opts->devices != NULL ? gv_force_several_open(job)
                                        : gv_cli_context(&job->context, opts->device, 0, opts->verbose);
         if (status == GRAVEL_OK && opts->devices == NULL)
@@ -346,6 +356,7 @@ gravel_status gv_force_compute(gv_force_job *job, FILE *stream)
     else if (status == GRAVEL_OK && opts->method == GV_METHOD_TREE && opts->devices == NULL)
         status = gv_force_tree_open(job);
     job->setup_s = gv_now() - start;
+    gv_waiting_step(GV_WAITING_STEPS);
     if (status == GRAVEL_OK) {
         if (opts->verbose && opts->method != GV_METHOD_REFERENCE && opts->devices == NULL)
             gv_say(GV_FORCE, "%s: %s (%s)", job->device.name, job->configuration, gravel_origin_name(job->origin));
