@@ -323,9 +323,15 @@ static int check_what(const tune_options *o)
     return GV_EXIT_OK;
 }
 
-/* Candidates were tried and none is in the profile. */
-static int nothing_works(const gv_tune_summary *s)
+/* Candidates were tried and none is in the profile, or there was nothing to try. */
+static int nothing_works(const gv_tune_summary *s, int cross)
 {
+    if (cross && s->n_tasks == 0 && !s->interrupted) {
+        gv_say("gravel tune",
+               "--cross measures what a profile keeps, and it keeps nothing of these variants: tune them "
+               "first, or name --sinks and --sources");
+        return GV_EXIT_FAILURE;
+    }
     if (s->interrupted || s->evaluations == 0 || s->status[GV_OUTCOME_OK] > 0)
         return GV_EXIT_OK;
     gv_say("gravel tune", "nothing that works was found, and no profile was written: %s",
@@ -378,7 +384,7 @@ static int run(const void *values, const gv_operands *operands)
     free(log_path);
     if (status != GRAVEL_OK) /* all files of a run are written: log, profile, recording */
         return gv_cli_fail_writing("gravel tune", status);
-    return summary.interrupted ? GV_EXIT_INTERRUPTED : nothing_works(&summary);
+    return summary.interrupted ? GV_EXIT_INTERRUPTED : nothing_works(&summary, o->cross);
 }
 
 const gv_command gv_cmd_tune = {

@@ -288,17 +288,32 @@ static void ask_new(gv_run *run, gv_winners *found, double end)
 
             if (at_sizes(found, &sizes) < found->n)
                 continue;
-            run->summary->n_tasks++;
             run->task_index++;
             gv_question_between(run, found, sizes.sinks, sizes.sources, end);
         }
     }
 }
 
-void gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
+int gv_cross_planned(gv_run *run)
+{
+    const gv_tune_options *options = run->options;
+    gv_winners *found = calloc(1, sizeof *found);
+    int n = options->n_sinks * options->n_sources; /* known or new */
+
+    if (n == 0 && found != NULL &&
+        gv_domain_of_space(&run->domain, run->space, &run->task.variant, &run->device.limits, options->limit,
+                           options->unlikely) == GRAVEL_OK) {
+        collect_known(run, found);
+        n = found->n;
+        gv_domain_free(&run->domain);
+    }
+    free(found);
+    return n;
+}
+
+int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
 {
     collect_known(run, found);
-    run->summary->n_tasks += found->n;
     /* times of another kernel text are no comparison for what is measured now */
     for (int k = 0; k < found->n && run->status == GRAVEL_OK && !run->interrupted; k++) {
         gv_winner *w = &found->w[k];
@@ -315,7 +330,8 @@ void gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
         w->time_s = w->entry.result[0].time_s;
         gv_tune_save(run, &w->entry);
     }
-    run->task_index += found->n;
-    run->summary->tasks_done += found->n;
+    const int known = found->n;
+    run->task_index += known;
     ask_new(run, found, new_end);
+    return known;
 }

@@ -114,10 +114,12 @@ void gv_tune_save(gv_run *run, const gv_profile_entry *entry);
 /* Measures at each question the winners and defaults of those around it, and what is good there with other searches,
  * until `end`. */
 void gv_cross(gv_run *run, gv_winners *found, double end);
-/* Takes what the profile keeps of run->task's variant for the answers; what is of another kernel text is measured
- * again first, until `end`.  Sizes that the options name and the profile does not hold become questions, until
- * `new_end`. */
-void gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end);
+/* How many questions of run->task's variant a run without searches is about: those of the profile, or those named. */
+int gv_cross_planned(gv_run *run);
+/* Takes what the profile keeps of run->task's variant for the answers and returns how many these are; what is of
+ * another kernel text is measured again first, until `end`.  Sizes that the options name and the profile does not hold
+ * become questions, until `new_end`. */
+int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end);
 
 /* Fills the list from n on, up to `most`, with other points that won or came near it around run->task's sizes, with its
  * searches or others (`others` 1: those alone), the nearest first; returns how many there are. */

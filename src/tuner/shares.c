@@ -59,6 +59,7 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     gv_plan asked;
     const double last = run->spent_s + allotted;
     double left = 0, all, end = run->spent_s + (1 - GV_CROSS_PART) * allotted;
+    int known = 0;
     gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits,
                                               run->options->limit, run->options->unlikely || run->wide);
 
@@ -76,7 +77,7 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     /* without searches the questions are those of the profile */
     set_task(run, variant, NULL);
     if (run->options->cross && status == GRAVEL_OK)
-        gv_cross_known(run, found, run->spent_s + 0.5 * allotted, run->spent_s + 0.75 * allotted);
+        known = gv_cross_known(run, found, run->spent_s + 0.5 * allotted, run->spent_s + 0.75 * allotted);
     for (int k = 0;
          k < asked.n && !run->options->cross && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted;
          k++) {
@@ -117,6 +118,7 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     /* also where the searches took longer than they should: without these times the choice between questions guesses */
     if (status == GRAVEL_OK && !run->options->record)
         gv_cross(run, found, fmax(last, run->spent_s + GV_CROSS_PART * allotted));
+    run->summary->tasks_done += run->interrupted ? 0 : known;
     free(found);
     free(run->seen);
     run->seen = NULL;
@@ -173,7 +175,8 @@ gravel_status gv_run_all(gv_run *run)
         if (!usable[v])
             continue;
         gv_plan_make(options, &run->device.limits, &options->variant[v], &asked);
-        run->summary->n_tasks += options->cross ? 0 : asked.n;
+        set_task(run, &options->variant[v], NULL);
+        run->summary->n_tasks += options->cross ? gv_cross_planned(run) : asked.n;
         left += weight_of(options, v);
         plain_left += options->variant[v].features == 0;
     }

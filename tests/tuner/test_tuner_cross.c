@@ -14,30 +14,35 @@ static char script[] = "echo ready >&3\n"
 static char shell[] = "sh", dash_c[] = "-c";
 static char *const worker_argv[] = {shell, dash_c, script, NULL};
 
+static void fill(gv_tune_options *options, const char *profiles, int cross, int more)
+{
+    memset(options, 0, sizeof *options);
+    options->device = "cpu";
+    options->n_variants = 1;
+    assert_true(gv_variant_parse("sp2", &options->variant[0]));
+    options->n_sinks = 3 + more;
+    options->sinks[0] = 1;
+    options->sinks[1] = 30;
+    options->sinks[2] = 100;
+    options->sinks[3] = 55;
+    options->n_sources = 1;
+    options->sources[0] = 1000;
+    options->seed = 5;
+    options->cross = cross;
+    options->limit_s = 300;
+    options->profile_dir = profiles;
+    options->worker_argv = worker_argv;
+}
+
 static void tune(const char *log_path, const char *profiles, size_t budget, double budget_s, int cross, int more)
 {
     gv_tune_options options;
     gv_tune_summary summary;
 
-    memset(&options, 0, sizeof options);
-    options.device = "cpu";
-    options.n_variants = 1;
-    assert_true(gv_variant_parse("sp2", &options.variant[0]));
-    options.n_sinks = 3 + more;
-    options.sinks[0] = 1;
-    options.sinks[1] = 30;
-    options.sinks[2] = 100;
-    options.sinks[3] = 55;
-    options.n_sources = 1;
-    options.sources[0] = 1000;
-    options.seed = 5;
+    fill(&options, profiles, cross, more);
     options.budget = budget;
-    options.cross = cross;
     options.budget_s = budget_s;
-    options.limit_s = 300;
     options.log_path = log_path;
-    options.profile_dir = profiles;
-    options.worker_argv = worker_argv;
     assert_ok(gv_tune(&options, &summary));
     assert_int_equal(summary.tasks_done, 3 + more);
 }
@@ -187,12 +192,46 @@ static void test_new_sizes_are_asked(void **state)
     free(folder);
 }
 
+static int at_once(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+/* A run that is stopped tells how many questions it was about, not how many it came to. */
+static void test_a_stopped_run_knows_its_plan(void **state)
+{
+    gv_tune_options options;
+    gv_tune_summary summary;
+    char *profiles;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    profiles = make_folder();
+    tune(NULL, profiles, 12, 0, 0, 0);
+    fill(&options, profiles, 1, 1);
+    options.n_variants = 2; /* the profile holds nothing of the second */
+    assert_true(gv_variant_parse("sp4", &options.variant[1]));
+    options.interrupted = at_once;
+    assert_ok(gv_tune(&options, &summary));
+    assert_true(summary.interrupted);
+    assert_int_equal(summary.n_tasks, 2 * 4); /* four numbers of sinks are named */
+    assert_int_equal(summary.tasks_done, 0);
+    options.n_sinks = options.n_sources = 0; /* those of the profile, at which nothing is left to measure */
+    assert_ok(gv_tune(&options, &summary));
+    assert_int_equal(summary.n_tasks, 3);
+    assert_int_equal(summary.tasks_done, 3);
+    remove_folder(profiles);
+    free(profiles);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_winners_meet_without_time),
         cmocka_unit_test(test_profile_is_crossed),
         cmocka_unit_test(test_new_sizes_are_asked),
+        cmocka_unit_test(test_a_stopped_run_knows_its_plan),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
