@@ -1,10 +1,10 @@
 /* gravel profiles: looks at, checks and moves tuned configurations. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/profiles_diff.h"
 #include "host/base/files.h"
 #include "host/profile/store.h"
 #include "sim/out_file.h"
@@ -288,6 +288,21 @@ static int run_export(const void *values, const gv_operands *operands)
     return finish(status, &set, refused, writing);
 }
 
+/* The files, joined. */
+static gravel_status read_all(const gv_operands *operands, gv_profile_set *set)
+{
+    gravel_status status = GRAVEL_OK;
+
+    for (int i = 0; i < operands->n && status == GRAVEL_OK; i++) {
+        gv_profile_set one = GV_PROFILE_SET_INIT;
+
+        status = gv_profile_read_file(operands->value[i], &one);
+        status = status == GRAVEL_OK ? gv_profile_set_merge(set, &one) : status;
+        gv_profile_set_free(&one);
+    }
+    return status;
+}
+
 static int run_import(const void *values, const gv_operands *operands)
 {
     const profiles_options *o = values;
@@ -297,13 +312,8 @@ static int run_import(const void *values, const gv_operands *operands)
         dir != NULL ? GRAVEL_OK : gv_fail(GRAVEL_ERR_FILE, "there is no home for profiles: name a --dir");
 
     /* all or nothing: a bad file among them leaves the folder as it was */
-    for (int i = 0; i < operands->n && status == GRAVEL_OK; i++) {
-        gv_profile_set one = GV_PROFILE_SET_INIT;
-
-        status = gv_profile_read_file(operands->value[i], &one);
-        status = status == GRAVEL_OK ? gv_profile_set_merge(&set, &one) : status;
-        gv_profile_set_free(&one);
-    }
+    if (status == GRAVEL_OK)
+        status = read_all(operands, &set);
     const int writing = status == GRAVEL_OK;
     status = writing ? gv_profile_save(dir, &set, path, sizeof path) : status;
     if (status == GRAVEL_OK)
@@ -317,97 +327,18 @@ static int run_merge(const void *values, const gv_operands *operands)
 {
     const profiles_options *o = values;
     gv_profile_set set = GV_PROFILE_SET_INIT;
-    gravel_status status = GRAVEL_OK;
-
-    for (int i = 0; i < operands->n && status == GRAVEL_OK; i++) {
-        gv_profile_set one = GV_PROFILE_SET_INIT;
-
-        status = gv_profile_read_file(operands->value[i], &one);
-        status = status == GRAVEL_OK ? gv_profile_set_merge(&set, &one) : status;
-        gv_profile_set_free(&one);
-    }
+    gravel_status status = read_all(operands, &set);
     const int writing = status == GRAVEL_OK;
     status = writing ? write_set(o->out, &set) : status;
     return finish(status, &set, 0, writing);
 }
 
-/* ------------------------------------------------------------------- diff */
-
-/* The entry of the other set for the same question; kernel version and driver may differ, they are what changed. */
-static const gv_profile_entry *counterpart(const gv_profile_set *set, const gv_profile_device *device,
-                                           const gv_profile_entry *like)
-{
-    const gv_profile_block *block = gv_profile_set_find(set, device);
-    const gv_profile_entry *found = NULL;
-
-    for (int e = 0; block != NULL && e < block->n_entries; e++) {
-        const gv_profile_entry *entry = &block->entry[e];
-
-        if (entry->sinks == like->sinks && entry->sources == like->sources && entry->features == like->features &&
-            strcmp(entry->variant, like->variant) == 0 && strcmp(entry->kernel, like->kernel) == 0 &&
-            (found == NULL || strcmp(entry->date, found->date) > 0))
-            found = entry;
-    }
-    return found;
-}
-
-typedef struct tally {
-    int compared, changed, above_5_percent, only_a, only_b;
-} tally;
-
-static void diff_block(gv_table *table, const gv_profile_block *block, const gv_profile_set *other,
-                       const profiles_options *o, tally *t)
-{
-    for (int e = 0; e < block->n_entries; e++) {
-        const gv_profile_entry *a = &block->entry[e], *b = counterpart(other, &block->device, a);
-        double change;
-        int same;
-
-        if (b == NULL) {
-            t->only_a++;
-            continue;
-        }
-        /* the same work is compared: times per pair, where the measured sizes differ */
-        change = (b->result[0].time_s / ((double)b->sinks * (double)b->sources)) /
-                     (a->result[0].time_s / ((double)a->sinks * (double)a->sources)) -
-                 1;
-        same = strcmp(a->result[0].configuration, b->result[0].configuration) == 0;
-        t->compared++;
-        t->changed += !same;
-        t->above_5_percent += fabs(change) > 0.05;
-        if (o->all || !same || fabs(change) > 0.05) {
-            gv_table_row(table, "%s|%zu|%zu|%.2f|%.2f|%+.1f %%|%s|%s", a->variant, a->sinks, a->sources,
-                         1e6 * a->result[0].time_s, 1e6 * b->result[0].time_s, 100 * change, a->result[0].configuration,
-                         same ? "the same" : b->result[0].configuration);
-        }
-    }
-}
-
 static int run_diff(const void *values, const gv_operands *operands)
 {
     const profiles_options *o = values;
-    gv_profile_set a = GV_PROFILE_SET_INIT, b = GV_PROFILE_SET_INIT;
-    gravel_status status = gv_profile_read_file(operands->value[0], &a);
-    tally t = {0, 0, 0, 0, 0};
-    gv_table table;
+    const gravel_status status = gv_profiles_diff(operands->value[0], operands->value[1], o->all);
 
-    status = status == GRAVEL_OK ? gv_profile_read_file(operands->value[1], &b) : status;
-    if (status == GRAVEL_OK) {
-        gv_table_start(&table, "variant|sinks|sources|first us|second us|change|first|second");
-        for (int k = 0; k < a.n_blocks; k++)
-            diff_block(&table, &a.block[k], &b, o, &t);
-        for (int k = 0; k < b.n_blocks; k++)
-            for (int e = 0; e < b.block[k].n_entries; e++)
-                t.only_b += counterpart(&a, &b.block[k].device, &b.block[k].entry[e]) == NULL;
-        gv_table_print(&table, stdout);
-        gv_table_free(&table);
-        printf("%d entries compared: %d with another configuration, %d with a time that differs by more than 5 %%; %d "
-               "only in "
-               "the first, %d only in the second\n",
-               t.compared, t.changed, t.above_5_percent, t.only_a, t.only_b);
-    }
-    gv_profile_set_free(&b);
-    return finish(status, &a, 0, 0);
+    return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_fail(COMMAND, status);
 }
 
 /* ----------------------------------------------------------------- options */

@@ -169,6 +169,23 @@ def values_that_no_tunable_takes():
     refused(FAILURE, "tasks: results left out", "profiles", "validate", "tasks.json")
 
 
+def profiles_differ_from_others_only():
+    """The H200's has questions that two versions of a kernel answered: the newest counts."""
+    write("own.json", good("profiles", "export", "--shipped", "H200").stdout)
+    entries = json.loads(read("own.json"))["devices"][0]["entries"]
+    questions = {tuple(e[k] for k in ("kernel", "variant", "features", "sinks", "sources")) for e in entries}
+    done = good("profiles", "diff", "own.json", "own.json")
+    expect("%d entries compared: 0 with another configuration, 0 with a time that differs by more than 5 %%; 0 only in the "
+           "first, 0 only in the second" % len(questions) in done.stdout, "a file and itself", done)
+    done = good("profiles", "merge", "own.json", "own.json")
+    expect(done.stdout == read("own.json"), "a file joined with itself is another")
+    data = json.loads(read("own.json"))
+    max(data["devices"][0]["entries"], key=lambda e: e["date"])["results"][0]["time_s"] *= 2
+    write("other.json", json.dumps(data))
+    done = good("profiles", "diff", "own.json", "other.json")
+    expect("+100.0 %" in done.stdout and "the same" in done.stdout, "a time that was doubled", done)
+
+
 def special_files_stay():
     os.mkfifo(path("pipe"))
     write("own.json", good("profiles", "export", "--shipped", "H200").stdout)
@@ -296,17 +313,22 @@ def one_thing_at_a_time():
                "none.jsonl", "--candidate-time", "0.000001", "--profile-dir", "none")
     expect(done.returncode == FAILURE and "a longer --candidate-time" in done.stderr and not os.listdir(path("none")),
            "nothing that works, but", done)
+    refused(FAILURE, "keeps nothing of these variants", "tune", "--cross", "--variant", "sp2", "--plain", "--sinks", "7", "--log",
+            "none.jsonl", "--profile-dir", "none")
 
 
 def a_first_call_speaks():
     """On a terminal: what takes more than two seconds says that it compiles; a check says which run it is at, a
-    benchmark which size.  The
-    program is halted for these seconds while it compiles, however fast the machine is."""
+    benchmark which size, a periodic box which part of its forces.  The program is halted for these seconds while it
+    compiles or begins, however fast the machine is."""
     need_device()
     name = cluster(300)
+    box = write("box.txt", "".join("%d 0.01 %g %g %g\n" % (k, k % 10 + 0.5, k // 10 % 10 + 0.5, k // 100 + 0.5) for k in range(300)))
     for words, part, cache in ((("force", name, "--order", "6", "-o", "f.txt"), "compiling kernels (once per device), ", "a"),
                                (("check", "--quick", "--variant", "sp2"), ": run 1 of ", "b"),
-                               (("bench", "blocks", "-n", "64,128", "--blocks", "5"), "measuring: size 1 of 2", "c")):
+                               (("bench", "blocks", "-n", "64,128", "--blocks", "5"), "measuring: size 1 of 2", "c"),
+                               (("force", box, "--periodic", "10", "--mesh", "16", "-o", "f.txt"),
+                                "forces (kernels are compiled once per device): part 1 of 3", "d")):
         kept, compiled = path("cold-" + cache), path("cold-pocl-" + cache)
         env = dict(os.environ, GRAVEL_CACHE_DIR=kept, POCL_CACHE_DIR=compiled)
         os.makedirs(compiled)
@@ -432,8 +454,7 @@ def main():
     try:
         return gatelib.main([plots_take_no_orders, terminals_get_plain_text, plots_say_what_is_missing,
                              closed_streams_catch_no_file, a_home_that_is_no_folder, values_that_no_tunable_takes,
-                             special_files_stay,
-                             disks_run_full, places_are_looked_at_first, files_have_a_limit, leftovers_go, tuning_keeps_its_log, one_thing_at_a_time, a_first_call_speaks,
+                             profiles_differ_from_others_only, special_files_stay, disks_run_full, places_are_looked_at_first, files_have_a_limit, leftovers_go, tuning_keeps_its_log, one_thing_at_a_time, a_first_call_speaks,
                              signals_leave_nothing, a_stopped_check_has_no_verdict, a_stopped_tuning_keeps_what_it_found])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)

@@ -14,7 +14,7 @@ VENDOR = re.compile(r"(?<![a-z])(%s)(?![a-z])" % "|".join(VENDORS), re.I)
 # Also as part of the names that hold a type: as_float, convert_double4, and in comments, where it would soon be copied.
 # A two-float is a number, not a type.
 REAL = re.compile(r"(?<![A-Za-z0-9])(?<!two-)(float|double)[0-9]*(?![A-Za-z])")
-COLUMNS = 120
+COLUMNS, LINES = 120, 500
 
 
 def lines_of(path):
@@ -123,6 +123,14 @@ def lines_are_clean():
         raise Failed("\n".join(found))
 
 
+def files_fit_a_sitting():
+    long = ["%s: %d lines, at most %d" % (path, len(lines_of(path)) - 1, LINES)
+            for path in gatelib.sources(".c", ".h", ".hpp", ".cl", under=("src", "include", "kernels"))
+            if len(lines_of(path)) - 1 > LINES]
+    if long:
+        raise Failed("\n".join(long))
+
+
 def nothing_left_to_do():
     files = gatelib.sources(".c", ".h", ".cl", ".py", ".sh", under=("src", "include", "kernels", "bench", "examples"))
     refuse(files, re.compile(r"\b(TODO|FIXME|XXX|HACK)\b"), "open end")
@@ -162,4 +170,4 @@ def files_that_are_named_exist():
 if __name__ == "__main__":
     sys.exit(gatelib.main([kernels_exist, kernels_name_no_vendor, kernels_are_plain_opencl_c, real_types_only_in_lib,
                            kernels_include_only_lib, host_rooms_depend_one_way, host_rooms_have_no_circles, lines_are_clean,
-                           nothing_left_to_do, files_that_are_named_exist]))
+                           files_fit_a_sitting, nothing_left_to_do, files_that_are_named_exist]))
