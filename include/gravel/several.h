@@ -13,8 +13,8 @@
  *   gravel_several_collect(several, &forces, &overflow);
  *
  * Sources written after a submit are seen by the next submit, whether the call was collected or not.  A call that was
- * not collected is dropped by the next submit.  An object serves one thread at a time; different objects are
- * independent, also on the same devices.
+ * not collected is dropped by the next submit.  Where a device failed in a call, the next one sends all sources anew.
+ * An object serves one thread at a time; different objects are independent, also on the same devices.
  */
 #ifndef GRAVEL_SEVERAL_H
 #define GRAVEL_SEVERAL_H
@@ -110,8 +110,8 @@ GRAVEL_API gravel_status gravel_several_submit(gravel_several *several, const gr
 /* The last call once more, on the sources that it saw, with other features: neighbour lists that are asked for after
  * the forces. */
 GRAVEL_API gravel_status gravel_several_again(gravel_several *several, int order, int nearest, int neighbour_capacity);
-/* Waits and writes the results of the last submit; may be called again.  What the call did not compute is
- * ERR_ARGUMENT.  No sources: zeros, and no neighbours. */
+/* Waits and writes the results of the last submit; may be called again, unless it failed.  What the call did not
+ * compute is ERR_ARGUMENT.  No sources: zeros, and no neighbours. */
 GRAVEL_API gravel_status gravel_several_collect(gravel_several *several, const gravel_forces *forces, size_t *overflow);
 /* Compiles and allocates what such calls of up to so many sinks and sources need. */
 GRAVEL_API gravel_status gravel_several_prepare(gravel_several *several, const gravel_several_call *call, size_t sinks,

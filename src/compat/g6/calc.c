@@ -139,8 +139,10 @@ static int collect(const char *function, const gv_g6_results *to)
         forces.nearest_address = g->nearest_address;
         forces.nearest_distance = g->nearest;
     }
-    if (gv_compat_failed(function, gravel_several_collect(g->several, &forces, NULL)) != 0)
+    if (gv_compat_failed(function, gravel_several_collect(g->several, &forces, NULL)) != 0) {
+        g->stage = GV_G6_FAILED;
         return -1;
+    }
     const int turned = to->pot && g->settings.positive == GV_COMPAT_YES;
     for (int i = 0; i < g->sinks && (nearest || turned); i++) {
         if (to->nearest && g->nearest_address[i] == GRAVEL_NONE)

@@ -1,4 +1,5 @@
 /* A call started on all devices of a team. */
+#include "host/bodies/ticket.h"
 #include "host/bodies/transfer.h"
 #include "host/direct/plan.h"
 #include "host/direct/points.h"
@@ -165,12 +166,17 @@ gravel_status gv_call_start(gravel_several *s)
     return status;
 }
 
+/* A device that failed may not have got what the call began with; of a call that nobody collected it shows here. */
 void gv_call_drop(gravel_several *s)
 {
+    gv_asked *a = &s->asked;
     for (int m = 0; m < s->members; m++)
         for (int p = 0; p < GV_MOST_PIECES; p++) {
-            gravel_ticket_release(s->member[m].ticket[p]);
+            gravel_ticket *ticket = s->member[m].ticket[p];
+            if (a->is_valid && ticket && !ticket->collected && gravel_ticket_wait(ticket))
+                a->team->is_stale = 1;
+            gravel_ticket_release(ticket);
             s->member[m].ticket[p] = NULL;
         }
-    s->asked.is_valid = 0;
+    a->is_valid = 0;
 }

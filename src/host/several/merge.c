@@ -282,5 +282,9 @@ gravel_status gv_call_collect(gravel_several *s, const gravel_forces *f, size_t 
         put_nothing(f, a->sinks.count);
     for (int p = 0; a->team && !a->by_host && p < a->pieces && !status; p++)
         status = a->edge[p + 1] > a->edge[p] ? collect_piece(s, p, f, overflow) : GRAVEL_OK;
+    if (status)
+        gv_call_drop(s);
+    if (status && a->team)
+        a->team->is_stale = 1;
     return status;
 }

@@ -279,6 +279,8 @@ static gravel_status send(gravel_several *s)
     if (!status && a->call.quadrupoles)
         status = gv_team_send_quadrupoles(s, s->team[d.team], a->sources);
     a->team = s->team[d.team];
+    if (status && a->team)
+        a->team->is_stale = 1; /* changes that wait for this call are lost */
     return status;
 }
 

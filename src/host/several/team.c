@@ -197,7 +197,8 @@ static gravel_status send_listed(gravel_several *s, gv_team *t, int member, cons
         place[n++] = list[k] / GV_DEAL_PERIOD * (uint32_t)t->width[member] + t->place[of];
     }
     parcel p = {.store = &s->store, .team = t, .member = member, .address = address, .count = n};
-    return n == 0 ? GRAVEL_OK : n <= GV_FEW_CHANGES ? keep(t, &p, place) : send(s, &p, place);
+    const int takes_part = gv_team_count(t, member, s->asked.sources) > 0;
+    return n == 0 ? GRAVEL_OK : n <= GV_FEW_CHANGES && takes_part ? keep(t, &p, place) : send(s, &p, place);
 }
 
 /* Columns always exist in all three components of a vector, or not at all. */
