@@ -105,9 +105,21 @@ static void bad_lines(void **state)
     assert_contains(log.text, "GRAVEL_COMPAT_HOST: host: 'perhaps' is none of faster, never, always");
     assert_int_equal(s.pipes, 16384);
     assert_int_equal(s.neighbours, 7);
+    unsetenv("GRAVEL_COMPAT_HOST");
+    unlink("gravel.config");
+    setenv("GRAVEL_COMPAT_PIPE", "48", 1);
+    setenv("GRAVEL_COMPATIBLE", "3", 1); /* is not ours */
+    read_them(&log);
+    unsetenv("GRAVEL_COMPAT_PIPE");
+    unsetenv("GRAVEL_COMPATIBLE");
+    assert_int_equal(log.lines, 1);
+    assert_contains(log.text, "GRAVEL_COMPAT_PIPE: there is no setting 'PIPE'");
     setenv("GRAVEL_COMPAT_CONFIG", "nowhere", 1);
     read_them(&log);
     assert_contains(log.text, "nowhere: cannot be read: No such file");
+    setenv("GRAVEL_COMPAT_CONFIG", folder, 1);
+    read_them(&log);
+    assert_contains(log.text, "cannot be read: Is a directory");
 }
 
 /* Sapporo2's file names devices where nothing else does. */
@@ -149,14 +161,17 @@ static void levels_and_repeats(void **state)
     for (int k = 0; k < 1000; k++)
         gv_compat_fail("f", "the same %s", "reason");
     gv_compat_fail("f", "another");
+    for (int k = 0; k < 100; k++) /* as from the functions of a round */
+        for (int function = 0; function < 4; function++)
+            gv_compat_fail("round", "function %d", function);
     gv_compat_set_level(GV_COMPAT_NONE);
     gv_compat_fail("f", "nobody hears");
     gv_compat_set_level(GV_COMPAT_DEBUG);
     gv_compat_log(GV_COMPAT_DEBUG, "last");
     capture_end(&log);
-    assert_int_equal(log.lines, 12); /* 1, 2, 4, ... 512, and two more */
+    assert_int_equal(log.lines, 12 + 4 * 7); /* 1, 2, 4, ... 512, two more; 1 ... 64 of four lines */
     assert_contains(log.text, "gravel_g6: error: f: the same reason\n");
-    assert_contains(log.text, "f: the same reason (512 times in a row)\n");
+    assert_contains(log.text, "f: the same reason (512 times)\n");
     assert_contains(log.text, "gravel_g6: debug: last\n");
     assert_null(strstr(log.text, "hears"));
 }

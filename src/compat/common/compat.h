@@ -30,9 +30,11 @@ typedef enum gv_compat_level {
 
 /* Lines above this level are not written; GV_COMPAT_WARNING at first. */
 void gv_compat_set_level(gv_compat_level level);
-/* One line on stderr.  A line that repeats the one before it is written the 2nd, 4th, 8th ... time only: a failing run
- * may call for weeks. */
+/* One line on stderr.  A line that is one of the last 16 different ones is written the 2nd, 4th, 8th ... time only: a
+ * failing run may call for weeks. */
 void gv_compat_log(gv_compat_level level, const char *format, ...) GV_COMPAT_PRINTF(2, 3);
+/* Those lines are new ones again: something was opened since. */
+void gv_compat_forget_lines(void);
 /* Bad use of an interface's function: a line; returns -1. */
 int gv_compat_fail(const char *function, const char *format, ...) GV_COMPAT_PRINTF(2, 3);
 /* A call of gravel failed: its message as a line (what follows the first line of it, a compiler's log, at debug level);

@@ -60,6 +60,8 @@ gravel_status gv_compat_create(gravel_several **several, const gv_compat_setting
     options.all_devices = settings->all_devices == GV_COMPAT_YES;
     options.host = settings->host;
     const gravel_status status = gravel_several_create(several, &options);
+    if (status == GRAVEL_OK)
+        gv_compat_forget_lines();
     for (int k = 0; status == GRAVEL_OK && k < gravel_several_get_device_count(*several); k++)
         gv_compat_log(GV_COMPAT_INFO, "device %d: %s, %s, %d sinks a call", k,
                       gravel_several_get_device(*several, k)->name, gravel_precision_name(settings->precision),

@@ -5,11 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE = 1024 };
+enum { LINE = 1024, KEPT = 16 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static gv_compat_level highest = GV_COMPAT_WARNING;
-static char last[LINE]; /* the line written before, and how often it came */
-static unsigned long repeats;
+/* Lines of late: a caller that goes on without a device has one from each function that it calls, over and over. */
+static struct kept {
+    char text[LINE];
+    unsigned long times, turn; /* how often it came; the later the greater */
+} kept[KEPT];
+static unsigned long turns;
 
 void gv_compat_set_level(gv_compat_level level)
 {
@@ -18,22 +22,42 @@ void gv_compat_set_level(gv_compat_level level)
     pthread_mutex_unlock(&lock);
 }
 
+void gv_compat_forget_lines(void)
+{
+    pthread_mutex_lock(&lock);
+    memset(kept, 0, sizeof kept);
+    pthread_mutex_unlock(&lock);
+}
+
+/* How often this line came, this time included. */
+static unsigned long count(const char *text)
+{
+    struct kept *oldest = &kept[0], *line = NULL;
+
+    for (int k = 0; k < KEPT; k++) {
+        line = strcmp(kept[k].text, text) == 0 ? &kept[k] : line;
+        oldest = kept[k].turn < oldest->turn ? &kept[k] : oldest;
+    }
+    if (!line) {
+        line = oldest;
+        line->times = 0;
+        snprintf(line->text, sizeof line->text, "%s", text);
+    }
+    line->turn = ++turns;
+    return ++line->times;
+}
+
 static void write_line(gv_compat_level level, const char *text)
 {
     static const char *const name[] = {"", "error: ", "warning: ", "", "debug: "};
-    char times[48] = "";
+    char more[48] = "";
 
     pthread_mutex_lock(&lock);
-    const int again = strcmp(text, last) == 0;
-    if (level <= highest) {
-        repeats = again ? repeats + 1 : 1;
-        if (again)
-            snprintf(times, sizeof times, " (%lu times in a row)", repeats);
-        else
-            snprintf(last, sizeof last, "%s", text);
-        if ((repeats & (repeats - 1)) == 0)
-            fprintf(stderr, "%s: %s%s%s\n", gv_compat_library, name[level], text, times);
-    }
+    const unsigned long times = level <= highest ? count(text) : 0;
+    if (times > 1)
+        snprintf(more, sizeof more, " (%lu times)", times);
+    if (times > 0 && (times & (times - 1)) == 0)
+        fprintf(stderr, "%s: %s%s%s\n", gv_compat_library, name[level], text, more);
     pthread_mutex_unlock(&lock);
 }
 

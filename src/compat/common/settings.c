@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+extern char **environ; /* as POSIX has it */
+
 typedef struct word {
     const char *name;
     int value;
@@ -148,6 +150,8 @@ static void read_file(gv_compat_settings *settings, const char *path, int must)
         snprintf(where, sizeof where, "%.500s:%d", path, number);
         read_line(settings, line, where);
     }
+    if (ferror(file))
+        gv_compat_fail(path, "cannot be read: %s", strerror(errno));
     free(line);
     fclose(file);
 }
@@ -174,16 +178,19 @@ static void read_sapporo(gv_compat_settings *settings)
             path, "line %d is not a number that fits: a count of at most 64, then as many devices, one a line", line);
 }
 
+/* All variables with our prefix, so that a misspelt one does not go unnoticed; empty ones count as not set. */
 static void read_environment(gv_compat_settings *settings)
 {
-    for (int k = 0; k < KNOWN; k++) {
+    static const char prefix[] = "GRAVEL_COMPAT_";
+
+    for (char **entry = environ; entry && *entry; entry++) {
+        const char *const value = strchr(*entry, '=');
         char name[64];
-        int used = snprintf(name, sizeof name, "GRAVEL_COMPAT_%s", known[k].name);
-        for (int c = 0; c < used; c++)
-            name[c] = (char)toupper((unsigned char)name[c]);
-        const char *value = getenv(name);
-        if (value && *value)
-            set_one(&known[k], settings, value, name);
+        if (strncmp(*entry, prefix, sizeof prefix - 1) != 0 || !value || !value[1])
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(value - *entry), *entry);
+        if (strcmp(name, "GRAVEL_COMPAT_CONFIG") != 0)
+            gv_compat_set(settings, name + sizeof prefix - 1, value + 1, name);
     }
 }
 
