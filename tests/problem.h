@@ -236,26 +236,32 @@ static inline results direct_run(gravel_direct *d, const gravel_sinks *sinks, do
     return r;
 }
 
+/* where the reference puts forces and nearest neighbours */
+static inline gv_ref_forces reference_into(const results *r)
+{
+    return (gv_ref_forces){.ax = r->v[R_AX],
+                           .ay = r->v[R_AY],
+                           .az = r->v[R_AZ],
+                           .pot = r->v[R_POT],
+                           .jx = r->v[R_JX],
+                           .jy = r->v[R_JY],
+                           .jz = r->v[R_JZ],
+                           .sx = r->v[R_SX],
+                           .sy = r->v[R_SY],
+                           .sz = r->v[R_SZ],
+                           .nearest_id = r->nearest_id,
+                           .nearest_address = r->nearest,
+                           .nearest_distance = r->distance};
+}
+
 /* the reference's answer in the same shape */
 static inline results reference_run(int order, const gv_ref_particles *sinks, const gv_ref_particles *sources,
                                     double eps, const double *radius, size_t capacity)
 {
     results r = results_new(sinks->n, capacity);
-    const gv_ref_forces out = {.ax = r.v[R_AX],
-                               .ay = r.v[R_AY],
-                               .az = r.v[R_AZ],
-                               .pot = r.v[R_POT],
-                               .jx = r.v[R_JX],
-                               .jy = r.v[R_JY],
-                               .jz = r.v[R_JZ],
-                               .sx = r.v[R_SX],
-                               .sy = r.v[R_SY],
-                               .sz = r.v[R_SZ],
-                               .nearest_id = r.nearest_id,
-                               .nearest_address = r.nearest,
-                               .nearest_distance = r.distance,
-                               .neighbour_count = radius ? r.count : NULL,
-                               .neighbour_address = radius ? r.list : NULL};
+    gv_ref_forces out = reference_into(&r);
+    out.neighbour_count = radius ? r.count : NULL;
+    out.neighbour_address = radius ? r.list : NULL;
     assert_int_equal(gv_ref_direct(GV_REF_LONG_DOUBLE, order, sinks, sources, eps, radius, capacity, &out), 0);
     return r;
 }

@@ -105,7 +105,6 @@ int gv_options_check_effect(const char *full_name, const gv_command *command, co
 /* The nearest of the names (at most two edits away, or a name that begins with `word`); NULL: none. */
 const char *gv_nearest_name(const char *word, const char *(*name_at)(const void *table, int i), const void *table);
 
-int gv_parse_size(const char *text, size_t *value); /* 0, or -1 */
 /* "0.3,0.5": how many numbers, each from low to high; -1: the text is something else, or has more than `most`. */
 int gv_parse_reals(const char *text, double low, double high, double *value, int most);
 

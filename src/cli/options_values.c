@@ -10,7 +10,8 @@
 
 #include "cli/say.h"
 
-int gv_parse_size(const char *text, size_t *value)
+/* 0, or -1 */
+static int parse_size(const char *text, size_t *value)
 {
     char *end;
     if (text[0] < '0' || text[0] > '9')
@@ -109,7 +110,7 @@ static int parse_sizes(const char *text, gv_size_list *list)
             return -1;
         memcpy(word, p, n);
         word[n] = '\0';
-        if (gv_parse_size(word, &list->value[list->n]) != 0)
+        if (parse_size(word, &list->value[list->n]) != 0)
             return -1;
         list->n++;
         p += n;
@@ -127,9 +128,9 @@ static int parse_range(const char *text, gv_range *range)
     memcpy(first, text, n);
     first[n] = '\0';
     range->count = SIZE_MAX;
-    if (gv_parse_size(first, &range->first) != 0)
+    if (parse_size(first, &range->first) != 0)
         return -1;
-    return text[n + 1] == '\0' ? 0 : gv_parse_size(text + n + 1, &range->count);
+    return text[n + 1] == '\0' ? 0 : parse_size(text + n + 1, &range->count);
 }
 
 static int parse_int(const char *text, int *value)
@@ -216,7 +217,7 @@ static int parse_value(const gv_opt *opt, const char *text, void *place)
     case GV_OPT_INT:
         return parse_int(text, place);
     case GV_OPT_SIZE:
-        return gv_parse_size(text, place);
+        return parse_size(text, place);
     case GV_OPT_SEED:
         return parse_seed(text, place);
     case GV_OPT_REAL:

@@ -52,9 +52,9 @@ void gv_ranks_begin(int argc, char **argv)
     typed = argv;
     if (gv_ranks_started() == 1 || started_rank() == 0)
         return;
-    gv_say_nothing(1);
-    if (!freopen("/dev/null", "w", stdout))
-        gv_say_nothing(1);
+    gv_say_nothing();
+    FILE *const out = freopen("/dev/null", "w", stdout); /* where that fails it is closed, which is as good */
+    (void)out;
 }
 
 /* mpirun ends all others as soon as one has failed.  The first one speaks before: the others wait for their end, for
@@ -194,14 +194,6 @@ gravel_status gv_ranks_agree(gv_ranks *r, gravel_status status)
     return r ? gravel_cluster_agree(r->cluster, status) : status;
 }
 
-void gv_ranks_end(gv_ranks *r, gravel_status status)
-{
-    gv_say_nothing(0);
-    gv_say(r->command, "rank %d on %s: %s", r->rank, gravel_cluster_get_info(r->cluster, r->rank)->host,
-           gravel_error_message());
-    MPI_Abort(MPI_COMM_WORLD, gv_cli_exit_code(status));
-}
-
 /* The first rank's choice: others may have another memory. */
 gravel_status gv_ranks_choose(gv_ranks *r, gv_scheme asked, const gv_scheme_question *question, int *is_dealt)
 {
@@ -280,12 +272,6 @@ gravel_status gv_ranks_agree(gv_ranks *r, gravel_status status)
 {
     (void)r;
     return status;
-}
-
-void gv_ranks_end(gv_ranks *r, gravel_status status)
-{
-    (void)r;
-    (void)status;
 }
 
 gravel_status gv_ranks_choose(gv_ranks *r, gv_scheme asked, const gv_scheme_question *question, int *is_dealt)

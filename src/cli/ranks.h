@@ -32,8 +32,6 @@ gravel_status gv_ranks_context(gv_ranks *ranks, gravel_context **context, int no
 
 /* All ranks: all get the first failure. */
 gravel_status gv_ranks_agree(gv_ranks *ranks, gravel_status status);
-/* A failure that other ranks do not know of: says it, and ends the job. */
-void gv_ranks_end(gv_ranks *ranks, gravel_status status);
 
 /* All ranks: what the first one has, on all others, too (malloc'd there; NULL stays NULL). */
 gravel_status gv_ranks_spread(gv_ranks *ranks, void *bytes, size_t size);

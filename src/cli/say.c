@@ -52,9 +52,9 @@ static void put(FILE *stream, const char *before, const char *format, va_list li
 
 static int nothing; /* is said by this process */
 
-void gv_say_nothing(int is_quiet)
+void gv_say_nothing(void)
 {
-    nothing = is_quiet;
+    nothing = 1;
 }
 
 void gv_say(const char *command, const char *format, ...)

@@ -11,8 +11,8 @@
  * stay with `lines`. */
 void gv_plain(char *text, int lines);
 
-/* 1: this process says nothing; others of the same job do. */
-void gv_say_nothing(int is_quiet);
+/* From now on this process says nothing; others of the same job do. */
+void gv_say_nothing(void);
 void gv_say(const char *command, const char *format, ...) GV_PRINTF(2, 3); /* "gravel force: ..." on stderr */
 void gv_print(const char *format, ...) GV_PRINTF(1, 2);                    /* on stdout */
 

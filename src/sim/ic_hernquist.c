@@ -64,16 +64,8 @@ static void draw(const void *model, gv_random *random, gv_particles *p, size_t i
 {
     const hernquist *h = model;
     const double s = h->s_cut * sqrt(gv_random_unit(random)), r = s / (1.0 - s);
-    double e[3];
-    gv_random_direction(random, e);
-    p->x[i] = r * e[0];
-    p->y[i] = r * e[1];
-    p->z[i] = r * e[2];
-    const double v = draw_speed(h, s, random);
-    gv_random_direction(random, e);
-    p->vx[i] = v * e[0];
-    p->vy[i] = v * e[1];
-    p->vz[i] = v * e[2];
+    gv_random_vector(random, r, &p->x[i], &p->y[i], &p->z[i]);
+    gv_random_vector(random, draw_speed(h, s, random), &p->vx[i], &p->vy[i], &p->vz[i]);
 }
 
 gravel_status gv_ic_hernquist(size_t n, uint64_t seed, const gv_ic_hernquist_options *options, gv_particles *out)

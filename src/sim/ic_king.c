@@ -102,7 +102,7 @@ static void draw(const void *model, gv_random *random, gv_particles *p, size_t i
     const gv_king *king = model;
     const double mass = gv_random_unit(random) * king->total;
     const int k = find_mass(king, mass);
-    double r, w, e[3];
+    double r, w;
     if (mass < king->mass[0]) {
         r = king->x[0] * cbrt(mass / king->mass[0]);
         w = king->w[0];
@@ -111,15 +111,8 @@ static void draw(const void *model, gv_random *random, gv_particles *p, size_t i
         r = king->x[k] + t * (king->x[k + 1] - king->x[k]);
         w = king->w[k] + t * (king->w[k + 1] - king->w[k]);
     }
-    gv_random_direction(random, e);
-    p->x[i] = r * e[0];
-    p->y[i] = r * e[1];
-    p->z[i] = r * e[2];
-    const double v = draw_speed(w, king->bound[k], random);
-    gv_random_direction(random, e);
-    p->vx[i] = v * e[0];
-    p->vy[i] = v * e[1];
-    p->vz[i] = v * e[2];
+    gv_random_vector(random, r, &p->x[i], &p->y[i], &p->z[i]);
+    gv_random_vector(random, draw_speed(w, king->bound[k], random), &p->vx[i], &p->vy[i], &p->vz[i]);
 }
 
 gravel_status gv_ic_king(size_t n, uint64_t seed, const gv_ic_king_options *options, gv_particles *out)

@@ -31,16 +31,10 @@ static double draw_radius(gv_random *random, double s_cut)
 
 static void draw(const void *s_cut, gv_random *random, gv_particles *p, size_t i)
 {
-    double e[3], r = draw_radius(random, *(const double *)s_cut);
-    gv_random_direction(random, e);
-    p->x[i] = r * e[0];
-    p->y[i] = r * e[1];
-    p->z[i] = r * e[2];
-    double v = draw_speed(random) * sqrt(2.0 / sqrt(1.0 + r * r));
-    gv_random_direction(random, e);
-    p->vx[i] = v * e[0];
-    p->vy[i] = v * e[1];
-    p->vz[i] = v * e[2];
+    const double r = draw_radius(random, *(const double *)s_cut);
+    gv_random_vector(random, r, &p->x[i], &p->y[i], &p->z[i]);
+    const double v = draw_speed(random) * sqrt(2.0 / sqrt(1.0 + r * r));
+    gv_random_vector(random, v, &p->vx[i], &p->vy[i], &p->vz[i]);
 }
 
 gravel_status gv_ic_plummer(size_t n, uint64_t seed, const gv_ic_plummer_options *options, gv_particles *out)

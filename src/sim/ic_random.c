@@ -97,6 +97,15 @@ void gv_random_direction(gv_random *random, double v[3])
         v[k] *= scale;
 }
 
+void gv_random_vector(gv_random *random, double length, double *x, double *y, double *z)
+{
+    double e[3];
+    gv_random_direction(random, e);
+    *x = length * e[0];
+    *y = length * e[1];
+    *z = length * e[2];
+}
+
 /* Marsaglia's polar method; the second number of the pair is not kept, so that the state is the four words only. */
 double gv_random_gauss(gv_random *random)
 {

@@ -17,6 +17,7 @@ uint64_t gv_random_bits(gv_random *random);
 double gv_random_unit(gv_random *random);                 /* uniform in (0, 1): (k + 1/2) 2^-52 */
 void gv_random_ball(gv_random *random, double v[3]);      /* uniform in the unit ball */
 void gv_random_direction(gv_random *random, double v[3]); /* uniform on the unit sphere */
-double gv_random_gauss(gv_random *random);                /* mean 0, variance 1; needs log() of the C library */
+void gv_random_vector(gv_random *random, double length, double *x, double *y, double *z); /* in such a direction */
+double gv_random_gauss(gv_random *random); /* mean 0, variance 1; needs log() of the C library */
 
 #endif

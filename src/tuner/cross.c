@@ -107,7 +107,8 @@ static int by_time(const void *a, const void *b)
     return (x->time_min_s > y->time_min_s) - (x->time_min_s < y->time_min_s);
 }
 
-int gv_question_again(gv_run *run, gv_profile_entry *entry)
+/* Measures what the entry keeps again, with today's kernels.  0: nothing works any more, or the run has to stop. */
+static int measure_again(gv_run *run, gv_profile_entry *entry)
 {
     const gv_effort effort = gv_cross_effort(run);
     gv_profile_entry before = *entry;
@@ -322,7 +323,7 @@ int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
             continue;
         run->task = w->task;
         run->best_s = w->time_s;
-        if (run->spent_s + 5 * w->entry.n_results * w->time_s > end || !gv_question_again(run, &w->entry)) {
+        if (run->spent_s + 5 * w->entry.n_results * w->time_s > end || !measure_again(run, &w->entry)) {
             *w = found->w[--found->n];
             k--;
             continue;

@@ -8,8 +8,8 @@ enum { FEW_SOURCES = 1024 };
 /* One size inside each bucket, where it matters most: block time-steps for few sinks, throughput for many.  A GPU fills
  * between 1024 and some 10000 sinks, where times change most from one configuration to another: two sizes more.  A CPU
  * reaches its throughput with fewer particles, and has less of it to spend on a measurement.  A call with few sources
- * is over before a device is full, so that these are asked for as well. */
-int gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_TUNE_SIZES], size_t sources[GV_TUNE_SOURCES])
+ * is over before a device is full, so that these are asked for as well.  Returns the number of sinks' sizes. */
+static int usual_sizes(const gv_limits *limits, int quick, size_t sinks[GV_TUNE_SIZES], size_t sources[GV_TUNE_SOURCES])
 {
     static const size_t gpu_sinks[] = {1, 8, 32, 128, 512, 1024, 4096, 16384, 131072};
     static const size_t gpu_sources[2][GV_TUNE_SOURCES] = {{1024, 8192, 131072, 1048576}, {1024, 8192, 131072, 524288}};
@@ -131,7 +131,7 @@ static void make_plan(const gv_tune_options *options, const gv_limits *limits, c
     const double most = most_pairs(limits, variant, options->quick);
     int n_sinks = options->n_sinks, n_sources = options->n_sources, n_own, many, few, middle, n = 0;
 
-    n_own = gv_tune_sizes(limits, options->quick, sinks, sources);
+    n_own = usual_sizes(limits, options->quick, sinks, sources);
     if (variant->features != 0)
         n_own = one_of_each_bucket(sinks, n_own);
     n_sinks = n_sinks > 0 ? n_sinks : n_own;

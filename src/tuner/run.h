@@ -165,13 +165,11 @@ void gv_finals_entry(const gv_run *run, const gv_finalist *list, int n, int chos
 int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_profile_entry *entry,
                        gv_tune_result *result, gv_point *winner);
 
-/* Times points that won, or are the default, at neighbouring questions of run->task, and sorts them into the entry:
- * what the choice between questions is made from. 1 if the entry has changed. */
 /* Compiles at once what a stage will measure. */
 void gv_run_build(gv_run *run, const char *stage, const gv_point *point, int n);
 
-/* Measures what the entry keeps again, with today's kernels.  0: nothing works any more, or the run has to stop. */
-int gv_question_again(gv_run *run, gv_profile_entry *entry);
+/* Times points that won, or are the default, at neighbouring questions of run->task, and sorts them into the entry:
+ * what the choice between questions is made from.  1 if the entry has changed. */
 int gv_question_cross(gv_run *run, const gv_point *point, int n, gv_profile_entry *entry);
 
 #endif

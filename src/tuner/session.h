@@ -83,7 +83,4 @@ int gv_tune_jobs(const gv_limits *limits);
 /* What `options` tune; NULL: no such kernel. */
 const gv_subject *gv_tune_subject(const gv_tune_options *options);
 
-/* Default sizes: one per bucket at least, and few sources.  Returns the number of sinks' sizes. */
-int gv_tune_sizes(const gv_limits *limits, int quick, size_t sinks[GV_TUNE_SIZES], size_t sources[GV_TUNE_SOURCES]);
-
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 const int gv_simulate_mark[GV_SIMULATE_MARKS] = {30, 50};
-const double gv_simulate_reach[GV_SIMULATE_REACHES] = {0.98, 0.99};
+static const double reach[GV_SIMULATE_REACHES] = {0.98, 0.99}; /* of the best speed */
 
 static int ascending(const void *a, const void *b)
 {
@@ -59,7 +59,7 @@ gravel_status gv_simulate(const gv_recording *recording, const gv_strategy *stra
         result->median[k] = column[(seeds - 1) / 2];
         result->tenth[k] = column[(seeds - 1) / 10];
         for (int r = 0; r < GV_SIMULATE_REACHES; r++)
-            if (result->needed[r] == 0 && result->median[k] >= gv_simulate_reach[r])
+            if (result->needed[r] == 0 && result->median[k] >= reach[r])
                 result->needed[r] = k + 1;
     }
     free(quality);

@@ -7,8 +7,7 @@
 /* A search is replayed for so many evaluations (or as many as the recording has points); its quality is reported at
  * the marks: evaluations that a quick run, and a question searched at length, have time for. */
 enum { GV_SIMULATE_BUDGET = 200, GV_SIMULATE_MARKS = 2, GV_SIMULATE_REACHES = 2 };
-extern const int gv_simulate_mark[GV_SIMULATE_MARKS];       /* 30, 50 evaluations */
-extern const double gv_simulate_reach[GV_SIMULATE_REACHES]; /* 98 %, 99 % of the best speed */
+extern const int gv_simulate_mark[GV_SIMULATE_MARKS]; /* 30, 50 evaluations */
 
 typedef struct gv_simulated {
     const gv_strategy *strategy;
@@ -17,7 +16,7 @@ typedef struct gv_simulated {
     /* quality = best time of all / best time found: 1 is the best. Over the seeds, after k + 1 evaluations: the
      * median, and what nine of ten seeds reach */
     double median[GV_SIMULATE_BUDGET], tenth[GV_SIMULATE_BUDGET];
-    size_t needed[GV_SIMULATE_REACHES]; /* evaluations until the median is there; 0: it does not get there */
+    size_t needed[GV_SIMULATE_REACHES]; /* evaluations until the median is at 98 %, 99 % of the best speed; 0: never */
 } gv_simulated;
 
 /* Seeds 1 ... `seeds`. */

@@ -49,19 +49,7 @@ static inline results reference_softened(const gv_ref_particles *sinks, const gv
                                          gv_ref_soften soften, const double *eps)
 {
     results r = results_new(sinks->n, 0);
-    const gv_ref_forces out = {.ax = r.v[R_AX],
-                               .ay = r.v[R_AY],
-                               .az = r.v[R_AZ],
-                               .pot = r.v[R_POT],
-                               .jx = r.v[R_JX],
-                               .jy = r.v[R_JY],
-                               .jz = r.v[R_JZ],
-                               .sx = r.v[R_SX],
-                               .sy = r.v[R_SY],
-                               .sz = r.v[R_SZ],
-                               .nearest_id = r.nearest_id,
-                               .nearest_address = r.nearest,
-                               .nearest_distance = r.distance};
+    const gv_ref_forces out = reference_into(&r);
     assert_int_equal(gv_ref_direct_softened(GV_REF_LONG_DOUBLE, 6, sinks, sources, soften,
                                             soften == GV_REF_SOFTEN_SINKS ? eps : NULL,
                                             soften == GV_REF_SOFTEN_SOURCES ? eps : NULL, &out),

@@ -68,19 +68,9 @@ static results reference(const rule_case *c, const gv_ref_particles *sinks, cons
 {
     results r = results_new(sinks->n, CAPACITY);
     const gv_ref_rule rule = {(gv_ref_sphere)c->rule, c->ahead ? ahead : NULL, c->leave_out};
-    const gv_ref_forces out = {.ax = r.v[R_AX],
-                               .ay = r.v[R_AY],
-                               .az = r.v[R_AZ],
-                               .pot = r.v[R_POT],
-                               .jx = r.v[R_JX],
-                               .jy = r.v[R_JY],
-                               .jz = r.v[R_JZ],
-                               .sx = r.v[R_SX],
-                               .sy = r.v[R_SY],
-                               .sz = r.v[R_SZ],
-                               .nearest_address = r.nearest,
-                               .neighbour_count = r.count,
-                               .neighbour_address = r.list};
+    gv_ref_forces out = reference_into(&r);
+    out.neighbour_count = r.count;
+    out.neighbour_address = r.list;
     assert_int_equal(
         gv_ref_direct_ruled(GV_REF_LONG_DOUBLE, c->order, sinks, sources, c->eps, radius, CAPACITY, &rule, &out), 0);
     return r;

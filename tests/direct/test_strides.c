@@ -1,6 +1,6 @@
 /* Arrays of structs, as many codes have them: masses, ids and potentials with strides give the bits of plain arrays, in
  * every object that takes host arrays. */
-#include "host_test.h"
+#include "one_context.h"
 
 #include "gravel/direct.h"
 #include "gravel/several.h"
@@ -62,6 +62,7 @@ static void assert_same(void)
 
 static void test_direct(void **state)
 {
+    (void)state;
     uint32_t address[N];
     for (uint32_t i = 0; i < N; i++)
         address[i] = N - 1 - i;
@@ -73,7 +74,7 @@ static void test_direct(void **state)
             gravel_forces forces;
             gravel_direct *direct;
             get(&sources, &sinks, &forces, packed);
-            assert_ok(gravel_direct_create(&direct, *state, NULL));
+            assert_ok(gravel_direct_create(&direct, context, NULL));
             if (scattered)
                 assert_ok(gravel_direct_scatter_sources(direct, address, &sources));
             else
@@ -88,6 +89,7 @@ static void test_direct(void **state)
 
 static void test_tree(void **state)
 {
+    (void)state;
     make();
     for (int packed = 0; packed < 2; packed++) {
         gravel_sources sources;
@@ -95,7 +97,7 @@ static void test_tree(void **state)
         gravel_forces forces;
         gravel_tree *tree;
         get(&sources, &sinks, &forces, packed);
-        assert_ok(gravel_tree_create(&tree, *state, NULL));
+        assert_ok(gravel_tree_create(&tree, context, NULL));
         assert_ok(gravel_tree_write(tree, &sources));
         assert_ok(gravel_tree_forces(tree, 0.1, &forces));
         gravel_tree_release(tree);
@@ -107,7 +109,7 @@ static void test_tree(void **state)
     gravel_forces forces;
     gravel_tree *tree;
     get(&sources, &sinks, &forces, 1);
-    assert_ok(gravel_tree_create(&tree, *state, NULL));
+    assert_ok(gravel_tree_create(&tree, context, NULL));
     assert_int_equal(gravel_tree_write(tree, &sources), GRAVEL_ERR_INPUT);
     assert_contains(gravel_error_message(), "number 3 is -1");
     gravel_tree_release(tree);
@@ -140,22 +142,6 @@ static void test_several(void **state)
         }
         assert_same();
     }
-}
-
-static int open_context(void **state)
-{
-    gravel_context *context;
-    if (gravel_context_create(&context, NULL) != GRAVEL_OK)
-        return -1;
-    context->for_once = 1;
-    *state = context;
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    gravel_context_release(*state);
-    return 0;
 }
 
 int main(void)

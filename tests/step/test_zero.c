@@ -1,5 +1,5 @@
 /* Nobody is active: legal in every call, nothing is computed, nothing is written, and the object goes on working. */
-#include "host_test.h"
+#include "one_context.h"
 
 #include "gravel/direct.h"
 #include "gravel/hermite.h"
@@ -31,7 +31,7 @@ static void assert_computed(void)
     poison();
 }
 
-static gravel_bodies *make_bodies(gravel_context *context)
+static gravel_bodies *make_bodies(void)
 {
     gravel_bodies *bodies;
     assert_ok(gravel_bodies_create(&bodies, context, NULL));
@@ -65,8 +65,8 @@ static void collect(gravel_ticket *ticket)
 
 static void test_direct(void **state)
 {
-    gravel_context *context = *state;
-    gravel_bodies *bodies = make_bodies(context);
+    (void)state;
+    gravel_bodies *bodies = make_bodies();
     const gravel_sources sources = {.count = N, .mass = mass, .pos = GRAVEL_VEC_AOS(x)};
     gravel_direct *direct;
     gravel_list *none;
@@ -105,8 +105,8 @@ static void test_direct(void **state)
 
 static void test_tree(void **state)
 {
-    gravel_context *context = *state;
-    gravel_bodies *bodies = make_bodies(context);
+    (void)state;
+    gravel_bodies *bodies = make_bodies();
     const gravel_view all = gravel_view_all(bodies);
     gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
     gravel_groups *groups;
@@ -149,7 +149,8 @@ static void test_tree(void **state)
 
 static void test_bodies(void **state)
 {
-    gravel_bodies *bodies = make_bodies(*state), *empty;
+    (void)state;
+    gravel_bodies *bodies = make_bodies(), *empty;
     const gravel_array nothing = GRAVEL_ARRAY_SOA((double *)NULL, NULL, NULL);
     const gravel_array_out nowhere = GRAVEL_ARRAY_OUT_SOA((double *)NULL, NULL, NULL);
     const gravel_plane plane = GRAVEL_POSITION;
@@ -161,7 +162,7 @@ static void test_bodies(void **state)
     assert_ok(gravel_bodies_update(bodies, NULL, 0, 0, 1, &plane, &nothing));
     assert_ok(gravel_bodies_remove(bodies, NULL, 0));
     assert_int_equal(gravel_bodies_get_count(bodies), N);
-    assert_ok(gravel_bodies_create(&empty, *state, NULL));
+    assert_ok(gravel_bodies_create(&empty, context, NULL));
     assert_ok(gravel_bodies_fill(empty, GRAVEL_MASS, 1));
     assert_ok(gravel_bodies_advance(empty, 1, 1));
     assert_ok(gravel_bodies_order_by_key(empty));
@@ -169,22 +170,6 @@ static void test_bodies(void **state)
     assert_int_equal(gravel_bodies_get_count(empty), 0);
     gravel_bodies_release(empty);
     gravel_bodies_release(bodies);
-}
-
-static int open_context(void **state)
-{
-    gravel_context *context;
-    if (gravel_context_create(&context, NULL) != GRAVEL_OK)
-        return -1;
-    context->for_once = 1;
-    *state = context;
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    gravel_context_release(*state);
-    return 0;
 }
 
 int main(void)

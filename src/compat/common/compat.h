@@ -72,9 +72,6 @@ typedef struct gv_compat_settings {
  * before sapporo2.config (devices only).  What cannot be understood is a line in the log and changes nothing.  Sets the
  * level of the log. */
 void gv_compat_read_settings(gv_compat_settings *settings);
-/* One setting by its name in the file; `where` ("gravel.config:3") begins the line in the log if it is bad.  Returns 0,
- * or -1. */
-int gv_compat_set(gv_compat_settings *settings, const char *name, const char *value, const char *where);
 
 /* ---------------------------------------------------------------- devices */
 

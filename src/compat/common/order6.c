@@ -38,7 +38,8 @@ static int need_open(const gv_order6 *o, const char *function)
     return o->several ? 0 : gv_compat_fail(function, "initialize was not called, or failed");
 }
 
-int gv_order6_is_softened(const gv_order6 *o)
+/* 1: the squared distances have eps^2 in them */
+static int is_softened(const gv_order6 *o)
 {
     return o->settings.softened == GV_COMPAT_YES;
 }
@@ -238,7 +239,7 @@ static void square(gv_order6 *o, const gv_order6_call *c)
     for (size_t k = 0; k < (size_t)c->ni; k++) {
         const int none = o->address[k] == GRAVEL_NONE;
         double eps2 = 0;
-        if (!none && gv_order6_is_softened(o))
+        if (!none && is_softened(o))
             eps2 = c->of_sources ? o->eps2[o->address[k]] : c->eps2 ? c->eps2[k * c->eps2_stride] : 0;
         o->r2[k] = o->r2[k] * o->r2[k] + eps2;
         o->nearest[k] = none ? -1 : o->nearest[k];

@@ -54,7 +54,5 @@ typedef struct gv_order6_call {
 } gv_order6_call;
 /* Potentials (negative), nearest neighbours (-1: none) and their squared distances (infinity) are in the object. */
 int gv_order6_forces(gv_order6 *o, const char *function, const gv_order6_call *call);
-/* 1: the squared distances have eps^2 in them */
-int gv_order6_is_softened(const gv_order6 *o);
 
 #endif

@@ -98,12 +98,15 @@ static int set_one(const setting *s, gv_compat_settings *settings, const char *v
     return s->type == NUMBER ? set_number(s, to, value, where) : set_word(s, to, value, where);
 }
 
-int gv_compat_set(gv_compat_settings *settings, const char *name, const char *value, const char *where)
+/* One setting by its name in the file; `where` ("gravel.config:3") begins the line in the log if it is bad. */
+static void set(gv_compat_settings *settings, const char *name, const char *value, const char *where)
 {
     for (int k = 0; k < KNOWN; k++)
-        if (strcasecmp(known[k].name, name) == 0)
-            return set_one(&known[k], settings, value, where);
-    return gv_compat_fail(where, "there is no setting '%s'", name);
+        if (strcasecmp(known[k].name, name) == 0) {
+            set_one(&known[k], settings, value, where);
+            return;
+        }
+    gv_compat_fail(where, "there is no setting '%s'", name);
 }
 
 /* ------------------------------------------------------------------ files */
@@ -132,7 +135,7 @@ static void read_line(gv_compat_settings *settings, char *line, const char *wher
         return;
     }
     *equals = '\0';
-    gv_compat_set(settings, trimmed(name), trimmed(equals + 1), where);
+    set(settings, trimmed(name), trimmed(equals + 1), where);
 }
 
 static void read_file(gv_compat_settings *settings, const char *path, int must)
@@ -190,7 +193,7 @@ static void read_environment(gv_compat_settings *settings)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)(value - *entry), *entry);
         if (strcmp(name, "GRAVEL_COMPAT_CONFIG") != 0)
-            gv_compat_set(settings, name + sizeof prefix - 1, value + 1, name);
+            set(settings, name + sizeof prefix - 1, value + 1, name);
     }
 }
 

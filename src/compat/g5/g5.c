@@ -21,7 +21,8 @@ static struct {
 
 /* ------------------------------------------------------------------- memory */
 
-int gv_g5_need(const char *function, void *array, size_t *room, size_t count, size_t element)
+/* Room for `count` elements; what was there stays.  -1: no memory, with a line in the log. */
+static int need(const char *function, void *array, size_t *room, size_t count, size_t element)
 {
     void *old;
     if (count <= *room)
@@ -133,9 +134,9 @@ static gv_g5_unit *make_unit(const char *function, int id)
     return all.unit[id] = unit;
 }
 
-/* Units are never freed, so that the lock of all need not be held with theirs; whoever opens one holds both, its own
- * first. */
-gv_g5_unit *gv_g5_enter(const char *function, int devid)
+/* Takes the unit's lock.  NULL, with a line in the log: there is no such device id.  Units are never freed, so that the
+ * lock of all need not be held with theirs; whoever opens one holds both, its own first. */
+static gv_g5_unit *enter(const char *function, int devid)
 {
     const int is_plain = devid == GV_G5_PLAIN, id = is_plain ? 0 : devid;
     if (id < 0 || id >= GV_G5_UNITS) {
@@ -159,7 +160,7 @@ gv_g5_unit *gv_g5_enter(const char *function, int devid)
     return NULL;
 }
 
-void gv_g5_leave(gv_g5_unit *unit)
+static void leave(gv_g5_unit *unit)
 {
     pthread_mutex_unlock(&unit->lock);
 }
@@ -170,10 +171,10 @@ int gv_g5_open(const char *function, int devid)
     pthread_mutex_lock(&all.lock);
     read_settings();
     pthread_mutex_unlock(&all.lock);
-    gv_g5_unit *unit = gv_g5_enter(function, devid);
+    gv_g5_unit *unit = enter(function, devid);
     if (!unit)
         return -1;
-    gv_g5_leave(unit);
+    leave(unit);
     return 0;
 }
 
@@ -188,10 +189,10 @@ int gv_g5_open_special(const char *function, int ndev, const int *list)
         failed = ndev > 0 && !list ? gv_compat_fail(function, "no list of devices")
                                    : gv_compat_name_devices(function, ndev, list, devices, sizeof all.settings.devices);
     pthread_mutex_unlock(&all.lock);
-    gv_g5_unit *unit = failed ? NULL : gv_g5_enter(function, GV_G5_PLAIN);
+    gv_g5_unit *unit = failed ? NULL : enter(function, GV_G5_PLAIN);
     if (!unit)
         return -1;
-    gv_g5_leave(unit);
+    leave(unit);
     return 0;
 }
 
@@ -233,10 +234,10 @@ static void add_to(gv_g5_range *range, int first, int end)
 static int grow(const char *function, gv_g5_memory *memory, gv_g5_kind kind, int end)
 {
     const size_t n = (size_t)end, used = (size_t)memory->used;
-    if (gv_g5_need(function, &memory->x, &memory->room[0], n, sizeof *memory->x) ||
-        gv_g5_need(function, &memory->m, &memory->room[1], n, sizeof *memory->m) ||
-        (kind == GV_G5_SYMMETRIC && gv_g5_need(function, &memory->eps, &memory->room[2], n, sizeof *memory->eps)) ||
-        (kind == GV_G5_CELLS && gv_g5_need(function, &memory->q, &memory->room[3], n, sizeof *memory->q)))
+    if (need(function, &memory->x, &memory->room[0], n, sizeof *memory->x) ||
+        need(function, &memory->m, &memory->room[1], n, sizeof *memory->m) ||
+        (kind == GV_G5_SYMMETRIC && need(function, &memory->eps, &memory->room[2], n, sizeof *memory->eps)) ||
+        (kind == GV_G5_CELLS && need(function, &memory->q, &memory->room[3], n, sizeof *memory->q)))
         return -1;
     if (n <= used)
         return 0;
@@ -269,7 +270,7 @@ static void copy_rows(gv_g5_memory *memory, int adr, int nj, gv_g5_sources from)
 
 int gv_g5_set_sources(const char *function, int devid, gv_g5_kind kind, int adr, int nj, gv_g5_sources from)
 {
-    gv_g5_unit *unit = gv_g5_enter(function, devid);
+    gv_g5_unit *unit = enter(function, devid);
     if (!unit)
         return -1;
     int result = 0;
@@ -284,14 +285,14 @@ int gv_g5_set_sources(const char *function, int devid, gv_g5_kind kind, int adr,
         result = grow(function, &unit->memory[kind], kind, adr + nj);
     if (result == 0 && nj > 0)
         copy_rows(&unit->memory[kind], adr, nj, from);
-    gv_g5_leave(unit);
+    leave(unit);
     return result;
 }
 
 /* Bodies with and without symmetric softening have one count, as in FDPS's library. */
 int gv_g5_set_n(const char *function, int devid, int cells, int n)
 {
-    gv_g5_unit *unit = gv_g5_enter(function, devid);
+    gv_g5_unit *unit = enter(function, devid);
     if (!unit)
         return -1;
     int result = 0;
@@ -302,7 +303,7 @@ int gv_g5_set_n(const char *function, int devid, int cells, int n)
             unit->memory[kind].n = n;
             unit->memory[kind].is_counted = 1;
         }
-    gv_g5_leave(unit);
+    leave(unit);
     return result;
 }
 
@@ -312,10 +313,10 @@ static int take_sinks(const char *function, gv_g5_unit *unit, int ni, double (*x
                       const double *eps)
 {
     const size_t n = (size_t)ni;
-    if (gv_g5_need(function, &unit->xi, &unit->room[0], n, sizeof *unit->xi) ||
-        gv_g5_need(function, &unit->epsi, &unit->room[1], n, sizeof *unit->epsi) ||
-        gv_g5_need(function, &unit->acc, &unit->room[2], n, sizeof *unit->acc) ||
-        gv_g5_need(function, &unit->pot, &unit->room[3], n, sizeof *unit->pot))
+    if (need(function, &unit->xi, &unit->room[0], n, sizeof *unit->xi) ||
+        need(function, &unit->epsi, &unit->room[1], n, sizeof *unit->epsi) ||
+        need(function, &unit->acc, &unit->room[2], n, sizeof *unit->acc) ||
+        need(function, &unit->pot, &unit->room[3], n, sizeof *unit->pot))
         return -1;
     if (x && n > 0)
         memcpy(unit->xi, x, n * sizeof *unit->xi);
@@ -333,7 +334,7 @@ static int take_sinks(const char *function, gv_g5_unit *unit, int ni, double (*x
 
 int gv_g5_set_sinks(const char *function, int devid, int ni, double (*x)[3], const double *eps2, const double *eps)
 {
-    gv_g5_unit *unit = gv_g5_enter(function, devid);
+    gv_g5_unit *unit = enter(function, devid);
     if (!unit)
         return -1;
     int result = 0;
@@ -346,7 +347,7 @@ int gv_g5_set_sinks(const char *function, int devid, int ni, double (*x)[3], con
         result = take_sinks(function, unit, ni, x, eps2, eps);
     if (result != 0)
         unit->stage = GV_G5_FAILED;
-    gv_g5_leave(unit);
+    leave(unit);
     return result;
 }
 
@@ -370,11 +371,11 @@ static int run(const char *function, gv_g5_unit *unit, gv_g5_kind kind)
 
 int gv_g5_run(const char *function, int devid, gv_g5_kind kind)
 {
-    gv_g5_unit *unit = gv_g5_enter(function, devid);
+    gv_g5_unit *unit = enter(function, devid);
     if (!unit)
         return -1;
     const int result = run(function, unit, kind);
-    gv_g5_leave(unit);
+    leave(unit);
     return result;
 }
 
@@ -411,10 +412,10 @@ static int get(const char *function, gv_g5_unit *unit, int ni, double (*a)[3], d
 
 int gv_g5_get(const char *function, int devid, int ni, double (*a)[3], double *p)
 {
-    gv_g5_unit *unit = gv_g5_enter(function, devid);
+    gv_g5_unit *unit = enter(function, devid);
     const int result = unit ? get(function, unit, ni, a, p) : -1;
     if (unit)
-        gv_g5_leave(unit);
+        leave(unit);
     if (result != 0)
         spoil(ni, a, p);
     return result;
@@ -425,7 +426,7 @@ int gv_g5_force_on(const char *function, int devid, gv_g5_kind kind, double (*x)
                    double *p, int ni)
 {
     enum { PART = 1 << 18 };
-    gv_g5_unit *unit = gv_g5_enter(function, devid);
+    gv_g5_unit *unit = enter(function, devid);
     int result = !unit ? -1 : ni < 0 || (ni > 0 && (!x || !a || !p)) ? gv_compat_fail(function, "%d sinks", ni) : 0;
     for (int done = 0; done < ni && result == 0; done += PART) {
         const int n = ni - done < PART ? ni - done : PART;
@@ -436,7 +437,7 @@ int gv_g5_force_on(const char *function, int devid, gv_g5_kind kind, double (*x)
             result = get(function, unit, n, a + done, p + done);
     }
     if (unit)
-        gv_g5_leave(unit);
+        leave(unit);
     if (result != 0)
         spoil(ni, a, p);
     return result;

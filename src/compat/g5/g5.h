@@ -59,12 +59,6 @@ typedef struct gv_g5_table {
     double soft, mesh; /* of S2; mesh 0: the functions count */
 } gv_g5_table;
 
-/* Takes the unit's lock.  NULL, with a line in the log: there is no such device id. */
-gv_g5_unit *gv_g5_enter(const char *function, int devid);
-void gv_g5_leave(gv_g5_unit *unit);
-/* Room for `count` elements; what was there stays.  -1: no memory, with a line in the log. */
-int gv_g5_need(const char *function, void *array, size_t *room, size_t count, size_t element);
-
 int gv_g5_open(const char *function, int devid);
 int gv_g5_open_special(const char *function, int ndev, const int *list);
 int gv_g5_close(const char *function, int devid); /* GV_G5_PLAIN: all */

@@ -14,7 +14,7 @@ static gv_gpunb *const g = &gv_gpunb_one;
 
 enum { PIPES = 2048 }; /* sinks at once: the most that callers pass */
 
-double gv_gpunb_seconds(void)
+static double seconds(void)
 {
     struct timespec now;
 
@@ -117,12 +117,12 @@ static int send(const char *function, int nj, const double *mj, double (*xj)[3],
 
 void gpunb_send_(const int *nj, const double *mj, double (*xj)[3], double (*vj)[3])
 {
-    const double begin = gv_gpunb_seconds();
+    const double begin = seconds();
 
     pthread_mutex_lock(&g->lock);
     g->bodies = send("gpunb_send", *nj, mj, xj, vj) == 0 ? (size_t)*nj : 0;
     g->profile.sends++;
-    g->profile.send_s += gv_gpunb_seconds() - begin;
+    g->profile.send_s += seconds() - begin;
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -260,7 +260,7 @@ static void regular_force(const regular *r)
 void gpunb_regf_(const int *ni, const double *h2, const double *dtr, double (*xi)[3], double (*vi)[3], double (*acc)[3],
                  double (*jrk)[3], double *pot, const int *lmax, const int *nbmax, int *list, const int *m_flag)
 {
-    const double begin = gv_gpunb_seconds();
+    const double begin = seconds();
     const int room = *lmax - 1, capacity = *nbmax < room ? *nbmax : room;
     const regular r = {.ni = *ni,
                        .lmax = *lmax,
@@ -277,7 +277,7 @@ void gpunb_regf_(const int *ni, const double *h2, const double *dtr, double (*xi
 
     pthread_mutex_lock(&g->lock);
     regular_force(&r);
-    g->profile.force_s += gv_gpunb_seconds() - begin;
+    g->profile.force_s += seconds() - begin;
     pthread_mutex_unlock(&g->lock);
 }
 

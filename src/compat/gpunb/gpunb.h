@@ -29,6 +29,5 @@ extern gv_gpunb gv_gpunb_one;
 
 /* Under the lock.  The settings are there; they are read anew until a device is open. */
 void gv_gpunb_need_settings(void);
-double gv_gpunb_seconds(void);
 
 #endif

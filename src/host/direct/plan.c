@@ -12,7 +12,8 @@ _Static_assert((int)GRAVEL_NEIGHBOURS_OTHERS == GV_RULE_OTHERS && (int)GRAVEL_NE
                    (int)GRAVEL_NEIGHBOURS_SPHERE_MASS == GV_RULE_SPHERE_MASS,
                "the kernels' GV_RULE_... are the values of gravel_neighbour_rule");
 
-int gv_direct_list_planes(unsigned features)
+/* Planes that neighbour lists add to a sink. */
+static int list_planes(unsigned features)
 {
     return !!(features & GV_DIRECT_LISTS) + !!(features & GV_DIRECT_AHEAD);
 }
@@ -20,7 +21,7 @@ int gv_direct_list_planes(unsigned features)
 void gv_direct_layout_set(gv_direct_layout *layout, const gv_variant *variant, gravel_soften soften)
 {
     const int low = variant->precision == GRAVEL_DS, nearest = (variant->features & GV_DIRECT_NEAREST) != 0;
-    const int lists = gv_direct_list_planes(variant->features);
+    const int lists = list_planes(variant->features);
     memset(layout, 0, sizeof *layout);
     layout->scalar_size = variant->precision == GRAVEL_DP ? 8 : 4;
     layout->components = GV_DIRECT_COMPONENTS(variant->order);

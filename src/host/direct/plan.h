@@ -71,9 +71,6 @@ gv_direct_alike gv_direct_find_alike(size_t sinks);
 /* The plan with room for `sinks`. */
 void gv_direct_plan_widen(gv_direct_plan *plan, size_t sinks);
 
-/* Planes that neighbour lists add to a sink. */
-int gv_direct_list_planes(unsigned features);
-
 /* Bytes of local memory the force kernel takes. */
 size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant, gravel_soften soften);
 

@@ -10,21 +10,15 @@ typedef int64_t lanes_mask __attribute__((vector_size(8 * GV_LANES_OF_SUM)));
 #define TARGET
 #define NAME(x) plain_##x
 #include "host/direct/sum_loops.h"
-#undef TARGET
-#undef NAME
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HAVE_AVX 1
 #define TARGET __attribute__((target("avx2")))
 #define NAME(x) avx2_##x
 #include "host/direct/sum_loops.h"
-#undef TARGET
-#undef NAME
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
 #define NAME(x) avx512_##x
 #include "host/direct/sum_loops.h"
-#undef TARGET
-#undef NAME
 #endif
 
 typedef struct loops {

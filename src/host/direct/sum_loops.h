@@ -1,5 +1,5 @@
-/* The loops of sum.c for one instruction set: TARGET (an attribute) and NAME(x) are set by the includer.  No include
- * guard: it is included once per instruction set.
+/* The loops of sum.c for one instruction set: TARGET (an attribute) and NAME(x) are set by the includer and undefined
+ * at the end.  No include guard: it is included once per instruction set.
  *
  * Formulas as in include/gravel/gravel.h; a pair that does not count gets 1/s = 0, which makes all its terms 0. */
 
@@ -185,3 +185,6 @@ TARGET static void NAME(predict)(int derivatives, size_t first, size_t n, const 
     else
         NAME(taylor)(derivatives, first, n, d, dt, to[0], NULL, NULL);
 }
+
+#undef TARGET
+#undef NAME

@@ -149,8 +149,6 @@ gravel_status gv_waves_field(gravel_mesh *mesh, size_t count, cl_mem cell, cl_me
 gravel_status gv_pairs_start(gravel_mesh *mesh);
 gravel_status gv_pairs_places(gravel_mesh *mesh);
 gravel_status gv_pairs_forces(gravel_mesh *mesh, const gv_selection *sinks, cl_mem cell, cl_mem place);
-/* {acceleration, potential} that the images of a mass 1 at d add to the nearest one, in a unit box. */
-void gv_ewald_correction(const double d[3], double out[4]);
 
 /* forces.c: accelerations and potentials of all bodies of a view, into their GV_WORD_FAR. */
 gravel_status gv_mesh_far(gravel_mesh *mesh, const gravel_view *sinks);

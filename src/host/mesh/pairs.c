@@ -27,9 +27,10 @@ static void image_at(double s, int nearest, double out[2])
     out[1] = (out[0] + slope * exp(-a2 * s * s)) / (s * s);
 }
 
-/* What the images of a mass 1 at d add to the nearest one, which is at d: {acceleration towards them, potential}.  Of
+/* What the images of a mass 1 at d add to the nearest one, which is at d, in a unit box: {acceleration towards them,
+ * potential}.  Of
  * whole vectors those up to 4 a side are taken as images and, up to WAVES2, as waves. */
-void gv_ewald_correction(const double d[3], double out[4])
+static void ewald_correction(const double d[3], double out[4])
 {
     double psi = -PI / (ALPHA * ALPHA), pull[3] = {0, 0, 0};
     for (int n = 0; n < 9 * 9 * 9; n++) {
@@ -70,7 +71,7 @@ static void fill(void *user, size_t first, size_t count)
                 const double step = 0.5 / (double)(n - 1);
                 const double d[3] = {step * (double)x, step * (double)y, step * (double)z};
                 double *to = job->table + 4 * (x + n * (y + n * z));
-                gv_ewald_correction(d, to);
+                ewald_correction(d, to);
                 to[3] += 2 * PI / 3 * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]); /* the kernel takes it off again */
             }
 }

@@ -35,7 +35,8 @@ int gv_profile_same_device(const gv_profile_device *a, const gv_profile_device *
            gv_name_same(a->platform, b->platform);
 }
 
-int gv_profile_same_entry(const gv_profile_entry *a, const gv_profile_entry *b)
+/* The same question: kernel, its version, variant, features, driver, sinks and sources. */
+static int is_same_entry(const gv_profile_entry *a, const gv_profile_entry *b)
 {
     return a->sinks == b->sinks && a->sources == b->sources && a->features == b->features &&
            strcmp(a->variant, b->variant) == 0 && strcmp(a->kernel, b->kernel) == 0 &&
@@ -53,7 +54,7 @@ gv_profile_block *gv_profile_set_find(const gv_profile_set *set, const gv_profil
 gv_profile_entry *gv_profile_set_entry(const gv_profile_block *block, const gv_profile_entry *like)
 {
     for (int e = 0; block != NULL && e < block->n_entries; e++)
-        if (gv_profile_same_entry(&block->entry[e], like))
+        if (is_same_entry(&block->entry[e], like))
             return &block->entry[e];
     return NULL;
 }

@@ -66,8 +66,6 @@ void gv_profile_set_free(gv_profile_set *set);
 void gv_profile_device_of(const gravel_device_info *info, gv_profile_device *device);
 /* The same machine part: names, platform, type, compute units and vector widths. */
 int gv_profile_same_device(const gv_profile_device *a, const gv_profile_device *b);
-/* The same question: kernel, its version, variant, features, driver, sinks and sources. */
-int gv_profile_same_entry(const gv_profile_entry *a, const gv_profile_entry *b);
 
 gv_profile_block *gv_profile_set_find(const gv_profile_set *set, const gv_profile_device *device);   /* NULL: none */
 gv_profile_entry *gv_profile_set_entry(const gv_profile_block *block, const gv_profile_entry *like); /* NULL: none */

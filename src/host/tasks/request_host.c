@@ -20,21 +20,15 @@ typedef struct sums {
 #define TARGET
 #define NAME(x) plain_##x
 #include "host/tasks/request_loops.h"
-#undef TARGET
-#undef NAME
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HAVE_AVX 1
 #define TARGET __attribute__((target("avx2")))
 #define NAME(x) avx2_##x
 #include "host/tasks/request_loops.h"
-#undef TARGET
-#undef NAME
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
 #define NAME(x) avx512_##x
 #include "host/tasks/request_loops.h"
-#undef TARGET
-#undef NAME
 #endif
 
 typedef struct loops {

@@ -1,5 +1,6 @@
-/* The loops of request_host.c for one instruction set: TARGET (an attribute) and NAME(x) are set by the includer.  No
- * include guard: it is included once per instruction set.  A lane is a sink; pairs that do not count get 1/s = 0. */
+/* The loops of request_host.c for one instruction set: TARGET (an attribute) and NAME(x) are set by the includer and
+ * undefined at the end.  No include guard: it is included once per instruction set.  A lane is a sink; pairs that do
+ * not count get 1/s = 0. */
 
 TARGET static inline __attribute__((always_inline)) void NAME(inverse)(const lanes *s2, lanes *r1)
 {
@@ -50,3 +51,6 @@ TARGET static void NAME(cells)(const double *cell, const uint32_t *which, size_t
     }
     *to = sum;
 }
+
+#undef TARGET
+#undef NAME

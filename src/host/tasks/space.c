@@ -56,9 +56,9 @@ static int by_lanes(const gv_limits *limits)
 }
 
 /* Tile, entries, table, and sums of rows, with room for the longest table. */
-size_t gv_tasks_local_bytes(const gv_config *config, gravel_precision precision)
+static size_t local_bytes(const gv_config *config, gravel_precision precision)
 {
-    const size_t scalar = precision == GRAVEL_DP ? 8 : 4, wide = precision == GRAVEL_DP ? 8 : 8;
+    const size_t scalar = precision == GRAVEL_DP ? 8 : 4, wide = 8;
     const size_t threads = (size_t)VALUE(THREADS), tile = (size_t)VALUE(TILE);
     const size_t nodes = VALUE(FORM) == GV_FORM_TABLE ? (size_t)GV_TASKS_MOST_NODES * 2 * scalar : 0;
     if (threads == 1)
@@ -89,7 +89,7 @@ CONSTRAINT(rests_fit)
 }
 CONSTRAINT(local_memory_fits)
 {
-    return gv_tasks_local_bytes(config, variant->precision) <= limits->info.local_memory;
+    return local_bytes(config, variant->precision) <= limits->info.local_memory;
 }
 CONSTRAINT(root_is_right)
 {

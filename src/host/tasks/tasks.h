@@ -37,7 +37,6 @@ typedef enum gv_tasks_tunable {
 
 /* `sinks` of its built-in default: the bodies of a leaf with sinks, on average. */
 extern const gv_space gv_tasks_space;
-size_t gv_tasks_local_bytes(const gv_config *config, gravel_precision precision);
 
 /* ------------------------------------------------------------------- units */
 

@@ -20,7 +20,8 @@ size_t gv_essential_cell(const gravel_essential *e)
     return (GV_CELL_VECTORS + e->tree->words - 1) * gv_essential_vector(e);
 }
 
-size_t gv_essential_body(const gravel_essential *e)
+/* Bytes of a body with its low word. */
+static size_t body_bytes(const gravel_essential *e)
 {
     return e->tree->words * gv_essential_vector(e);
 }
@@ -29,8 +30,7 @@ size_t gv_essential_lay_out(const gravel_essential *e, gravel_part *parts)
 {
     size_t sum = 0;
     for (int r = 0; r < e->parts; r++) {
-        parts[r].bytes =
-            parts[r].again ? 0 : parts[r].cells * gv_essential_cell(e) + parts[r].bodies * gv_essential_body(e);
+        parts[r].bytes = parts[r].again ? 0 : parts[r].cells * gv_essential_cell(e) + parts[r].bodies * body_bytes(e);
         parts[r].offset = sum;
         sum += parts[r].bytes;
     }

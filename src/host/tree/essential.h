@@ -72,10 +72,9 @@ struct gravel_essential {
     size_t joined; /* cells in GV_EB_CELL; 0: nothing was joined since the begin */
 };
 
-/* Bytes of a vector, of a cell, of a body with its low word. */
+/* Bytes of a vector, of a cell. */
 size_t gv_essential_vector(const gravel_essential *e);
 size_t gv_essential_cell(const gravel_essential *e);
-size_t gv_essential_body(const gravel_essential *e);
 /* Finds bytes and offsets of all parts, and returns their sum. */
 size_t gv_essential_lay_out(const gravel_essential *e, gravel_part *parts);
 /* Room for n vectors on the host, in the scalars of the device, one for each use: writes from it are not waited for;
