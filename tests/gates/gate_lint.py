@@ -152,7 +152,7 @@ def files_that_are_named_exist():
     named = re.compile(r"(?<![\w/.<$\"-])((?:src|host|sim|cli|tuner|compat|cluster|model|cpu_ref|tests|bench|kernels|lib|direct"
                        r"|tree|mesh|step|tasks|include|gravel|doc|examples|tuning_db)/[\w/.-]+\.(?:c|h|hpp|cl|py|md|sh|f90)"
                        r"|(?:h200|pocl)_\w+\.json)\b")
-    link = re.compile(r"\]\(([^)#:]+)(?:#([^)]*))?\)")
+    link = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
     pages = gatelib.sources(".md", under=("doc",)) + ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
     found = []
     for path in pages + gatelib.sources(".c", ".h", ".cl", ".py", ".sh"):
@@ -160,7 +160,7 @@ def files_that_are_named_exist():
             found += ["%s:%d: there is no %s" % (path, number, name) for name in named.findall(line)
                       if not exists(name) and "generated" not in name]
             for name, heading in link.findall(line) if path in pages else ():
-                target = os.path.normpath(os.path.join(os.path.dirname(path), name))
+                target = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
                 if not os.path.exists(os.path.join(TOP, target)) or heading and heading not in headings(target):
                     found.append("%s:%d: there is no %s %s" % (path, number, name, heading))
     if found:
