@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Text rules of the house that a compiler does not check."""
+import fnmatch
 import os
 import re
 import sys
@@ -167,7 +168,18 @@ def files_that_are_named_exist():
         raise Failed("\n".join(found))
 
 
+def results_are_named():
+    """Each file of results by a page, perhaps as h200_tree_*.json, or by the gate of the model, without h200_."""
+    pages = gatelib.sources(".md", under=("doc",)) + ["README.md", "bench/README.md"]
+    words = {word for path in pages for line in lines_of(path) for word in re.findall(r"\w[\w*]*\.json", line)}
+    words |= {"h200_%s.json" % name for line in lines_of("tests/gates/gate_model.py") for name in re.findall(r'"(\w+)"', line)}
+    lost = [name for name in sorted(os.listdir(os.path.join(TOP, "bench", "results")))
+            if not any(fnmatch.fnmatchcase(name, word) for word in words)]
+    if lost:
+        raise Failed("no page names bench/results/" + ", ".join(lost))
+
+
 if __name__ == "__main__":
     sys.exit(gatelib.main([kernels_exist, kernels_name_no_vendor, kernels_are_plain_opencl_c, real_types_only_in_lib,
                            kernels_include_only_lib, host_rooms_depend_one_way, host_rooms_have_no_circles, lines_are_clean,
-                           files_fit_a_sitting, nothing_left_to_do, files_that_are_named_exist]))
+                           files_fit_a_sitting, nothing_left_to_do, files_that_are_named_exist, results_are_named]))
