@@ -391,8 +391,10 @@ const gv_command gv_cmd_tune = {
     .name = "tune",
     .summary = "find the best configuration of every kernel on this machine",
     .synopsis = "[--variant LIST] [--quick] [--budget TIME] [--resume] [options]",
-    .about = "Every candidate is compiled, checked against the reference and timed in a process of its own. The best\n"
-             "ones become a profile that every program with gravel uses from then on. Ctrl-C keeps what was found.",
+    .about =
+        "A question is a variant with a number of sinks and of sources. For each, configurations are compiled,\n"
+        "checked against the reference and timed, each in a process of its own. The best ones become a profile that\n"
+        "every program with gravel uses from then on. Ctrl-C keeps what was found.",
     .opts = gv_tune_opts,
     .examples = "gravel tune --quick\n"
                 "gravel tune --variant ds4 --budget 60s --device gpu\n"

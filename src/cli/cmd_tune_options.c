@@ -48,15 +48,15 @@ const gv_opt gv_tune_opts[] = {
     {.name = "cross",
      .kind = GV_OPT_FLAG,
      .offset = AT(cross),
-     .help = "no searches: measures what the profile keeps, each question at\nits neighbours (with --sinks, --sources: "
-             "these only, and new\nones among what it keeps around them)"},
+     .help = "no search: what the profile keeps for neighbouring questions is\nmeasured at each of its questions (with "
+             "--sinks, --sources:\nat these only, which may be new)"},
     {.name = "budget",
      .letter = 'b',
      .kind = GV_OPT_SECONDS,
      .offset = AT(budget),
      .value = "TIME",
-     .help = "for the whole run, as 60s, 10m, 2h; what there is no time\nfor is not asked, and said, unless its sizes "
-             "are named;\n"
+     .help = "for the whole run, as 60s, 10m, 2h; questions that there is\nno time for are left out, and the end says "
+             "how many; sizes\nnamed with --sinks, --sources are never left out;\n"
              "without it a quarter of an hour per variant, 90 s with\n--quick",
      .low = 0,
      .high = 1e9},
@@ -95,7 +95,7 @@ const gv_opt gv_tune_opts[] = {
     {.name = "unlikely",
      .kind = GV_OPT_FLAG,
      .offset = AT(unlikely),
-     .help = "also what constraints rule out as slow, for figures"},
+     .help = "also configurations that are left out because they are\nslow, for figures"},
     {.name = "jobs",
      .letter = 'j',
      .kind = GV_OPT_INT,
@@ -151,8 +151,8 @@ const gv_opt gv_tune_opts[] = {
     {.name = "regret",
      .kind = GV_OPT_FLAG,
      .offset = AT(regret),
-     .help = "times what programs get beside all that the profile keeps,\nat sizes between the questions (--sinks, "
-             "--sources)"},
+     .help = "times the configuration that a program would get beside all\nthat the profile keeps, at sizes between "
+             "those of its\nquestions (--sinks, --sources)"},
     {.name = "most",
      .kind = GV_OPT_INT,
      .offset = AT(most),
@@ -170,7 +170,7 @@ const gv_opt gv_tune_opts[] = {
      .kind = GV_OPT_TEXT,
      .offset = AT(active),
      .value = "LIST",
-     .help = "there: parts of the bodies that are active\n(0.01,0.1,1)"},
+     .help = "parts of the bodies that are active, of --regret --kernel\ntree (0.01,0.1,1)"},
     {.name = "plot",
      .kind = GV_OPT_OUT,
      .offset = AT(plot),
