@@ -54,6 +54,7 @@ typedef struct gravel_cluster_rank {
     char version[16]; /* of gravel */
     int device_count, compute_units;
     int node_rank, node_size; /* among the ranks of its machine */
+    int cores;                /* on which it may run; what bound it there is mpirun or a batch system */
 } gravel_cluster_rank;
 GRAVEL_API const gravel_cluster_rank *gravel_cluster_get_info(const gravel_cluster *cluster, int rank);
 

@@ -58,16 +58,17 @@ static gravel_status list_devices(gravel_cluster *c, const cluster_options *o)
         return status;
     cJSON *json = o->json ? cJSON_CreateArray() : NULL;
     gv_table table;
-    gv_table_start(&table, "rank|host|devices|name|compute units|driver|gravel");
+    gv_table_start(&table, "rank|host|cores|devices|name|compute units|driver|gravel");
     for (int r = 0; r < gravel_cluster_get_size(c); r++) {
         const gravel_cluster_rank *k = gravel_cluster_get_info(c, r);
-        gv_table_row(&table, "%d|%.60s|%.40s|%.60s|%d|%.40s|%s", r, k->host, k->devices, k->name, k->compute_units,
-                     k->driver, k->version);
+        gv_table_row(&table, "%d|%.60s|%d|%.40s|%.60s|%d|%.40s|%s", r, k->host, k->cores, k->devices, k->name,
+                     k->compute_units, k->driver, k->version);
         if (!json)
             continue;
         cJSON *item = cJSON_CreateObject();
         cJSON_AddNumberToObject(item, "rank", r);
         cJSON_AddStringToObject(item, "host", k->host);
+        cJSON_AddNumberToObject(item, "cores", k->cores);
         cJSON_AddStringToObject(item, "devices", k->devices);
         cJSON_AddStringToObject(item, "name", k->name);
         cJSON_AddStringToObject(item, "driver", k->driver);
@@ -255,7 +256,8 @@ const gv_command gv_cmd_cluster[] = {
     {.name = "devices",
      .summary = "what each rank has",
      .synopsis = "[options]",
-     .about = "Run by mpirun. A rank without a device, or of another version of gravel, is named.",
+     .about = "Run by mpirun. A rank without a device, or of another version of gravel, is named. Cores: on which the\n"
+              "rank may run; on processors it needs as many as its device has compute units (mpirun --bind-to none).",
      .opts = devices_table,
      .examples = "mpirun -n 4 gravel cluster devices\n"
                  "mpirun -n 2 gravel cluster devices --devices 'cpu:1;cpu:1' --json\n",

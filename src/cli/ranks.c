@@ -121,6 +121,21 @@ static gravel_status compare_starts(gv_ranks *r)
     return gravel_cluster_agree(r->cluster, status);
 }
 
+/* Open MPI binds two ranks to a core each, more to a socket each, whatever their devices are. */
+static void warn_of_binding(const gv_ranks *r)
+{
+    for (int k = 0; k < r->size && r->rank == 0; k++) {
+        const gravel_cluster_rank *one = gravel_cluster_get_info(r->cluster, k);
+        if (strncmp(one->devices, "cpu", 3) != 0 || one->cores == 0 || one->cores >= one->compute_units)
+            continue;
+        gv_say(r->command,
+               "rank %d on %s computes on %d cores and is bound to %d: 'mpirun --bind-to none', or --cpus-per-task of "
+               "a batch system, gives it as many",
+               k, one->host, one->compute_units, one->cores);
+        return;
+    }
+}
+
 int gv_ranks_open(gv_ranks **ranks, const char *command, const char *devices, int verbose)
 {
     gravel_cluster_options options = GRAVEL_CLUSTER_OPTIONS_INIT;
@@ -146,6 +161,7 @@ int gv_ranks_open(gv_ranks **ranks, const char *command, const char *devices, in
         status = compare_starts(r);
     if (status)
         return gv_ranks_close(r, gv_cli_fail(command, status));
+    warn_of_binding(r);
     *ranks = r;
     return GV_EXIT_OK;
 }

@@ -1,4 +1,7 @@
 /* Ranks and their devices; failures that all ranks share. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* CPU_COUNT */
+#endif
 #include "cluster/object.h"
 
 #include <math.h>
@@ -187,14 +190,30 @@ gravel_status gravel_cluster_agree(gravel_cluster *cluster, gravel_status status
     return gravel_error_set((gravel_status)shared[0], text);
 }
 
+/* The first that ranks tell each other; the same in all versions, which else may have messages of other lengths. */
+typedef struct greeting {
+    char version[16], host[256];
+} greeting;
+
 /* Versions of all ranks are that of the first. */
-static gravel_status compare_versions(const gravel_cluster *c)
+static gravel_status compare_versions(const gravel_cluster *c, const gravel_cluster_rank *me)
 {
-    for (int r = 1; r < c->size; r++)
-        if (strcmp(c->info[r].version, c->info[0].version) != 0)
-            return gv_cluster_fail(GRAVEL_ERR_STATE, "rank %d on %s runs gravel %s, rank 0 on %s gravel %s", r,
-                                   c->info[r].host, c->info[r].version, c->info[0].host, c->info[0].version);
-    return GRAVEL_OK;
+    greeting mine, *all = calloc((size_t)c->size, sizeof *all);
+    gravel_status status = GRAVEL_OK;
+    if (!all)
+        return gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a cluster");
+    memset(&mine, 0, sizeof mine);
+    snprintf(mine.version, sizeof mine.version, "%s", me->version);
+    snprintf(mine.host, sizeof mine.host, "%s", me->host);
+    const int code = MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, c->comm);
+    if (code != MPI_SUCCESS)
+        status = gv_cluster_fail_mpi(code, "versions of ranks");
+    for (int r = 1; r < c->size && !status; r++)
+        if (strcmp(all[r].version, all[0].version) != 0)
+            status = gv_cluster_fail(GRAVEL_ERR_STATE, "rank %d on %s runs gravel %s, rank 0 on %s gravel %s", r,
+                                     all[r].host, all[r].version, all[0].host, all[0].version);
+    free(all);
+    return status;
 }
 
 /* ---------------------------------------------------------------------- life */
@@ -225,6 +244,13 @@ static gravel_status keep_context(gravel_cluster *c, const gravel_context_option
     return GRAVEL_OK;
 }
 
+/* 0: not known. */
+static int count_cores(void)
+{
+    cpu_set_t may; /* fails on machines of more than 1024 cores */
+    return sched_getaffinity(0, sizeof may, &may) == 0 ? CPU_COUNT(&may) : 0;
+}
+
 static int find_place(const gravel_cluster *c, gravel_cluster_rank *me)
 {
     MPI_Comm node;
@@ -238,6 +264,7 @@ static int find_place(const gravel_cluster *c, gravel_cluster_rank *me)
     code = MPI_Get_processor_name(host, &length);
     snprintf(me->host, sizeof me->host, "%.*s", GRAVEL_NAME_SIZE - 1, host);
     snprintf(me->version, sizeof me->version, "%s", gravel_version());
+    me->cores = count_cores();
     return code;
 }
 
@@ -281,13 +308,13 @@ gravel_status gravel_cluster_create(gravel_cluster **cluster, MPI_Comm comm, con
         info[c->rank] = me;
     c->info = info;
     status = gravel_cluster_agree(c, status);
+    if (!status)
+        status = gravel_cluster_agree(c, compare_versions(c, &me));
     if (!status) {
         code = MPI_Allgather(&me, (int)sizeof me, MPI_BYTE, info, (int)sizeof me, MPI_BYTE, c->comm);
-        status = code == MPI_SUCCESS ? compare_versions(c) : gv_cluster_fail_mpi(code, "ranks");
-        code = MPI_Allreduce(&is_processor, &c->is_patient, 1, MPI_INT, MPI_MAX, c->comm);
-        if (!status && code != MPI_SUCCESS)
-            status = gv_cluster_fail_mpi(code, "ranks");
-        status = gravel_cluster_agree(c, status);
+        if (code == MPI_SUCCESS)
+            code = MPI_Allreduce(&is_processor, &c->is_patient, 1, MPI_INT, MPI_MAX, c->comm);
+        status = gravel_cluster_agree(c, code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "ranks"));
     }
     if (status) {
         gravel_cluster_release(c);

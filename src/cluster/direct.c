@@ -164,6 +164,9 @@ static gravel_status compare_offers(gravel_cluster_direct *d, const gv_offer *of
         if (offer[r].count > 0 && offer[r].kinds != kinds)
             return gv_cluster_fail(GRAVEL_ERR_ARGUMENT,
                                    "gravel_cluster_direct_write: rank %d leaves out what others have", r);
+    if (next > INT32_MAX)
+        return gv_cluster_fail(GRAVEL_ERR_INPUT, "gravel_cluster_direct_write: %llu bodies are too many",
+                               (unsigned long long)next);
     d->kinds = kinds ? kinds : GV_BLOCK_ALWAYS;
     d->scheme = d->asked != GRAVEL_SCHEME_CHOSEN ? d->asked
                 : next <= capacity               ? GRAVEL_SCHEME_COPIES

@@ -7,98 +7,117 @@
 #include <string.h>
 
 /* blocks of bodies that each rank tells of: costs are dealt to about 1 / BLOCKS of a rank's */
-enum { BLOCKS = 2048, FIRST_FEW = 3, TAG = 11 };
+enum { FIRST_FEW = 3, TAG = 11 };
+
+/* Where the bodies of all ranks are, and which planes they have; `status`: of what this rank did before. */
+static gravel_status tell_bodies(gravel_cluster_tree *t, gravel_status status)
+{
+    double low[3] = {0}, high[3] = {0};
+    gv_told mine;
+    int failed = 0;
+    if (!status)
+        status = gravel_exchange_get_box(t->exchange, low, high);
+    memset(&mine, 0, sizeof mine);
+    for (int k = 0; k < 3; k++) {
+        mine.most[k] = -low[k];
+        mine.most[3 + k] = high[k];
+    }
+    mine.planes = gravel_exchange_get_planes(t->exchange);
+    mine.failed = status != GRAVEL_OK;
+    const double start = MPI_Wtime();
+    const int code = gv_cluster_gather(t->cluster, &mine, sizeof mine, t->told);
+    t->waits += MPI_Wtime() - start;
+    for (int r = 0; r < t->cluster->size && code == MPI_SUCCESS; r++)
+        failed |= t->told[r].failed != 0;
+    return gv_cluster_learn(t, status, failed, code, "boxes of the ranks' bodies");
+}
 
 /* A new frame for all ranks where bodies have left the cube, or fill little of it. */
 static gravel_status follow_bodies(gravel_cluster_tree *t)
 {
-    gravel_cluster *c = t->cluster;
-    double box[6], most[6], half = 0, reach = 0;
+    double most[6], half = 0, reach = 0;
     gravel_frame frame;
-    gravel_status status = gravel_exchange_get_box(t->exchange, box, box + 3);
-    for (int k = 0; k < 3; k++)
-        box[k] = -box[k];
-    status = gv_cluster_meet(t, status);
-    if (status)
-        return status;
-    const int code = MPI_Allreduce(box, most, 6, MPI_DOUBLE, MPI_MAX, c->comm);
-    if (code != MPI_SUCCESS)
-        return gv_cluster_fail_mpi(code, "the box of all bodies");
+    for (int k = 0; k < 6; k++) {
+        most[k] = t->told[0].most[k];
+        for (int r = 1; r < t->cluster->size; r++)
+            most[k] = fmax(most[k], t->told[r].most[k]);
+    }
     for (int k = 0; k < 3; k++) {
         half = fmax(half, 0.5 * (most[k] + most[3 + k]));
         reach = fmax(reach, fmax(most[k], most[3 + k]));
     }
     if (!(half > 0) || (reach <= 1 && half > 0.25))
         return GRAVEL_OK;
-    status = gravel_bodies_get_frame(t->bodies, &frame);
+    gravel_status status = gravel_bodies_get_frame(t->bodies, &frame);
     const double length = frame.length;
     for (int k = 0; k < 3; k++)
         frame.origin[k] += 0.5 * (most[3 + k] - most[k]) * length;
     frame.length = exp2(ceil(log2(half * length)));
-    if (!status)
-        status = gravel_bodies_set_frame(t->bodies, &frame);
-    return gv_cluster_meet(t, status);
+    return status ? status : gravel_bodies_set_frame(t->bodies, &frame);
 }
 
-/* Blocks of all ranks; *blocks of them. */
-static gravel_status gather_blocks(gravel_cluster_tree *t, uint64_t *key, double *weight, size_t *blocks)
+/* The same planes on all ranks. */
+static gravel_status need_planes(gravel_cluster_tree *t)
 {
-    gravel_cluster *c = t->cluster;
-    uint64_t *own_key = malloc(BLOCKS * sizeof *own_key);
-    double *own_weight = malloc(BLOCKS * sizeof *own_weight);
-    int count = 0, code = MPI_SUCCESS;
-    gravel_status status =
-        own_key && own_weight ? GRAVEL_OK : gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for domains");
-    if (!status)
-        status = gravel_exchange_order(t->exchange, t->has_costs ? (int)GV_COST_PLANE : -1, BLOCKS, own_key, own_weight,
-                                       &count);
-    status = gv_cluster_meet(t, status);
-    if (!status)
-        code = gv_cluster_gather(c, &count, sizeof count, t->count);
-    t->first[0] = 0;
-    for (int r = 0; r < c->size && !status; r++)
-        t->first[r + 1] = t->first[r] + t->count[r];
-    if (!status && code == MPI_SUCCESS)
-        code = gv_cluster_gather_parts(c, own_key, MPI_UINT64_T, key, t->count, t->first);
-    if (!status && code == MPI_SUCCESS)
-        code = gv_cluster_gather_parts(c, own_weight, MPI_DOUBLE, weight, t->count, t->first);
-    free(own_key);
-    free(own_weight);
-    *blocks = status ? 0 : (size_t)t->first[c->size];
-    return status ? status : code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "costs of all ranks");
+    uint64_t all = 0;
+    for (int r = 0; r < t->cluster->size; r++)
+        all |= t->told[r].planes;
+    return gravel_exchange_set_planes(t->exchange, all);
 }
 
-static gravel_status find_splits(gravel_cluster_tree *t, uint64_t *split)
+/* Costs along the curve, of all ranks; from these all find the same splits. */
+static gravel_status find_splits(gravel_cluster_tree *t, gravel_status status)
 {
-    const size_t most = (size_t)t->cluster->size * BLOCKS;
-    uint64_t *key = malloc(most * sizeof *key);
-    double *weight = malloc(most * sizeof *weight);
+    const int size = t->cluster->size;
+    gv_curve *mine = &t->curve[size];
     size_t blocks = 0;
-    gravel_status status = key && weight ? GRAVEL_OK : gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for domains");
-    status = gv_cluster_meet(t, status);
+    int failed = 0;
+    mine->count = 0;
     if (!status)
-        status = gather_blocks(t, key, weight, &blocks);
+        status = gravel_exchange_order(t->exchange, t->has_costs ? (int)GV_COST_PLANE : -1, GV_CURVE_BLOCKS, mine->key,
+                                       mine->weight, &mine->count);
+    mine->failed = status != GRAVEL_OK;
+    const double start = MPI_Wtime();
+    const int code = gv_cluster_gather(t->cluster, mine, sizeof *mine, t->curve);
+    t->waits += MPI_Wtime() - start;
+    for (int r = 0; r < size && code == MPI_SUCCESS; r++)
+        failed |= t->curve[r].failed;
+    status = gv_cluster_learn(t, status, failed, code, "costs along the curve");
+    for (int r = 0; r < size && !status; r++) {
+        const size_t count = (size_t)t->curve[r].count;
+        memcpy(t->key + blocks, t->curve[r].key, count * sizeof *t->key);
+        memcpy(t->weight + blocks, t->curve[r].weight, count * sizeof *t->weight);
+        blocks += count;
+    }
+    return status ? status : gravel_exchange_choose(blocks, t->key, t->weight, size, t->split);
+}
+
+/* How many bodies go from where to where, to all; a rank that failed says SIZE_MAX. */
+static gravel_status tell_counts(gravel_cluster_tree *t, gravel_status status)
+{
+    const int size = t->cluster->size;
+    int failed = 0;
     if (!status)
-        status = gravel_exchange_choose(blocks, key, weight, t->cluster->size, split);
-    free(key);
-    free(weight);
-    return gv_cluster_meet(t, status);
+        status = gravel_exchange_deal(t->exchange, t->split, t->counts, t->out_bytes);
+    if (status)
+        t->counts[0] = SIZE_MAX;
+    const double start = MPI_Wtime();
+    const int code = gv_cluster_gather(t->cluster, t->counts, (size_t)size * sizeof *t->counts, t->all_counts);
+    t->waits += MPI_Wtime() - start;
+    for (int r = 0; r < size && code == MPI_SUCCESS; r++) {
+        t->arrivals[r] = t->all_counts[r * size + t->cluster->rank];
+        failed |= t->all_counts[r * size] == SIZE_MAX;
+    }
+    return gv_cluster_learn(t, status, failed, code, "numbers of bodies on their way");
 }
 
 /* Bodies travel.  A rank that fails before the messages keeps the others from sending any. */
-static gravel_status move_bodies(gravel_cluster_tree *t, const uint64_t *split)
+static gravel_status move_bodies(gravel_cluster_tree *t)
 {
     gravel_cluster *c = t->cluster;
     const void *from = NULL;
     void *to = NULL;
-    int code = MPI_SUCCESS;
-    gravel_status status = gravel_exchange_deal(t->exchange, split, t->counts, t->out_bytes);
-    status = gv_cluster_meet(t, status);
-    if (status)
-        return status;
-    code = MPI_Alltoall(t->counts, sizeof *t->counts, MPI_BYTE, t->arrivals, sizeof *t->counts, MPI_BYTE, c->comm);
-    status = code == MPI_SUCCESS ? gravel_exchange_room(t->exchange, t->arrivals, t->in_bytes, &to)
-                                 : gv_cluster_fail_mpi(code, "numbers of bodies on their way");
+    gravel_status status = gravel_exchange_room(t->exchange, t->arrivals, t->in_bytes, &to);
     if (!status)
         status = gravel_exchange_fetch(t->exchange, &from);
     status = gv_cluster_meet(t, status);
@@ -111,38 +130,30 @@ static gravel_status move_bodies(gravel_cluster_tree *t, const uint64_t *split)
     if (!status)
         status = gv_swap_send(&t->swap, c, TAG, from, t->out_bytes);
     status = gv_swap_wait(&t->swap, status);
-    if (!status)
-        status = gravel_exchange_join(t->exchange);
-    return gv_cluster_meet(t, status);
+    return status ? status : gravel_exchange_join(t->exchange);
 }
 
-static gravel_status deal(gravel_cluster_tree *t)
+/* Each message tells, too, whether its rank has failed since the one before. */
+static gravel_status deal(gravel_cluster_tree *t, gravel_status status)
 {
-    gravel_cluster *c = t->cluster;
-    uint64_t *split = malloc((size_t)c->size * sizeof *split);
-    uint64_t mine, all = 0;
-    gravel_status status = split ? GRAVEL_OK : gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for domains");
-    status = gv_cluster_meet(t, status);
+    const uint64_t failures = t->cluster->failures;
+    status = tell_bodies(t, status);
+    if (gv_cluster_is_known(t, status, failures))
+        return status;
     if (!status)
         status = follow_bodies(t);
-    mine = gravel_exchange_get_planes(t->exchange);
-    if (!status) {
-        const int code = MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, c->comm);
-        status = code == MPI_SUCCESS ? gravel_exchange_set_planes(t->exchange, all)
-                                     : gv_cluster_fail_mpi(code, "planes of all ranks");
-        status = gv_cluster_meet(t, status);
-    }
     if (!status)
-        status = find_splits(t, split);
-    if (!status)
-        status = move_bodies(t, split);
-    free(split);
+        status = need_planes(t);
+    status = find_splits(t, status);
+    if (gv_cluster_is_known(t, status, failures))
+        return status;
+    status = tell_counts(t, status);
     t->since = 0;
     t->dealt = 1;
-    return status;
+    return gv_cluster_is_known(t, status, failures) ? status : move_bodies(t);
 }
 
-gravel_status gv_cluster_deal(gravel_cluster_tree *t)
+gravel_status gv_cluster_deal(gravel_cluster_tree *t, gravel_status status)
 {
     const gravel_cluster_tree_info *i = &t->info;
     /* after the first computations costs are new: domains by them are worth it for less */
@@ -152,7 +163,7 @@ gravel_status gv_cluster_deal(gravel_cluster_tree *t)
     t->info.moved = 0;
     t->dealt = 0;
     if (t->cluster->size == 1 || t->total == 0 || (!due && !uneven))
-        return GRAVEL_OK;
+        return status;
     t->kept = 0; /* ranks have other bodies then, or another frame */
-    return deal(t);
+    return deal(t, status);
 }

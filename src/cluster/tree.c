@@ -70,11 +70,18 @@ static gravel_status make_arrays(gravel_cluster_tree *t)
     t->out_bytes = calloc(size, sizeof *t->out_bytes);
     t->in_bytes = calloc(size, sizeof *t->in_bytes);
     t->costs = calloc(2 * size, sizeof *t->costs);
+    t->told = calloc(size, sizeof *t->told);
+    t->curve = calloc(size + 1, sizeof *t->curve);
+    t->key = calloc(size * GV_CURVE_BLOCKS, sizeof *t->key);
+    t->weight = calloc(size * GV_CURVE_BLOCKS, sizeof *t->weight);
+    t->split = calloc(size, sizeof *t->split);
     t->counts = calloc(size, sizeof *t->counts);
+    t->all_counts = calloc(size * size, sizeof *t->all_counts);
     t->arrivals = calloc(size, sizeof *t->arrivals);
     if (!t->runs || !t->all_runs || !t->own_floats || !t->all_floats || !t->equal || !t->equal_first || !t->counts_of ||
         !t->first || !t->count || !t->out || !t->in || !t->all_parts || !t->from || !t->out_bytes || !t->in_bytes ||
-        !t->counts || !t->arrivals || !t->costs)
+        !t->told || !t->curve || !t->key || !t->weight || !t->split || !t->counts || !t->all_counts || !t->arrivals ||
+        !t->costs)
         return gv_cluster_fail(GRAVEL_ERR_MEMORY, "no host memory for a tree over %d ranks", t->cluster->size);
     return gv_swap_make(&t->swap, t->cluster);
 }
@@ -166,7 +173,13 @@ void gravel_cluster_tree_release(gravel_cluster_tree *t)
     free(t->from);
     free(t->out_bytes);
     free(t->in_bytes);
+    free(t->told);
+    free(t->curve);
+    free(t->key);
+    free(t->weight);
+    free(t->split);
     free(t->counts);
+    free(t->all_counts);
     free(t->costs);
     free(t->arrivals);
     free(t);
@@ -196,6 +209,18 @@ gravel_status gv_cluster_meet(gravel_cluster_tree *t, gravel_status status)
     status = gravel_cluster_agree(t->cluster, status);
     t->waits += MPI_Wtime() - start;
     return status;
+}
+
+gravel_status gv_cluster_learn(gravel_cluster_tree *t, gravel_status status, int any, int code, const char *what)
+{
+    if (code != MPI_SUCCESS)
+        status = gv_cluster_fail_mpi(code, what);
+    return any || code != MPI_SUCCESS ? gv_cluster_meet(t, status) : GRAVEL_OK;
+}
+
+int gv_cluster_is_known(const gravel_cluster_tree *t, gravel_status status, uint64_t failures)
+{
+    return status != GRAVEL_OK && t->cluster->failures != failures;
 }
 
 /* Behind each rank's runs are `equal` ones, those that tell where its bodies are: away from there. */
@@ -235,8 +260,8 @@ static int gather_all(gravel_cluster_tree *t, size_t mine)
     return code;
 }
 
-/* first[r] ... of rank r; `equal` of those behind them go to t->equal, if any rank has some.  The ranks agree first:
- * one that failed has -1 of them. */
+/* first[r] ... of rank r; `equal` of those behind them go to t->equal, if any rank has some.  A rank that failed tells
+ * of -1 of them. */
 static gravel_status gather_runs(gravel_cluster_tree *t, gravel_status status, int count, int equal)
 {
     gravel_cluster *c = t->cluster;
@@ -247,26 +272,29 @@ static gravel_status gather_runs(gravel_cluster_tree *t, gravel_status status, i
     t->waits += met - start;
     for (int r = 0; r < c->size; r++)
         failed |= code == MPI_SUCCESS && t->counts_of[2 * r] < 0;
-    if (failed)
-        return gravel_cluster_agree(c, status);
+    status = gv_cluster_learn(t, status, failed, code, "numbers of boxes");
+    if (status)
+        return status;
     t->first[0] = 0;
     for (int r = 0; r < c->size; r++) {
         t->count[r] = t->counts_of[2 * r] + t->counts_of[2 * r + 1];
         t->first[r + 1] = t->first[r] + t->count[r];
         any |= t->counts_of[2 * r + 1];
     }
-    if (code == MPI_SUCCESS)
-        code = gather_all(t, (size_t)(count + equal));
+    code = gather_all(t, (size_t)(count + equal));
     t->info.transfer += MPI_Wtime() - met;
     if (code == MPI_SUCCESS && any)
         put_equal_apart(t);
-    return gv_cluster_meet(t, code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "boxes of all ranks' sinks"));
+    return code == MPI_SUCCESS ? GRAVEL_OK : gv_cluster_fail_mpi(code, "boxes of all ranks' sinks");
 }
 
 /* Cells that estimates need travel, between all ranks that are near each other. */
 static gravel_status swap_boundaries(gravel_cluster_tree *t, gravel_status status, int count)
 {
+    const uint64_t failures = t->cluster->failures;
     status = gather_runs(t, status, count, 0);
+    if (gv_cluster_is_known(t, status, failures))
+        return status;
     if (!status)
         status = gravel_essential_cut(t->essential, 0, t->first, t->all_runs, t->out);
     return gv_cluster_swap_parts(t, status, TAG_SHALLOW);
@@ -277,12 +305,15 @@ static gravel_status swap_boundaries(gravel_cluster_tree *t, gravel_status statu
 static gravel_status estimate(gravel_cluster_tree *t, gravel_status status, int last)
 {
     const int has_boundaries = t->options.mac != GRAVEL_TREE_GEOMETRIC && !last;
+    const uint64_t failures = t->cluster->failures;
     int count = 0, equal = 0;
     if (!status)
         status = gravel_essential_refine(t->essential, t->equal_first, t->equal, t->most_boxes,
                                          has_boundaries ? t->runs : NULL, &count);
     if (has_boundaries)
         status = swap_boundaries(t, status, count);
+    if (gv_cluster_is_known(t, status, failures))
+        return status;
     if (!status)
         status = gravel_essential_estimate(t->essential, t->runs, &count, &equal);
     t->info.boxes = (size_t)count;
@@ -290,10 +321,11 @@ static gravel_status estimate(gravel_cluster_tree *t, gravel_status status, int 
 }
 
 /* The own tree acts while the others' parts come. */
-static gravel_status walk(gravel_cluster_tree *t)
+static gravel_status walk(gravel_cluster_tree *t, gravel_status status)
 {
     const double start = MPI_Wtime();
-    gravel_status status = gravel_essential_cut(t->essential, 1, t->first, t->all_runs, t->out);
+    if (!status)
+        status = gravel_essential_cut(t->essential, 1, t->first, t->all_runs, t->out);
     if (!status)
         status = gravel_essential_walk(t->essential, 0);
     if (!status)
@@ -312,13 +344,14 @@ static gravel_status walk(gravel_cluster_tree *t)
         status = gravel_essential_cost(t->essential, GV_COST_PLANE, 1);
     t->info.cut = cut - start;
     t->info.walk = swapped - cut;
-    return gv_cluster_meet(t, status);
+    return status;
 }
 
-gravel_status gv_cluster_compare_costs(gravel_cluster_tree *t)
+gravel_status gv_cluster_compare_costs(gravel_cluster_tree *t, gravel_status status)
 {
     const gravel_cluster *c = t->cluster;
-    gravel_status status = gravel_exchange_weigh(t->exchange, (int)GV_COST_PLANE, &t->info.cost);
+    if (!status)
+        status = gravel_exchange_weigh(t->exchange, (int)GV_COST_PLANE, &t->info.cost);
     const double mine[2] = {t->info.cost, status != GRAVEL_OK}, start = MPI_Wtime();
     const int code = gv_cluster_gather(c, mine, sizeof mine, t->costs);
     int failed = code != MPI_SUCCESS;
@@ -330,9 +363,7 @@ gravel_status gv_cluster_compare_costs(gravel_cluster_tree *t)
         t->info.cost_most = fmax(t->info.cost_most, t->costs[2 * r]);
     }
     t->has_costs = !failed && t->info.cost_mean > 0;
-    if (code != MPI_SUCCESS)
-        status = gv_cluster_fail_mpi(code, "costs of all ranks");
-    return failed ? gravel_cluster_agree(t->cluster, status) : GRAVEL_OK;
+    return gv_cluster_learn(t, status, failed, code, "costs of all ranks");
 }
 
 /* The call of all bodies. */
@@ -356,27 +387,37 @@ static gravel_status begin(gravel_cluster_tree *t, const gravel_tree_call *call,
     return t->kept ? status : gather_runs(t, status, 0, count);
 }
 
-gravel_status gv_cluster_act(gravel_cluster_tree *t, const gravel_tree_call *call)
+/* The last kick of a step, and what all ranks learn at the end. */
+static gravel_status end(gravel_cluster_tree *t, double kick, gravel_status status)
+{
+    if (!status && kick != 0 && gravel_bodies_get_count(t->bodies) > 0)
+        status = gravel_bodies_advance(t->bodies, kick, 0);
+    return gv_cluster_compare_costs(t, status);
+}
+
+gravel_status gv_cluster_act(gravel_cluster_tree *t, const gravel_tree_call *call, double kick, gravel_status status)
 {
     const double start = MPI_Wtime();
+    const uint64_t failures = t->cluster->failures;
     gravel_tree_call taken;
     if (call)
         t->swap.bytes = 0, t->waits = 0; /* else those of bodies that changed ranks count, too */
     t->info = (gravel_cluster_tree_info){
         .moved = t->info.moved, .cost_mean = t->info.cost_mean, .cost_most = t->info.cost_most};
-    gravel_status status = call ? GRAVEL_OK : take_all(t, &taken);
+    if (!status && !call)
+        status = take_all(t, &taken);
     const gravel_tree_call *now = call ? call : &taken;
-    const int anew = now->moved == GRAVEL_TREE_REBUILD;
+    const int anew = !status && now->moved == GRAVEL_TREE_REBUILD;
     t->kept = t->kept && !call; /* what came for the sinks of one call is not enough for those of another */
     status = begin(t, now, status);
     const double built = MPI_Wtime();
-    if (!status || t->kept) /* with kept parts all learn of a failure there */
-        status = estimate(t, status, now->last);
+    if (!gv_cluster_is_known(t, status, failures))
+        status = estimate(t, status, !status && now->last);
     const double estimated = MPI_Wtime();
-    if (!status)
-        status = walk(t);
-    if (!status && !call)
-        status = gv_cluster_compare_costs(t);
+    if (!gv_cluster_is_known(t, status, failures))
+        status = walk(t, status);
+    if (!call && !gv_cluster_is_known(t, status, failures))
+        status = end(t, kick, status);
     t->info.others = MPI_Wtime() - estimated - t->info.cut - t->info.walk;
     t->computed = !status;
     t->kept = t->near = !status && !call;
@@ -390,17 +431,18 @@ gravel_status gv_cluster_act(gravel_cluster_tree *t, const gravel_tree_call *cal
     return status;
 }
 
-/* Forces where the bodies are now. */
-static gravel_status find_forces(gravel_cluster_tree *t)
+/* Forces where the bodies are now, and the last kick of a step. */
+static gravel_status find_forces(gravel_cluster_tree *t, double kick, gravel_status status)
 {
     const double start = MPI_Wtime();
+    const uint64_t failures = t->cluster->failures;
     t->swap.bytes = 0;
     t->waits = 0;
-    gravel_status status = gv_cluster_deal(t);
-    if (status)
+    status = gv_cluster_deal(t, status);
+    if (gv_cluster_is_known(t, status, failures))
         return status;
     const double dealt = MPI_Wtime();
-    status = gv_cluster_act(t, NULL);
+    status = gv_cluster_act(t, NULL, kick, status);
     t->info.exchange = dealt - start;
     t->info.seconds = MPI_Wtime() - start;
     return status;
@@ -411,7 +453,7 @@ gravel_status gravel_cluster_tree_compute(gravel_cluster_tree *t)
     if (!t)
         return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_tree_compute: no tree was given");
     t->kept = t->near = 0; /* bodies may be far from where they were */
-    return find_forces(t);
+    return find_forces(t, 0, GRAVEL_OK);
 }
 
 gravel_status gravel_cluster_tree_step(gravel_cluster_tree *t, double dt)
@@ -425,10 +467,5 @@ gravel_status gravel_cluster_tree_step(gravel_cluster_tree *t, double dt)
         return status;
     if (gravel_bodies_get_count(t->bodies) > 0)
         status = gravel_bodies_advance(t->bodies, 0.5 * dt, dt);
-    status = gravel_cluster_agree(t->cluster, status);
-    if (!status)
-        status = find_forces(t);
-    if (!status && gravel_bodies_get_count(t->bodies) > 0)
-        status = gravel_bodies_advance(t->bodies, 0.5 * dt, 0);
-    return gravel_cluster_agree(t->cluster, status);
+    return find_forces(t, 0.5 * dt, status);
 }

@@ -21,6 +21,20 @@ typedef struct gv_swap {
     int messages;
 } gv_swap;
 
+/* What a rank tells of its bodies before they are dealt out. */
+typedef struct gv_told {
+    double most[6]; /* -x -y -z x y z */
+    uint64_t planes, failed;
+} gv_told;
+
+/* Its bodies along the curve: blocks, with the key of the first body and the sum of costs. */
+enum { GV_CURVE_BLOCKS = 2048 };
+typedef struct gv_curve {
+    uint64_t key[GV_CURVE_BLOCKS];
+    double weight[GV_CURVE_BLOCKS];
+    int count, failed;
+} gv_curve;
+
 struct gravel_cluster_tree {
     gravel_cluster *cluster;
     gravel_cluster_tree_options options;
@@ -49,8 +63,14 @@ struct gravel_cluster_tree {
     gravel_part *out, *in, *all_parts; /* all_parts[r * ranks + k]: from r to k */
     const void **from;                 /* where the host has what came from each rank */
     gv_staging staging;                /* parts, of the ranks of this machine */
-    size_t *out_bytes, *in_bytes, *counts, *arrivals;
-    double *costs; /* two a rank: its cost, and whether it failed */
+    size_t *out_bytes, *in_bytes;
+    gv_told *told;
+    gv_curve *curve; /* that of this rank behind those of all */
+    uint64_t *key;   /* GV_CURVE_BLOCKS of each rank */
+    double *weight;
+    uint64_t *split;
+    size_t *counts, *all_counts, *arrivals; /* all_counts[r * ranks + k]: bodies from r to k */
+    double *costs;                          /* two a rank: its cost, and whether it failed */
     gv_swap swap;
     double waits; /* of the present computation */
     gravel_cluster_tree_info info;
@@ -69,19 +89,27 @@ gravel_status gv_swap_wait(gv_swap *swap, gravel_status status);
 /* tree.c */
 /* gravel_cluster_agree, timed. */
 gravel_status gv_cluster_meet(gravel_cluster_tree *tree, gravel_status status);
-/* Forces of all ranks' trees on the sinks of a call, NULL: on all bodies.  The ranks agree before anything else. */
-gravel_status gv_cluster_act(gravel_cluster_tree *tree, const gravel_tree_call *call);
-/* The sum over the plane of costs, compared with those of the other ranks. */
-gravel_status gv_cluster_compare_costs(gravel_cluster_tree *tree);
+/* After a message of MPI's `code` in which every rank told whether it had failed, and `any` has: then all meet. */
+gravel_status gv_cluster_learn(gravel_cluster_tree *tree, gravel_status status, int any, int code, const char *what);
+/* Whether all ranks know of the failure: none has agreed on anything else since. */
+int gv_cluster_is_known(const gravel_cluster_tree *tree, gravel_status status, uint64_t failures);
+/* Forces of all ranks' trees on the sinks of a call, of whose last part a rank may fail alone; NULL: on all bodies,
+ * which then get the last kick of a step, `kick` times the acceleration, and all ranks have the same result.  `status`:
+ * of what this rank did before. */
+gravel_status gv_cluster_act(gravel_cluster_tree *tree, const gravel_tree_call *call, double kick,
+                             gravel_status status);
+/* The sum over the plane of costs, compared with those of the other ranks, who learn of this rank's `status`. */
+gravel_status gv_cluster_compare_costs(gravel_cluster_tree *tree, gravel_status status);
 
-/* tree_parts.c: what was cut goes out, what others cut comes in and is joined.  The ranks agree first. */
+/* tree_parts.c: what was cut goes out, what others cut comes in and is joined, which may fail here alone. */
 gravel_status gv_cluster_swap_parts(gravel_cluster_tree *tree, gravel_status status, int tag);
 
 /* tree_blocks.c: bodies are others from now on. */
 void gv_cluster_end_blocks(gravel_cluster_tree *tree);
 
 /* domains.c */
-/* Bodies to the ranks of their domains, if that is due. */
-gravel_status gv_cluster_deal(gravel_cluster_tree *tree);
+/* Bodies to the ranks of their domains, if that is due.  What this rank did before, or does last, may have failed here
+ * alone: it tells the others in its next message. */
+gravel_status gv_cluster_deal(gravel_cluster_tree *tree, gravel_status status);
 
 #endif

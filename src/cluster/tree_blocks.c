@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A rank that failed since the last agreement is at its next one: the others meet it there before other messages. */
 static gravel_status act(gravel_tree *tree, const gravel_tree_call *call, void *user)
 {
     (void)tree; /* the own one */
-    return gv_cluster_act(user, call);
+    const gravel_status status = gv_cluster_meet(user, GRAVEL_OK);
+    return status ? status : gv_cluster_act(user, call, 0, GRAVEL_OK);
 }
 
 static gravel_status agree(gravel_status status, double *least, double *sum, void *user)
@@ -23,7 +25,15 @@ static gravel_status agree(gravel_status status, double *least, double *sum, voi
 /* A rank that failed by itself meets the others at their next agreement; what all know needs none. */
 static gravel_status settle(gravel_cluster_tree *t, gravel_status status, uint64_t failures)
 {
-    return status && t->cluster->failures != failures ? status : gravel_cluster_agree(t->cluster, status);
+    return gv_cluster_is_known(t, status, failures) ? status : gravel_cluster_agree(t->cluster, status);
+}
+
+/* All ranks have their bodies, or none goes on. */
+static gravel_status deal_bodies(gravel_cluster_tree *t)
+{
+    const uint64_t failures = t->cluster->failures;
+    const gravel_status status = gv_cluster_deal(t, GRAVEL_OK);
+    return t->dealt ? settle(t, status, failures) : status;
 }
 
 void gv_cluster_end_blocks(gravel_cluster_tree *t)
@@ -63,7 +73,7 @@ gravel_status gravel_cluster_tree_start_blocks(gravel_cluster_tree *t, const gra
         return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_tree_start_blocks: no tree was given");
     gravel_status status = make(t, options);
     if (!status)
-        status = gv_cluster_deal(t);
+        status = deal_bodies(t);
     if (status)
         return status;
     const uint64_t failures = t->cluster->failures;
@@ -113,9 +123,9 @@ static gravel_status fade_costs(gravel_cluster_tree *t)
 /* The state is that of all ranks: their integrators are at the same time. */
 static gravel_status deal(gravel_cluster_tree *t, const gravel_hermite_state *state)
 {
-    gravel_status status = gv_cluster_compare_costs(t);
+    gravel_status status = gv_cluster_compare_costs(t, GRAVEL_OK);
     if (!status)
-        status = gv_cluster_deal(t);
+        status = deal_bodies(t);
     if (status || !t->dealt)
         return status;
     const uint64_t failures = t->cluster->failures;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, FAILED = -1 };
 
 /* Ranks, this one among them, that have the same memory. */
 static int count_near(const gravel_cluster_tree *t)
@@ -39,16 +39,26 @@ static size_t find_needed(const gravel_cluster_tree *t)
     return (most + PAGE) * (size_t)t->staging.near.who.size;
 }
 
-/* Sizes of all parts, to all; room for those that come. */
-static gravel_status agree_on_parts(gravel_cluster_tree *t, void **to)
+/* Sizes of all parts, to all; what a rank says of its part for itself is whether it failed. */
+static gravel_status tell_parts(gravel_cluster_tree *t, gravel_status status)
 {
     gravel_cluster *c = t->cluster;
     const int size = c->size;
     const double start = MPI_Wtime();
+    t->out[c->rank].again = status ? FAILED : 0;
     const int code = gv_cluster_gather(c, t->out, (size_t)size * sizeof *t->out, t->all_parts);
-    t->info.transfer += MPI_Wtime() - start;
-    if (code != MPI_SUCCESS)
-        return gv_cluster_fail_mpi(code, "sizes of parts of trees");
+    int failed = 0;
+    t->waits += MPI_Wtime() - start;
+    for (int r = 0; r < size && code == MPI_SUCCESS; r++)
+        failed |= t->all_parts[r * size + r].again == FAILED;
+    return gv_cluster_learn(t, status, failed, code, "sizes of parts of trees");
+}
+
+/* Room for the parts that come. */
+static gravel_status need_room(gravel_cluster_tree *t, void **to)
+{
+    const gravel_cluster *c = t->cluster;
+    const int size = c->size;
     for (int r = 0; r < size; r++)
         t->in[r] = t->all_parts[r * size + c->rank];
     gravel_status status = gravel_essential_room(t->essential, t->in, to);
@@ -98,11 +108,10 @@ static gravel_status move(gravel_cluster_tree *t, int tag, void *to)
 gravel_status gv_cluster_swap_parts(gravel_cluster_tree *t, gravel_status status, int tag)
 {
     void *to = NULL;
-    status = gv_cluster_meet(t, status);
-    if (!status)
-        status = agree_on_parts(t, &to);
-    else
+    status = tell_parts(t, status);
+    if (status)
         return status;
+    status = need_room(t, &to);
     if (count_near(t) < t->cluster->size) { /* others wait for messages of this rank */
         status = gv_cluster_meet(t, status);
         if (status)

@@ -248,6 +248,11 @@ static void failures(gravel_cluster *cluster)
         b.d[0][0][first] = NAN;
     CHECK(gravel_cluster_direct_write(direct, b.n, first, &mine) == GRAVEL_ERR_INPUT);
     b.d[0][0][first] = wrong;
+    const size_t most = INT32_MAX; /* numbers of bodies are of this type */
+    gravel_sources many = mine;
+    many.count = rank == bad ? most + 1 - first : count; /* all know before any is looked at */
+    CHECK(gravel_cluster_direct_write(direct, most + 1, first, &many) == GRAVEL_ERR_INPUT);
+    CHECK(strstr(gravel_error_message(), "too many") != NULL);
     CHECK(gravel_cluster_direct_write(direct, b.n, first, &mine) == GRAVEL_OK);
     find_forces(direct, &b, first, count, 4, f);
     compare(&b, first, count, 4, f, GRAVEL_DP);

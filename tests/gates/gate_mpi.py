@@ -79,8 +79,20 @@ def program_lists_the_ranks():
     if done.returncode != 0:
         raise Failed(done.stdout + done.stderr)
     ranks = json.loads(done.stdout)
-    if [r["rank"] for r in ranks] != [0, 1, 2] or any(r["compute_units"] < 1 or not r["name"] for r in ranks):
+    if [r["rank"] for r in ranks] != [0, 1, 2] or any(r["compute_units"] < 1 or not r["name"] or r["cores"] < 1
+                                                      for r in ranks):
         raise Failed(done.stdout)
+
+
+def program_warns_of_ranks_that_are_bound():
+    """Two compute units on one core, as Open MPI binds two ranks by itself."""
+    core = str(min(os.sched_getaffinity(0)))
+    what = ["bench", "hermite", "-n", "100", "--samples", "1"]
+    for devices, says in (("cpu:2", 1), ("cpu:1", 0)):
+        done = mpirun(2, gatelib.need_tool("taskset"), "-c", core, os.path.join(BUILD, "bin", "gravel"), *what, "-d",
+                      devices)
+        if done.returncode != 0 or done.stderr.count("computes on 2 cores and is bound to 1") != says:
+            raise Failed("%s: exit status %d\n%s%s" % (devices, done.returncode, done.stdout, done.stderr))
 
 
 def program_names_the_rank_without_a_device():
@@ -158,7 +170,8 @@ CASES = [("ranks", 1, "forces-copies", "failures"), ("ranks", 2, "forces-ring", 
          ("steps", 4, "machines"), ("steps", 5, "steps", "dealt"), ("ranks_tree", 2, "forces"), ("ranks_tree", 2, "corners"),
          ("ranks_tree", 3, "failures"), ("ranks_tree", 3, "kept"), ("ranks_tree", 4, "forces"),
          ("ranks_tree", 4, "steps"), ("ranks_tree", 4, "machines"), ("ranks_tree", 3, "machines"),
-         ("ranks_tree", 3, "blocks"), ("ranks_tree", 5, "corners")]
+         ("ranks_tree", 3, "blocks"), ("ranks_tree", 5, "corners"), ("faults", 2, "steps"), ("faults", 2, "blocks"),
+         ("faults", 2, "meetings")]
 SOME = [("ranks", 3, "forces-ring", "failures"), ("steps", 2, "dealt"), ("ranks_tree", 2, "corners"),
         ("ranks_tree", 3, "steps")]
 
@@ -172,6 +185,6 @@ if __name__ == "__main__":
                           [a_rank_fails_in_the_middle(3, "gv_essential_mark", "tree/essential.cl"),
                            a_rank_fails_in_the_middle(3, "gv_tree_store", "tree/gather.cl")] +
                           [snapshots_of_all_ranks(ranks) for ranks in ((3,) if QUICK else (1, 4, 5))] +
-                          [program_lists_the_ranks, program_names_the_rank_without_a_device,
+                          [program_lists_the_ranks, program_warns_of_ranks_that_are_bound, program_names_the_rank_without_a_device,
                            program_names_the_rank_that_differs, program_refuses_what_is_for_one,
                            program_measures_steps, program_measures_the_network, program_times_leapfrog_steps]))

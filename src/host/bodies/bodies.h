@@ -57,7 +57,8 @@ struct gravel_bodies {
     uint64_t order_version;              /* changes of number and order */
     struct gv_bodies_transfer *transfer; /* staging, kernels: transfer.c */
     gv_bodies_marks marks;
-    cl_kernel advance; /* advance.c; NULL until it is needed */
+    cl_kernel advance;        /* advance.c; NULL until it is needed */
+    struct gv_movers *movers; /* order.c; NULL: made for each change of order */
 };
 
 /* The buffer of a word; the plane is made, filled with zeros (ids -1), if it is not there. */

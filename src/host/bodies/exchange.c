@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/bodies/order.h"
 #include "host/bodies/transfer.h"
 
 enum { KEY_BITS = 63 };
@@ -67,6 +68,8 @@ gravel_status gravel_exchange_create(gravel_exchange **exchange, gravel_bodies *
                                : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for an exchange of bodies");
     if (!status)
         status = write_cube(x);
+    if (!status)
+        status = gv_order_keep_movers(bodies);
     if (status) {
         gravel_exchange_release(x);
         return status;
@@ -149,10 +152,13 @@ static gravel_status read_blocks(gravel_exchange *x, size_t blocks, uint64_t *ke
 {
     cl_command_queue queue = gv_worker_queue(&x->bodies->worker);
     const int is_double = x->bodies->precision == GRAVEL_DP;
-    cl_int code = clEnqueueReadBuffer(queue, x->block_key.mem, CL_TRUE, 0, blocks * sizeof *key, key, 0, NULL, NULL);
+    /* the second read ends after the first */
+    cl_int code = clEnqueueReadBuffer(queue, x->block_key.mem, CL_FALSE, 0, blocks * sizeof *key, key, 0, NULL, NULL);
     if (!code)
         code = clEnqueueReadBuffer(queue, x->block_sum.mem, CL_TRUE, 0, blocks * (is_double ? 8 : 4), weight, 0, NULL,
                                    NULL);
+    if (code)
+        clFinish(queue);
     /* floats fill the first half of the array: widened from its end */
     for (size_t k = blocks; k-- > 0 && !is_double && !code;) {
         float one;
@@ -178,9 +184,9 @@ gravel_status gravel_exchange_order(gravel_exchange *x, int plane, int most, uin
     if (!status && plane >= 0)
         status = gv_bodies_need(bodies, gv_plane_place((gravel_plane)plane)->word, &weights);
     if (!status)
-        status = gv_buffer_reserve(&bodies->worker, &x->block_key, blocks * 8, "blocks of the curve");
+        status = gv_buffer_reserve_more(&bodies->worker, &x->block_key, blocks * 8, "blocks of the curve");
     if (!status)
-        status = gv_buffer_reserve(&bodies->worker, &x->block_sum, blocks * 8, "blocks of the curve");
+        status = gv_buffer_reserve_more(&bodies->worker, &x->block_sum, blocks * 8, "blocks of the curve");
     if (!status)
         status = gv_launch(&bodies->worker, 0, x->sample, gv_items(blocks, 64), GV_MEM(x->sort.key[x->sort.sorted]),
                            GV_MEM(x->sort.index[x->sort.sorted]), GV_UINT(n), GV_UINT(each), GV_UINT(blocks),
@@ -209,7 +215,7 @@ gravel_status gravel_exchange_weigh(gravel_exchange *x, int plane, double *sum)
     if (!status)
         status = gv_bodies_need(bodies, gv_plane_place((gravel_plane)plane)->word, &weights);
     if (!status)
-        status = gv_buffer_reserve(&bodies->worker, &x->block_sum, blocks * 8, "blocks of the curve");
+        status = gv_buffer_reserve_more(&bodies->worker, &x->block_sum, blocks * 8, "blocks of the curve");
     if (!status)
         status = gv_launch(&bodies->worker, 0, x->sample, gv_items(blocks, 64), GV_ARG(none), GV_ARG(none), GV_UINT(n),
                            GV_UINT(each), GV_UINT(blocks), GV_ARG(weights), GV_ARG(none), GV_MEM(x->block_sum));

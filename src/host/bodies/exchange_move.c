@@ -17,12 +17,14 @@ static gravel_status find_parts(gravel_exchange *x, const uint64_t *split)
     if (!status)
         status = gv_buffer_reserve(&bodies->worker, &x->begin_device, (parts + 1) * 4, "splits of the curve");
     if (!status && parts > 1)
-        code = clEnqueueWriteBuffer(queue, x->split.mem, CL_TRUE, 0, (parts - 1) * 8, split, 0, NULL, NULL);
+        code = clEnqueueWriteBuffer(queue, x->split.mem, CL_FALSE, 0, (parts - 1) * 8, split, 0, NULL, NULL);
     if (!status && !code)
         status = gv_launch(&bodies->worker, 0, x->find, gv_items(parts + 1, 64), GV_MEM(x->sort.key[x->sort.sorted]),
                            GV_UINT(bodies->count), GV_MEM(x->split), GV_UINT(parts), GV_MEM(x->begin_device));
     if (!status && !code)
         code = clEnqueueReadBuffer(queue, x->begin_device.mem, CL_TRUE, 0, (parts + 1) * 4, x->begin, 0, NULL, NULL);
+    if (status || code)
+        clFinish(queue); /* the splits are the caller's */
     return status ? status : code ? gv_fail_cl(code, "finding the parts of %zu bodies", bodies->count) : GRAVEL_OK;
 }
 
@@ -148,7 +150,7 @@ static gravel_status keep(gravel_exchange *x, size_t first, size_t count)
     gravel_bodies *bodies = x->bodies;
     if (count == 0)
         return gravel_bodies_resize(bodies, 0);
-    gravel_status status = gv_buffer_reserve(&bodies->worker, &x->staying, count * 4, "bodies that stay");
+    gravel_status status = gv_buffer_reserve_more(&bodies->worker, &x->staying, count * 4, "bodies that stay");
     const cl_int code = status
                             ? CL_SUCCESS
                             : clEnqueueCopyBuffer(gv_worker_queue(&bodies->worker), x->sort.index[x->sort.sorted].mem,

@@ -8,12 +8,43 @@
 #include "host/bodies/transfer.h"
 #include "host/program/sort.h"
 
-/* -------------------------------------------------------------------- marks */
+enum { ENTRY_SIZES = 4 };
+
+/* What moving words with entries of one size needs: a kernel, and a buffer that changes places with each word. */
+typedef struct mover {
+    cl_kernel kernel;
+    gv_buffer spare;
+} mover;
+
+typedef struct gv_movers {
+    mover of[ENTRY_SIZES];
+} gv_movers;
+
+static void release_movers(gv_movers *movers)
+{
+    for (int k = 0; k < ENTRY_SIZES; k++) {
+        gv_buffer_release(&movers->of[k].spare);
+        if (movers->of[k].kernel)
+            clReleaseKernel(movers->of[k].kernel);
+    }
+}
+
+gravel_status gv_order_keep_movers(gravel_bodies *bodies)
+{
+    if (!bodies->movers)
+        bodies->movers = calloc(1, sizeof *bodies->movers);
+    return bodies->movers ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for an order of bodies");
+}
 
 void gv_order_release(gravel_bodies *bodies)
 {
+    if (bodies->movers)
+        release_movers(bodies->movers);
+    free(bodies->movers);
     free(bodies->marks.from);
 }
+
+/* -------------------------------------------------------------------- marks */
 
 void gv_order_shrunk(gravel_bodies *bodies, size_t count)
 {
@@ -83,14 +114,6 @@ gravel_status gravel_bodies_get_permutation(gravel_bodies *bodies, uint32_t *fro
 
 /* ------------------------------------------------------------------- moving */
 
-enum { ENTRY_SIZES = 4 };
-
-/* What moving words with entries of one size needs: a kernel, and a buffer that changes places with each word. */
-typedef struct mover {
-    cl_kernel kernel;
-    gv_buffer spare;
-} mover;
-
 static int size_of_entry(const gravel_bodies *bodies, int word)
 {
     const size_t size = gv_word_size(bodies, (gv_word)word);
@@ -101,12 +124,10 @@ static gravel_status need_mover(gravel_bodies *bodies, int word, mover *m)
 {
     static const char *const type[ENTRY_SIZES] = {"uint", "uint2", "uint4", "ulong4"};
     char options[32];
-    if (m->kernel)
-        return GRAVEL_OK;
-    snprintf(options, sizeof options, "-DGV_ENTRY=%s", type[size_of_entry(bodies, word)]);
     gravel_status status = gv_buffer_reserve(&bodies->worker, &m->spare,
                                              bodies->capacity * gv_word_size(bodies, (gv_word)word), "moving bodies");
-    if (!status)
+    snprintf(options, sizeof options, "-DGV_ENTRY=%s", type[size_of_entry(bodies, word)]);
+    if (!status && !m->kernel)
         status = gv_kernel_make(&bodies->worker, "bodies/order.cl", options, "gv_bodies_reorder", &m->kernel);
     return status;
 }
@@ -127,7 +148,8 @@ static gravel_status move_word(gravel_bodies *bodies, int word, mover *m, cl_mem
 
 gravel_status gv_order_apply(gravel_bodies *bodies, cl_mem from_device, const uint32_t *from, size_t count)
 {
-    mover movers[ENTRY_SIZES] = {{NULL, {NULL, 0}}};
+    gv_movers own = {{{NULL, {NULL, 0}}}};
+    mover *const movers = bodies->movers ? bodies->movers->of : own.of;
     uint32_t *origin;
     /* bodies without a number of their own get it before the others change places; all that can fail for lack of
      * memory comes before the first word moves */
@@ -141,11 +163,7 @@ gravel_status gv_order_apply(gravel_bodies *bodies, cl_mem from_device, const ui
     for (int w = 0; w < GV_WORDS && !status; w++)
         if (bodies->word[w].mem)
             status = move_word(bodies, w, &movers[size_of_entry(bodies, w)], from_device, count);
-    for (int k = 0; k < ENTRY_SIZES; k++) {
-        gv_buffer_release(&movers[k].spare);
-        if (movers[k].kernel)
-            clReleaseKernel(movers[k].kernel);
-    }
+    release_movers(&own);
     if (status) {
         free(origin);
         return status;

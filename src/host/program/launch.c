@@ -142,6 +142,14 @@ gravel_status gv_buffer_reserve(const gv_worker *worker, gv_buffer *buffer, size
     return make_buffer(worker, buffer, size, what);
 }
 
+gravel_status gv_buffer_reserve_more(const gv_worker *worker, gv_buffer *buffer, size_t size, const char *what)
+{
+    const size_t most = (size_t)gv_worker_device(worker)->info.max_allocation;
+    if (buffer->mem && buffer->size >= size)
+        return GRAVEL_OK;
+    return gv_buffer_reserve(worker, buffer, gv_buffer_more(buffer->size, size, most), what);
+}
+
 gravel_status gv_buffer_grow(const gv_worker *worker, gv_buffer *buffer, size_t size, size_t keep, const char *what)
 {
     const cl_uint zero = 0;

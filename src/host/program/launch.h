@@ -51,6 +51,8 @@ typedef struct gv_buffer {
 size_t gv_buffer_more(size_t there, size_t size, size_t most);
 /* At least `size` bytes; contents are lost if it was too small.  `what` names it in messages ("cells"). */
 gravel_status gv_buffer_reserve(const gv_worker *worker, gv_buffer *buffer, size_t size, const char *what);
+/* The same, with room to spare where it was too small: gv_buffer_more, up to what the device allows. */
+gravel_status gv_buffer_reserve_more(const gv_worker *worker, gv_buffer *buffer, size_t size, const char *what);
 /* The same, but the first `keep` bytes stay, and what is new is filled with zeros. */
 gravel_status gv_buffer_grow(const gv_worker *worker, gv_buffer *buffer, size_t size, size_t keep, const char *what);
 void gv_buffer_release(gv_buffer *buffer);

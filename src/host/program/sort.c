@@ -243,19 +243,19 @@ gravel_status gv_sort_reserve(gv_sort *sort, const gv_worker *worker, size_t n)
     const size_t digits = (size_t)1 << sort->plain.bits, tiles = parts(n, tile_of(&sort->plain));
     gravel_status status = GRAVEL_OK;
     for (int k = 0; k < 2 && !status; k++) {
-        status = gv_buffer_reserve(worker, &sort->key[k], n * (size_t)sort->key_bits / 8, "keys");
+        status = gv_buffer_reserve_more(worker, &sort->key[k], n * (size_t)sort->key_bits / 8, "keys");
         if (!status)
-            status = gv_buffer_reserve(worker, &sort->index[k], n * 4, "indices of keys");
+            status = gv_buffer_reserve_more(worker, &sort->index[k], n * 4, "indices of keys");
     }
     sort->in_sweeps = sort->sweep_pass && n <= sweep_most_keys;
     if (!status && sort->in_sweeps)
-        return gv_buffer_reserve(worker, &sort->control, control_bytes(sort, n), "counters of the sort");
+        return gv_buffer_reserve_more(worker, &sort->control, control_bytes(sort, n), "counters of the sort");
     if (!status && !sort->count)
         status = make_plain(sort, worker);
     if (!status)
-        status = gv_buffer_reserve(worker, &sort->table, digits * tiles * 4, "counters of the sort");
+        status = gv_buffer_reserve_more(worker, &sort->table, digits * tiles * 4, "counters of the sort");
     if (!status)
-        status = gv_buffer_reserve(worker, &sort->total, digits * 4, "counters of the sort");
+        status = gv_buffer_reserve_more(worker, &sort->total, digits * 4, "counters of the sort");
     return status;
 }
 

@@ -69,6 +69,9 @@ gravel_status gravel_essential_create(gravel_essential **essential, gravel_tree 
     *essential = NULL;
     if (parts < 1 || mine < 0 || mine >= parts)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "there is no part %d of %d", mine, parts);
+    if (parts - 1 > GV_MOST_ROOTS)
+        return gv_fail(GRAVEL_ERR_UNSUPPORTED, "a tree over %d ranks: there may be %d at most", parts,
+                       GV_MOST_ROOTS + 1);
     if (tree->options.split > 0)
         return gv_fail(GRAVEL_ERR_UNSUPPORTED, "the tree of a force that a mesh completes has no parts elsewhere");
     gravel_essential *e = calloc(1, sizeof *e);

@@ -10,7 +10,7 @@ enum { GV_RECEIVERS = 32, GV_RUN_VECTORS = 2 };
 /* sizes of a part: cells, children of opened cells, bodies */
 enum { GV_PART_SIZES = 3 };
 /* children of a cell above the roots of parts; cells above them at most */
-enum { GV_FAN = 8, GV_ABOVE = 1 + GV_FAN };
+enum { GV_FAN = 8, GV_ABOVE = 1 + GV_FAN, GV_MOST_ROOTS = GV_FAN * GV_FAN };
 
 typedef enum gv_essential_buffer {
     GV_EB_OWN_RUNS, /* boxes of the own sinks */

@@ -8,7 +8,7 @@
 
 #include "host/tree/essential.h"
 
-enum { FAN = GV_FAN, MOST_ROOTS = GV_FAN * GV_FAN };
+enum { FAN = GV_FAN };
 
 /* Where some of the parts that come are those that are here, these stay. */
 static void keep_shallow(gravel_essential *e, const gravel_part *in)
@@ -155,8 +155,6 @@ gravel_status gravel_essential_join(gravel_essential *e, const void *const *from
     e->joined = 0;
     if (roots == 0)
         return GRAVEL_OK;
-    if (roots > MOST_ROOTS)
-        return gv_fail(GRAVEL_ERR_UNSUPPORTED, "parts of %zu trees: at most %d can be joined", roots, MOST_ROOTS);
     if (cells + roots > GV_MOST_PLACES || bodies > GV_MOST_PLACES)
         return gv_fail(GRAVEL_ERR_DEVICE_MEMORY, "%zu cells and %zu bodies of others are too many", cells, bodies);
     gravel_status status =

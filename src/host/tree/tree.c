@@ -37,7 +37,7 @@ gravel_status gv_tree_reserve(gravel_tree *tree, gv_buffer *buffer, size_t size,
                        "%s for %zu bodies need %.1f MB in one buffer; %s allows %.1f MB: about %.3g bodies would fit",
                        what, tree->n, (double)size / 1e6, info->name, (double)info->max_allocation / 1e6,
                        (double)tree->n * ((double)info->max_allocation / (double)size));
-    return gv_buffer_reserve(&tree->worker, buffer, gv_buffer_more(buffer->size, size, info->max_allocation), what);
+    return gv_buffer_reserve_more(&tree->worker, buffer, size, what);
 }
 
 /* ----------------------------------------------------------------- kernels */
