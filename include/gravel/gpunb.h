@@ -35,7 +35,8 @@ GRAVEL_API void gpunb_send_(const int *nj, const double *mj, double (*xj)[3], do
  *   list[i][0]         how many neighbours i has; negative where there are more than *nbmax, or than *lmax - 1
  *   list[i][1 ...]     their places in gpunb_send_, from 0, ascending; nothing where the number is negative
  *   acc, jrk, pot[i]   of all others; pot = +sum m/r
- * Any *ni; callers pass up to 2048. */
+ * Any *ni; callers pass up to 2048.  Old callers pass no m_flag: it is not touched with the setting
+ * `m_flag = no`. */
 GRAVEL_API void gpunb_regf_(const int *ni, const double *h2, const double *dtr, double (*xi)[3], double (*vi)[3],
                             double (*acc)[3], double (*jrk)[3], double *pot, const int *lmax, const int *nbmax,
                             int *list, const int *m_flag);

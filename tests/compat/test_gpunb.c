@@ -303,6 +303,37 @@ static void potentials(void **state)
     bodies_free(&b);
 }
 
+/* Old callers pass eleven arguments: what stands in the place of m_flag is not touched. */
+static void without_m_flag(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    enum { LMAX = 60 };
+    const int nbmax = LMAX - 1;
+    bodies b = bodies_new(N, 38);
+    assert_int_equal(setenv("GRAVEL_COMPAT_M_FLAG", "no", 1), 0);
+    gpunb_open_(&nbmax, &rank);
+    assert_int_equal(unsetenv("GRAVEL_COMPAT_M_FLAG"), 0);
+    send(&b, N);
+    regular r = regular_new(&b, 0, NI, LMAX, nbmax);
+    gpunb_regf_(&r.ni, r.h2, r.dtr, r.x, r.v, r.acc, r.jrk, r.pot, &r.lmax, &r.nbmax, r.list,
+                (const int *)(uintptr_t)8);
+    assert_regular(&r, &b, 0, N, "without m_flag");
+    gpunb_close_();
+    gpunb_open_(&nbmax, &rank); /* settings are read again */
+    send(&b, N);
+    r.m_flag = 1;
+    for (int i = 0; i < NI; i++) {
+        r.h2[i] *= N;
+        memset(r.list + (size_t)i * LMAX, 0x77, LMAX * sizeof(int));
+    }
+    call(&r);
+    assert_regular(&r, &b, 0, N, "with m_flag again");
+    gpunb_close_();
+    regular_free(&r);
+    bodies_free(&b);
+}
+
 static void one_round(void *user, int number)
 {
     const bodies *b = user;
@@ -427,13 +458,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_use), /* the first: there is no device yet */
-        cmocka_unit_test(on_the_sphere),
-        cmocka_unit_test(regular_forces),
-        cmocka_unit_test(sends_and_pieces),
-        cmocka_unit_test(regular_and_irregular),
-        cmocka_unit_test(potentials),
-        cmocka_unit_test(threads),
-        cmocka_unit_test(memory_does_not_grow),
+        cmocka_unit_test(on_the_sphere),    cmocka_unit_test(regular_forces),
+        cmocka_unit_test(sends_and_pieces), cmocka_unit_test(regular_and_irregular),
+        cmocka_unit_test(without_m_flag),   cmocka_unit_test(potentials),
+        cmocka_unit_test(threads),          cmocka_unit_test(memory_does_not_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

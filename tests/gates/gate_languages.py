@@ -95,6 +95,39 @@ def fortran_g5():
     build_and_run(fortran_flags(), ["examples/g5_forces.f90"], "gravel_g5")
 
 
+# What REBOUND 0.1.8 does for a GRAPE-7: its header, sources before their number, softening last.
+REBOUND = """#include <math.h>
+#include "%s"
+int main(void)
+{
+    double m[2] = {1, 1}, x[2][3] = {{0, 0, 0}, {2, 0, 0}}, a[2][3], p[2];
+    g5_open();
+    if (g5_get_jmemsize() < 2)
+        return 2;
+    g5_set_range(-1e3, 1e3, 1e300);
+    g5_set_jp(0, 2, m, x);
+    g5_set_n(2);
+    g5_set_eps_to_all(0);
+    g5_calculate_force_on_x(x, a, p, 2);
+    g5_close();
+    /* a few roundings of float */
+    return !(fabs(a[0][0] - 0.25) < 1e-7 && fabs(a[1][0] + 0.25) < 1e-7);
+}
+"""
+
+
+def headers_of_others():
+    """Codes include the headers of the libraries that ours stand for, by their names."""
+    for header in ("g5nbutil.h", "gp5util.h"):
+        with tempfile.TemporaryDirectory() as scratch:
+            source = os.path.join(scratch, "rebound.c")
+            with open(source, "w", encoding="ascii") as handle:
+                handle.write(REBOUND % header)
+            build_and_run([gatelib.need_tool("gcc"), "-std=c99", "-Wall", "-Wextra", "-Werror",
+                           "-I" + os.path.join(TOP, "include"),
+                           "-I" + os.path.join(TOP, "include", "gravel", "compat")], [source], "gravel_g5")
+
+
 def cxx_octgrav():
     build_and_run([flag.replace("c++17", "c++11") for flag in cxx_flags()], ["examples/octgrav_cluster.cpp"])
 
@@ -195,7 +228,7 @@ def python_installs():
 
 
 if __name__ == "__main__":
-    sys.exit(gatelib.main([cxx, fortran, cxx_g6, fortran_g6, cxx_sapporo, fortran_g5, cxx_octgrav, cxx_octgrav_bad_use,
-                           references("6th", SIXTH), references("yebisu", YEBISU),
+    sys.exit(gatelib.main([cxx, fortran, cxx_g6, fortran_g6, cxx_sapporo, fortran_g5, headers_of_others, cxx_octgrav,
+                           cxx_octgrav_bad_use, references("6th", SIXTH), references("yebisu", YEBISU),
                            python("examples/first_forces.py"), python("examples/units_outside.py"),
                            python("tests/gates/python_use.py"), python_installs]))

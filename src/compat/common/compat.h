@@ -59,13 +59,15 @@ typedef struct gv_compat_settings {
     gv_compat_choice all_devices; /* every call uses all devices */
     int level;                    /* gv_compat_level */
     gv_compat_choice softened;    /* eps^2 is in the squared distance of the nearest neighbour */
+    gv_compat_choice m_flag;      /* callers of gpunb_regf_ pass it: old ones do not */
 } gv_compat_settings;
 
 /* What holds where nothing is set; a library changes members before it reads. */
 #define GV_COMPAT_SETTINGS_INIT                                                                                        \
     {                                                                                                                  \
         "", GRAVEL_DS, 16384, 256, 1 << 24, GV_COMPAT_INTERFACE, GV_COMPAT_INTERFACE, GV_COMPAT_YES,                   \
-            GRAVEL_HOST_WHERE_FASTER, GRAVEL_DEAL_SPEED, GV_COMPAT_NO, GV_COMPAT_WARNING, GV_COMPAT_INTERFACE          \
+            GRAVEL_HOST_WHERE_FASTER, GRAVEL_DEAL_SPEED, GV_COMPAT_NO, GV_COMPAT_WARNING, GV_COMPAT_INTERFACE,         \
+            GV_COMPAT_YES                                                                                              \
     }
 
 /* Environment before the file (GRAVEL_COMPAT_CONFIG, else gravel.config in the working folder) before what is there

@@ -52,6 +52,7 @@ static const setting known[] = {
     {"all_devices", AT(all_devices), WORD, 0, choices + 1},
     {"log", AT(level), WORD, 0, levels},
     {"nearest", AT(softened), WORD, 0, distances},
+    {"m_flag", AT(m_flag), WORD, 0, choices + 1},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 

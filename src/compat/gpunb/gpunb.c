@@ -79,8 +79,10 @@ void gpunb_open_(const int *nbmax, const int *rank)
     pthread_mutex_lock(&g->lock);
     if (g->is_open)
         gv_compat_log(GV_COMPAT_WARNING, "gpunb_open: it is open already");
-    else
+    else {
+        g->is_set = 0; /* devices stay as they are, the other settings are read again */
         g->is_open = need_devices("gpunb_open") == 0;
+    }
     g->bodies = 0;
     memset(&g->profile, 0, sizeof g->profile);
     pthread_mutex_unlock(&g->lock);
@@ -130,7 +132,8 @@ void gpunb_send_(const int *nj, const double *mj, double (*xj)[3], double (*vj)[
 
 /* The arguments of gpunb_regf_. */
 typedef struct regular {
-    int ni, lmax, capacity, by_mass;
+    int ni, lmax, capacity;
+    const int *m_flag; /* may be no pointer at all: see by_mass() */
     const double *h2, *dtr;
     double (*xi)[3], (*vi)[3];
     double (*acc)[3], (*jrk)[3], *pot;
@@ -177,6 +180,12 @@ static double radius_of(double h2)
     return root * root > h2 ? nextafter(root, 0) : root;
 }
 
+/* Old NBODY6++ (of 2013, as AMUSE ships it) passes no m_flag: what stands in its place then must not be read. */
+static int by_mass(const regular *r)
+{
+    return g->settings.m_flag == GV_COMPAT_YES && r->m_flag && *r->m_flag;
+}
+
 /* `n` sinks from `first` on. */
 static int submit(const regular *r, size_t first, size_t n, size_t capacity)
 {
@@ -189,7 +198,7 @@ static int submit(const regular *r, size_t first, size_t n, size_t capacity)
     call.sinks = &sinks;
     call.order = 4;
     call.neighbour_capacity = (int)capacity;
-    call.rule = r->by_mass ? GRAVEL_NEIGHBOURS_SPHERE_MASS : GRAVEL_NEIGHBOURS_SPHERE;
+    call.rule = by_mass(r) ? GRAVEL_NEIGHBOURS_SPHERE_MASS : GRAVEL_NEIGHBOURS_SPHERE;
     call.ahead = r->dtr + first;
     call.leave_out = 1;
     return gv_compat_failed("gpunb_regf", gravel_several_submit(g->several, &call));
@@ -265,7 +274,7 @@ void gpunb_regf_(const int *ni, const double *h2, const double *dtr, double (*xi
     const regular r = {.ni = *ni,
                        .lmax = *lmax,
                        .capacity = capacity > 0 ? capacity : 0,
-                       .by_mass = m_flag && *m_flag,
+                       .m_flag = m_flag,
                        .h2 = h2,
                        .dtr = dtr,
                        .xi = xi,
