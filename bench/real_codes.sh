@@ -259,7 +259,7 @@ input_phigrape() {
 }
 
 input_bhtree() {
-    awk 'NR > 3 && NF == 8 { m[n] = $2; x[n] = $3 " " $4 " " $5; v[n++] = $6 " " $7 " " $8 }
+    awk 'BEGIN { n = 0 } NR > 3 && NF == 8 { m[n] = $2; x[n] = $3 " " $4 " " $5; v[n++] = $6 " " $7 " " $8 }
         END { print n "\n3\n0"; for (i = 0; i < n; i++) print m[i]; for (i = 0; i < n; i++) print x[i]
             for (i = 0; i < n; i++) print v[i] }' "$model" > in
 }
