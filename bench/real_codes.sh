@@ -319,16 +319,19 @@ run() {
     echo "$before $after" | awk '{ print $2 - $1 }' > seconds
     energy "$code" > error
     grep -a 'gravel_[a-z0-9]*:' err > log
-    grep -a '^ended with' err | sed "s/^/real_codes: $code, $which: /" >&2
+    if grep -qa '^ended with' err || [ "$(cat error)" = none ]; then
+        say "$code, $which: failed, see $here/err"
+        return 1
+    fi
 }
 
 model=$folder/src/ph4/src/amuse/community/ph4/src/plummer$bodies.in
-done=
+done='' status=0
 fetch ph4 || fail "$(package ph4), which has the initial conditions, cannot be had ($folder/out/ph4.pip)"
 for name in $names; do
-    need "${name%-*}" || continue
+    need "${name%-*}" || { status=1; continue; }
     say "$name"
-    for which in own gravel; do (run "$name" $which); done
+    for which in own gravel; do (run "$name" $which) || status=1; done
     done="$done $name"
 done
 
@@ -346,3 +349,4 @@ for name in $done; do
         -v t="$(cat "$gravel/seconds")" 'BEGIN { printf "%-8s %-12s %6d %14s %14s %8.2f %8.2f %6.2f  %d\n", name, library,
             count, e == "none" ? e : sprintf("%.1e", e), f == "none" ? f : sprintf("%.1e", f), s, t, t / s, lines }'
 done
+[ "$status" = 0 ]

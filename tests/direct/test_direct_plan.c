@@ -40,10 +40,33 @@ static void test_groups_grow_with_the_sources(void **state)
     }
 }
 
+/* Vectors of sinks on a CPU: 1024 sources in eight parts took twice as long as in one. */
+static void test_vectors_have_no_short_parts(void **state)
+{
+    const int units = 8;
+    gv_variant variant;
+    gv_config config;
+    gv_direct_plan plan;
+
+    (void)state;
+    assert_true(gv_variant_parse("dp4", &variant));
+    assert_ok(gv_space_parse(&gv_direct_space,
+                             "threads=1 blocks_per_cu=4 split=1 sinks_per_item=1 tile=0 unroll=8 lanes=8 rsqrt=0",
+                             &config));
+    for (size_t sources = 0; sources < 300000; sources += 1 + sources / 3) {
+        assert_true(gv_direct_plan_make(&plan, &config, &variant, units, 1, sources, 0, 0));
+        assert_true(plan.blocks == 1 || plan.part_sources >= 2048);
+        assert_true(plan.part_sources * plan.blocks >= sources);
+        if (sources >= 2048 * 4 * (size_t)units)
+            assert_int_equal(plan.blocks, 4 * units); /* long enough for all groups */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups_grow_with_the_sources),
+        cmocka_unit_test(test_vectors_have_no_short_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,16 @@ static size_t even_blocks(size_t wanted, size_t sink_groups)
     return least;
 }
 
+/* Where a work-item drives a vector, as on CPUs, a group costs 0.5 to 1 us to start and to add up, as much as a vector
+ * of sinks needs for some hundred sources: no part is shorter (doc/numbers.md, "Direct summation on CPUs"). */
+enum { LEAST_OF_VECTOR = 2048 };
+
+static size_t no_short_parts(size_t blocks, const gv_config *config, size_t sources)
+{
+    const size_t most = sources / LEAST_OF_VECTOR;
+    return config->value[GV_T_LANES] > 1 && blocks > most ? most : blocks;
+}
+
 int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_variant *variant, int compute_units,
                         size_t sinks, size_t sources, size_t list_capacity, size_t list_bytes)
 {
@@ -84,7 +94,7 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
 
     /* as many groups as wanted, but no part without work */
     const size_t wanted = groups_wanted((size_t)config->value[GV_T_BLOCKS_PER_CU], (size_t)compute_units, sources);
-    size_t blocks = even_blocks(wanted, plan->sink_groups);
+    size_t blocks = no_short_parts(even_blocks(wanted, plan->sink_groups), config, sources);
     if (variant->features & GV_DIRECT_LISTS && list_capacity > 0) {
         /* one division after the other: the product could overflow */
         const size_t most = list_bytes / sizeof(uint32_t) / (list_capacity + 1) / split / plan->stride;

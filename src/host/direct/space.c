@@ -187,7 +187,7 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     if (!wide)
         VALUE(UNROLL) = 4;
     else if (dp)
-        VALUE(UNROLL) = variant->order != 4 ? 8 : searches && !(variant->features & GV_DIRECT_LISTS) ? 4 : 2;
+        VALUE(UNROLL) = variant->order == 4 && searches ? 4 : 8;
     else
         VALUE(UNROLL) = variant->order == 2 && !ds2 ? 8 : searches ? 4 : 1;
     VALUE(RSQRT) = gv_limits_root(limits, variant->precision, VALUE(LANES));
