@@ -187,6 +187,33 @@ static void prepared(void **state)
     bodies_free(&b);
 }
 
+/* Preparing starts one group of the force kernel: its partial results fit, also where one part has all sources, so that
+ * a call of that size needs no room for any. */
+static void prepared_in_one_part(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    gv_direct_layout layout;
+    bodies b = bodies_new(N, 42);
+    double *eps = lengths(N);
+    gravel_bodies *there = stored(context, &b, eps, GRAVEL_DS);
+    gravel_direct *d =
+        direct_new(context, (direct_want){.order = 4, .precision = GRAVEL_DS, .configuration = SMALL_SHAPE});
+    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+
+    call.sources = gravel_view_all(there);
+    call.sinks = gravel_view_range(there, 0, SINKS);
+    assert_ok(gravel_direct_prepare(d, &call, SINKS, N));
+    gv_direct_layout_set(&layout, &d->variant[0], GRAVEL_SOFTEN_EPS);
+    const size_t group = 4 * (size_t)layout.scalar_size; /* of SMALL_SHAPE */
+    assert_true(d->partial.size >= (size_t)layout.partial_planes * group);
+    results r = collected(d, &call, SINKS, 0);
+    results_free(&r);
+    gravel_direct_release(d);
+    gravel_bodies_release(there);
+    free(eps);
+    bodies_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +221,7 @@ int main(void)
         cmocka_unit_test(nonsense),
         cmocka_unit_test(not_computed),
         cmocka_unit_test(prepared),
+        cmocka_unit_test(prepared_in_one_part),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);
 }

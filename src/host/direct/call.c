@@ -382,6 +382,12 @@ static gravel_status start_on_nothing(gravel_direct *d, gv_direct_job *c)
     gravel_status status = reserve_shared(d, c);
     if (!status)
         status = reserve(d, &d->sinks, (size_t)(c->layout.sink_planes * c->layout.scalar_size) * plan.stride, "sinks");
+    c->plan =
+        (gv_direct_plan){.stride = plan.stride / plan.sink_groups, .sink_groups = 1, .blocks = 1, .reduce_rows = 1};
+    c->plan.parts = plan.parts / plan.blocks;
+    c->is_single = 0;
+    if (!status) /* this one group's results are partial ones, also where those of the call go to its ticket */
+        status = reserve_shared(d, c);
     if (status)
         return status;
     d->n_again = 0;
@@ -389,10 +395,6 @@ static gravel_status start_on_nothing(gravel_direct *d, gv_direct_job *c)
                                   .softening = d->partial.mem,
                                   .id = d->partial.mem};
     c->points = d->sinks.mem;
-    c->plan =
-        (gv_direct_plan){.stride = plan.stride / plan.sink_groups, .sink_groups = 1, .blocks = 1, .reduce_rows = 1};
-    c->plan.parts = plan.parts / plan.blocks;
-    c->is_single = 0;
     c->count = 1;
     c->asked.into = 0;
     status = gv_direct_start_force(d, c);
