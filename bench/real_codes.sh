@@ -317,7 +317,8 @@ run() {
         after=$(now)
     done
     echo "$before $after" | awk '{ print $2 - $1 }' > seconds
-    energy "$code" > error
+    energy "$code" > error 2> /dev/null
+    [ -s error ] || echo none > error
     grep -a 'gravel_[a-z0-9]*:' err > log
     if grep -qa '^ended with' err || [ "$(cat error)" = none ]; then
         say "$code, $which: failed, see $here/err"
