@@ -14,9 +14,10 @@
  * Self-exclusion costs nothing where it cannot happen: a stretch of sources goes through the masked loop only if one of
  * its ids lies between the smallest and the largest id of the sinks.
  *
- * Neighbours (GV_NEAREST, GV_LISTS) are looked for in two steps: per sink one comparison of the unsoftened distance
- * with a threshold, and, for each run of GV_UNROLL sources in which any was below, a second pass over that run that
- * records them.  The threshold is the larger of the list radius and the nearest distance so far.
+ * Neighbours are looked for in two steps.  The nearest (GV_NEAREST alone): the least distance of each run of GV_UNROLL
+ * sources, and at the end a second pass over the run that has the least of all.  Lists (GV_LISTS): per sink one
+ * comparison with a threshold, and, for each run in which any was below, a second pass over that run that records them.
+ * The threshold is the larger of the list radius and the nearest distance so far.
  *
  * Lists by another rule (search.h: GV_RULE, GV_AHEAD, GV_LEAVE_OUT) are decided once a pair, since whether a source
  * pulls may hang on it; what was decided is kept as bits of a run and written from there.
@@ -96,23 +97,35 @@ typedef struct gv_item {
 #endif
 #if GV_SEARCH
     gv_found found[GV_S];
+#endif
+#if GV_LISTS
     global uint *list[GV_S]; /* in this part, of the first sink of each vector */
     uint list_stride;        /* from one sink to the next */
     uint capacity;
 #endif
+#if GV_KEEP
+    gv_places places;
+#endif
 } gv_item;
 
 /* Sources first ... first + GV_UNROLL - 1 (or `count` of them, when masked) of the view on all sinks of the item.
+ * open: whether gv_settle has something to decide.
  * Always inlined: only then is `count` a constant and the loop unrolled. */
 __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real sum[GV_S][GV_COMPONENTS],
                                                          const gv_view view, uint first, const uint count,
-                                                         const int masked, uint address, gv_scalar eps2)
+                                                         const int masked, uint address, gv_mask *open, gv_scalar eps2)
 {
 #if GV_LOOK
     gv_mask hit[GV_S];
 #pragma unroll
     for (int s = 0; s < GV_S; s++)
         hit[s] = (gv_mask)(0);
+#endif
+#if GV_KEEP
+    gv_real least[GV_S];
+#pragma unroll
+    for (int s = 0; s < GV_S; s++)
+        least[s] = (gv_real)(GV_HUGE);
 #endif
 #if GV_BY_RULE
     gv_int inside[GV_S]; /* bit k: source first + k is a neighbour */
@@ -147,6 +160,9 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
             gv_separation d = gv_separate(item->sink[s], j, eps2);
 #if GV_LOOK
             hit[s] |= d.r2 <= item->found[s].threshold;
+#elif GV_KEEP
+            least[s] =
+                gv_least(masked ? gv_select(gv_same(item->id[s], id), (gv_real)(GV_HUGE), d.r2) : d.r2, least[s]);
 #endif
 #if GV_BY_RULE
             gv_mask near = gv_near(&item->found[s], item->sink[s], j, d);
@@ -187,6 +203,11 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
                 gv_look(&item->found[s], item->sink[s], item->id[s], view, first, count, address, item->list[s],
                         item->list_stride, item->capacity, eps2);
 #endif
+#if GV_KEEP
+#pragma unroll
+    for (int s = 0; s < GV_S; s++)
+        *open |= gv_keep(&item->found[s], least[s], address + first);
+#endif
 }
 
 /* `count` <= GV_DIRECT_FLUSH sources of the view, beginning at `first`; the view's first source has this address.
@@ -196,6 +217,7 @@ static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uin
 {
     const uint end = first + count;
     const uint whole = may_meet ? first : first + count / GV_UNROLL * GV_UNROLL;
+    gv_mask open = (gv_mask)(0);
     gv_real sum[GV_S][GV_COMPONENTS];
 #pragma unroll
     for (int s = 0; s < GV_S; s++)
@@ -204,15 +226,21 @@ static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uin
             sum[s][c] = (gv_real)(0);
 #pragma unroll 1
     for (uint k = first; k < whole; k += GV_UNROLL)
-        gv_run(item, sum, view, k, GV_UNROLL, 0, address, eps2);
+        gv_run(item, sum, view, k, GV_UNROLL, 0, address, &open, eps2);
 #pragma unroll 1
     for (uint k = whole; k < end; k++)
-        gv_run(item, sum, view, k, 1, 1, address, eps2);
+        gv_run(item, sum, view, k, 1, 1, address, &open, eps2);
 #pragma unroll
     for (int s = 0; s < GV_S; s++)
 #pragma unroll
         for (int c = 0; c < GV_COMPONENTS; c++)
             item->total[s][c] = gv_wide_flush(item->total[s][c], sum[s][c]);
+#if GV_KEEP && GV_SOFT_LOOK
+    if (gv_any(open))
+#pragma unroll
+        for (int s = 0; s < GV_S; s++)
+            gv_settle(&item->found[s], item->sink[s], item->id[s], item->places, address + first, count);
+#endif
 }
 
 /* ids of the sinks of an item lie between these */
@@ -249,10 +277,12 @@ __attribute__((always_inline)) static inline gv_ids gv_load_item(gv_item *item, 
             item->total[s][c] = gv_wide_zero();
 #if GV_SEARCH
         gv_found_begin(&item->found[s], radius2, eps2);
+#endif
+#if GV_LISTS
         item->list[s] = list + (size_t)i * capacity;
 #endif
     }
-#if GV_SEARCH
+#if GV_LISTS
     item->list_stride = item->capacity = capacity;
 #endif
     return (gv_ids){gv_lowest(low), gv_highest(high)};
@@ -391,6 +421,14 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
 #if GV_SHAPE != GV_SHAPE_PLUMMER
     item.cutoff = (gv_cutoff){per_length, most2, per_interval, last, records};
 #endif
+#if GV_KEEP
+    item.places.pos = pos;
+#if GV_PRECISION == GV_DS
+    item.places.lo = lo;
+#endif
+    item.places.id = id;
+    item.places.n = n_sources;
+#endif
     const gv_ids mine =
         gv_load_item(&item, sinks, first_sink, stride, lists + (size_t)part * stride * capacity, capacity, eps2);
 
@@ -448,6 +486,9 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
 #pragma unroll
     for (int s = 0; s < GV_S; s++) {
         const uint i = first_sink + s * GV_SINK_STEP;
+#if GV_KEEP
+        gv_look_through_kept(&item.found[s], item.sink[s], item.id[s], item.places);
+#endif
 #if GV_SPLIT > 1
         gv_join_sums(item.total[s], words, row);
 #if GV_NEAREST
