@@ -1,13 +1,13 @@
 /* Nearest neighbours and neighbour lists: what one vector of sinks has found so far, and the second pass over sources
  * that the inner loop has flagged.  Lists by a rule (rule.h) are noted from the bits that the inner loop has set.
  *
- * Nearest neighbours alone (GV_KEEP): the inner loop takes the least distance of each run of sources and keeps the
+ * Nearest neighbours by GV_KEEP_RUN: the inner loop takes the least distance of each run of sources and keeps the
  * address of the run that has the least of all.  That run is looked through when the part is done. */
 #define GV_NO_SOURCE 0xffffffffu
 
 #if GV_SEARCH
 typedef struct gv_found {
-#if GV_KEEP
+#if GV_KEEP_RUN
     gv_real least; /* squared distance, softened with GV_SOFT_LOOK */
     gv_uint run;   /* address of its first source */
 #else
@@ -89,7 +89,7 @@ static void gv_note(gv_found *found, gv_int inside, uint count, uint address, gl
 #define GV_SLACK GV_R(1.000002)
 #endif
 
-#if GV_KEEP
+#if GV_KEEP_RUN
 /* Planes of the sources that a distance needs, all of them: a run may be in no tile any more. */
 typedef struct gv_places {
     global const gv_scalar4 *pos;
@@ -226,7 +226,7 @@ static void gv_look(gv_found *found, const gv_sink i, gv_int sink_id, const gv_v
 /* What a vector of sinks starts with; radius2 is read with lists only. */
 static inline void gv_found_begin(gv_found *found, gv_real radius2, gv_scalar eps2)
 {
-#if GV_KEEP
+#if GV_KEEP_RUN
     found->least = (gv_real)(GV_HUGE);
     found->run = (gv_uint)(GV_NO_SOURCE);
 #else
@@ -244,4 +244,26 @@ static inline void gv_found_begin(gv_found *found, gv_real radius2, gv_scalar ep
 #endif
 #endif
 }
+
+#if GV_NEAREST && GV_SPLIT > 1
+/* Nearest neighbours of the rows of a group by halves; of two at one distance the lower address. */
+__attribute__((always_inline)) static inline void gv_join_nearest(gv_found *found, local gv_real *words,
+                                                                  local gv_uint *addresses, uint row)
+{
+    const uint me = get_local_id(0);
+    for (uint step = GV_SPLIT / 2; step > 0; step /= 2) {
+        words[me] = found->r2;
+        addresses[me] = found->nearest;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (row < step) {
+            const gv_real r2 = words[me + step * GV_ROW];
+            const gv_uint address = addresses[me + step * GV_ROW];
+            const gv_mask nearer = (r2 < found->r2) | ((r2 == found->r2) & gv_widen(address < found->nearest));
+            found->nearest = gv_select(gv_narrow(nearer), address, found->nearest);
+            found->r2 = gv_select(nearer, r2, found->r2);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+#endif
 #endif

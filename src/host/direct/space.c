@@ -31,6 +31,13 @@ static const gv_tunable tunables[GV_T_COUNT] = {
                     1,
                     5,
                     {0, 1, 2, 3, 4}},
+    [GV_T_KEEP] = {"keep",
+                   "kind",
+                   "nearest neighbours without lists: 0 a run of sources with something nearer is looked through at "
+                   "once, 1 the run with the nearest is kept and looked through at the end",
+                   1,
+                   2,
+                   {0, 1}},
 };
 
 #define VALUE(name) (config->value[GV_T_##name])
@@ -118,6 +125,12 @@ CONSTRAINT(registers_suffice)
 {
     return VALUE(SINKS_PER_ITEM) * words_of(variant) <= (by_lanes(limits) ? 100 : 200);
 }
+CONSTRAINT(keep_is_for_nearest)
+{
+    (void)limits;
+    const unsigned searches = variant->features & (GV_DIRECT_NEAREST | GV_DIRECT_LISTS);
+    return VALUE(KEEP) == 0 || searches == GV_DIRECT_NEAREST;
+}
 CONSTRAINT(loop_body_is_small)
 {
     (void)limits;
@@ -140,6 +153,7 @@ static const gv_constraint constraints[] = {
     {"a GPU has a reciprocal square root unit", 0, gpus_have_estimates},
     {"the sums of so many sinks do not fit into registers", 0, registers_suffice},
     {"the unrolled loop is too long for the instruction cache", 0, loop_body_is_small},
+    {"keep makes no difference but to nearest neighbours without lists", 0, keep_is_for_nearest},
 };
 
 /* Few sinks on a GPU: rows make up for missing sinks, so that every work-item has one.  The values are the tuned ones
