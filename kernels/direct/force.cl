@@ -98,8 +98,6 @@ typedef struct gv_item {
 #endif
 #if GV_SEARCH
     gv_found found[GV_S];
-#endif
-#if GV_LISTS
     global uint *list[GV_S]; /* in this part, of the first sink of each vector */
     uint list_stride;        /* from one sink to the next */
     uint capacity;
@@ -278,12 +276,10 @@ __attribute__((always_inline)) static inline gv_ids gv_load_item(gv_item *item, 
             item->total[s][c] = gv_wide_zero();
 #if GV_SEARCH
         gv_found_begin(&item->found[s], radius2, eps2);
-#endif
-#if GV_LISTS
         item->list[s] = list + (size_t)i * capacity;
 #endif
     }
-#if GV_LISTS
+#if GV_SEARCH
     item->list_stride = item->capacity = capacity;
 #endif
     return (gv_ids){gv_lowest(low), gv_highest(high)};
