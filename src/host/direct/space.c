@@ -125,11 +125,14 @@ CONSTRAINT(registers_suffice)
 {
     return VALUE(SINKS_PER_ITEM) * words_of(variant) <= (by_lanes(limits) ? 100 : 200);
 }
+static int nearest_alone(const gv_variant *variant)
+{
+    return (variant->features & (GV_DIRECT_NEAREST | GV_DIRECT_LISTS)) == GV_DIRECT_NEAREST;
+}
 CONSTRAINT(keep_is_for_nearest)
 {
     (void)limits;
-    const unsigned searches = variant->features & (GV_DIRECT_NEAREST | GV_DIRECT_LISTS);
-    return VALUE(KEEP) == 0 || searches == GV_DIRECT_NEAREST;
+    return VALUE(KEEP) == 0 || nearest_alone(variant);
 }
 CONSTRAINT(loop_body_is_small)
 {
@@ -164,6 +167,7 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
     VALUE(THREADS) = 128;
     VALUE(LANES) = 1;
     VALUE(RSQRT) = 1;
+    VALUE(KEEP) = nearest_alone(variant); /* fewer instructions and registers on NVIDIA and AMD (doc/numbers.md) */
     VALUE(UNROLL) = variant->precision == GRAVEL_DP && variant->order >= 4 ? 2 : 4; /* 4 spills on 256 registers */
     if (limits->info.type == GRAVEL_DEVICE_CPU) {
         VALUE(UNROLL) = 1; /* 16 registers: llvmpipe takes 2.5 times as long with 4 */
