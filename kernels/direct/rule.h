@@ -26,8 +26,8 @@
 #define GV_LIST_PLANES (GV_LISTS + GV_AHEAD) /* of a sink: layout.h */
 
 /* Where all pairs have one softening, a first look compares softened distances, which the force needs anyway.  Not in
- * ds with GV_LOOK, where finding a distance a second time takes more than is saved, nor in vectors with GV_KEEP_RUN, where
- * telling apart what rounding has made alike does. */
+ * ds with GV_LOOK, where finding a distance a second time takes more than is saved, nor in vectors with GV_KEEP_RUN,
+ * where telling apart what rounding has made alike does. */
 #define GV_SOFT_LOOK                                                                                                   \
     (((GV_LOOK && GV_PRECISION != GV_DS) || (GV_KEEP_RUN && GV_LANES == 1)) && !GV_BY_RULE && GV_SOFTENED &&           \
      GV_SOFTEN == GV_SOFTEN_EPS)
