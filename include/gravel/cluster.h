@@ -213,7 +213,8 @@ typedef struct gravel_cluster_tree_options {
     gravel_precision stored;    /* of bodies */
     double eps;
     /* Bodies are dealt anew where the largest cost of a rank was more than `imbalance` times the mean above it (a
-     * hundredth in the first three computations), and after so many computations (0: no others). */
+     * hundredth in the first three computations), and after so many computations (0: no others; -1: in each one
+     * on processor cores, after 8 on other devices and in block steps).  There errors are those of one device. */
     double imbalance;
     int exchange;
     int runs; /* boxes of sinks that a rank tells the others at most; 0: 131072 over the ranks, 512 to 8192 */
@@ -222,7 +223,7 @@ typedef struct gravel_cluster_tree_options {
 #define GRAVEL_CLUSTER_TREE_OPTIONS_INIT                                                                               \
     {                                                                                                                  \
         sizeof(gravel_cluster_tree_options), 0.5, GRAVEL_TREE_RELATIVE, 2, GRAVEL_PLUMMER, GRAVEL_SP, GRAVEL_DS, 0,    \
-            0.05, 8, 0, NULL                                                                                           \
+            0.05, -1, 0, NULL                                                                                          \
     }
 
 /* All ranks, with the same options. */

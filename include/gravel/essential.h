@@ -38,6 +38,12 @@ typedef struct gravel_essential gravel_essential;
 /* For this tree, whose sources are set; `mine` is this part's number of `parts`. */
 GRAVEL_API gravel_status gravel_essential_create(gravel_essential **essential, gravel_tree *tree, int parts, int mine);
 GRAVEL_API void gravel_essential_release(gravel_essential *essential);
+/* Whether a tree that is built from now on has the cells of the frame's cube, where that holds all its bodies (0 at
+ * first: of the cube around them).  Parts that are stretches of the curve of this cube (gravel/exchange.h) then have
+ * the cells that one tree of all bodies has, but for two on each level: errors are those of one tree.  Not for parts
+ * whose bodies have left their stretch since: these stand together along the curve, far apart in space, in groups that
+ * open nearly all cells. */
+GRAVEL_API void gravel_essential_share_cells(gravel_essential *essential, int share);
 
 /* A run of sinks: its box, in units of the frame, and the largest factor of their groups (kernels/tree/cell.h); of runs
  * of equally many sinks the number of bodies there. */

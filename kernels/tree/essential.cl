@@ -4,6 +4,7 @@
  * inside (tree/cell.h).  A cell that passes the walk's test for a box passes it for every sink inside, so what is cut
  * off below it is never missed: the criterion means what it means with the whole tree.
  *
+ *   gv_essential_cube   the cube whose cells all parts have
  *   gv_essential_runs   boxes of runs of equal numbers of sinks: where a rank's bodies are, roughly
  *   gv_essential_boxes, _choose, _take
  *                       boxes that cover all sinks and are small beside their distances from the others' bodies.  Runs
@@ -41,6 +42,17 @@
 
 /* loads of a work-item that are on their way together, where it has many one after the other */
 #define GV_AHEAD 8
+
+/* The bounds of the bodies, if the cube of the frame holds them, become this cube.  A part with a body outside keeps
+ * cells of its own. */
+kernel void gv_essential_cube(global gv_scalar4 *bounds)
+{
+    gv_scalar4 lo = bounds[0], hi = bounds[1];
+    if (get_global_id(0) > 0 || fmin(fmin(lo.x, lo.y), lo.z) < -1 || fmax(fmax(hi.x, hi.y), hi.z) > 1)
+        return;
+    bounds[0] = (gv_scalar4)(-1, -1, -1, 0);
+    bounds[1] = (gv_scalar4)(1, 1, 1, 0);
+}
 
 /* min and max over the work-items, returned to all of them */
 static inline gv_scalar4 gv_join_box(gv_scalar4 value, int most, local gv_scalar4 *scratch)

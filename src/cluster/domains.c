@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* blocks of bodies that each rank tells of: costs are dealt to about 1 / BLOCKS of a rank's */
-enum { FIRST_FEW = 3, TAG = 11 };
+enum { FIRST_FEW = 3, SELDOM = 8, TAG = 11 };
 
 /* Where the bodies of all ranks are, and which planes they have; `status`: of what this rank did before. */
 static gravel_status tell_bodies(gravel_cluster_tree *t, gravel_status status)
@@ -153,13 +153,22 @@ static gravel_status deal(gravel_cluster_tree *t, gravel_status status)
     return gv_cluster_is_known(t, status, failures) ? status : move_bodies(t);
 }
 
+/* Computations from one exchange of bodies to the next at most.  It takes a processor less than what cells that domains
+ * cut and bodies that have left their domain cost otherwise; a GPU waits for its messages (doc/numbers.md). */
+static int find_interval(const gravel_cluster_tree *t)
+{
+    if (t->options.exchange >= 0)
+        return t->options.exchange;
+    return t->cluster->is_patient && !t->blocks ? 1 : SELDOM;
+}
+
 gravel_status gv_cluster_deal(gravel_cluster_tree *t, gravel_status status)
 {
     const gravel_cluster_tree_info *i = &t->info;
     /* after the first computations costs are new: domains by them are worth it for less */
     const double allowed = t->computations <= FIRST_FEW ? fmin(t->options.imbalance, 0.01) : t->options.imbalance;
     const int uneven = t->has_costs && i->cost_most > (1 + allowed) * i->cost_mean;
-    const int due = t->since < 0 || (t->options.exchange > 0 && t->since >= t->options.exchange);
+    const int interval = find_interval(t), due = t->since < 0 || (interval > 0 && t->since >= interval);
     t->info.moved = 0;
     t->dealt = 0;
     if (t->cluster->size == 1 || t->total == 0 || (!due && !uneven))

@@ -38,11 +38,11 @@ static gravel_status check_options(const gravel_cluster *c, const gravel_cluster
         return gv_cluster_fail_mpi(code, "comparing options");
     if (memcmp(&first, &mine, sizeof mine) != 0)
         return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_tree_create: options differ from those of rank 0");
-    if (!(o->eps >= 0) || !isfinite(o->eps) || !(o->imbalance >= 0) || o->exchange < 0 || o->runs < 0)
+    if (!(o->eps >= 0) || !isfinite(o->eps) || !(o->imbalance >= 0) || o->exchange < -1 || o->runs < 0)
         return gv_cluster_fail(
             GRAVEL_ERR_ARGUMENT,
             "gravel_cluster_tree_create: softening %g, imbalance %g, exchange %d, runs %d: they must "
-            "be 0 or more",
+            "be 0 or more (exchange: -1 or more)",
             o->eps, o->imbalance, o->exchange, o->runs);
     return GRAVEL_OK;
 }
@@ -382,6 +382,7 @@ static gravel_status take_all(gravel_cluster_tree *t, gravel_tree_call *call)
 static gravel_status begin(gravel_cluster_tree *t, const gravel_tree_call *call, gravel_status status)
 {
     int count = 0;
+    gravel_essential_share_cells(t->essential, t->dealt || t->cluster->size == 1);
     if (!status)
         status = gravel_essential_begin(t->essential, call, t->most_runs, t->kept ? NULL : t->runs, &count);
     return t->kept ? status : gather_runs(t, status, 0, count);

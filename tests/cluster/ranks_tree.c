@@ -136,18 +136,19 @@ static double error_over(gravel_cluster *cluster, const gravel_cluster_tree_opti
     return error;
 }
 
-/* Errors are those of one rank.  Domains cut the system in other cells than one tree has, and which are accepted at
- * the limit of the criterion is chance: where the companion is a domain of its own its root is, and all sinks share
- * that error; rms errors of few large cells differ by up to two. */
+/* Errors are those of one rank, whose cells all ranks have but for two a level.  Groups of 64 sinks begin elsewhere in
+ * each domain, and share errors of far cells: the mean square of 6000 bodies is one of 94 groups, which differ by as
+ * much as their mean, so the root of it is right to 1 / (2 sqrt(94)) = 5 %, and three times that is allowed.  `times`
+ * of 2: few bodies, a few large errors decide. */
 static void same_errors(gravel_cluster *cluster, gravel_cluster *alone, const gravel_cluster_tree_options *options,
-                        const bodies *b, double most)
+                        const bodies *b, double most, double times)
 {
     const double one = error_over(alone, options, b), all = error_over(cluster, options, b);
     if (rank == 0)
         printf("%d ranks, %s, theta %g, %s: error %.3e, of one rank %.3e\n", size, gravel_tree_mac_name(options->mac),
                options->theta, gravel_precision_name(options->precision), all, one);
     check_below(one, most, "error of one rank", __LINE__);
-    check_below(all, fmin(most, 2 * one + 1e-7), "error of all ranks", __LINE__);
+    check_below(all, fmin(most, times * one + 1e-7), "error of all ranks", __LINE__);
 }
 
 /* Forces of a spline, whose cells keep a distance of their own, are those of one rank. */
@@ -183,17 +184,18 @@ static void forces(gravel_cluster *cluster, gravel_cluster *alone)
     static bodies b;
     gravel_cluster_tree_options options = usual();
     make_galaxy(&b, MOST);
-    same_errors(cluster, alone, &options, &b, 4e-4); /* doc/tree.md: 1e-4 to 3e-4 at theta 0.5 */
-    if (size == 2)                                   /* it takes kernels of its own */
+    same_errors(cluster, alone, &options, &b, 4e-4, 1.15); /* doc/tree.md: 1e-4 to 3e-4 at theta 0.5 */
+    if (size == 2)                                         /* it takes kernels of its own */
         spline(cluster, alone, &b);
     make_galaxy(&b, 1999);
     options.mac = GRAVEL_TREE_GEOMETRIC;
     options.runs = 3;
-    same_errors(cluster, alone, &options, &b, 8e-4); /* groups of 64: 1.6e-4; of 16, as GPUs take for so few: 4.3e-4 */
+    /* groups of 64: 1.6e-4; of 16, as GPUs take for so few: 4.3e-4 */
+    same_errors(cluster, alone, &options, &b, 8e-4, 2);
     options.mac = GRAVEL_TREE_LAST;
     options.precision = GRAVEL_DS;
     options.theta = 0.2;
-    same_errors(cluster, alone, &options, &b, 4e-5);
+    same_errors(cluster, alone, &options, &b, 4e-5, 2);
 }
 
 /* Fewer bodies than ranks, one body, all in one place. */

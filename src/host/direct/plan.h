@@ -30,7 +30,6 @@ enum {
     GV_T_UNROLL,
     GV_T_LANES,
     GV_T_RSQRT,
-    GV_T_KEEP,
     GV_T_COUNT
 };
 

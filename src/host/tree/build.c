@@ -11,7 +11,7 @@ static size_t parts(size_t n, size_t size)
     return (n + size - 1) / size;
 }
 
-/* lo, hi of the bodies */
+/* lo, hi of the bodies, or of the cube that all parts of a tree have */
 static gravel_status find_bounds(gravel_tree *tree)
 {
     const size_t most = tree->plan.wide_group == 1 ? 64 : 8 * (size_t)tree->limits.info.compute_units;
@@ -28,6 +28,8 @@ static gravel_status find_bounds(gravel_tree *tree)
     if (!status)
         status = gv_tree_launch(tree, GV_STAGE_KEYS, GV_TK_BOUNDS, gv_groups(1, tree->plan.wide_group), GV_MEM(*part),
                                 GV_UINT(groups), GV_INT(1), GV_MEM(*bounds));
+    if (!status && tree->in_frame)
+        status = gv_tree_launch(tree, GV_STAGE_KEYS, GV_TK_CUBE, gv_groups(1, 1), GV_MEM(*bounds));
     return status;
 }
 

@@ -111,6 +111,7 @@ void gravel_essential_release(gravel_essential *e)
     gv_slots_release(&e->tree->worker, &e->slots);
     if (e->tree->walked == &e->set)
         e->tree->walked = NULL;
+    e->tree->in_frame = 0;
     for (int k = 0; k < GV_EB_COUNT; k++)
         gv_buffer_release(&e->buffer[k]);
     gv_buffer_release(&e->result);
@@ -126,6 +127,12 @@ void gravel_essential_release(gravel_essential *e)
     free(e->shallow_out);
     free(e->shallow_in);
     free(e);
+}
+
+void gravel_essential_share_cells(gravel_essential *e, int share)
+{
+    if (e)
+        e->tree->in_frame = share != 0;
 }
 
 /* -------------------------------------------------------------------- begin */

@@ -67,6 +67,7 @@ static gv_kernel_place place_of(const gravel_tree *tree, int kernel)
         [GV_TK_PLACES] = {GV_TP_GATHER, "gv_tree_places"},
         [GV_TK_RANK] = {GV_TP_GATHER, "gv_tree_rank"},
         [GV_TK_PICK] = {GV_TP_GATHER, "gv_tree_pick"},
+        [GV_TK_CUBE] = {GV_TP_ESSENTIAL, "gv_essential_cube"},
         [GV_TK_RUNS] = {GV_TP_ESSENTIAL, "gv_essential_runs"},
         [GV_TK_BOXES] = {GV_TP_ESSENTIAL, "gv_essential_boxes"},
         [GV_TK_CHOOSE] = {GV_TP_ESSENTIAL, "gv_essential_choose"},

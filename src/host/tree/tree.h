@@ -52,6 +52,7 @@ typedef enum gv_tree_kernel {
     GV_TK_PLACES,
     GV_TK_RANK,
     GV_TK_PICK,
+    GV_TK_CUBE,
     GV_TK_RUNS,
     GV_TK_BOXES,
     GV_TK_CHOOSE,
@@ -166,6 +167,7 @@ struct gravel_tree {
     uint64_t moved_version, mass_version, order_version, list_version, soft_version;
     size_t n;
     int built;
+    int in_frame; /* its cells are those of the frame's cube, where that holds all bodies: one of several parts */
     int softened; /* kind that GV_TB_CELL_SOFT is for; 0: none */
     int has_inverse;
     cl_mem body, body_low; /* bodies in the order of the view, as keys are found from them */
