@@ -2,6 +2,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 
 
@@ -94,17 +95,26 @@ def parallel_hdf5(env, mpi_found):
             "CPPDEFINES": ["GV_HAVE_HDF5=1", "GV_HAVE_PARALLEL_HDF5=1"]}
 
 
-def mpi(env):
-    """What the compiler and the linker need for MPI, and which it is; {} where there is none.  The compiler wrapper
-    knows: Open MPI tells with -showme, MPICH with -show."""
+def _beside(wrapper, name):
+    """The program `name` that belongs to a compiler wrapper: mpirun.mpich to mpicc.mpich, that of its folder; None."""
+    path = shutil.which(wrapper)
+    if path:
+        suffix = os.path.basename(path)[len("mpicc"):] if os.path.basename(path).startswith("mpicc") else ""
+        path = shutil.which(os.path.join(os.path.dirname(path), name + suffix))
+    return path
+
+
+def mpi(env, wrapper):
+    """What the compiler and the linker need for MPI, which it is (KIND) and what starts its ranks (RUN); {} where there is none.  The compiler wrapper knows: Open MPI tells with -showme, MPICH with -show."""
     for question, kind in (("-showme", "openmpi"), ("-show", "mpich")):
         try:
-            answer = subprocess.run(["mpicc", question], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            answer = subprocess.run([wrapper, question], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                     check=False)
-        except FileNotFoundError:
+        except OSError:
             return {}
         if answer.returncode == 0 and "-l" in answer.stdout:
             found = env.Clone(CPPPATH=[], LIBPATH=[], LIBS=[])
             found.MergeFlags([w for w in answer.stdout.split() if w[:2] in ("-I", "-L", "-l")])
-            return {"CPPPATH": found["CPPPATH"], "LIBPATH": found["LIBPATH"], "LIBS": found["LIBS"], "KIND": kind}
+            return {"CPPPATH": found["CPPPATH"], "LIBPATH": found["LIBPATH"], "LIBS": found["LIBS"], "KIND": kind,
+                    "RUN": _beside(wrapper, "mpirun") or _beside(wrapper, "mpiexec")}
     return {}

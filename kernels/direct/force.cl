@@ -14,9 +14,10 @@
  * Self-exclusion costs nothing where it cannot happen: a stretch of sources goes through the masked loop only if one of
  * its ids lies between the smallest and the largest id of the sinks.
  *
- * Neighbours (GV_NEAREST, GV_LISTS) are looked for in two steps: per sink one comparison of the unsoftened distance
- * with a threshold, and, for each run of GV_UNROLL sources in which any was below, a second pass over that run that
- * records them.  The threshold is the larger of the list radius and the nearest distance so far.
+ * Neighbours (GV_NEAREST, GV_LISTS) are looked for in two steps: per sink one comparison of the distance with a
+ * threshold, and, for each run of GV_UNROLL sources in which any was below, a second pass over that run that records
+ * them.  The threshold is the larger of the list radius and the nearest distance so far.  Or, for nearest neighbours
+ * without lists (GV_KEEP): the least distance of each run, and a second pass over the run with the least of all.
  *
  * Lists by another rule (search.h: GV_RULE, GV_AHEAD, GV_LEAVE_OUT) are decided once a pair, since whether a source
  * pulls may hang on it; what was decided is kept as bits of a run and written from there.
@@ -29,6 +30,7 @@
  *   GV_UNROLL         sources             1 ... 16
  *   GV_LANES          sinks a vector      1 (GPU), 8, 16 (CPU)
  *   GV_RSQRT          see lib/rsqrt.h
+ *   GV_KEEP           kind                0, 1
  */
 #include "lib/real.h"
 #include "lib/rsqrt.h"
@@ -42,6 +44,10 @@
 #ifndef GV_SOFTEN
 #error "GV_SOFTEN must be one of GV_SOFTEN_... (direct/layout.h): whose softening counts"
 #endif
+#if GV_THREADS % GV_SPLIT || (GV_SPLIT & (GV_SPLIT - 1))
+#error "GV_SPLIT must be a power of two and divide GV_THREADS: every row has as many work-items"
+#endif
+#define GV_ROW (GV_THREADS / GV_SPLIT)
 #define GV_SEARCH (GV_NEAREST || GV_LISTS)
 
 #include "direct/layout.h"
@@ -71,10 +77,6 @@
 
 #include "direct/search.h"
 
-#if GV_THREADS % GV_SPLIT || (GV_SPLIT & (GV_SPLIT - 1))
-#error "GV_SPLIT must be a power of two and divide GV_THREADS: every row has as many work-items"
-#endif
-#define GV_ROW (GV_THREADS / GV_SPLIT)
 #if GV_DIRECT_FLUSH % GV_UNROLL || GV_TILE % GV_DIRECT_FLUSH
 #error "GV_UNROLL must divide GV_DIRECT_FLUSH, and GV_DIRECT_FLUSH must divide GV_TILE"
 #endif
@@ -100,19 +102,29 @@ typedef struct gv_item {
     uint list_stride;        /* from one sink to the next */
     uint capacity;
 #endif
+#if GV_KEEP_RUN
+    gv_places places;
+#endif
 } gv_item;
 
 /* Sources first ... first + GV_UNROLL - 1 (or `count` of them, when masked) of the view on all sinks of the item.
+ * open: whether gv_settle has something to decide.
  * Always inlined: only then is `count` a constant and the loop unrolled. */
 __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real sum[GV_S][GV_COMPONENTS],
                                                          const gv_view view, uint first, const uint count,
-                                                         const int masked, uint address, gv_scalar eps2)
+                                                         const int masked, uint address, gv_mask *open, gv_scalar eps2)
 {
 #if GV_LOOK
     gv_mask hit[GV_S];
 #pragma unroll
     for (int s = 0; s < GV_S; s++)
         hit[s] = (gv_mask)(0);
+#endif
+#if GV_KEEP_RUN
+    gv_real least[GV_S];
+#pragma unroll
+    for (int s = 0; s < GV_S; s++)
+        least[s] = (gv_real)(GV_HUGE);
 #endif
 #if GV_BY_RULE
     gv_int inside[GV_S]; /* bit k: source first + k is a neighbour */
@@ -147,6 +159,9 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
             gv_separation d = gv_separate(item->sink[s], j, eps2);
 #if GV_LOOK
             hit[s] |= d.r2 <= item->found[s].threshold;
+#elif GV_KEEP_RUN
+            least[s] =
+                gv_least(masked ? gv_select(gv_same(item->id[s], id), (gv_real)(GV_HUGE), d.r2) : d.r2, least[s]);
 #endif
 #if GV_BY_RULE
             gv_mask near = gv_near(&item->found[s], item->sink[s], j, d);
@@ -187,6 +202,11 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
                 gv_look(&item->found[s], item->sink[s], item->id[s], view, first, count, address, item->list[s],
                         item->list_stride, item->capacity, eps2);
 #endif
+#if GV_KEEP_RUN
+#pragma unroll
+    for (int s = 0; s < GV_S; s++)
+        *open |= gv_keep(&item->found[s], least[s], address + first);
+#endif
 }
 
 /* `count` <= GV_DIRECT_FLUSH sources of the view, beginning at `first`; the view's first source has this address.
@@ -196,6 +216,7 @@ static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uin
 {
     const uint end = first + count;
     const uint whole = may_meet ? first : first + count / GV_UNROLL * GV_UNROLL;
+    gv_mask open = (gv_mask)(0);
     gv_real sum[GV_S][GV_COMPONENTS];
 #pragma unroll
     for (int s = 0; s < GV_S; s++)
@@ -204,15 +225,21 @@ static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uin
             sum[s][c] = (gv_real)(0);
 #pragma unroll 1
     for (uint k = first; k < whole; k += GV_UNROLL)
-        gv_run(item, sum, view, k, GV_UNROLL, 0, address, eps2);
+        gv_run(item, sum, view, k, GV_UNROLL, 0, address, &open, eps2);
 #pragma unroll 1
     for (uint k = whole; k < end; k++)
-        gv_run(item, sum, view, k, 1, 1, address, eps2);
+        gv_run(item, sum, view, k, 1, 1, address, &open, eps2);
 #pragma unroll
     for (int s = 0; s < GV_S; s++)
 #pragma unroll
         for (int c = 0; c < GV_COMPONENTS; c++)
             item->total[s][c] = gv_wide_flush(item->total[s][c], sum[s][c]);
+#if GV_KEEP_RUN && GV_SOFT_LOOK
+    if (gv_any(open))
+#pragma unroll
+        for (int s = 0; s < GV_S; s++)
+            gv_settle(&item->found[s], item->sink[s], item->id[s], item->places, address + first, count);
+#endif
 }
 
 /* ids of the sinks of an item lie between these */
@@ -298,28 +325,6 @@ __attribute__((always_inline)) static inline void gv_join_sums(gv_wide *total, l
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
-
-#if GV_NEAREST
-/* The same for the nearest neighbours; of two at one distance the lower address. */
-__attribute__((always_inline)) static inline void gv_join_nearest(gv_found *found, local gv_real *words,
-                                                                  local gv_uint *addresses, uint row)
-{
-    const uint me = get_local_id(0);
-    for (uint step = GV_SPLIT / 2; step > 0; step /= 2) {
-        words[me] = found->r2;
-        addresses[me] = found->nearest;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (row < step) {
-            const gv_real r2 = words[me + step * GV_ROW];
-            const gv_uint address = addresses[me + step * GV_ROW];
-            const gv_mask nearer = (r2 < found->r2) | ((r2 == found->r2) & gv_widen(address < found->nearest));
-            found->nearest = gv_select(gv_narrow(nearer), address, found->nearest);
-            found->r2 = gv_select(nearer, r2, found->r2);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-}
-#endif
 #endif
 
 /* Vector s of the item, which begins at sink i, into the partial results of its group along the sources. */
@@ -391,6 +396,14 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
 #if GV_SHAPE != GV_SHAPE_PLUMMER
     item.cutoff = (gv_cutoff){per_length, most2, per_interval, last, records};
 #endif
+#if GV_KEEP_RUN
+    item.places.pos = pos;
+#if GV_PRECISION == GV_DS
+    item.places.lo = lo;
+#endif
+    item.places.id = id;
+    item.places.n = n_sources;
+#endif
     const gv_ids mine =
         gv_load_item(&item, sinks, first_sink, stride, lists + (size_t)part * stride * capacity, capacity, eps2);
 
@@ -448,6 +461,9 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
 #pragma unroll
     for (int s = 0; s < GV_S; s++) {
         const uint i = first_sink + s * GV_SINK_STEP;
+#if GV_KEEP_RUN
+        gv_look_through_kept(&item.found[s], item.sink[s], item.id[s], item.places);
+#endif
 #if GV_SPLIT > 1
         gv_join_sums(item.total[s], words, row);
 #if GV_NEAREST

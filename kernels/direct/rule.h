@@ -7,7 +7,9 @@
  * GV_LEAVE_OUT  1: neighbours do not pull
  *
  * None of them set: lists as search.h makes them.  GV_BY_RULE: some of them are.
- * GV_LOOK: whether there is a second pass over sources, for nearest neighbours and lists without a rule.
+ * GV_KEEP_RUN: of nearest neighbours without lists the run that has the nearest is kept, and looked through at the end.
+ * GV_LOOK: runs of sources in which something is near enough are looked through at once: for lists without a rule, and
+ *          for nearest neighbours otherwise.
  */
 #ifndef GV_RULE
 #define GV_RULE GV_RULE_OTHERS
@@ -19,12 +21,16 @@
 #define GV_LEAVE_OUT 0
 #endif
 #define GV_BY_RULE (GV_RULE != GV_RULE_OTHERS || GV_AHEAD || GV_LEAVE_OUT)
-#define GV_LOOK (GV_NEAREST || (GV_LISTS && !GV_BY_RULE))
+#define GV_KEEP_RUN (GV_KEEP && GV_NEAREST && !GV_LISTS)
+#define GV_LOOK ((GV_NEAREST && !GV_KEEP_RUN) || (GV_LISTS && !GV_BY_RULE))
 #define GV_LIST_PLANES (GV_LISTS + GV_AHEAD) /* of a sink: layout.h */
 
 /* Where all pairs have one softening, a first look compares softened distances, which the force needs anyway.  Not in
- * ds, where finding a distance a second time, in the second pass, takes more than is saved. */
-#define GV_SOFT_LOOK (GV_LOOK && !GV_BY_RULE && GV_SOFTENED && GV_SOFTEN == GV_SOFTEN_EPS && GV_PRECISION != GV_DS)
+ * ds with GV_LOOK, where finding a distance a second time takes more than is saved, nor in vectors with GV_KEEP_RUN,
+ * where telling apart what rounding has made alike does. */
+#define GV_SOFT_LOOK                                                                                                   \
+    (((GV_LOOK && GV_PRECISION != GV_DS) || (GV_KEEP_RUN && GV_LANES == 1)) && !GV_BY_RULE && GV_SOFTENED &&           \
+     GV_SOFTEN == GV_SOFTEN_EPS)
 
 #if GV_BY_RULE && !GV_LISTS
 #error "GV_RULE, GV_AHEAD and GV_LEAVE_OUT are for neighbour lists: GV_LISTS must be 1"

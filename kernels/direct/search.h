@@ -1,10 +1,18 @@
 /* Nearest neighbours and neighbour lists: what one vector of sinks has found so far, and the second pass over sources
- * that the inner loop has flagged.  Lists by a rule (rule.h) are noted from the bits that the inner loop has set. */
+ * that the inner loop has flagged.  Lists by a rule (rule.h) are noted from the bits that the inner loop has set.
+ *
+ * Nearest neighbours by GV_KEEP_RUN: the inner loop takes the least distance of each run of sources and keeps the
+ * address of the run that has the least of all.  That run is looked through when the part is done. */
 #define GV_NO_SOURCE 0xffffffffu
 
 #if GV_SEARCH
 typedef struct gv_found {
+#if GV_KEEP_RUN
+    gv_real least; /* squared distance, softened with GV_SOFT_LOOK */
+    gv_uint run;   /* address of its first source */
+#else
     gv_real threshold;
+#endif
 #if GV_NEAREST
     gv_real r2;
     gv_uint nearest; /* address */
@@ -73,14 +81,86 @@ static void gv_note(gv_found *found, gv_int inside, uint count, uint address, gl
 }
 #endif
 
-#if GV_LOOK
-/* What the first look compares with, so that it never misses a pair whose unsoftened distance is at most r2: of the
- * two sums of squares each has three roundings, and this has two: 8 half places, rounded up to 32. */
+/* By how much two sums of squares may differ by rounding, with eps^2 and without: each has three roundings, and the
+ * product with this two: 8 half places, rounded up to 32. */
 #if GV_PRECISION == GV_DP
 #define GV_SLACK GV_R(1.000000000000004)
 #else
 #define GV_SLACK GV_R(1.000002)
 #endif
+
+#if GV_KEEP_RUN
+/* Planes of the sources that a distance needs, all of them: a run may be in no tile any more. */
+typedef struct gv_places {
+    global const gv_scalar4 *pos;
+#if GV_PRECISION == GV_DS
+    global const gv_scalar4 *lo;
+#endif
+    global const int *id;
+    uint n;
+} gv_places;
+
+/* Takes the nearest of `count` sources from address `first` on into r2 and nearest; of two at one distance the lower
+ * address.  Sources of other runs or parts do no harm: each has its own distance. */
+static void gv_look_through(gv_found *found, const gv_sink i, gv_int sink_id, const gv_places places, uint first,
+                            uint count)
+{
+    const uint end = first < places.n ? min(first + count, places.n) : first;
+#pragma unroll 1
+    for (uint k = first; k < end; k++) {
+        gv_source j;
+        j.pos = places.pos[k];
+#if GV_PRECISION == GV_DS
+        j.lo = places.lo[k];
+#endif
+        const gv_real r2 = gv_separate(i, j, 0).r2;
+        const gv_mask lower = (r2 == found->r2) & gv_widen((gv_uint)(k) < found->nearest);
+        const gv_mask nearer = ((r2 < found->r2) | lower) & (gv_same(sink_id, places.id[k]) == (gv_mask)(0));
+        found->nearest = gv_select(gv_narrow(nearer), (gv_uint)(k), found->nearest);
+        found->r2 = gv_select(nearer, r2, found->r2);
+    }
+}
+
+/* The same for the runs that the lanes have kept, each for all lanes. */
+static inline void gv_look_through_kept(gv_found *found, const gv_sink i, gv_int sink_id, const gv_places places)
+{
+#if GV_LANES == 1
+    gv_look_through(found, i, sink_id, places, found->run, GV_UNROLL);
+#else
+    uint run[GV_LANES];
+    GV_PASTE(vstore, GV_LANES)(found->run, 0, run);
+    for (uint lane = 0; lane < GV_LANES; lane++)
+        gv_look_through(found, i, sink_id, places, run[lane], GV_UNROLL);
+#endif
+}
+
+/* The run at `run` has a source at the squared distance `least`: keeps it where that is less than all before.  True
+ * where rounding of softened distances leaves open which of both has the nearest. */
+static inline gv_mask gv_keep(gv_found *found, gv_real least, uint run)
+{
+#if GV_SOFT_LOOK
+    const gv_mask nearer = least * GV_SLACK < found->least;
+    const gv_mask open = (least < found->least * GV_SLACK) & !nearer;
+#else
+    const gv_mask nearer = least < found->least, open = (gv_mask)(0);
+#endif
+    found->least = gv_least(least, found->least);
+    found->run = gv_select(gv_narrow(nearer), (gv_uint)(run), found->run);
+    return open;
+}
+
+/* Decides what gv_keep has left open among `count` sources from address `first` on: what is kept then begins at the
+ * nearest.  A run that was kept before them and is no more is farther for certain. */
+static void gv_settle(gv_found *found, const gv_sink i, gv_int sink_id, const gv_places places, uint first, uint count)
+{
+    gv_look_through_kept(found, i, sink_id, places);
+    gv_look_through(found, i, sink_id, places, first, count);
+    found->run = found->nearest;
+}
+#endif
+
+#if GV_LOOK
+/* What the first look compares with, so that it never misses a pair whose unsoftened distance is at most r2. */
 static inline gv_real gv_threshold(gv_real r2, gv_scalar eps2)
 {
 #if GV_SOFT_LOOK
@@ -146,7 +226,12 @@ static void gv_look(gv_found *found, const gv_sink i, gv_int sink_id, const gv_v
 /* What a vector of sinks starts with; radius2 is read with lists only. */
 static inline void gv_found_begin(gv_found *found, gv_real radius2, gv_scalar eps2)
 {
+#if GV_KEEP_RUN
+    found->least = (gv_real)(GV_HUGE);
+    found->run = (gv_uint)(GV_NO_SOURCE);
+#else
     found->threshold = (gv_real)(GV_HUGE);
+#endif
 #if GV_NEAREST
     found->r2 = (gv_real)(GV_HUGE);
     found->nearest = (gv_uint)(GV_NO_SOURCE);
@@ -159,4 +244,26 @@ static inline void gv_found_begin(gv_found *found, gv_real radius2, gv_scalar ep
 #endif
 #endif
 }
+
+#if GV_NEAREST && GV_SPLIT > 1
+/* Nearest neighbours of the rows of a group by halves; of two at one distance the lower address. */
+__attribute__((always_inline)) static inline void gv_join_nearest(gv_found *found, local gv_real *words,
+                                                                  local gv_uint *addresses, uint row)
+{
+    const uint me = get_local_id(0);
+    for (uint step = GV_SPLIT / 2; step > 0; step /= 2) {
+        words[me] = found->r2;
+        addresses[me] = found->nearest;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (row < step) {
+            const gv_real r2 = words[me + step * GV_ROW];
+            const gv_uint address = addresses[me + step * GV_ROW];
+            const gv_mask nearer = (r2 < found->r2) | ((r2 == found->r2) & gv_widen(address < found->nearest));
+            found->nearest = gv_select(gv_narrow(nearer), address, found->nearest);
+            found->r2 = gv_select(nearer, r2, found->r2);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+#endif
 #endif

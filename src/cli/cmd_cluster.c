@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/ranks.h"
 
 #define CLUSTER "gravel cluster"
 
@@ -40,10 +41,12 @@ static int with_cluster(const cluster_options *o, gravel_status (*work)(gravel_c
         gv_say(CLUSTER, "MPI does not start; the program is run by mpirun: 'mpirun -n 4 gravel cluster devices'");
         return GV_EXIT_FAILURE;
     }
-    gravel_status status = open_cluster(o, &cluster);
-    if (!status)
+    int code = gv_ranks_check_launcher(CLUSTER);
+    gravel_status status = code == GV_EXIT_OK ? open_cluster(o, &cluster) : GRAVEL_OK;
+    if (!status && cluster)
         status = gravel_cluster_agree(cluster, work(cluster, o));
-    const int code = status ? fail(status) : GV_EXIT_OK;
+    if (status)
+        code = fail(status);
     gravel_cluster_release(cluster);
     MPI_Finalize();
     return code;

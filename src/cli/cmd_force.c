@@ -198,6 +198,8 @@ static int compute_share(gv_force_job *job)
     if (job->computed && gv_force_ranks_write(job))
         status = gv_force_write_hdf5(job, status);
     gv_force_set_free(&job->all);
+    if (status == GRAVEL_ERR_FILE) /* of writing, as on the first rank: MPICH's mpirun joins all codes by or */
+        return GV_EXIT_FAILURE;
     return status == GRAVEL_OK ? GV_EXIT_OK : gv_cli_exit_code(status);
 }
 

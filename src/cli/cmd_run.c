@@ -152,6 +152,7 @@ static cJSON *identity(const job *j)
 {
     cJSON *made_by = gv_run_identity(j->context);
     gv_run_devices_record(made_by, j->share);
+    gv_run_ranks_record(made_by, &j->ranks);
     return made_by;
 }
 
@@ -327,7 +328,8 @@ static int resume(job *j, const gv_run_options *typed)
         return gv_run_fail(status, 0);
     const cJSON *made_by = cJSON_GetObjectItemCaseSensitive(j->record, "made_by");
     if (gv_run_compare_identity(made_by, j->context, typed->allow) != 0 ||
-        gv_run_compare_devices(made_by, j->share, typed->allow) != 0)
+        gv_run_compare_devices(made_by, j->share, typed->allow) != 0 ||
+        gv_run_ranks_compare(j->record, &j->ranks, typed->allow) != 0)
         return GV_EXIT_USAGE;
     if (!j->has_checkpoint)
         return begin_again(j);

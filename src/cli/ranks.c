@@ -87,6 +87,22 @@ struct gv_ranks {
 
 /* ---------------------------------------------------------------------- life */
 
+int gv_ranks_check_launcher(const char *command)
+{
+    char name[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int size = 1, length = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size >= gv_ranks_started())
+        return GV_EXIT_OK;
+    MPI_Get_library_version(name, &length);
+    name[strcspn(name, ",\r\n")] = '\0';
+    for (char *tab = strchr(name, '\t'); tab; tab = strchr(tab, '\t'))
+        *tab = ' ';
+    gv_say(command, "%d of this were started, and its MPI (%s) sees %d: they need the mpirun of that MPI",
+           gv_ranks_started(), name, size);
+    return GV_EXIT_USAGE;
+}
+
 /* Options, and where profiles and kernels come from first: a rank that differs would compute something else. */
 static char *describe_start(void)
 {
@@ -153,6 +169,8 @@ int gv_ranks_open(gv_ranks **ranks, const char *command, const char *devices, in
     r->command = command;
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r->size);
+    if (gv_ranks_check_launcher(command) != GV_EXIT_OK)
+        return gv_ranks_close(r, GV_EXIT_USAGE);
     gv_cli_log(&context, verbose);
     options.devices = getenv("GRAVEL_CLUSTER_DEVICES") ? NULL : devices; /* -d may come from GRAVEL_DEVICE */
     options.context = &context;

@@ -15,6 +15,9 @@ int gv_ranks_launched(void); /* 1: by mpirun or the like, be it as one rank */
 /* At the start and the end of main; what was typed is kept. */
 void gv_ranks_begin(int argc, char **argv);
 int gv_ranks_leave(int code);
+/* After the start of MPI: another MPI's mpirun starts ranks each of which is alone for this one.  Says so; the exit
+ * code. */
+int gv_ranks_check_launcher(const char *command);
 /* Says that `command` does not run over ranks; the exit code. */
 int gv_ranks_refuse(const char *command);
 

@@ -184,11 +184,13 @@ static gravel_status spread_all(gv_run_ranks *r, gv_run_settings *s, char **conf
     return status || !*resumes ? status : spread_checkpoint(r, checkpoint);
 }
 
-/* Bodies that are dealt out may be on unlike devices. */
-static gravel_status open_share(gv_run_ranks *r, gravel_context *context, int is_dealt)
+/* Bodies that are dealt out, by the ring or a tree, may be on unlike devices. */
+static gravel_status open_share(gv_run_ranks *r, gravel_context *context, const gv_run_settings *s, int is_dealt)
 {
     gravel_cluster_share *share = NULL;
     gravel_cluster_ring *ring = NULL;
+    if (s->solver == GV_RUN_TREE)
+        return GRAVEL_OK;
     gravel_status status = is_dealt ? GRAVEL_OK : compare_identity(r, context);
     if (!status && is_dealt)
         status = gravel_cluster_ring_create(&ring, gv_ranks_cluster(r->ranks), context);
@@ -233,7 +235,7 @@ gravel_status gv_run_ranks_invite(gv_run_ranks *r, gravel_context *context, gv_r
     if (!status)
         status = choose_scheme(r, context, s, p->count, opts->scheme, &is_dealt);
     if (!status)
-        status = open_share(r, context, is_dealt);
+        status = open_share(r, context, s, is_dealt);
     s->company = &r->company;
     return status;
 }
@@ -241,6 +243,50 @@ gravel_status gv_run_ranks_invite(gv_run_ranks *r, gravel_context *context, gv_r
 gravel_status gv_run_ranks_created(gv_run_ranks *r, gravel_status status)
 {
     return gv_ranks_agree(r->ranks, status);
+}
+
+/* Of all ranks, where they are not alike: NULL else.  A run on like devices has rank 0's in its record. */
+static cJSON *list_devices(const gv_run_ranks *r)
+{
+    const gravel_cluster *cluster = gv_ranks_cluster(r->ranks);
+    cJSON *list = cJSON_CreateArray();
+    int alike = 1;
+    for (int k = 0; k < gv_ranks_count(r->ranks) && cluster; k++) {
+        const gravel_cluster_rank *rank = gravel_cluster_get_info(cluster, k);
+        cJSON *one = cJSON_CreateObject();
+        cJSON_AddStringToObject(one, "name", rank->name);
+        cJSON_AddStringToObject(one, "driver", rank->driver);
+        cJSON_AddNumberToObject(one, "compute_units", rank->compute_units);
+        cJSON_AddItemToArray(list, one);
+        alike = alike && cJSON_Compare(one, cJSON_GetArrayItem(list, 0), 1);
+    }
+    if (!alike)
+        return list;
+    cJSON_Delete(list);
+    return NULL;
+}
+
+void gv_run_ranks_record(cJSON *made_by, const gv_run_ranks *r)
+{
+    cJSON *list = list_devices(r);
+    if (list)
+        cJSON_AddItemToObject(made_by, "rank_devices", list);
+}
+
+int gv_run_ranks_compare(const cJSON *record, const gv_run_ranks *r, const char *allow)
+{
+    const cJSON *then =
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(record, "made_by"), "rank_devices");
+    const cJSON *ranks = cJSON_GetObjectItemCaseSensitive(record, "ranks");
+    cJSON *now = list_devices(r);
+    const int same = (!then && !now) || (then && now && cJSON_Compare(then, now, 1)),
+              before = cJSON_IsNumber(ranks) ? ranks->valueint : 1;
+    cJSON_Delete(now);
+    if (same || before != gv_ranks_count(r->ranks) || gv_run_allows(allow, "device"))
+        return 0;
+    gv_say(GV_RUN, "the ranks of the run had other devices, or in another order: steps would have other bits; choose "
+                   "with -d, or go on with --allow device");
+    return -1;
 }
 
 /* ------------------------------------------------------------------ following */
@@ -264,7 +310,7 @@ static gravel_status open_run(gv_run_ranks *r, follower *f, int scheme, int no_f
     if (!status)
         status = choose_scheme(r, f->context, &f->settings, f->particles.count, scheme, &is_dealt);
     if (!status)
-        status = open_share(r, f->context, is_dealt);
+        status = open_share(r, f->context, &f->settings, is_dealt);
     if (status)
         return status;
     f->settings.configuration = f->configuration;
@@ -296,6 +342,20 @@ int gv_run_ranks_follow(gv_run_ranks *r, const gv_run_options *typed)
 }
 
 #else
+
+void gv_run_ranks_record(cJSON *made_by, const gv_run_ranks *r)
+{
+    (void)made_by;
+    (void)r;
+}
+
+int gv_run_ranks_compare(const cJSON *record, const gv_run_ranks *r, const char *allow)
+{
+    (void)record;
+    (void)r;
+    (void)allow;
+    return 0;
+}
 
 int gv_run_ranks_open(gv_run_ranks *r, const gv_run_options *typed)
 {

@@ -31,6 +31,10 @@ gravel_status gv_run_ranks_invite(gv_run_ranks *r, gravel_context *context, gv_r
                                   gv_particles *particles, gv_checkpoint *checkpoint, const gv_run_options *opts);
 /* ... after it, all ranks. */
 gravel_status gv_run_ranks_created(gv_run_ranks *r, gravel_status status);
+/* The first rank.  Unlike devices of ranks stand in a run's record; on as many ranks it goes on on the same ones.  0,
+ * or -1 after a message. */
+void gv_run_ranks_record(cJSON *made_by, const gv_run_ranks *r);
+int gv_run_ranks_compare(const cJSON *record, const gv_run_ranks *r, const char *allow);
 /* The other ranks, from their start to their end; the exit code. */
 int gv_run_ranks_follow(gv_run_ranks *r, const gv_run_options *typed);
 

@@ -302,12 +302,63 @@ static void softening_has_no_say(void **state)
     check_softening(context, 4, GRAVEL_DS);
 }
 
+/* Nearest neighbours without lists, in both ways of looking for them: sinks among the sources and ties everywhere, in
+ * stretches with and without a source that is a sink, softened until rounding leaves nothing of the distances. */
+static void check_nearest_alone(gravel_context *context, gravel_precision precision, const char *configuration)
+{
+    static const double eps[] = {0.25, 1000.3, 20000.7, 0};
+    static const size_t sources[] = {1, 31, 129, N};
+    bodies b = grid(N, 8);
+    const gravel_sinks in = sinks_of(&b, 0, SINKS, NULL);
+    const gv_ref_particles i = view_of(&b, 0, SINKS);
+    gravel_direct *d = direct_new(
+        context, (direct_want){.order = 2, .precision = precision, .nearest = 1, .configuration = configuration});
+
+    direct_write(d, &b, 0, N);
+    for (size_t j = 0; j < sizeof sources / sizeof sources[0]; j++) {
+        const gv_ref_particles all = view_of(&b, 0, sources[j]);
+        results want = reference_run(2, &i, &all, 0, NULL, 0);
+        assert_ok(gravel_direct_set_source_count(d, sources[j]));
+        for (size_t k = 0; k < sizeof eps / sizeof eps[0]; k++) {
+            results got = direct_run(d, &in, eps[k], 0);
+            for (size_t s = 0; s < SINKS; s++)
+                if (got.nearest[s] != want.nearest[s] || got.distance[s] != want.distance[s])
+                    fail_msg("%s, eps %g: sink %zu: nearest %u at %.17g, the reference %u at %.17g", configuration,
+                             eps[k], s, got.nearest[s], got.distance[s], want.nearest[s], want.distance[s]);
+            results_free(&got);
+        }
+        results_free(&want);
+    }
+    gravel_direct_release(d);
+    bodies_free(&b);
+}
+
+static void nearest_alone(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    static const struct {
+        gravel_precision precision;
+        const char *configuration;
+    } run[] = {
+        {GRAVEL_SP, "threads=32 split=4 tile=64 lanes=1 sinks_per_item=2 unroll=8 rsqrt=0 blocks_per_cu=4 keep=0"},
+        {GRAVEL_SP, "threads=32 split=4 tile=64 lanes=1 sinks_per_item=2 unroll=8 rsqrt=0 blocks_per_cu=4 keep=1"},
+        {GRAVEL_SP, "threads=1 split=1 tile=0 lanes=8 sinks_per_item=2 unroll=4 rsqrt=0 blocks_per_cu=4 keep=1"},
+        {GRAVEL_DS, "threads=1 split=1 tile=0 lanes=1 sinks_per_item=3 unroll=16 rsqrt=0 blocks_per_cu=4 keep=1"},
+        {GRAVEL_DP, "threads=1 split=1 tile=0 lanes=4 sinks_per_item=1 unroll=4 rsqrt=0 blocks_per_cu=32 keep=1"},
+        {GRAVEL_DP, "threads=32 split=2 tile=32 lanes=1 sinks_per_item=1 unroll=2 rsqrt=0 blocks_per_cu=4 keep=1"},
+    };
+    for (size_t k = 0; k < sizeof run / sizeof run[0]; k++)
+        if (has_precision(context, run[k].precision))
+            check_nearest_alone(context, run[k].precision, run[k].configuration);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_a_grid),           cmocka_unit_test(none_and_far),
         cmocka_unit_test(ties_everywhere),     cmocka_unit_test(overflowing_lists),
         cmocka_unit_test(lists_not_asked_for), cmocka_unit_test(softening_has_no_say),
+        cmocka_unit_test(nearest_alone),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);
 }

@@ -10,8 +10,8 @@ import tempfile
 import gatelib
 from gatelib import BUILD, QUICK, Failed, Skipped
 
-# Ranks as root and more of them than cores, as CI has it; Open MPI's way of reading another process' memory is
-# forbidden in containers.
+# Open MPI: ranks as root and more of them than cores, as CI has it, and its way of reading another process' memory is
+# forbidden in containers.  MPICH wants nothing of that.
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
        "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_hwloc_base_binding_policy": "none",
        "OMPI_MCA_mpi_yield_when_idle": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
@@ -23,16 +23,25 @@ if gatelib.sanitized():
     MPI["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":fast_unwind_on_malloc=0"
 
 
+def which_mpi():
+    """What the build found: its kind, openmpi or mpich, and the program that starts its ranks."""
+    with open(gatelib.need_file(BUILD, "mpi.json"), encoding="utf-8") as handle:
+        return json.load(handle)
+
+
 def need_mpirun():
     if not os.path.exists(os.path.join(BUILD, "cluster", "ranks")):
         raise Skipped("built without MPI (scons mpi=1)")
-    return gatelib.need_tool("mpirun", "mpiexec")
+    tool = which_mpi()["run"]
+    if not tool:
+        raise Skipped("the mpirun of this MPI is not installed")
+    return tool
 
 
-def mpirun(ranks, *command, limit=600):
-    tool = need_mpirun()
+def mpirun(ranks, *command, limit=600, tool=None, cwd=None):
+    tool = tool or need_mpirun()
     return subprocess.run([tool, "-n", str(ranks), *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          errors="replace", check=False, timeout=limit, env=dict(os.environ, **MPI))
+                          errors="replace", check=False, timeout=limit, env=dict(os.environ, **MPI), cwd=cwd)
 
 
 def run_case(program, ranks, *arguments):
@@ -123,6 +132,16 @@ def program_names_the_rank_that_differs():
                 raise Failed("exit status %d, '%s'\n%s%s" % (done.returncode, says, done.stdout, done.stderr))
 
 
+def program_names_a_foreign_mpirun():
+    """For this MPI each rank is alone then, and would do the whole work."""
+    kind = which_mpi()["kind"]
+    other = gatelib.need_tool("mpirun." + {"openmpi": "mpich", "mpich": "openmpi"}[kind])
+    for what in (["cluster", "devices"], ["force", "none.txt"]):
+        done = mpirun(2, os.path.join(BUILD, "bin", "gravel"), *what, tool=other)
+        if done.returncode != 2 or done.stderr.count("need the mpirun of that MPI") != 1:
+            raise Failed("exit status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
+
+
 def program_refuses_what_is_for_one():
     done = mpirun(2, os.path.join(BUILD, "bin", "gravel"), "info", "nothing")
     if done.returncode != 2 or done.stderr.count("does not run over ranks") != 1:
@@ -186,5 +205,6 @@ if __name__ == "__main__":
                            a_rank_fails_in_the_middle(3, "gv_tree_store", "tree/gather.cl")] +
                           [snapshots_of_all_ranks(ranks) for ranks in ((3,) if QUICK else (1, 4, 5))] +
                           [program_lists_the_ranks, program_warns_of_ranks_that_are_bound, program_names_the_rank_without_a_device,
-                           program_names_the_rank_that_differs, program_refuses_what_is_for_one,
+                           program_names_the_rank_that_differs, program_names_a_foreign_mpirun,
+                           program_refuses_what_is_for_one,
                            program_measures_steps, program_measures_the_network, program_times_leapfrog_steps]))

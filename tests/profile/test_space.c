@@ -152,7 +152,8 @@ static void parse_and_format(void **state)
     assert_int_equal(c.value[GV_T_UNROLL], 2);
 
     gv_space_format(&gv_direct_space, &c, text, sizeof text);
-    assert_string_equal(text, "threads=256 blocks_per_cu=8 split=64 sinks_per_item=1 tile=0 unroll=2 lanes=16 rsqrt=1");
+    assert_string_equal(
+        text, "threads=256 blocks_per_cu=8 split=64 sinks_per_item=1 tile=0 unroll=2 lanes=16 rsqrt=1 keep=0");
     memset(&back, 0, sizeof back);
     assert_ok(gv_space_parse(&gv_direct_space, text, &back));
     assert_memory_equal(&c, &back, sizeof c);
@@ -201,7 +202,7 @@ static void macros(void **state)
     gv_space_macros(&gv_direct_space, &c, text, sizeof text);
     /* blocks_per_cu is a matter of the launch: in the macros it would compile one kernel many times */
     assert_string_equal(text, " -DGV_THREADS=128 -DGV_SPLIT=1 -DGV_SINKS_PER_ITEM=1 -DGV_TILE=128 -DGV_UNROLL=4"
-                              " -DGV_LANES=1 -DGV_RSQRT=1");
+                              " -DGV_LANES=1 -DGV_RSQRT=1 -DGV_KEEP=0");
     gv_direct_program_options(&v, GRAVEL_SOFTEN_EPS, &c, text, sizeof text);
     assert_contains(
         text,

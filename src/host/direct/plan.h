@@ -30,6 +30,7 @@ enum {
     GV_T_UNROLL,
     GV_T_LANES,
     GV_T_RSQRT,
+    GV_T_KEEP,
     GV_T_COUNT
 };
 

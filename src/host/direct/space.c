@@ -31,6 +31,13 @@ static const gv_tunable tunables[GV_T_COUNT] = {
                     1,
                     5,
                     {0, 1, 2, 3, 4}},
+    [GV_T_KEEP] = {"keep",
+                   "kind",
+                   "nearest neighbours without lists: 0 a run of sources with something nearer is looked through at "
+                   "once, 1 the run with the nearest is kept and looked through at the end",
+                   1,
+                   2,
+                   {0, 1}},
 };
 
 #define VALUE(name) (config->value[GV_T_##name])
@@ -118,6 +125,15 @@ CONSTRAINT(registers_suffice)
 {
     return VALUE(SINKS_PER_ITEM) * words_of(variant) <= (by_lanes(limits) ? 100 : 200);
 }
+static int nearest_alone(const gv_variant *variant)
+{
+    return (variant->features & (GV_DIRECT_NEAREST | GV_DIRECT_LISTS)) == GV_DIRECT_NEAREST;
+}
+CONSTRAINT(keep_is_for_nearest)
+{
+    (void)limits;
+    return VALUE(KEEP) == 0 || nearest_alone(variant);
+}
 CONSTRAINT(loop_body_is_small)
 {
     (void)limits;
@@ -140,6 +156,7 @@ static const gv_constraint constraints[] = {
     {"a GPU has a reciprocal square root unit", 0, gpus_have_estimates},
     {"the sums of so many sinks do not fit into registers", 0, registers_suffice},
     {"the unrolled loop is too long for the instruction cache", 0, loop_body_is_small},
+    {"keep makes no difference but to nearest neighbours without lists", 0, keep_is_for_nearest},
 };
 
 /* Few sinks on a GPU: rows make up for missing sinks, so that every work-item has one.  The values are the tuned ones
@@ -150,6 +167,7 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
     VALUE(THREADS) = 128;
     VALUE(LANES) = 1;
     VALUE(RSQRT) = 1;
+    VALUE(KEEP) = nearest_alone(variant); /* fewer instructions and registers on NVIDIA and AMD (doc/numbers.md) */
     VALUE(UNROLL) = variant->precision == GRAVEL_DP && variant->order >= 4 ? 2 : 4; /* 4 spills on 256 registers */
     if (limits->info.type == GRAVEL_DEVICE_CPU) {
         VALUE(UNROLL) = 1; /* 16 registers: llvmpipe takes 2.5 times as long with 4 */
@@ -191,6 +209,7 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     else
         VALUE(UNROLL) = variant->order == 2 && !ds2 ? 8 : searches ? 4 : 1;
     VALUE(RSQRT) = gv_limits_root(limits, variant->precision, VALUE(LANES));
+    VALUE(KEEP) = nearest_alone(variant) && !dp; /* 0.7 to 0.99 of the time; in dp 0.88 to 1.14 (doc/numbers.md) */
     VALUE(BLOCKS_PER_CU) = 4;
 }
 
