@@ -12,9 +12,6 @@
  * other searches: both are worth less than a neighbour's winner, and more than that of a question far away. */
 #define NEXT_RESULT 0.6
 #define OTHER_SEARCHES 0.5
-/* A candidate runs about five times: two to warm up, three and more that count. */
-enum { RUNS = 5 };
-
 typedef struct offer {
     double away;
     gv_point point;
@@ -90,10 +87,10 @@ static int nearer(const void *a, const void *b)
                               : memcmp(&x->point, &y->point, sizeof x->point);
 }
 
-static int is_there(const gv_domain *domain, const gv_point *point, int n, const gv_point *other)
+static int is_there(const gv_run *run, const gv_point *point, int n, const gv_point *other)
 {
     for (int k = 0; k < n; k++)
-        if (gv_domain_code(domain, &point[k]) == gv_domain_code(domain, other))
+        if (gv_run_same(run, &point[k], other))
             return 1;
     return 0;
 }
@@ -106,7 +103,7 @@ int gv_offers_add(const gv_run *run, const gv_winners *found, int others, gv_poi
     if (o.n > 0)
         qsort(o.list, (size_t)o.n, sizeof *o.list, nearer);
     for (int k = 0; k < o.n && n < most; k++)
-        if (!is_there(&run->domain, point, n, &o.list[k].point))
+        if (!is_there(run, point, n, &o.list[k].point))
             point[n++] = o.list[k].point;
     free(o.list);
     return n;
@@ -185,7 +182,8 @@ void gv_question_between(gv_run *run, gv_winners *found, size_t sinks, size_t so
     run->space->built_in(&config, &run->task.variant, &run->device.limits, sinks, sources);
     const int has_built_in = gv_run_point(run, &config, &point[0]);
     n = gv_offers_add(run, found, 0, point, has_built_in, GV_BETWEEN_MOST);
-    if (found->n < GV_TUNE_SIZES * GV_TUNE_SIZES && run->spent_s + RUNS * n * expected_s(run, found) <= end) {
+    if (found->n < GV_TUNE_SIZES * GV_TUNE_SIZES &&
+        run->spent_s + n * gv_cross_cost(run, expected_s(run, found)) <= end) {
         run->wall = gv_now();
         gv_run_build(run, "cross", point, n);
         const int first = first_answer(run, point, n, entry);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host/base/clock.h"
+#include "tuner/kept.h"
 #include "tuner/run.h"
 
 double gv_run_distance(const gv_task *a, const gv_task *b)
@@ -18,7 +19,8 @@ gv_effort gv_cross_effort(const gv_run *run)
     return run->options->quick ? (gv_effort){3, 16, 0.004, 0.15, 1e30} : (gv_effort){5, 32, 0.01, 0.5, 1e30};
 }
 
-/* A neighbouring question's candidate replaces the winner of this question if it is by so much faster, twice. */
+/* A neighbouring question's candidate replaces the winner of this question if it is by so much faster, in every
+ * turn. */
 #define CROSS_BEATS 1.02
 
 /* Behind the winner by time; the slowest falls out where there is no room, for a choice counts what is not kept as
@@ -48,53 +50,140 @@ static void sort_in(const gv_run *run, const gv_profile_result *made, gv_profile
     entry->n_results++;
 }
 
-/* Once more in turn: 1 if the neighbour's candidate is still faster than the winner by more than chance. */
-static int beats_the_winner(gv_run *run, const gv_point *point, const gv_effort *effort, const gv_profile_entry *entry)
-{
-    gv_config config;
-    gv_outcome mine, other;
-    gv_point winner;
+/* Short runs are timed beside the winner, in turns: one timing each, at another time than the winner's finals, would
+ * tell as much of what else ran on the machine as of the candidates. */
+enum { CROSS_TURNS = 5 };
 
-    run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
-    return gv_space_parse(run->space, entry->result[0].configuration, &config) == GRAVEL_OK &&
-           gv_domain_point(&run->domain, &config, &winner) &&
-           gv_run_evaluate(run, "cross", 1, &winner, effort, &mine) &&
-           gv_run_evaluate(run, "cross", 1, point, effort, &other) &&
-           gv_outcome_score(&other) * CROSS_BEATS < fmin(gv_outcome_score(&mine), entry->result[0].time_min_s);
+static int turns_of(const gv_run *run, double time_s)
+{
+    return gv_tune_subject(run->options)->keeps && time_s < GV_SHORT_RUN_S ? CROSS_TURNS : 1;
+}
+
+double gv_cross_cost(const gv_run *run, double time_s)
+{
+    /* a run that warms up, three or more that count; verified before and after */
+    return (4 * turns_of(run, time_s) + 2) * time_s;
+}
+
+typedef struct crossing {
+    gv_finalist f;
+    double ratio[CROSS_TURNS], typical[CROSS_TURNS]; /* to the winner's time in the turn */
+} crossing;
+
+static int ascending(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+/* 0: the run has to stop. */
+static int cross_in_turns(gv_run *run, const gv_point *winner, crossing *c, int n)
+{
+    const double least_s = run->options->quick ? 0.002 : 0.008;
+    const gv_effort effort = {3, 16, least_s, 0.3, 1e30};
+
+    for (int t = 0; t < CROSS_TURNS; t++) {
+        gv_outcome mine;
+
+        if (!gv_run_evaluate(run, "cross", t + 1, winner, &effort, &mine))
+            return 0;
+        for (int k = 0; k < n; k++) {
+            if (!c[k].f.alive)
+                continue;
+            if (!gv_run_evaluate(run, "cross", t + 1, &c[k].f.point, &effort, &c[k].f.outcome))
+                return 0;
+            c[k].f.alive = c[k].f.outcome.status == GV_OUTCOME_OK && mine.status == GV_OUTCOME_OK;
+            c[k].ratio[t] = gv_outcome_score(&c[k].f.outcome) / gv_outcome_score(&mine);
+            c[k].typical[t] = c[k].f.outcome.time_s / mine.time_s;
+        }
+    }
+    return 1;
+}
+
+/* Long ones once, and again beside the winner if they seem faster.  0: the run has to stop. */
+static int cross_once(gv_run *run, const gv_point *winner, const gv_profile_result *reference, crossing *c)
+{
+    const gv_effort effort = gv_cross_effort(run);
+    gv_outcome mine, other;
+
+    if (!gv_run_evaluate(run, "cross", 0, &c->f.point, &effort, &c->f.outcome))
+        return 0;
+    c->f.alive = c->f.outcome.status == GV_OUTCOME_OK;
+    c->ratio[0] = gv_outcome_score(&c->f.outcome) / reference->time_min_s;
+    c->typical[0] = c->f.outcome.time_s / reference->time_s;
+    if (!c->f.alive || c->ratio[0] * CROSS_BEATS >= 1)
+        return 1;
+    if (!gv_run_evaluate(run, "cross", 1, winner, &effort, &mine) ||
+        !gv_run_evaluate(run, "cross", 1, &c->f.point, &effort, &other))
+        return 0;
+    c->f.alive = other.status == GV_OUTCOME_OK && mine.status == GV_OUTCOME_OK;
+    c->ratio[0] = fmax(c->ratio[0], gv_outcome_score(&other) / gv_outcome_score(&mine));
+    return 1;
+}
+
+/* What was measured goes into the entry; its winner is replaced where that, which was `reference`, was slower in every
+ * turn. */
+static void take(const gv_run *run, const gv_profile_result *reference, crossing *c, int turns, gv_profile_entry *entry)
+{
+    gv_profile_result made;
+
+    qsort(c->ratio, (size_t)turns, sizeof *c->ratio, ascending);
+    qsort(c->typical, (size_t)turns, sizeof *c->typical, ascending);
+    c->f.median = reference->time_min_s * c->ratio[turns / 2];
+    c->f.time_s = reference->time_s * c->typical[turns / 2];
+    gv_finals_put(run, &c->f, &made);
+    if (c->ratio[turns / 2] * CROSS_BEATS < 1 && c->ratio[turns - 1] < 1 &&
+        made.time_min_s < entry->result[0].time_min_s) {
+        const gv_profile_result before = entry->result[0];
+
+        entry->result[0] = made;
+        made = before;
+    }
+    sort_in(run, &made, entry);
+}
+
+static int is_kept(const gv_run *run, const gv_profile_entry *entry, const gv_point *point)
+{
+    char text[GV_PROFILE_TEXT];
+
+    gv_run_point_text(run, point, text);
+    for (int r = 0; r < entry->n_results; r++)
+        if (gv_space_same_text(run->space, entry->result[r].configuration, text, &run->task.variant,
+                               &run->device.limits, entry->sinks, entry->sources))
+            return 1;
+    return 0;
 }
 
 int gv_question_cross(gv_run *run, const gv_point *point, int n, gv_profile_entry *entry)
 {
-    const gv_effort effort = gv_cross_effort(run);
-    int changed = 0;
+    const gv_profile_result reference = entry->result[0];
+    const int turns = turns_of(run, reference.time_min_s);
+    crossing list[GV_KEPT_MOST];
+    gv_config config;
+    gv_point winner;
+    int met = 0, changed = 0, going = 1;
 
+    memset(list, 0, sizeof list);
+    run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
+    if (gv_space_parse(run->space, reference.configuration, &config) != GRAVEL_OK ||
+        !gv_domain_point(&run->domain, &config, &winner))
+        return 0;
+    for (int k = 0; k < n && met < GV_KEPT_MOST - 1; k++) {
+        int there = is_kept(run, entry, &point[k]);
+
+        for (int m = 0; m < met && !there; m++)
+            there = gv_run_same(run, &list[m].f.point, &point[k]);
+        if (!there)
+            list[met++].f = (gv_finalist){.point = point[k], .alive = 1};
+    }
     run->wall = gv_now();
     gv_run_build(run, "cross", point, n);
-    for (int k = 0; k < n; k++) {
-        gv_finalist f = {.point = point[k], .alive = 1};
-        gv_profile_result made;
-        int there = 0;
-
-        gv_finals_put(run, &f, &made);
-        for (int r = 0; r < entry->n_results; r++)
-            there |= strcmp(entry->result[r].configuration, made.configuration) == 0;
-        if (there)
+    if (turns > 1 && met > 0)
+        going = cross_in_turns(run, &winner, list, met);
+    for (int k = 0; k < met && going; k++) {
+        going = turns > 1 || cross_once(run, &winner, &reference, &list[k]);
+        if (!going || !list[k].f.alive)
             continue;
-        if (!gv_run_evaluate(run, "cross", 0, &point[k], &effort, &f.outcome))
-            return changed;
-        if (f.outcome.status != GV_OUTCOME_OK)
-            continue;
-        f.time_s = f.outcome.time_s;
-        f.median = gv_outcome_score(&f.outcome);
-        gv_finals_put(run, &f, &made);
-        if (made.time_min_s * CROSS_BEATS < entry->result[0].time_min_s &&
-            beats_the_winner(run, &point[k], &effort, entry)) {
-            const gv_profile_result before = entry->result[0];
-
-            entry->result[0] = made;
-            made = before;
-        }
-        sort_in(run, &made, entry);
+        take(run, &reference, &list[k], turns, entry);
         changed = 1;
     }
     return changed;
@@ -207,8 +296,7 @@ void gv_cross(gv_run *run, gv_winners *found, double end)
         crossed[k] = 1;
         run->task = found->w[k].task;
         n = gv_offers_add(run, found, 1, point, n, n + CROSS_OTHERS);
-        /* a candidate runs about five times */
-        if (run->spent_s + 5 * n * found->w[k].time_s > end)
+        if (run->spent_s + n * gv_cross_cost(run, found->w[k].time_s) > end)
             continue;
         run->best_s = found->w[k].time_s;
         if (gv_question_cross(run, point, n, &found->w[k].entry))

@@ -2,6 +2,7 @@
  * a profile. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tuner/run.h"
@@ -19,10 +20,18 @@ int gv_finals_pick(const gv_search *search, const gv_run *run, gv_finalist *list
     memset(list, 0, sizeof *list * (size_t)most);
     for (size_t k = 0; k < search->n_known; k++) {
         const gv_point *point = &domain->point[search->known[k]];
-        int at = n,
-            is_built_in = has_built_in && gv_domain_code(domain, point) == gv_domain_code(domain, &search->start[0]);
+        int at = n, there = has_built_in && gv_run_same(run, point, &search->start[0]);
 
-        if (!isfinite(search->score[k]) || is_built_in || search->score[k] > within * search->score[search->best])
+        if (!isfinite(search->score[k]) || there || search->score[k] > within * search->score[search->best])
+            continue;
+        for (int j = 0; j < n && !there; j++) {
+            there = gv_run_same(run, point, &list[j].point);
+            if (there && gv_point_complexity(domain, point) < list[j].complexity) {
+                list[j].point = *point;
+                list[j].complexity = gv_point_complexity(domain, point);
+            }
+        }
+        if (there)
             continue;
         while (at > 0 && list[at - 1].search_s > search->score[k])
             at--;
@@ -50,19 +59,36 @@ int gv_finals_pick(const gv_search *search, const gv_run *run, gv_finalist *list
     return n;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
 static double middle(const double *value, int n)
 {
-    if (n < 3)
-        return n == 1 ? value[0] : 0.5 * (value[0] + value[1]);
-    return fmax(fmin(value[0], value[1]), fmin(fmax(value[0], value[1]), value[2]));
+    double sorted[GV_FINALS_ROUNDS];
+
+    memcpy(sorted, value, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    return 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
+}
+
+/* Where one run takes seconds its noise is small and the time is not there. */
+static int rounds_of(const gv_run *run)
+{
+    if (run->best_s > 0.5)
+        return 1;
+    if (run->best_s > 0.05 && run->options->quick)
+        return 2;
+    return run->best_s > GV_SHORT_RUN_S || !gv_tune_subject(run->options)->keeps ? 3 : GV_FINALS_ROUNDS;
 }
 
 void gv_finals_hold(gv_run *run, gv_finalist *list, int n)
 {
-    /* where one run takes seconds its noise is small and the time is not there */
-    int rounds = run->best_s > 0.5 ? 1 : run->best_s > 0.05 && run->options->quick ? 2 : 3;
+    const int rounds = rounds_of(run);
+    const double least_s = (run->options->quick ? 0.024 : 0.09) / fmax(rounds, 3);
     const gv_effort effort =
-        run->options->quick ? (gv_effort){5, 32, 0.008, 0.3, 1e30} : (gv_effort){9, 64, 0.03, 1.0, 1e30};
+        run->options->quick ? (gv_effort){5, 32, least_s, 0.3, 1e30} : (gv_effort){9, 64, least_s, 1.0, 1e30};
 
     for (int k = 0; k < n; k++)
         list[k].alive = 1;
@@ -99,20 +125,20 @@ double gv_finals_scatter(const gv_finalist *f)
     return least > 0 ? most / least - 1 : fmin(f->outcome.spread, GV_FINALS_NOISE);
 }
 
-/* 1 if `f` is faster than the default in turns, by more than the ratios of the three turns scatter: what else runs on
- * the machine may change from one turn to the next by far more. */
+/* 1 if `f` is faster than the default in turns, by a hair at least in all but one of nine: what else runs on the
+ * machine may change from one turn to the next by far more. */
 static int wins_in_turns(const gv_finalist *f, const gv_finalist *built_in)
 {
-    double ratio[GV_FINALS_ROUNDS], least = INFINITY, most = 0;
+    double ratio[GV_FINALS_ROUNDS];
+    int n = 0;
 
-    for (int r = 0; r < GV_FINALS_ROUNDS; r++) {
-        if (!(f->round[r] > 0) || !(built_in->round[r] > 0))
-            return 0;
-        ratio[r] = built_in->round[r] / f->round[r];
-        least = fmin(least, ratio[r]);
-        most = fmax(most, ratio[r]);
-    }
-    return middle(ratio, GV_FINALS_ROUNDS) > 1 + fmax(NEAR_EQUAL, most / least - 1);
+    for (int r = 0; r < GV_FINALS_ROUNDS; r++)
+        if (f->round[r] > 0 && built_in->round[r] > 0)
+            ratio[n++] = built_in->round[r] / f->round[r];
+    if (n < 3)
+        return 0;
+    qsort(ratio, (size_t)n, sizeof *ratio, ascending);
+    return ratio[n / GV_FINALS_ROUNDS] > 1 + NEAR_EQUAL;
 }
 
 /* 1 if `f` is not faster than the default by more than both scatter, nor in turns. */

@@ -110,11 +110,16 @@ static int one_of_each_bucket(size_t *sinks, int n)
 }
 
 /* Of groups of 16 sinks neither 8 nor 32 tell how good they are, and 128 and 512 lie two octaves apart: where sources
- * are many enough for it to matter a GPU is asked there too, but searches nothing. */
+ * are many enough for it to matter a GPU is asked there too, but searches nothing.  On a CPU several vectors of sinks a
+ * work-item begin to pay between 32 and 128. */
 static void add_between(const gv_limits *limits, size_t middle, size_t most, gv_plan *made)
 {
-    if (limits->info.type == GRAVEL_DEVICE_CPU)
+    if (limits->info.type == GRAVEL_DEVICE_CPU) {
+        made->q[made->n++] = (gv_plan_question){48, middle, 0};
+        made->q[made->n++] = (gv_plan_question){48, 8192, 0};
+        made->q[made->n++] = (gv_plan_question){48, FEW_SOURCES, 0};
         return;
+    }
     made->q[made->n++] = (gv_plan_question){16, middle, 0};
     made->q[made->n++] = (gv_plan_question){16, most, 0};
     made->q[made->n++] = (gv_plan_question){256, most, 0};

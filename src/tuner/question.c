@@ -37,6 +37,7 @@ static void fill_request(gv_run *run, const gv_point *point, const gv_effort *ef
     request->effort = *effort;
     request->seed = hash_text(request->configuration) ^ (run->options->seed + (uint64_t)round) * 0x9e3779b97f4a7c15ull ^
                     run->task.sinks;
+    request->turn = round;
 }
 
 static void report(gv_run *run)
@@ -202,9 +203,34 @@ static int add_hints(gv_run *run, const gv_search *search, const gv_effort *effo
     return n;
 }
 
-/* Builds what is new ahead, then measures one after the other. */
-static int objective_part(gv_run *run, const gv_search *search, const gv_point *point, int n, double *score)
+int gv_run_same(const gv_run *run, const gv_point *a, const gv_point *b)
 {
+    gv_config of[2];
+
+    gv_domain_config(&run->domain, a, &of[0]);
+    gv_domain_config(&run->domain, b, &of[1]);
+    return gv_space_same(run->space, &of[0], &of[1], &run->task.variant, &run->device.limits, run->task.sinks,
+                         run->task.sources);
+}
+
+/* What was seen of a point that is launched alike, of those known and of the `n` before this one; NULL: none. */
+static const gv_outcome *seen_alike(const gv_run *run, const gv_search *search, const gv_point *before, int n,
+                                    const gv_point *point)
+{
+    for (size_t k = 0; k < search->n_known; k++)
+        if (gv_run_same(run, &search->domain->point[search->known[k]], point))
+            return &run->seen[k];
+    for (int k = 0; k < n; k++)
+        if (gv_run_same(run, &before[k], point))
+            return &run->seen[search->n_known + (size_t)k];
+    return NULL;
+}
+
+/* Builds what is new ahead, then measures one after the other, of those that are launched alike the first alone: part
+ * `all` ... `all` + `n` of a batch. */
+static int objective_part(gv_run *run, const gv_search *search, const gv_point *batch, int all, int n, double *score)
+{
+    const gv_point *point = batch + all;
     gv_request request[64];
     int building[64], n_building = 0, on_cpu = run->device.limits.info.type == GRAVEL_DEVICE_CPU, i;
     gv_effort effort;
@@ -238,8 +264,11 @@ static int objective_part(gv_run *run, const gv_search *search, const gv_point *
             }
         }
         search_effort(run, &effort);
-        if (failed != NULL ? !measure(run, "search", 0, &point[i], &effort, failed, &outcome)
-                           : !gv_run_evaluate(run, "search", 0, &point[i], &effort, &outcome))
+        const gv_outcome *alike = run->options->record ? NULL : seen_alike(run, search, batch, all + i, &point[i]);
+        if (alike != NULL)
+            outcome = *alike;
+        else if (failed != NULL ? !measure(run, "search", 0, &point[i], &effort, failed, &outcome)
+                                : !gv_run_evaluate(run, "search", 0, &point[i], &effort, &outcome))
             break;
         score[i] = gv_outcome_score(&outcome);
         run->seen[run->n_seen++] = outcome;
@@ -275,7 +304,7 @@ static int objective(void *user, const gv_search *search, const gv_point *point,
     int part = run->builders.n == 0 ? n : on_cpu ? run->builders.n : 2 * run->builders.n, done = 0;
 
     while (done < n) {
-        int m = n - done < part ? n - done : part, got = objective_part(run, search, point + done, m, score + done);
+        int m = n - done < part ? n - done : part, got = objective_part(run, search, point, done, m, score + done);
 
         done += got;
         if (got < m)

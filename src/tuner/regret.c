@@ -35,10 +35,17 @@ static double distance(const gv_profile_entry *entry, const gv_task *task)
            0.5 * (entry->features != task->variant.features);
 }
 
-static int add(candidate *list, int n, const char *configuration, double away)
+/* 1: the same launches of the same programs, whose times differ by noise alone. */
+static int is_same(const gv_regret_setting *setting, const gv_task *task, const char *a, const char *b)
+{
+    return gv_space_same_text(setting->space, a, b, &task->variant, setting->limits, task->sinks, task->sources);
+}
+
+static int add(const gv_regret_setting *setting, const gv_task *task, candidate *list, int n, const char *configuration,
+               double away)
 {
     for (int k = 0; k < n; k++) {
-        if (strcmp(list[k].configuration, configuration) == 0) {
+        if (is_same(setting, task, list[k].configuration, configuration)) {
             list[k].distance = fmin(list[k].distance, away);
             return n;
         }
@@ -68,7 +75,7 @@ static int collect(const gv_regret_setting *setting, const gv_profile_set *set, 
             setting->space->built_in(&config, &task->variant, setting->limits, task->sinks, task->sources);
             if (gv_space_parse(setting->space, entry->result[r].configuration, &config) == GRAVEL_OK &&
                 gv_space_check(setting->space, &config, &task->variant, setting->limits) == NULL)
-                n = add(list, n, entry->result[r].configuration, distance(entry, task) + 1e-3 * r);
+                n = add(setting, task, list, n, entry->result[r].configuration, distance(entry, task) + 1e-3 * r);
         }
     }
     return n;
@@ -130,12 +137,16 @@ static int is_known(const candidate *list, int finals, int turns)
     return 1;
 }
 
-/* 0: stop. */
+/* Every other turn backwards: who comes first meets colder caches or a device that another candidate has left
+ * differently.  0: stop. */
 static int time_turn(const gv_regret_setting *setting, const gv_task *task, int turn, candidate *list, int finals)
 {
-    for (int k = 0; k < finals; k++)
+    for (int i = 0; i < finals; i++) {
+        const int k = turn % 2 ? i : finals - 1 - i;
+
         if (isfinite(list[k].time_s) && !time_one(setting, task, turn, &list[k], INFINITY))
             return 0;
+    }
     return 1;
 }
 
@@ -188,8 +199,8 @@ static double over(const candidate *first, const candidate *other, int turns)
 }
 
 /* Times, ratios and failures of those that were timed. */
-static void compare(const candidate *list, int timed, int finals, int turns, const char *built_in,
-                    gv_regret_point *point)
+static void compare(const gv_regret_setting *setting, const gv_task *task, const candidate *list, int timed, int finals,
+                    int turns, const char *built_in, gv_regret_point *point)
 {
     double most = 1, turn_s[MOST_TURNS];
     int best = 0;
@@ -204,7 +215,7 @@ static void compare(const candidate *list, int timed, int finals, int turns, con
         const double ratio = k < finals ? over(&list[0], &list[k], turns) : 0;
 
         point->failed += !isfinite(list[k].time_s);
-        if (strcmp(list[k].configuration, built_in) == 0)
+        if (is_same(setting, task, list[k].configuration, built_in))
             point->default_s = ratio > 0 ? point->choice_s / ratio : INFINITY;
         if (ratio > most) {
             most = ratio;
@@ -242,8 +253,8 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
     gv_space_format(setting->space, &config, built_in, sizeof built_in);
     gv_profile_look_up(setting->user, setting->shipped, &question, &config, &point->origin, NULL);
     gv_space_format(setting->space, &config, point->choice, sizeof point->choice);
-    n = add(list, 0, point->choice, -2);
-    n = add(list, n, built_in, -1);
+    n = add(setting, task, list, 0, point->choice, -2);
+    n = add(setting, task, list, n, built_in, -1);
     n = collect(setting, setting->user, task, list, n);
     n = collect(setting, setting->shipped, task, list, n);
     qsort(list, (size_t)n, sizeof *list, nearer);
@@ -254,7 +265,7 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
     point->complete = time_all(setting, task, list, n, &timed, &finals, &turns);
     point->decided = point->complete && is_known(list, finals, turns);
     if (timed > 0)
-        compare(list, timed, finals > 0 ? finals : timed, turns, built_in, point);
+        compare(setting, task, list, timed, finals > 0 ? finals : timed, turns, built_in, point);
     free(list);
     if (timed < (n < 2 ? n : 2))
         return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");

@@ -108,6 +108,8 @@ gravel_status gv_run_all(gv_run *run);
 void gv_run_answer(gv_run *run, gv_winners *found, double allotted);
 double gv_run_distance(const gv_task *a, const gv_task *b);                    /* of sizes, in octaves */
 int gv_run_point(const gv_run *run, const gv_config *config, gv_point *point); /* 0: not in the domain */
+/* 1 if the present question launches both alike: one measurement tells of both. */
+int gv_run_same(const gv_run *run, const gv_point *a, const gv_point *b);
 void gv_tune_save(gv_run *run, const gv_profile_entry *entry);
 
 #define GV_CROSS_PART 0.08 /* of a variant's time */
@@ -129,6 +131,7 @@ enum { GV_BETWEEN_MOST = 14 };
  * `end`. */
 void gv_question_between(gv_run *run, gv_winners *found, size_t sinks, size_t sources, double end);
 gv_effort gv_cross_effort(const gv_run *run);
+double gv_cross_cost(const gv_run *run, double time_s); /* seconds of one candidate whose run takes so long */
 
 /* One outcome, from the log or from the worker; 0 when the run has to stop. */
 int gv_run_evaluate(gv_run *run, const char *stage, int round, const gv_point *point, const gv_effort *effort,
@@ -140,13 +143,16 @@ void gv_run_remark(gv_run *run, gv_remark remark, double scatter);
 void gv_run_remarks(gv_run *run); /* at the end */
 void gv_run_point_text(const gv_run *run, const gv_point *point, char text[GV_PROFILE_TEXT]);
 
-enum { GV_FINALS_ROUNDS = 3 };
+enum { GV_FINALS_ROUNDS = 9 }; /* at most */
+/* Shorter runs meet in more turns: these cost a few milliseconds each, and the shorter a run, the more it matters on
+ * which core and how warm it was. */
+#define GV_SHORT_RUN_S 0.003
 #define GV_FINALS_NOISE 0.2 /* minima that scatter by more are no measurement of a gain */
 
 typedef struct gv_finalist {
     gv_point point;
     double search_s;                                           /* as the search saw it */
-    double round[GV_FINALS_ROUNDS], typical[GV_FINALS_ROUNDS]; /* minimum and median of each round */
+    double round[GV_FINALS_ROUNDS], typical[GV_FINALS_ROUNDS]; /* minimum and median of each round; 0: not held */
     double median;                                             /* of the minima: what decides */
     double time_s;                                             /* median of the medians: what is reported */
     gv_outcome outcome;                                        /* of the last round */

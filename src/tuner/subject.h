@@ -20,6 +20,7 @@ typedef enum gv_questions {
 typedef struct gv_subject {
     const gv_space *space;
     gv_questions questions;
+    int keeps; /* 1: candidates that are timed in turns stay built and verified from one to the next */
     /* Inputs, kept from one candidate to the next. */
     void *(*open)(void);
     void (*close)(void *state);

@@ -461,4 +461,4 @@ static void tree_evaluate(void *state, gravel_context *context, const gv_request
     free(t.address);
 }
 
-const gv_subject gv_subject_tree = {&gv_tree_space, GV_QUESTIONS_SQUARE, tree_open, tree_close, tree_evaluate};
+const gv_subject gv_subject_tree = {&gv_tree_space, GV_QUESTIONS_SQUARE, 1, tree_open, tree_close, tree_evaluate};

@@ -1,6 +1,8 @@
 /* The choice between questions, on fake timings: no device, no file. */
 #include "choice_questions.h"
 
+#include "host/direct/plan.h"
+
 static gv_choice_candidate best_of(const gv_profile_entry *const *entry, int n, size_t sinks, size_t sources)
 {
     return best_in(NULL, entry, n, sinks, sources);
@@ -104,18 +106,20 @@ static void test_other_questions_tell(void **state)
     }
 }
 
+static const gv_choice_among none = {.n = 0}; /* the corners alone; only equal texts are launched alike */
+
 static int keeps_default(gv_profile_entry *question, size_t sinks, double more)
 {
     const gv_profile_entry *entry[2] = {&question[0], &question[1]};
     gv_choice_corner corner[GV_CHOICE_CORNERS];
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
     const int n = gv_choice_corners(entry, 2, sinks, 131072, corner);
-    const gv_choice_among among = {entry, 2, sinks, 131072};
-    const int m = gv_choice_rank(corner, n, NULL, &among, candidate);
+    const gv_choice_among among = {.entry = entry, .n = 2, .sinks = sinks, .sources = 131072};
+    const int m = gv_choice_rank(corner, n, &among, candidate);
 
     for (int c = 0; c < m; c++)
         if (strcmp(candidate[c].configuration, "default") == 0)
-            return gv_choice_keeps_default(corner, n, &candidate[0], &candidate[c], more);
+            return gv_choice_keeps_default(corner, n, &among, &candidate[0], &candidate[c], more);
     return 0;
 }
 
@@ -176,10 +180,10 @@ static void test_grains(void **state)
     for (size_t sinks = 16; sinks <= 64; sinks++) {
         const double a = 16 * ceil((double)sinks / 16), b = 24 * ceil((double)sinks / 24);
 
-        const gv_choice_among among = {NULL, 0, sinks, 8192};
+        const gv_choice_among among = {.sinks = sinks, .sources = 8192, .space = &space};
 
-        assert_int_equal(
-            gv_choice_rank(corner, gv_choice_corners(entry, 2, sinks, 8192, corner), &space, &among, candidate), 2);
+        assert_int_equal(gv_choice_rank(corner, gv_choice_corners(entry, 2, sinks, 8192, corner), &among, candidate),
+                         2);
         if (a != b)
             assert_string_equal(candidate[0].configuration, a < b ? two : three);
         assert_true(fabs(fabs(candidate[1].score - candidate[0].score) - fabs(log(a / b))) < 1e-12);
@@ -262,6 +266,74 @@ static void test_the_nearer_sources_of_a_level(void **state)
     }
 }
 
+/* Groups of 64 at 48 sinks: with 131072 sources they are known to win 128 and to take half of that for 32 or 48; with
+ * 8192 nothing is known of them, so that nothing says that 48 take no longer than a guess for 32.  (sp2, 48 x 30000 on
+ * a CPU: four vectors of sinks a work-item, 1.27 of the best.) */
+static void test_guesses_gain_nothing_by_padding(void **state)
+{
+    static const gv_tunable tunable[] = {{"threads", "", "", 1, 2, {16, 64}},
+                                         {"split", "", "", 1, 1, {1}},
+                                         {"sinks_per_item", "", "", 1, 1, {1}},
+                                         {"lanes", "", "", 1, 1, {1}}};
+    static const gv_space space = {.kernel = "fake", .n_tunables = 4, .tunable = tunable};
+    static const char narrow[] = "threads=16 split=1 sinks_per_item=1 lanes=1";
+    static const char wide[] = "threads=64 split=1 sinks_per_item=1 lanes=1";
+    static const size_t sinks[] = {32, 128, 32, 128};
+    static const double narrow_s[] = {1, 4, 16, 60};
+    gv_profile_entry question[4];
+    const gv_profile_entry *entry[4];
+
+    (void)state;
+    for (int q = 0; q < 4; q++) {
+        make_question(&question[q], sinks[q], q < 2 ? 8192 : 131072);
+        if (q == 3)
+            add_result(&question[q], wide, 58, 0.001);
+        add_result(&question[q], narrow, narrow_s[q], 0.001);
+        entry[q] = &question[q];
+    }
+    assert_string_equal(best_in(&space, entry, 4, 48, 23171).configuration, narrow);
+    assert_string_equal(best_in(&space, entry, 4, 128, 131072).configuration, wide);
+}
+
+/* With few sources all blocks_per_cu are one launch: what is known of one is known of the others. */
+static void test_launched_alike(void **state)
+{
+#define SHAPE " split=1 sinks_per_item=1 tile=0 unroll=1 lanes=8 rsqrt="
+    gv_profile_entry question[2];
+    const gv_profile_entry *entry[2] = {&question[0], &question[1]};
+    gv_choice_corner corner[GV_CHOICE_CORNERS];
+    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
+    gv_limits limits;
+    gv_variant variant;
+
+    (void)state;
+    memset(&limits, 0, sizeof limits);
+    limits.info.compute_units = 2;
+    assert_true(gv_variant_parse("sp2", &variant));
+    for (int few = 0; few < 2; few++) {
+        const size_t sources = few ? 1024 : 131072;
+        const gv_choice_among among = {entry, 2, 12, sources, &gv_direct_space, &variant, &limits};
+
+        for (int q = 0; q < 2; q++)
+            make_question(&question[q], q == 0 ? 8 : 32, sources);
+        add_result(&question[0], "threads=1 blocks_per_cu=4" SHAPE "3", 1, 0.01);
+        add_result(&question[0], "threads=1 blocks_per_cu=1" SHAPE "0", 1.01, 0.01);
+        add_result(&question[1], "threads=1 blocks_per_cu=1" SHAPE "3", 1, 0.01);
+        add_result(&question[1], "threads=1 blocks_per_cu=1" SHAPE "0", 1.01, 0.01);
+        assert_true(gv_choice_rank(corner, gv_choice_corners(entry, 2, 12, sources, corner), &among, candidate) > 0);
+        /* the winner of both, or of neither */
+        assert_int_equal(strstr(candidate[0].configuration, "rsqrt=3") != NULL, few);
+        assert_true(candidate[0].measured);
+        assert_true((fabs(candidate[0].score) < 1e-12) == few);
+        assert_int_equal(gv_space_same_text(&gv_direct_space, question[0].result[0].configuration,
+                                            question[1].result[0].configuration, &variant, &limits, 12, sources),
+                         few);
+        assert_false(gv_space_same_text(&gv_direct_space, question[0].result[0].configuration,
+                                        question[0].result[1].configuration, &variant, &limits, 12, sources));
+    }
+#undef SHAPE
+}
+
 /* What one corner kept without the other, and none beside the default, is a guess: the default stays. */
 static void test_a_guess_does_not_beat_the_default(void **state)
 {
@@ -278,12 +350,12 @@ static void test_a_guess_does_not_beat_the_default(void **state)
     const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
     gv_choice_candidate best = {.configuration = "a"};
 
-    assert_true(gv_choice_keeps_default(corner, n, &best, &built_in, 0));
+    assert_true(gv_choice_keeps_default(corner, n, &none, &best, &built_in, 0));
     best.measured = 1; /* known around the call */
-    assert_false(gv_choice_keeps_default(corner, n, &best, &built_in, 0));
+    assert_false(gv_choice_keeps_default(corner, n, &none, &best, &built_in, 0));
     best.measured = 0; /* one corner has seen both */
     add_result(&question[0], "default", 2, 0.001);
-    assert_false(gv_choice_keeps_default(corner, n, &best, &built_in, 0));
+    assert_false(gv_choice_keeps_default(corner, n, &none, &best, &built_in, 0));
 }
 
 /* Questions with other searches, none of which has measured the default of calls with these: it stays. On a CPU sp2
@@ -303,12 +375,12 @@ static void test_other_searches_do_not_beat_an_unknown_default(void **state)
     }
     const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
 
-    assert_true(gv_choice_keeps_default(corner, n, &best, &built_in, GV_CHOICE_OTHER));
-    assert_false(gv_choice_keeps_default(corner, n, &best, &built_in, 0));
+    assert_true(gv_choice_keeps_default(corner, n, &none, &best, &built_in, GV_CHOICE_OTHER));
+    assert_false(gv_choice_keeps_default(corner, n, &none, &best, &built_in, 0));
     add_result(&question[1], "default", 1.05, 0.001);
-    assert_true(gv_choice_keeps_default(corner, n, &best, &built_in, GV_CHOICE_OTHER));
+    assert_true(gv_choice_keeps_default(corner, n, &none, &best, &built_in, GV_CHOICE_OTHER));
     add_result(&question[0], "default", 1.3, 0.001); /* measured at one, and far behind */
-    assert_false(gv_choice_keeps_default(corner, n, &best, &built_in, GV_CHOICE_OTHER));
+    assert_false(gv_choice_keeps_default(corner, n, &none, &best, &built_in, GV_CHOICE_OTHER));
 }
 
 /* A question with no room left has seen what is not in it, the default too, to be slower: 300 sinks x 30000 sources of
@@ -331,7 +403,7 @@ static void test_a_full_question_knows_the_default(void **state)
         add_result(&question[0], name, 1 + 0.01 * k, 0.001);
         const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
 
-        assert_int_equal(gv_choice_keeps_default(corner, n, &best, &built_in, 0), k + 1 < GV_PROFILE_RESULTS);
+        assert_int_equal(gv_choice_keeps_default(corner, n, &none, &best, &built_in, 0), k + 1 < GV_PROFILE_RESULTS);
     }
 }
 
@@ -376,6 +448,8 @@ int main(void)
         cmocka_unit_test(test_grains_tell_what_was_not_kept),
         cmocka_unit_test(test_what_was_measured_is_not_evened_out),
         cmocka_unit_test(test_the_nearer_sources_of_a_level),
+        cmocka_unit_test(test_guesses_gain_nothing_by_padding),
+        cmocka_unit_test(test_launched_alike),
         cmocka_unit_test(test_a_guess_does_not_beat_the_default),
         cmocka_unit_test(test_a_full_question_knows_the_default),
         cmocka_unit_test(test_other_searches_do_not_beat_an_unknown_default),

@@ -1,6 +1,7 @@
 /* Winners of neighbouring questions are measured at each question, also in a run whose time is over. */
 #include "host_test.h"
 
+#include "host/direct/plan.h"
 #include "host/profile/store.h"
 #include "tuner/run.h"
 
@@ -47,10 +48,18 @@ static void tune(const char *log_path, const char *profiles, size_t budget, doub
     assert_int_equal(summary.tasks_done, 3 + more);
 }
 
+/* It, or one that the question launches alike: these are one candidate. */
 static int knows(const gv_profile_entry *entry, const char *configuration)
 {
+    static gv_tune_device device;
+    gv_variant variant;
+
+    if (device.kernel_version[0] == '\0')
+        assert_ok(gv_tune_look("cpu:1", 0, &gv_direct_space, &device));
+    assert_true(gv_variant_parse(entry->variant, &variant));
     for (int r = 0; r < entry->n_results; r++)
-        if (strcmp(entry->result[r].configuration, configuration) == 0)
+        if (gv_space_same_text(&gv_direct_space, entry->result[r].configuration, configuration, &variant,
+                               &device.limits, entry->sinks, entry->sources))
             return 1;
     return 0;
 }
@@ -164,10 +173,10 @@ static void test_new_sizes_are_asked(void **state)
     assert_ok(gv_tlog_read(log_path, &log));
     for (size_t i = 0; i < log.n; i++) {
         assert_string_equal(log.record[i].stage, "cross");
-        asked += log.record[i].task.sinks == 55 && log.record[i].round == 0;
+        asked += log.record[i].task.sinks == 55 && log.record[i].round <= 1;
     }
     gv_tlog_close(&log);
-    assert_true(asked >= 3 && asked <= GV_BETWEEN_MOST);
+    assert_true(asked >= 3 && asked <= GV_BETWEEN_MOST + 1); /* the winner again in the first turn */
     assert_ok(gv_profile_read_dir(profiles, &after, NULL, NULL));
     assert_int_equal(after.block[0].n_entries, 4);
     for (int e = 0; e < 4; e++) {

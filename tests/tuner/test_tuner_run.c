@@ -46,6 +46,7 @@ static gravel_status tune(const char *log_path, const char *profiles, int resume
     gv_tune_options options;
 
     fill_options(&options, log_path, profiles, resume);
+    options.sources[0] = 131072; /* few sources are launched in few ways */
     return gv_tune(&options, summary);
 }
 
@@ -56,6 +57,7 @@ static gravel_status tune_before(const char *profiles)
     gv_tune_summary summary;
 
     fill_options(&options, NULL, profiles, 0);
+    options.sources[0] = 131072;
     options.seed = 7;
     options.budget = 25;
     return gv_tune(&options, &summary);
@@ -160,6 +162,7 @@ static void test_known_is_measured_without_time(void **state)
     assert_ok(gv_profile_read_dir(profiles, &before, NULL, NULL));
     assert_int_equal(before.block[0].n_entries, 2);
     fill_options(&options, log_path, profiles, 0);
+    options.sources[0] = 131072;
     options.budget = 0;
     options.budget_s = 1e-3; /* less than one answer of the worker takes */
     assert_ok(gv_tune(&options, &summary));

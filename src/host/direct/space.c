@@ -236,6 +236,16 @@ static void built_in(gv_config *config, const gv_variant *variant, const gv_limi
         VALUE(SPLIT) /= 2;
 }
 
+/* The blocks that are wanted are a matter of the launch alone: few sources have room for one, whatever is wanted. */
+static int same_launch(const gv_config *a, const gv_config *b, const gv_variant *variant, const gv_limits *limits,
+                       size_t sinks, size_t sources)
+{
+    gv_direct_plan plan[2];
+    return gv_direct_plan_make(&plan[0], a, variant, limits->info.compute_units, sinks, sources, 0, 0) &&
+           gv_direct_plan_make(&plan[1], b, variant, limits->info.compute_units, sinks, sources, 0, 0) &&
+           plan[0].part_sources == plan[1].part_sources && plan[0].blocks == plan[1].blocks;
+}
+
 static const char *const files[] = {"direct/force.cl", NULL};
 
 const gv_space gv_direct_space = {
@@ -246,6 +256,7 @@ const gv_space gv_direct_space = {
     .n_constraints = sizeof constraints / sizeof constraints[0],
     .constraint = constraints,
     .built_in = built_in,
+    .same_launch = same_launch,
     .prove = gv_direct_prove,
     .plain = {"threads=64 split=1 sinks_per_item=1 tile=64 unroll=1 lanes=1 rsqrt=0",
               "threads=1 split=1 sinks_per_item=1 tile=0 unroll=1 lanes=1 rsqrt=0"},

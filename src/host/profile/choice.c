@@ -199,11 +199,13 @@ static double log_behind(const gv_profile_entry *entry, int r)
     return r > 0 && ratio > 1 ? log(ratio) : 0;
 }
 
-static int find_result(const gv_profile_entry *entry, const char *configuration)
+/* The first result that this question launches like the configuration: the fastest of them, or its winner. */
+static int find_result(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration)
 {
     int r = 0;
 
-    while (r < entry->n_results && strcmp(entry->result[r].configuration, configuration) != 0)
+    while (r < entry->n_results && !gv_space_same_text(among->space, entry->result[r].configuration, configuration,
+                                                       among->variant, among->limits, entry->sinks, entry->sources))
         r++;
     return r < entry->n_results ? r : -1;
 }
@@ -247,7 +249,7 @@ static double mean_behind(const gv_choice_among *among, const char *configuratio
 
     for (int e = 0; e < among->n; e++) {
         const gv_profile_entry *entry = among->entry[e];
-        const int r = find_result(entry, configuration);
+        const int r = find_result(among, entry, configuration);
         const double x = (log_size(entry->sinks) - log_size(among->sinks)) / POOL_SINKS;
         const double y = (log_size(entry->sources) - log_size(among->sources)) / POOL_SOURCES;
         const double counts = r >= 0 ? 1 : entry->n_results == GV_PROFILE_RESULTS ? POOL_UNKNOWN : 0;
@@ -262,29 +264,31 @@ static double mean_behind(const gv_choice_among *among, const char *configuratio
 
 /* Between two numbers of sinks, log(time) is interpolated along the padded ones.  Where a device is not full yet, more
  * sinks, or a group that is filled less, cost nothing: the times themselves say how much they cost.  As if both had one
- * number of sources; `behind` is log(time / winner's) at each, the result log(time / winners'). */
+ * number of sources; `behind` is log(time / winner's) at each, the result log(time / winners').  What neither kept has
+ * no times that could say it: its `behind` are guesses, and it is no better for padding. */
 static double between(const gv_choice_corner *low, const gv_choice_corner *high, const double behind[2], double grain,
-                      size_t sinks)
+                      size_t sinks, int known)
 {
     const double a = log(score_time(&low->entry->result[0]) / (double)low->entry->sources);
     const double b = log(score_time(&high->entry->result[0]) / (double)high->entry->sources);
     const double x = log(padded(low->entry->sinks, grain)), y = log(padded(high->entry->sinks, grain));
     const double part = high->weight / (low->weight + high->weight);
-    const double way = y > x ? part_of_way(log(padded(sinks, grain)), x, y) : part;
+    const double way = y > x && known ? part_of_way(log(padded(sinks, grain)), x, y) : part;
 
     return (1 - way) * (a + behind[0]) + way * (b + behind[1]) - (1 - part) * a - part * b;
 }
 
 /* What one that was not kept at corner k is behind there at least, by its time at the corner beside it.  Fewer sinks
  * take no less than their part, padded, of the time for more: where both are padded to one number, all of it. */
-static double least_behind(const gv_choice_corner *corner, int n, int k, double grain, const char *configuration)
+static double least_behind(const gv_choice_corner *corner, int n, int k, double grain, const gv_choice_among *among,
+                           const char *configuration)
 {
     double behind = 0;
 
     for (int o = k - 1; o <= k + 1; o += 2) {
         const gv_profile_entry *here = corner[k].entry;
         const gv_profile_entry *other = o >= 0 && o < n && corner[o].level == corner[k].level ? corner[o].entry : NULL;
-        const int r = other ? find_result(other, configuration) : -1;
+        const int r = other ? find_result(among, other, configuration) : -1;
 
         if (r < 0)
             continue;
@@ -304,14 +308,16 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
     const double part = n > 1 && among->n > 0 ? POOL_PART : 0;
     const double mean = part > 0 ? mean_behind(among, candidate->configuration) : 0;
     double heaviest = -1, behind[GV_CHOICE_CORNERS];
+    int known[GV_CHOICE_CORNERS];
 
     candidate->score = 0;
     candidate->measured = 1;
     for (int k = 0; k < n; k++) {
-        const int r = find_result(corner[k].entry, candidate->configuration);
+        const int r = find_result(among, corner[k].entry, candidate->configuration);
 
-        candidate->measured &= r >= 0;
-        const double least = r >= 0 ? 0 : least_behind(corner, n, k, grain, candidate->configuration);
+        known[k] = r >= 0;
+        candidate->measured &= known[k];
+        const double least = r >= 0 ? 0 : least_behind(corner, n, k, grain, among, candidate->configuration);
 
         behind[k] = r >= 0 ? log_behind(corner[k].entry, r) : fmax(unknown_behind(corner[k].entry), least);
         /* what was measured beside it is not evened out */
@@ -324,7 +330,7 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
     for (int k = 0; k < n; k++) {
         if (k + 1 < n && corner[k + 1].level == corner[k].level) {
             candidate->score += (corner[k].weight + corner[k + 1].weight) *
-                                between(&corner[k], &corner[k + 1], &behind[k], grain, sinks);
+                                between(&corner[k], &corner[k + 1], &behind[k], grain, sinks, known[k] || known[k + 1]);
             k++;
         } else {
             candidate->score +=
@@ -333,7 +339,7 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
     }
 }
 
-int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space, const gv_choice_among *among,
+int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES])
 {
     int n_candidates = 0;
@@ -347,7 +353,7 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space,
                 there |= strcmp(candidate[c].configuration, made.configuration) == 0;
             if (there)
                 continue;
-            judge(corner, n, space ? gv_choice_grain(space, made.configuration) : 1, among, &made);
+            judge(corner, n, among->space ? gv_choice_grain(among->space, made.configuration) : 1, among, &made);
             while (at > 0 && candidate[at - 1].score > made.score)
                 at--;
             memmove(&candidate[at + 1], &candidate[at], (size_t)(n_candidates - at) * sizeof *candidate);
@@ -358,36 +364,38 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space,
     return n_candidates;
 }
 
-static double spread_at(const gv_profile_entry *entry, const char *configuration)
+static double spread_at(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration)
 {
-    const int r = find_result(entry, configuration);
+    const int r = find_result(among, entry, configuration);
 
     return r >= 0 ? fmin(entry->result[r].spread, MOST_SPREAD) : 0;
 }
 
 /* 1 if the entry keeps the configuration, or as many as there is room for: the default, which searches measure, is
  * then slower than these. */
-static int tells_of(const gv_profile_entry *entry, const char *configuration)
+static int tells_of(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration)
 {
-    return entry->n_results == GV_PROFILE_RESULTS || find_result(entry, configuration) >= 0;
+    return entry->n_results == GV_PROFILE_RESULTS || find_result(among, entry, configuration) >= 0;
 }
 
 /* 1 if a corner that keeps the first tells of both, or is so near the call that it decides nearly alone. */
-static int is_told(const gv_choice_corner *corner, int n, const char *best, const char *built_in)
+static int is_told(const gv_choice_corner *corner, int n, const gv_choice_among *among, const char *best,
+                   const char *built_in)
 {
     for (int k = 0; k < n; k++)
-        if (find_result(corner[k].entry, best) >= 0 &&
-            (corner[k].weight > ALONE || tells_of(corner[k].entry, built_in)))
+        if (find_result(among, corner[k].entry, best) >= 0 &&
+            (corner[k].weight > ALONE || tells_of(among, corner[k].entry, built_in)))
             return 1;
     return 0;
 }
 
 /* 1 if a corner has measured both, and the first ahead by more than this. */
-static int is_seen_ahead(const gv_choice_corner *corner, int n, const char *best, const char *built_in, double more)
+static int is_seen_ahead(const gv_choice_corner *corner, int n, const gv_choice_among *among, const char *best,
+                         const char *built_in, double more)
 {
     for (int k = 0; k < n; k++) {
         const gv_profile_entry *entry = corner[k].entry;
-        const int b = find_result(entry, best), d = find_result(entry, built_in);
+        const int b = find_result(among, entry, best), d = find_result(among, entry, built_in);
 
         if (b >= 0 && d >= 0 && log_behind(entry, d) - log_behind(entry, b) > log1p(more))
             return 1;
@@ -395,19 +403,19 @@ static int is_seen_ahead(const gv_choice_corner *corner, int n, const char *best
     return 0;
 }
 
-int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_candidate *best,
-                            const gv_choice_candidate *built_in, double more)
+int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_among *among,
+                            const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more)
 {
     double spread = 0;
 
     if (n < 2 && more == 0)
         return 0;
     if (!built_in->measured && more > 0)
-        return !is_seen_ahead(corner, n, best->configuration, built_in->configuration, more);
+        return !is_seen_ahead(corner, n, among, best->configuration, built_in->configuration, more);
     if (!built_in->measured)
-        return !best->measured && !is_told(corner, n, best->configuration, built_in->configuration);
+        return !best->measured && !is_told(corner, n, among, best->configuration, built_in->configuration);
     for (int k = 0; k < n; k++)
-        spread += corner[k].weight * fmax(spread_at(corner[k].entry, best->configuration),
-                                          spread_at(corner[k].entry, built_in->configuration));
+        spread += corner[k].weight * fmax(spread_at(among, corner[k].entry, best->configuration),
+                                          spread_at(among, corner[k].entry, built_in->configuration));
     return built_in->score - best->score <= log1p(SPREAD_PART * spread) + log1p(more);
 }

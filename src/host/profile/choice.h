@@ -47,23 +47,26 @@ int gv_choice_corners(const gv_profile_entry *const *entry, int n, size_t sinks,
 /* Sinks of one group; 1 for spaces whose groups do not hold fixed sinks. */
 double gv_choice_grain(const gv_space *space, const char *configuration);
 
-/* A call, and all questions that may tell about it; n 0: the corners alone do. */
+/* A call, and all questions that may tell about it; n 0: the corners alone do.  Configurations that a question
+ * launches alike are one there: what it kept of one is known of the others too. */
 typedef struct gv_choice_among {
     const gv_profile_entry *const *entry;
     int n;
     size_t sinks, sources;
+    const gv_space *space; /* NULL: without grains */
+    const gv_variant *variant;
+    const gv_limits *limits; /* NULL: only equal configurations are launched alike */
 } gv_choice_among;
 
-/* What the corners kept, least score first; of equals the one kept at the heavier corner. Returns how many. `space`
- * NULL: without grains. */
-int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_space *space, const gv_choice_among *among,
+/* What the corners kept, least score first; of equals the one kept at the heavier corner. Returns how many. */
+int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES]);
 
 /* 1 if `best` does not beat the default by more than a quarter of the spreads, and by `more` (0.1 = 10 %), or if it is
  * a guess: not kept at all corners, nor at one that has seen the default too, is full or is very near. Never at a
  * question's own sizes if `more` is 0: its finals decided. */
-int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_candidate *best,
-                            const gv_choice_candidate *built_in, double more);
+int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_among *among,
+                            const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more);
 
 /* Sizes that share one answer: up to 64 sinks none, then eighths of octaves of sinks; half octaves of sources. */
 enum { GV_CHOICE_SINK_CELLS = 65 + 8 * 34, GV_CHOICE_SOURCE_CELLS = 2 * 40 };

@@ -187,13 +187,13 @@ static int model_choice(const match *like, const gv_profile_block *shipped, cons
 
     gv_choice_sizes(entry, n, &sinks, &sources);
     n_corners = gv_choice_corners(entry, n, sinks, sources, corner);
-    const gv_choice_among among = {entry, n, sinks, sources};
-    n = gv_choice_rank(corner, n_corners, question->space, &among, candidate);
-    free(entry);
+    const gv_choice_among among = {entry, n, sinks, sources, question->space, question->variant, question->limits};
+    n = gv_choice_rank(corner, n_corners, &among, candidate);
     question->space->built_in(&tried, question->variant, question->limits, sinks, sources);
     gv_space_format(question->space, &tried, built_in, sizeof built_in);
     for (int c = 0; c < n; c++) {
-        const int is_default = strcmp(candidate[c].configuration, built_in) == 0;
+        const int is_default = gv_space_same_text(question->space, candidate[c].configuration, built_in,
+                                                  question->variant, question->limits, sinks, sources);
 
         /* tunables that are not in the file keep their built-in value */
         question->space->built_in(&tried, question->variant, question->limits, sinks, sources);
@@ -202,7 +202,7 @@ static int model_choice(const match *like, const gv_profile_block *shipped, cons
             continue;
         has_default |= is_default;
         if (best < 0 ||
-            (is_default && gv_choice_keeps_default(corner, n_corners, &candidate[best], &candidate[c], more))) {
+            (is_default && gv_choice_keeps_default(corner, n_corners, &among, &candidate[best], &candidate[c], more))) {
             best = c;
             *config = tried;
             *from = candidate[c].from;
@@ -213,9 +213,10 @@ static int model_choice(const match *like, const gv_profile_block *shipped, cons
         const gv_choice_candidate none = {.configuration = built_in};
 
         question->space->built_in(&tried, question->variant, question->limits, sinks, sources);
-        if (gv_choice_keeps_default(corner, n_corners, &candidate[best], &none, more))
+        if (gv_choice_keeps_default(corner, n_corners, &among, &candidate[best], &none, more))
             *config = tried;
     }
+    free(entry);
     return best >= 0;
 }
 

@@ -175,6 +175,39 @@ void gv_space_format(const gv_space *space, const gv_config *config, char *text,
                                  config->value[t]);
 }
 
+int gv_space_same(const gv_space *space, const gv_config *a, const gv_config *b, const gv_variant *variant,
+                  const gv_limits *limits, size_t sinks, size_t sources)
+{
+    int equal = 1;
+    for (int t = 0; t < space->n_tunables; t++) {
+        if (a->value[t] != b->value[t] && space->tunable[t].macro)
+            return 0;
+        equal &= a->value[t] == b->value[t];
+    }
+    return equal || (space->same_launch && space->same_launch(a, b, variant, limits, sinks, sources));
+}
+
+/* The texts differ in one number, which is cheaper to see than to parse them: most do not. */
+static int differ_in_one_number(const char *a, const char *b)
+{
+    size_t first = 0, n = strlen(a), m = strlen(b);
+    while (a[first] && a[first] == b[first])
+        first++;
+    while (n > first && m > first && a[n - 1] == b[m - 1])
+        n--, m--;
+    return strspn(a + first, "0123456789") >= n - first && strspn(b + first, "0123456789") >= m - first;
+}
+
+int gv_space_same_text(const gv_space *space, const char *a, const char *b, const gv_variant *variant,
+                       const gv_limits *limits, size_t sinks, size_t sources)
+{
+    gv_config of[2] = {{{0}}, {{0}}};
+    if (strcmp(a, b) == 0)
+        return 1;
+    return space && space->same_launch && limits && differ_in_one_number(a, b) && !gv_space_parse(space, a, &of[0]) &&
+           !gv_space_parse(space, b, &of[1]) && gv_space_same(space, &of[0], &of[1], variant, limits, sinks, sources);
+}
+
 void gv_space_macros(const gv_space *space, const gv_config *config, char *text, size_t size)
 {
     size_t used = 0;

@@ -67,6 +67,10 @@ typedef struct gv_space {
     /* the untuned default for this many sinks and sources */
     void (*built_in)(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                      size_t sources);
+    /* 1 if both come to the same launches of the same programs at these sizes, for which no measurement can tell them
+     * apart; called where all macro tunables agree.  NULL: no two do. */
+    int (*same_launch)(const gv_config *a, const gv_config *b, const gv_variant *variant, const gv_limits *limits,
+                       size_t sinks, size_t sources);
     /* Solves a known problem (known.h) in this configuration: the error it comes out with, and the most that is right.
      * NULL: nothing is known. */
     gravel_status (*prove)(gravel_context *context, int device, const gv_variant *variant, const char *configuration,
@@ -86,6 +90,11 @@ const char *gv_space_can_run(const gv_space *space, const gv_config *config, con
 /* "threads=128 split=2"; names may be left out (their value in `config` stays) */
 gravel_status gv_space_parse(const gv_space *space, const char *text, gv_config *config);
 void gv_space_format(const gv_space *space, const gv_config *config, char *text, size_t size);
+/* 1 if the configurations are equal, or are launched alike at these sizes; of texts with the table's names in order. */
+int gv_space_same(const gv_space *space, const gv_config *a, const gv_config *b, const gv_variant *variant,
+                  const gv_limits *limits, size_t sinks, size_t sources);
+int gv_space_same_text(const gv_space *space, const char *a, const char *b, const gv_variant *variant,
+                       const gv_limits *limits, size_t sinks, size_t sources);
 /* " -DGV_THREADS=128 ..." of the macro tunables */
 void gv_space_macros(const gv_space *space, const gv_config *config, char *text, size_t size);
 
