@@ -35,7 +35,8 @@ static void sort_in(const gv_run *run, const gv_profile_result *made, gv_profile
     gv_space_format(run->space, &config, built_in, sizeof built_in);
     if (last == GV_PROFILE_RESULTS) {
         last--;
-        last -= strcmp(entry->result[last].configuration, built_in) == 0;
+        last -= gv_space_same_text(run->space, entry->result[last].configuration, built_in, &run->task.variant,
+                                   &run->device.limits, entry->sinks, entry->sources);
         if (made->time_min_s >= entry->result[last].time_min_s)
             return;
         memmove(&entry->result[last], &entry->result[last + 1],

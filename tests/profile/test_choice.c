@@ -330,6 +330,14 @@ static void test_launched_alike(void **state)
                          few);
         assert_false(gv_space_same_text(&gv_direct_space, question[0].result[0].configuration,
                                         question[0].result[1].configuration, &variant, &limits, 12, sources));
+        /* what a profile of before does not name is built in: the default is still known there */
+        gv_config config;
+        char all[GV_PROFILE_TEXT], few_names[GV_PROFILE_TEXT];
+        gv_direct_space.built_in(&config, &variant, &limits, 12, sources);
+        gv_space_format(&gv_direct_space, &config, all, sizeof all);
+        strcpy(few_names, all);
+        *strrchr(few_names, ' ') = '\0';
+        assert_true(gv_space_same_text(&gv_direct_space, few_names, all, &variant, &limits, 12, sources));
     }
 #undef SHAPE
 }

@@ -198,14 +198,27 @@ static int differ_in_one_number(const char *a, const char *b)
     return strspn(a + first, "0123456789") >= n - first && strspn(b + first, "0123456789") >= m - first;
 }
 
+static int count_names(const char *text)
+{
+    int n = 0;
+    for (; *text; text++)
+        n += *text == '=';
+    return n;
+}
+
 int gv_space_same_text(const gv_space *space, const char *a, const char *b, const gv_variant *variant,
                        const gv_limits *limits, size_t sinks, size_t sources)
 {
-    gv_config of[2] = {{{0}}, {{0}}};
+    gv_config of[2];
     if (strcmp(a, b) == 0)
         return 1;
-    return space && space->same_launch && limits && differ_in_one_number(a, b) && !gv_space_parse(space, a, &of[0]) &&
-           !gv_space_parse(space, b, &of[1]) && gv_space_same(space, &of[0], &of[1], variant, limits, sinks, sources);
+    if (!space || !limits || (count_names(a) == count_names(b) && !(space->same_launch && differ_in_one_number(a, b))))
+        return 0;
+    /* tunables that a profile of before does not name have their built-in value, as where it is read */
+    space->built_in(&of[0], variant, limits, sinks, sources);
+    of[1] = of[0];
+    return !gv_space_parse(space, a, &of[0]) && !gv_space_parse(space, b, &of[1]) &&
+           gv_space_same(space, &of[0], &of[1], variant, limits, sinks, sources);
 }
 
 void gv_space_macros(const gv_space *space, const gv_config *config, char *text, size_t size)

@@ -90,7 +90,8 @@ const char *gv_space_can_run(const gv_space *space, const gv_config *config, con
 /* "threads=128 split=2"; names may be left out (their value in `config` stays) */
 gravel_status gv_space_parse(const gv_space *space, const char *text, gv_config *config);
 void gv_space_format(const gv_space *space, const gv_config *config, char *text, size_t size);
-/* 1 if the configurations are equal, or are launched alike at these sizes; of texts with the table's names in order. */
+/* 1 if the configurations are equal, or are launched alike at these sizes.  Of texts with names in the table's order;
+ * what one of them does not name has its built-in value. */
 int gv_space_same(const gv_space *space, const gv_config *a, const gv_config *b, const gv_variant *variant,
                   const gv_limits *limits, size_t sinks, size_t sources);
 int gv_space_same_text(const gv_space *space, const char *a, const char *b, const gv_variant *variant,
