@@ -462,7 +462,7 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
     for (int s = 0; s < GV_S; s++) {
         const uint i = first_sink + s * GV_SINK_STEP;
 #if GV_KEEP_RUN
-        gv_look_through_kept(&item.found[s], item.sink[s], item.id[s], item.places);
+        gv_look_at_kept(&item.found[s], item.sink[s], item.id[s], item.places);
 #endif
 #if GV_SPLIT > 1
         gv_join_sums(item.total[s], words, row);

@@ -100,37 +100,38 @@ typedef struct gv_places {
     uint n;
 } gv_places;
 
-/* Takes the nearest of `count` sources from address `first` on into r2 and nearest; of two at one distance the lower
- * address.  Sources of other runs or parts do no harm: each has its own distance. */
-static void gv_look_through(gv_found *found, const gv_sink i, gv_int sink_id, const gv_places places, uint first,
-                            uint count)
+/* Takes source k into r2 and nearest if it is the nearest so far; of two at one distance the lower address.  Sources of
+ * other runs or parts do no harm: each has its own distance. */
+static inline void gv_look_at(gv_found *found, const gv_sink i, gv_int sink_id, const gv_places places, uint k)
 {
-    const uint end = first < places.n ? min(first + count, places.n) : first;
-#pragma unroll 1
-    for (uint k = first; k < end; k++) {
-        gv_source j;
-        j.pos = places.pos[k];
+    gv_source j;
+    j.pos = places.pos[k];
 #if GV_PRECISION == GV_DS
-        j.lo = places.lo[k];
+    j.lo = places.lo[k];
 #endif
-        const gv_real r2 = gv_separate(i, j, 0).r2;
-        const gv_mask lower = (r2 == found->r2) & gv_widen((gv_uint)(k) < found->nearest);
-        const gv_mask nearer = ((r2 < found->r2) | lower) & (gv_same(sink_id, places.id[k]) == (gv_mask)(0));
-        found->nearest = gv_select(gv_narrow(nearer), (gv_uint)(k), found->nearest);
-        found->r2 = gv_select(nearer, r2, found->r2);
-    }
+    const gv_real r2 = gv_separate(i, j, 0).r2;
+    const gv_mask lower = (r2 == found->r2) & gv_widen((gv_uint)(k) < found->nearest);
+    const gv_mask nearer = ((r2 < found->r2) | lower) & (gv_same(sink_id, places.id[k]) == (gv_mask)(0));
+    found->nearest = gv_select(gv_narrow(nearer), (gv_uint)(k), found->nearest);
+    found->r2 = gv_select(nearer, r2, found->r2);
 }
 
 /* The same for the runs that the lanes have kept, each for all lanes. */
-static inline void gv_look_through_kept(gv_found *found, const gv_sink i, gv_int sink_id, const gv_places places)
+static inline void gv_look_at_kept(gv_found *found, const gv_sink i, gv_int sink_id, const gv_places places)
 {
 #if GV_LANES == 1
-    gv_look_through(found, i, sink_id, places, found->run, GV_UNROLL);
+    if (found->run == GV_NO_SOURCE)
+        return;
+        /* unrolled and unconditional, so that all loads are in flight at once */
+#pragma unroll
+    for (uint k = 0; k < GV_UNROLL; k++)
+        gv_look_at(found, i, sink_id, places, min(found->run + k, places.n - 1));
 #else
     uint run[GV_LANES];
     GV_PASTE(vstore, GV_LANES)(found->run, 0, run);
     for (uint lane = 0; lane < GV_LANES; lane++)
-        gv_look_through(found, i, sink_id, places, run[lane], GV_UNROLL);
+        for (uint k = run[lane]; k < places.n && k - run[lane] < GV_UNROLL; k++)
+            gv_look_at(found, i, sink_id, places, k);
 #endif
 }
 
@@ -153,8 +154,10 @@ static inline gv_mask gv_keep(gv_found *found, gv_real least, uint run)
  * nearest.  A run that was kept before them and is no more is farther for certain. */
 static void gv_settle(gv_found *found, const gv_sink i, gv_int sink_id, const gv_places places, uint first, uint count)
 {
-    gv_look_through_kept(found, i, sink_id, places);
-    gv_look_through(found, i, sink_id, places, first, count);
+    gv_look_at_kept(found, i, sink_id, places);
+#pragma unroll 1
+    for (uint k = first; k < first + count; k++)
+        gv_look_at(found, i, sink_id, places, k);
     found->run = found->nearest;
 }
 #endif
