@@ -203,7 +203,7 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     const int searches = (variant->features & (GV_DIRECT_NEAREST | GV_DIRECT_LISTS)) != 0;
     VALUE(SINKS_PER_ITEM) = wide && ds2 && many && !searches ? 4 : 1;
     if (!wide)
-        VALUE(UNROLL) = 4;
+        VALUE(UNROLL) = dp && variant->order >= 4 && searches ? 8 : 4;
     else if (dp)
         VALUE(UNROLL) = variant->order == 4 && searches ? 4 : 8;
     else
