@@ -144,7 +144,9 @@ static int check_options(const gv_force_options *opts)
         gv_say(GV_FORCE, "--neighbours-capacity is for --neighbours-within");
         return GV_EXIT_USAGE;
     }
-    return GV_EXIT_OK;
+    const gv_no_effect rules[] = {{opts->devices != NULL, "device", "is one device; --devices names all of them"},
+                                  {.options = NULL}};
+    return gv_options_check_effect(GV_FORCE, &gv_cmd_force, opts, rules) ? GV_EXIT_USAGE : GV_EXIT_OK;
 }
 
 /* Both files are opened before the work begins, so that a place that cannot be written costs no time.  HDF5 opens its
@@ -426,6 +428,7 @@ const gv_command gv_cmd_force = {
                 "gravel force -i plummer.txt -o truth.txt --method reference --sinks 0:100\n"
                 "gravel force -i box.txt -o forces.txt --periodic 100 --mesh 128 --eps 0.02 --report report.json\n",
     .size = sizeof(gv_force_options),
+    .given = offsetof(gv_force_options, given),
     .run = run,
     .over_ranks = 1,
 };

@@ -146,6 +146,7 @@ int gv_run_check_effect(const gv_run_options *o, const gv_run_options *typed)
         {!is_hermite && is_fixed, "eta", BY_ACCURACY},
         {!is_tree, "theta mac moments softening rebuild sum-up-to",
          "is for --solver tree; --solver direct (the default) sums all pairs"},
+        {o->devices != NULL, "device", "is one device; --devices names all of them"},
         {!o->devices, "all-devices", "is for runs on several devices: it goes with --devices LIST"},
         {.options = NULL}};
     return gv_options_check_effect(GV_RUN, &gv_cmd_run, typed, rules);

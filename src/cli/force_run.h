@@ -26,6 +26,7 @@ typedef struct gv_force_options {
     double split, cut; /* of the periodic force between mesh and tree: in cells, and in splits */
     const char *mesh;
     int writers; /* 1: all ranks write the file */
+    unsigned char given[GV_MAX_OPTIONS];
 } gv_force_options;
 
 typedef struct gv_force_job {

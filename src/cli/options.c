@@ -90,6 +90,8 @@ int gv_options_lack_default(const gv_opt *opt)
     return opt->kind == GV_OPT_REAL && opt->fallback && atof(opt->fallback) < opt->low;
 }
 
+enum { BY_ENVIRONMENT = 1, TYPED = 2 };
+
 static int set_defaults(const char *full_name, const gv_command *command, void *values, unsigned char *given)
 {
     memset(values, 0, command->size);
@@ -97,7 +99,7 @@ static int set_defaults(const char *full_name, const gv_command *command, void *
         const gv_opt *opt = &command->opts[i];
         const char *text = opt->environment != NULL ? getenv(opt->environment) : NULL;
         if (text != NULL && text[0] != '\0') {
-            given[i] = 1;
+            given[i] = BY_ENVIRONMENT;
             if (gv_options_set(full_name, opt, opt->environment, text, values) != 0)
                 return -1;
         } else if (opt->fallback != NULL && gv_options_set(full_name, opt, "the default", opt->fallback, values) != 0) {
@@ -125,7 +127,7 @@ static int take_option(const char *full_name, const gv_command *command, char **
         return unknown_option(full_name, command, word);
     char source[72];
     snprintf(source, sizeof source, "%.*s", is_long ? (int)(length + 2) : 2, word);
-    given[opt - command->opts] = 1;
+    given[opt - command->opts] = TYPED;
     const char *attached = is_long ? (word[2 + length] == '=' ? word + 3 + length : NULL) : (word[2] ? word + 2 : NULL);
     if (opt->kind == GV_OPT_FLAG) {
         if (attached != NULL) {
@@ -200,8 +202,8 @@ int gv_options_parse(const char *full_name, const gv_command *command, int argc,
             i += used;
         }
     }
-    if (command->given)
-        memcpy((char *)values + command->given, given, sizeof given);
+    for (int k = 0; command->given && k < GV_MAX_OPTIONS; k++)
+        ((unsigned char *)values + command->given)[k] = given[k] == TYPED;
     return check_complete(full_name, command, given, operands);
 }
 

@@ -109,7 +109,10 @@ def misuse():
     need_device()
     refused(USAGE, "no device fits", "force", "-i", cluster(10), "--devices", "abacus")
     refused(USAGE, "without a device", "force", "-i", cluster(10), "-m", "reference", "--devices", "cpu")
+    for command in (("force",), ("run", "--until", "1", "-o", "never")):
+        refused(USAGE, "-device is one device", *command, "-i", cluster(10), "-d", "cpu", *PARTS)
     refused(USAGE, "no device fits", "bench", "several", "--devices", "abacus")
+    refused(USAGE, "--calls is for calls from host arrays", "bench", "several", "--blocks", "--calls", "3", *PARTS)
     refused(USAGE, "no device fits", "run", "-i", cluster(10), "--until", "1", "-o", "never", "--devices", "abacus")
     refused(USAGE, "not one of", "bench", "several", "--order", "3")
 
