@@ -90,7 +90,8 @@ def files_are_there(installed):
     if os.path.exists(os.path.join(BUILD, "lib", "libgravel_mpi.so")):
         wanted += ["include/gravel/cluster.h", "lib/libgravel_mpi.so", "lib/pkgconfig/gravel_mpi.pc"]
     wanted += ["lib/cmake/gravel/gravel-config.cmake", "share/gravel/fortran/gravel.f90"]
-    wanted += [f % name for name in drop_ins() for f in ("lib/libgravel_%s.so", "lib/pkgconfig/gravel_%s.pc")]
+    wanted += [f % name for name in drop_ins() for f in ("lib/libgravel_%s.so", "lib/libgravel_%s.a",
+                                                    "lib/pkgconfig/gravel_%s.pc")]
     wanted += ["share/gravel/tuning_db/" + f for f in sorted(os.listdir(os.path.join(TOP, "tuning_db")))
                if f.endswith(".json")]
     missing = [w for w in wanted if not os.path.exists(os.path.join(installed.prefix, w))]
@@ -144,6 +145,18 @@ def drop_ins_from_c_and_cxx(installed):
             gatelib.call([source + ".out"], env=dict(os.environ, LD_LIBRARY_PATH=os.path.join(installed.prefix, "lib")))
 
 
+def static_drop_in(installed):
+    """Fortran and C codes link archives: an example as the shared library runs it."""
+    flags = installed.flags("--cflags", "--libs", "--static", package="gravel_g6")
+    archives = {"-l" + name: os.path.join(installed.prefix, "lib", "lib%s.a" % name) for name in ("gravel_g6", "gravel")}
+    program = os.path.join(installed.folder, "g6_cluster")
+    gatelib.call(["gcc", os.path.join(TOP, "examples", "g6_cluster.c"), "-o", program] +
+                 [archives.get(f, f) for f in flags] + ["-lm"])
+    if "libgravel" in gatelib.call(["ldd", program]):
+        raise Failed("the program needs a shared libgravel")
+    print(gatelib.call([program, "64"]).strip())
+
+
 def cmake_finds_it(installed):
     cmake = gatelib.need_tool("cmake")
     folder = os.path.join(installed.folder, "cmake-user")
@@ -172,7 +185,7 @@ def destdir_comes_before_prefix(installed):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
         it = Installation(scratch)
-        checks = (files_are_there, links_of_the_documents, shared_from_c, shared_from_cxx, static_from_c,
+        checks = (files_are_there, links_of_the_documents, shared_from_c, shared_from_cxx, static_from_c, static_drop_in,
                   drop_ins_from_c_and_cxx, cmake_finds_it,
                   destdir_comes_before_prefix)
         outcome = gatelib.main([("installs", it.make)] + [it.case(check) for check in checks])
