@@ -1,18 +1,22 @@
 /* What the drop-in libraries share: src/compat/common, as it is inside libgravel_g6. */
 #include "g6_test.h"
 
+extern char **environ; /* as POSIX has it */
+
 static char *folder;
 
 /* Each case in an empty working folder, without settings from outside. */
 static int in_a_folder(void **state)
 {
-    static const char *const names[] = {"CONFIG", "DEVICES", "PRECISION", "PIPES", "NEIGHBOURS",  "POTENTIAL",
-                                        "SELF",   "K18",     "HOST",      "DEAL",  "ALL_DEVICES", "LOG"};
+    static const char ours[] = "GRAVEL_COMPAT_";
     (void)state;
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        char name[64];
-        snprintf(name, sizeof name, "GRAVEL_COMPAT_%s", names[k]);
-        unsetenv(name);
+    for (char **at = environ; *at;) {
+        char name[128];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(*at, "="), *at);
+        if (strncmp(name, ours, sizeof ours - 1) == 0 && unsetenv(name) == 0)
+            at = environ; /* which has moved */
+        else
+            at++;
     }
     folder = make_folder();
     return chdir(folder);
@@ -56,7 +60,8 @@ static void file_and_environment(void **state)
     write_text(
         folder, "gravel.config",
         "# for this run\n\ndevices = 0, 0:1   # twice\n PIPES=128\nprecision = DP\nhost\t=\tnever \r\n"
-        "potential = positive\ndeal = even\nall_devices = yes\nself = no\nk18 = no\nneighbours = 1024\nlog = info");
+        "potential = positive\ndeal = even\nall_devices = yes\nself = no\nk18 = no\nneighbours = 1024\nlog = info\n"
+        "repeatable = yes\nm_flag = no\nnearest = softened");
     gv_compat_settings s = read_them(&log);
     assert_string_equal(log.text, "");
     assert_string_equal(s.devices, "0, 0:1");
@@ -70,6 +75,9 @@ static void file_and_environment(void **state)
     assert_int_equal(s.k18, GV_COMPAT_NO);
     assert_int_equal(s.neighbours, 1024);
     assert_int_equal(s.level, GV_COMPAT_INFO);
+    assert_int_equal(s.repeatable, GV_COMPAT_YES);
+    assert_int_equal(s.m_flag, GV_COMPAT_NO);
+    assert_int_equal(s.softened, GV_COMPAT_YES);
     setenv("GRAVEL_COMPAT_PIPES", "48", 1); /* comes before the file */
     setenv("GRAVEL_COMPAT_POTENTIAL", "interface", 1);
     setenv("GRAVEL_COMPAT_PRECISION", "", 1); /* counts as not set */

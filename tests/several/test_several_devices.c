@@ -268,7 +268,7 @@ static void never_much_slower(void **state)
     }
     for (double sources = 1024; sources <= 1e6; sources *= 1.5)
         for (double sinks = 1; sinks <= sources; sinks *= 1.5) {
-            const int chosen = gv_model_least(s, &c, (size_t)sinks, (size_t)sources, 0).team;
+            const int chosen = gv_model_least(s, &c, (size_t)sinks, (size_t)sources).team;
             const double one = truth(1, sinks, sources), four = truth(4, sinks, sources);
             worst = fmax(worst, (chosen == 0 ? one : four) / fmin(one, four));
             used[chosen]++;

@@ -60,6 +60,7 @@ typedef struct gv_compat_settings {
     int level;                    /* gv_compat_level */
     gv_compat_choice softened;    /* eps^2 is in the squared distance of the nearest neighbour */
     gv_compat_choice m_flag;      /* callers of gpunb_regf_ pass it: old ones do not */
+    gv_compat_choice repeatable;  /* kept times are never corrected */
 } gv_compat_settings;
 
 /* What holds where nothing is set; a library changes members before it reads. */
@@ -67,7 +68,7 @@ typedef struct gv_compat_settings {
     {                                                                                                                  \
         "", GRAVEL_DS, 16384, 256, 1 << 24, GV_COMPAT_INTERFACE, GV_COMPAT_INTERFACE, GV_COMPAT_YES,                   \
             GRAVEL_HOST_WHERE_FASTER, GRAVEL_DEAL_SPEED, GV_COMPAT_NO, GV_COMPAT_WARNING, GV_COMPAT_INTERFACE,         \
-            GV_COMPAT_YES                                                                                              \
+            GV_COMPAT_YES, GV_COMPAT_NO                                                                                \
     }
 
 /* Environment before the file (GRAVEL_COMPAT_CONFIG, else gravel.config in the working folder) before what is there

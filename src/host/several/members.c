@@ -6,6 +6,7 @@
 #include "host/base/files.h"
 #include "host/base/options.h"
 #include "host/device/device.h"
+#include "host/direct/object.h"
 #include "host/several/object.h"
 
 typedef struct chosen {
@@ -90,6 +91,25 @@ gravel_status gv_members_open(gravel_several *s, const gravel_context_options *o
     for (int k = 0; k < s->members && solvers && !status; k++)
         status = open_solver(s, &s->member[k]);
     return status;
+}
+
+gravel_status gv_members_make_solvers(const gravel_several *s, gravel_direct *made[GV_MOST_MEMBERS])
+{
+    gravel_status status = GRAVEL_OK;
+    for (int m = 0; m < s->members; m++)
+        made[m] = NULL;
+    for (int m = 0; m < s->members && !status; m++)
+        status = gravel_direct_create(&made[m], s->member[m].context, &s->member[m].direct->options);
+    return status;
+}
+
+void gv_members_swap_solvers(gravel_several *s, gravel_direct *other[GV_MOST_MEMBERS])
+{
+    for (int m = 0; m < s->members; m++) {
+        gravel_direct *const own = s->member[m].direct;
+        s->member[m].direct = other[m];
+        other[m] = own;
+    }
 }
 
 void gv_members_release(gravel_several *s)

@@ -14,7 +14,7 @@
 #include "host/program/cache.h"
 #include "host/program/program.h"
 
-enum { LARGEST = 65536, COSTS = 6 };
+enum { LARGEST = 1 << 18, COSTS = 6 };
 static const char *const costs_name[COSTS] = {"order_2", "order_4", "order_6", "steps_2", "steps_4", "steps_6"};
 
 void gv_several_force(gravel_several *s, int answer)
@@ -56,6 +56,8 @@ static int find_file(const gravel_several *s, char **path, char key[65])
     gv_hash_add(&hasher, &cores, sizeof cores);
     gv_hash_add(&hasher, &s->options.precision, sizeof s->options.precision);
     gv_hash_add(&hasher, &s->options.deal, sizeof s->options.deal);
+    if (s->options.repeatable) /* a file that nobody corrects */
+        gv_hash_text(&hasher, "repeatable");
     for (int m = 0; m < s->members; m++) {
         const gv_device *device = &s->member[m].context->device[s->member[m].device];
         gv_device_hash(device, &hasher);
@@ -92,6 +94,14 @@ int gv_cost_is_ordered(const gv_cost *c)
     return good;
 }
 
+/* To 6 digits: more are not measured, and these come back from a file exactly. */
+static double rounded(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", value);
+    return strtod(text, NULL);
+}
+
 static int take_cost(const cJSON *json, gv_cost *cost)
 {
     gv_cost c;
@@ -117,6 +127,55 @@ static int take_costs(const gravel_several *s, const cJSON *json, gv_costs *cost
     return 1;
 }
 
+/* "cells": of calls, [order, sinks, sources, busy, spent, then factor, tries, tried and wins of each answer]. */
+enum { CELL_HEAD = 5, CELL_ANSWER = 4, CELL_NUMBERS = CELL_HEAD + CELL_ANSWER * GV_MOST_ANSWERS };
+
+static cJSON *cells_json(const gravel_several *s)
+{
+    cJSON *json = cJSON_CreateArray();
+    for (int k = 0; k < s->recheck.cells; k++) {
+        const gv_cell *c = &s->recheck.cell[k];
+        double number[CELL_NUMBERS] = {c->order, c->sinks, c->sources, c->busy, c->spent};
+        int n = CELL_HEAD;
+        for (int a = 0; a <= s->teams; a++) {
+            number[n++] = c->factor[a];
+            number[n++] = c->tries[a] < GV_RECHECK_NEVER ? c->tries[a] : 0;
+            number[n++] = c->tried[a];
+            number[n++] = c->wins[a];
+        }
+        for (int i = 0; i < n; i++)
+            number[i] = rounded(number[i]);
+        cJSON_AddItemToArray(json, cJSON_CreateDoubleArray(number, n));
+    }
+    return json;
+}
+
+static void take_cells(gravel_several *s, const cJSON *json)
+{
+    const cJSON *one;
+    double number[CELL_NUMBERS];
+    cJSON_ArrayForEach(one, json)
+    {
+        gv_cell *c = NULL;
+        if (take_numbers(one, CELL_HEAD + CELL_ANSWER * (s->teams + 1), number) && number[0] < 7 && number[1] < 48 &&
+            number[2] < 48)
+            c = gv_recheck_cell(&s->recheck, (int)number[0], (size_t)1 << (int)number[1], (size_t)1 << (int)number[2],
+                                1);
+        for (int a = 0; c && a <= s->teams; a++) {
+            const double *const of = number + CELL_HEAD + CELL_ANSWER * a;
+            c->factor[a] = of[0] >= 1e-9 && of[0] <= 1e9 ? of[0] : 1;
+            c->tries[a] = (int)fmin(of[1], GV_RECHECK_NEVER - 1);
+            c->tried[a] = fmin(of[2], number[3]);
+            c->wins[a] = of[3] == 1;
+        }
+        if (c) {
+            c->busy = number[3];
+            c->spent = number[4];
+        }
+    }
+}
+
+/* Once for an object. */
 static void take(gravel_several *s, const char *text, const char *key)
 {
     cJSON *json = cJSON_Parse(text);
@@ -131,6 +190,7 @@ static void take(gravel_several *s, const char *text, const char *key)
             if (costs)
                 take_costs(s, costs, k < 3 ? &s->costs[k] : &s->steps[k - 3]);
         }
+        take_cells(s, cJSON_GetObjectItemCaseSensitive(json, "cells"));
     }
     cJSON_Delete(json);
 }
@@ -173,6 +233,7 @@ static cJSON *all_json(const gravel_several *s, const char *key)
         for (int i = 0; i < s->teams; i++)
             cJSON_AddItemToArray(teams, cost_json(&c->team[i]));
     }
+    cJSON_AddItemToObject(json, "cells", cells_json(s));
     return json;
 }
 
@@ -191,12 +252,10 @@ static void store(gravel_several *s)
     free(path);
 }
 
-/* To 6 digits: more are not measured, and these come back from a file exactly. */
-static double rounded(double value)
+void gv_model_keep(gravel_several *s)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%.6g", value);
-    return strtod(text, NULL);
+    s->recheck.busy = 0;
+    store(s);
 }
 
 static gv_cost rounded_cost(gv_cost c)
@@ -342,13 +401,13 @@ static int fits(const gravel_several *s, int team)
     return team == s->teams - 1 || 2 * share < (double)least;
 }
 
-gv_decision gv_model_least(const gravel_several *s, const gv_costs *c, size_t sinks, size_t sources, int first)
+gv_decision gv_model_least(const gravel_several *s, const gv_costs *c, size_t sinks, size_t sources)
 {
     const int last = s->teams - 1;
     gv_decision d = {last, seconds_of(&c->team[last], (double)sinks, (double)sources)};
-    for (int k = last - 1; k >= first; k--) {
-        const double t = seconds_of(k == GV_ANSWER_HOST ? &c->host : &c->team[k], (double)sinks, (double)sources);
-        if (t < d.seconds && (k == GV_ANSWER_HOST || fits(s, k)))
+    for (int k = last - 1; k >= 0; k--) {
+        const double t = seconds_of(&c->team[k], (double)sinks, (double)sources);
+        if (t < d.seconds && fits(s, k))
             d = (gv_decision){k, t};
     }
     return d;
@@ -361,12 +420,35 @@ gravel_host_answers gv_model_host(const gravel_several *s, const gravel_several_
     return has_rule || has_shape ? GRAVEL_HOST_NEVER : s->options.host;
 }
 
+void gv_model_expect(const gravel_several *s, const gravel_several_call *call, size_t sinks, size_t sources,
+                     const gv_cell *cell, double seconds[GV_MOST_ANSWERS])
+{
+    const gv_costs *c = &s->costs[call->order / 2 - 1];
+    const int last = s->teams - 1, first = s->options.all_devices ? last : 0;
+    for (int a = 0; a < GV_MOST_ANSWERS; a++) {
+        const int team = a - 1, is_host = team == GV_ANSWER_HOST;
+        const int may =
+            is_host ? gv_model_host(s, call) != GRAVEL_HOST_NEVER : team >= first && team <= last && fits(s, team);
+        seconds[a] = may ? seconds_of(is_host ? &c->host : &c->team[team], (double)sinks, (double)sources) *
+                               (cell ? cell->factor[a] : 1)
+                         : INFINITY;
+    }
+}
+
+/* Not those of whole planes, which each answer sends anew, nor those whose tables other solvers lack. */
+static int can_check(const gravel_several *s, const gravel_several_call *call)
+{
+    return !s->options.repeatable && call->shape != GRAVEL_SHAPE_TABLE && !call->quadrupoles;
+}
+
 gravel_status gv_model_decide(gravel_several *s, const gravel_several_call *call, size_t sinks, size_t sources,
-                              gv_decision *d)
+                              gv_decision *d, gv_cell **cell)
 {
     const gravel_several_options *o = &s->options;
     const int last = s->teams - 1, order = call->order;
     const gravel_host_answers host = gv_model_host(s, call);
+    if (cell)
+        *cell = NULL;
     if (s->forced != GV_ANSWER_CHOSEN || host == GRAVEL_HOST_ALWAYS) {
         *d = (gv_decision){s->forced != GV_ANSWER_CHOSEN ? s->forced : GV_ANSWER_HOST, 0};
         return GRAVEL_OK;
@@ -386,11 +468,15 @@ gravel_status gv_model_decide(gravel_several *s, const gravel_several_call *call
         *d = (gv_decision){last, 0};
         return GRAVEL_OK;
     }
-    *d = gv_model_least(s, c, sinks, sources, o->all_devices ? last : host == GRAVEL_HOST_NEVER ? 0 : GV_ANSWER_HOST);
-    if (o->all_devices && host != GRAVEL_HOST_NEVER) {
-        const double t = seconds_of(&c->host, (double)sinks, (double)sources);
-        if (t < d->seconds)
-            *d = (gv_decision){GV_ANSWER_HOST, t};
-    }
+    double seconds[GV_MOST_ANSWERS];
+    gv_cell *const own =
+        s->options.repeatable ? NULL : gv_recheck_cell(&s->recheck, order, sinks, sources, cell != NULL);
+    gv_model_expect(s, call, sinks, sources, own, seconds);
+    *d = (gv_decision){last, seconds[last + 1]};
+    for (int team = last - 1; team >= GV_ANSWER_HOST; team--)
+        if (seconds[team + 1] < d->seconds)
+            *d = (gv_decision){team, seconds[team + 1]};
+    if (cell && can_check(s, call))
+        *cell = own;
     return GRAVEL_OK;
 }

@@ -1,12 +1,13 @@
 /* The inside of gravel_several.  Each file uses only those before it: store (sources on the host), members (devices),
  * together (threads), team (shares of the sources on some of the devices), host with sum (the host answers), sinks,
- * call, merge (results), model with measure (which of them answers), shape (tables, quadrupoles), several, read; tree
- * with tree_deal (tree code, on the devices only). */
+ * call, merge (results), model with measure (which of them answers), shape (tables, quadrupoles), answer with recheck
+ * (who was chosen gets the sources), several, read; tree with tree_deal (tree code, on the devices only). */
 #ifndef GV_SEVERAL_OBJECT_H
 #define GV_SEVERAL_OBJECT_H
 
 #include "gravel/several.h"
 #include "host/bodies/bodies.h"
+#include "host/several/recheck.h"
 #include "host/several/several.h"
 #include "host/several/store.h"
 
@@ -90,6 +91,7 @@ typedef struct gv_asked {
     int by_host;
     size_t edge[GV_MOST_PIECES + 1]; /* piece k: sinks edge[k] ... edge[k + 1] - 1 */
     int pieces;
+    gv_cell *cell; /* NULL: kept times are not checked by this call */
 } gv_asked;
 
 /* Seconds of calls with so many sinks and so many sources; calls between them and beyond follow by straight lines. */
@@ -123,6 +125,7 @@ struct gravel_several {
     double speed[GV_MOST_MEMBERS]; /* pairs per second; of devices of one kind: 1 */
     gv_costs costs[3];             /* of calls of order 2, 4, 6 */
     gv_costs steps[3];      /* of blocks of integrators, likewise: trial.c; the first device stands for the host */
+    gv_recheck recheck;     /* corrections of `costs` */
     char configuration[17]; /* digest of options.configuration */
     int forced;             /* answers all calls, unless it is GV_ANSWER_CHOSEN */
     int cut;                /* pieces of a call; 0: chosen */
@@ -147,6 +150,10 @@ gravel_status gv_member_scratch(gv_member *member, size_t numbers, double **scra
 /* members.c: contexts and devices of a list; `solvers`: each has a gravel_direct. */
 gravel_status gv_members_open(gravel_several *s, const gravel_context_options *options, int solvers);
 void gv_members_release(gravel_several *s);
+/* Solvers with the options of the members', in their place and back: trials must not have a say in the configurations
+ * that calls get.  What was made the caller releases, also where it failed. */
+gravel_status gv_members_make_solvers(const gravel_several *s, gravel_direct *made[GV_MOST_MEMBERS]);
+void gv_members_swap_solvers(gravel_several *s, gravel_direct *other[GV_MOST_MEMBERS]);
 /* Sources that one device takes. */
 size_t gv_member_capacity(const gravel_several *s, int member);
 
@@ -206,12 +213,21 @@ gravel_status gv_model_need_costs(gravel_several *s, int order);
 /* Those of c, which are s->costs or s->steps of this order: kept, or measured now. */
 gravel_status gv_model_need(gravel_several *s, gv_costs *c, int order,
                             gravel_status (*measure)(const void *user, int order, gv_costs *costs), const void *user);
-/* Who is fastest by these, from team `first` on; GV_ANSWER_HOST is the first of all. */
-gv_decision gv_model_least(const gravel_several *s, const gv_costs *c, size_t sinks, size_t sources, int first);
+/* Which team is fastest by these. */
+gv_decision gv_model_least(const gravel_several *s, const gv_costs *c, size_t sinks, size_t sources);
+/* `cell`: of such calls, if their kept times decide and are to be checked; else NULL. */
 gravel_status gv_model_decide(gravel_several *s, const gravel_several_call *call, size_t sinks, size_t sources,
-                              gv_decision *decision);
+                              gv_decision *decision, gv_cell **cell);
+/* Seconds that the host and the teams are expected to take, INFINITY where the call or the options rule them out. */
+void gv_model_expect(const gravel_several *s, const gravel_several_call *call, size_t sinks, size_t sources,
+                     const gv_cell *cell, double seconds[GV_MOST_ANSWERS]);
+/* Corrections and tries of the cells go to the file. */
+void gv_model_keep(gravel_several *s);
 /* Whether the host may answer this call: it knows no rules of neighbours, and Plummer's forces only. */
 gravel_host_answers gv_model_host(const gravel_several *s, const gravel_several_call *call);
+
+/* answer.c: the sources go to those who answer the call in `asked`; `spent`: s on a check. */
+gravel_status gv_answer_send(gravel_several *s, double *spent);
 
 /* several.c */
 void gv_several_drop(gravel_several *s); /* all but the devices */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/clock.h"
 #include "host/base/digest.h"
 #include "host/base/options.h"
 #include "host/direct/points.h"
@@ -104,8 +105,11 @@ void gv_several_drop(gravel_several *s)
 
 void gravel_several_release(gravel_several *s)
 {
+    const double worth_keeping = 0.1; /* s of calls; writing takes a millisecond */
     if (!s)
         return;
+    if (s->recheck.busy > worth_keeping)
+        gv_model_keep(s);
     gv_several_drop(s);
     gv_members_release(s);
     free(s);
@@ -262,37 +266,27 @@ static gravel_status choose_frame(gravel_several *s)
 
 /* ------------------------------------------------------------------------- calls */
 
-/* Sources to those who will answer the call. */
-static gravel_status send(gravel_several *s)
+/* The first call of a size in a process compiles and measures: checks have no part of that. */
+static void count_time(gravel_several *s, double seconds)
 {
-    gv_asked *a = &s->asked;
-    gv_decision d;
-    gravel_status status = choose_frame(s);
-    if (!status)
-        status = gv_model_decide(s, &a->call, a->sinks.count, a->sources, &d);
-    a->by_host = !status && d.team == GV_ANSWER_HOST;
-    if (status || a->by_host)
-        return status ? status : gv_mirror_update(s);
-    status = gv_model_need_team(s, d.team);
-    if (!status)
-        status = gv_team_send(s, s->team[d.team]);
-    if (!status && a->call.quadrupoles)
-        status = gv_team_send_quadrupoles(s, s->team[d.team], a->sources);
-    a->team = s->team[d.team];
-    if (status && a->team)
-        a->team->is_stale = 1; /* changes that wait for this call are lost */
-    return status;
+    if (s->asked.cell && s->asked.cell->calls > 1) {
+        s->asked.cell->busy += seconds;
+        s->recheck.busy += seconds;
+    }
 }
 
 gravel_status gravel_several_submit(gravel_several *s, const gravel_several_call *call)
 {
     if (!s || !call)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_several_submit: no object or no call");
+    const double begin = gv_now();
     gv_call_drop(s);
     gravel_status status = gv_asked_take(s, call);
     if (status)
         return status;
     gv_asked *a = &s->asked;
+    double spent = 0;
+    a->cell = NULL;
     a->sources = s->source_count_is_set ? s->source_count : s->store.count;
     a->predict = s->time_is_set;
     a->time = s->time;
@@ -300,8 +294,15 @@ gravel_status gravel_several_submit(gravel_several *s, const gravel_several_call
     a->by_host = 0;
     s->store.sealed = s->store.writes;
     if (a->sources > 0 && a->sinks.count > 0)
-        status = send(s);
-    return status ? status : gv_call_start(s);
+        status = choose_frame(s);
+    if (!status && a->sources > 0 && a->sinks.count > 0)
+        status = gv_answer_send(s, &spent);
+    if (!status)
+        status = gv_call_start(s);
+    if (a->cell)
+        a->cell->calls++;
+    count_time(s, gv_now() - begin - spent);
+    return status;
 }
 
 gravel_status gravel_several_again(gravel_several *s, int order, int nearest, int neighbour_capacity)
@@ -330,7 +331,10 @@ gravel_status gravel_several_collect(gravel_several *s, const gravel_forces *for
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_several_collect: no object or no place for results");
     if (!s->asked.is_valid)
         return gv_fail(GRAVEL_ERR_STATE, "gravel_several_collect: nothing was submitted");
-    return gv_call_collect(s, forces, overflow);
+    const double begin = gv_now();
+    const gravel_status status = gv_call_collect(s, forces, overflow);
+    count_time(s, gv_now() - begin);
+    return status;
 }
 
 static gravel_status take_call(gravel_several_call *to, const gravel_several_call *from)
@@ -354,7 +358,7 @@ gravel_status gravel_several_prepare(gravel_several *s, const gravel_several_cal
         status = check_end(s, 0, sources);
     if (status || sinks == 0 || sources == 0)
         return status;
-    status = gv_model_decide(s, &c, sinks, sources, &d);
+    status = gv_model_decide(s, &c, sinks, sources, &d, NULL);
     for (int k = s->options.all_devices ? s->teams - 1 : 0; k < s->teams && !status; k++) {
         if (gv_model_host(s, &c) == GRAVEL_HOST_ALWAYS || k > d.team)
             break;
@@ -377,7 +381,7 @@ gravel_status gravel_several_get_plan(gravel_several *s, const gravel_several_ca
     if (!status)
         status = gv_model_need_costs(s, c.order);
     if (!status)
-        status = gv_model_decide(s, &c, sinks, sources, &d);
+        status = gv_model_decide(s, &c, sinks, sources, &d, NULL);
     if (!status && d.team != GV_ANSWER_HOST)
         status = gv_model_need_team(s, d.team);
     if (status)

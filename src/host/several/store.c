@@ -61,6 +61,13 @@ static void note(gv_store *s, size_t first, size_t count)
     s->change[s->changes++] = (gv_change){(uint32_t)first, (uint32_t)count, s->writes};
 }
 
+void gv_store_touch(gv_store *s)
+{
+    s->sealed = s->writes;
+    note(s, 0, 1);
+    s->sealed = s->writes;
+}
+
 static int need_stamps(gv_store *s)
 {
     if (s->stamps < s->room) {

@@ -46,6 +46,8 @@ void gv_store_release(gv_store *store);
 /* `address` NULL: sources first ...  What is refused changes nothing. */
 gravel_status gv_store_write(gv_store *store, const uint32_t *address, size_t first, const gravel_sources *sources);
 gravel_status gv_store_write_softening(gv_store *store, size_t first, size_t count, const double *eps);
+/* Of a store that has sources, the first counts as written. */
+void gv_store_touch(gv_store *store);
 /* The column is there. */
 gravel_status gv_store_need(gv_store *store, int column);
 

@@ -31,17 +31,6 @@ static void close_trial(trial *t)
     free(t);
 }
 
-static gravel_status make_solvers(trial *t, const gravel_several *of)
-{
-    gravel_status status = GRAVEL_OK;
-    for (int m = 0; m < of->members; m++)
-        t->several.member[m].direct = NULL;
-    for (int m = 0; m < of->members && !status; m++)
-        status =
-            gravel_direct_create(&t->several.member[m].direct, of->member[m].context, &of->member[m].direct->options);
-    return status;
-}
-
 static gravel_status make_bodies(const trial *t, size_t n, gravel_bodies **made)
 {
     static const gravel_plane vector[] = {GRAVEL_POSITION, GRAVEL_VELOCITY, GRAVEL_ACCELERATION,
@@ -72,7 +61,9 @@ static gravel_status open_trial(const gravel_several_share *s, size_t sources, s
     t->sources = sources;
     t->sinks = sinks;
     t->number = malloc(3 * t->sources * sizeof *t->number);
-    gravel_status status = make_solvers(t, s->several);
+    gravel_direct *solver[GV_MOST_MEMBERS];
+    gravel_status status = gv_members_make_solvers(s->several, solver);
+    gv_members_swap_solvers(&t->several, solver); /* `solver` has the caller's now */
     if (!t->number)
         status = gv_fail(GRAVEL_ERR_MEMORY, "no host memory to measure devices");
     for (size_t k = 0; !status && k < 3 * t->sources; k++)
@@ -150,25 +141,19 @@ static gravel_status measure(const void *user, int order, gv_costs *costs)
 static gravel_status need_teams(gravel_several_share *s)
 {
     gravel_several *several = s->several;
-    gravel_direct *own[GV_MOST_MEMBERS];
-    trial t = {.several = *several};
-    gravel_status status = GRAVEL_OK;
+    gravel_direct *solver[GV_MOST_MEMBERS];
     int known = 1;
     for (int k = 0; k < several->teams; k++)
         known &= several->team[k] != NULL;
     if (known)
         return GRAVEL_OK;
-    status = make_solvers(&t, several);
-    for (int m = 0; m < several->members; m++) {
-        own[m] = several->member[m].direct;
-        several->member[m].direct = t.several.member[m].direct;
-    }
+    gravel_status status = gv_members_make_solvers(several, solver);
+    gv_members_swap_solvers(several, solver);
     for (int k = 0; k < several->teams && !status; k++)
         status = gv_model_need_team(several, k);
-    for (int m = 0; m < several->members; m++) {
-        gravel_direct_release(several->member[m].direct);
-        several->member[m].direct = own[m];
-    }
+    gv_members_swap_solvers(several, solver);
+    for (int m = 0; m < several->members; m++)
+        gravel_direct_release(solver[m]);
     return status;
 }
 
@@ -187,7 +172,7 @@ gravel_status gv_share_choose(gravel_several_share *s, int order, size_t sinks, 
         c->failed = 1;
     }
     if (!c->failed)
-        *team = gv_model_least(several, c, sinks, sources, 0).team;
+        *team = gv_model_least(several, c, sinks, sources).team;
     return GRAVEL_OK;
 }
 
