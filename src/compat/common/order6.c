@@ -109,10 +109,10 @@ int gv_order6_predict(gv_order6 *o, const char *function, int predicted, double 
 {
     if (need_open(o, function))
         return -1;
-    if (predicted)
-        return gv_compat_failed(function, gravel_several_set_time(o->several, time));
-    gravel_several_set_no_time(o->several);
-    return 0;
+    if (!predicted)
+        gravel_several_set_no_time(o->several);
+    o->time_is_refused = predicted && gv_compat_failed(function, gravel_several_set_time(o->several, time)) != 0;
+    return o->time_is_refused ? -1 : 0;
 }
 
 static gravel_vec_out vector_out(double *v)
@@ -254,6 +254,8 @@ int gv_order6_forces(gv_order6 *o, const char *function, const gv_order6_call *c
 
     if (need_open(o, function))
         return -1;
+    if (o->time_is_refused)
+        return gv_compat_fail(function, "the time of the last predict_all was refused");
     if (c->ni < 0 || c->nj < 0 || (c->ni > 0 && !c->sinks.pos.x))
         return gv_compat_fail(function, "ni is %d, nj is %d; or there are no positions", c->ni, c->nj);
     if (gv_refused_check(&o->refused, function, (size_t)c->nj) || need_sinks(o, function, all))

@@ -17,6 +17,7 @@ typedef struct gv_order6 {
     double *eps2; /* of the sources, as it was given */
     size_t eps2_room;
     int softening_is_sent;
+    int time_is_refused; /* the last one */
     /* results of the last call, and what it needs */
     double *pot, *r2, *eps;
     int32_t *nearest;

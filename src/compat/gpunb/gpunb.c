@@ -84,6 +84,7 @@ void gpunb_open_(const int *nbmax, const int *rank)
         g->is_open = need_devices("gpunb_open") == 0;
     }
     g->bodies = 0;
+    g->is_refused = 0;
     memset(&g->profile, 0, sizeof g->profile);
     pthread_mutex_unlock(&g->lock);
 }
@@ -93,7 +94,7 @@ void gpunb_close_(void)
     pthread_mutex_lock(&g->lock);
     if (!g->is_open)
         gv_compat_log(GV_COMPAT_WARNING, "gpunb_close: it is closed already");
-    g->is_open = 0;
+    g->is_open = g->is_refused = 0;
     g->bodies = 0;
     free(g->radius);
     free(g->number);
@@ -122,7 +123,8 @@ void gpunb_send_(const int *nj, const double *mj, double (*xj)[3], double (*vj)[
     const double begin = seconds();
 
     pthread_mutex_lock(&g->lock);
-    g->bodies = send("gpunb_send", *nj, mj, xj, vj) == 0 ? (size_t)*nj : 0;
+    g->is_refused = send("gpunb_send", *nj, mj, xj, vj) != 0;
+    g->bodies = g->is_refused ? 0 : (size_t)*nj;
     g->profile.sends++;
     g->profile.send_s += seconds() - begin;
     pthread_mutex_unlock(&g->lock);
@@ -146,6 +148,8 @@ static int check(const regular *r)
 
     if (!g->is_open)
         return gv_compat_fail(function, "gpunb_open was not called, or failed");
+    if (g->is_refused)
+        return gv_compat_fail(function, "the bodies of the last gpunb_send were refused");
     if (r->ni < 0 || r->lmax < 1)
         return gv_compat_fail(function, "%d sinks with lists of %d", r->ni, r->lmax);
     if (r->ni > 0 && (!r->h2 || !r->dtr || !r->xi || !r->vi || !r->acc || !r->jrk || !r->pot || !r->list))
@@ -270,7 +274,7 @@ void gpunb_regf_(const int *ni, const double *h2, const double *dtr, double (*xi
                  double (*jrk)[3], double *pot, const int *lmax, const int *nbmax, int *list, const int *m_flag)
 {
     const double begin = seconds();
-    const int room = *lmax - 1, capacity = *nbmax < room ? *nbmax : room;
+    const int room = *lmax > 0 ? *lmax - 1 : 0, capacity = *nbmax < room ? *nbmax : room;
     const regular r = {.ni = *ni,
                        .lmax = *lmax,
                        .capacity = capacity > 0 ? capacity : 0,

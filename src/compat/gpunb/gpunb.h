@@ -18,10 +18,10 @@ typedef struct gv_gpunb {
     gv_compat_settings settings;
     gravel_several *several;  /* of the regular force; NULL: no device yet */
     gravel_several *accurate; /* of the potential; likewise */
-    int is_open;
-    size_t bodies;    /* of the last send */
-    double *radius;   /* of sinks */
-    uint32_t *number; /* their lists: first the counts, then the entries */
+    int is_open, is_refused;  /* the last bodies */
+    size_t bodies;            /* of the last send */
+    double *radius;           /* of sinks */
+    uint32_t *number;         /* their lists: first the counts, then the entries */
     size_t radius_room, number_room;
     gv_gpunb_profile profile;
 } gv_gpunb;

@@ -81,8 +81,9 @@ static gravel_status check_sinks(const gv_asked *a)
         if (!status)
             status = check_column(vec[v].z, n, name[v]);
     }
-    if (!status && a->call.ahead)
-        status = check_column(a->call.ahead, n, "time to look ahead");
+    for (size_t k = 0; a->call.ahead && k < n && !status; k++) /* without sources no device looks at it */
+        if (!isfinite(a->call.ahead[k]))
+            status = gv_fail(GRAVEL_ERR_INPUT, "sink %zu: the time ahead is %g", k, a->call.ahead[k]);
     for (size_t k = 0; a->call.neighbour_capacity > 0 && a->sinks.radius && k < n && !status; k++)
         if (isnan(a->sinks.radius[k]))
             status = gv_fail(GRAVEL_ERR_INPUT, "sink %zu: radius is not a number", k);
