@@ -12,7 +12,7 @@ with an error without a failed case counts as one failure.  As many run at once 
 mind company by themselves at the end; they are told of in one order.
 
 The programs see: GRAVEL_SOURCE_DIR, GRAVEL_BUILD_DIR, GRAVEL_PROGRAM (the built `gravel`), GRAVEL_TEST_QUICK=1 with
---quick, GRAVEL_COMPAT_REPEATABLE=yes.  Caches, profiles and HOME are folders under BUILD/run, so that nothing of the user is read or written; TMPDIR
+--quick.  Caches, profiles and HOME are folders under BUILD/run, so that nothing of the user is read or written; TMPDIR
 is a folder of each program alone.  Of the user's variables GRAVEL_... only GRAVEL_DEVICE, GRAVEL_KILLS... and
 GRAVEL_TEST_... are passed on.
 
@@ -93,7 +93,6 @@ def environment(build, quick):
     env.update({"GRAVEL_SOURCE_DIR": TOP, "GRAVEL_BUILD_DIR": build,
                 "GRAVEL_PROGRAM": os.path.join(build, "bin", "gravel"), "LC_ALL": "C",
                 "CMOCKA_MESSAGE_OUTPUT": "STDOUT"})
-    env["GRAVEL_COMPAT_REPEATABLE"] = "yes"  # bits and memory of drop-in libraries are compared between calls
     if quick:
         env["GRAVEL_TEST_QUICK"] = "1"
     suppress = os.path.join(TOP, "tests", "lsan.supp")

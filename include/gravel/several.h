@@ -4,8 +4,8 @@
  * devices, each finds the forces of its share, and the host adds the shares up in double, in the order of the devices:
  * the same devices and the same calls give the same bits.  Calls that are too small for all devices use fewer of them,
  * or the host itself, by times that are measured once for these devices (in about a second) and kept in the cache
- * folder.  Kept times that turn out wrong while calls are made are corrected, which changes decisions and the last bits
- * of later results; with `repeatable` they are left as they are, and the decisions are the same from run to run.
+ * folder: so the decisions are the same from run to run.  With `correct_times` kept times that turn out wrong while
+ * calls are made are corrected, which changes decisions and the last bits of later results.
  *
  *   gravel_several_create(&several, &options);
  *   gravel_several_scatter_sources(several, address, &sources);   any order, as often as wanted
@@ -46,10 +46,10 @@ typedef struct gravel_several_options {
     int all_devices; /* 1: calls use all devices; 0: the fastest 1, 2, 4, ... where that is measured to be faster */
     gravel_host_answers host;
     const char *configuration; /* as in gravel_direct_options */
-    /* 1: decisions follow from kept times that nothing corrects: the same bits from run to run.  0: in up to 2 % of
+    /* 0: decisions follow from kept times that nothing corrects: the same bits from run to run.  1: in up to 2 % of
      * their time, calls are answered by another beside, too; where that was 1.25 times as fast twice, it answers calls
      * of about this size from then on, and a line goes to the log (info). */
-    int repeatable;
+    int correct_times;
 } gravel_several_options;
 #define GRAVEL_SEVERAL_OPTIONS_INIT                                                                                    \
     {                                                                                                                  \

@@ -171,6 +171,7 @@ static gravel_status open_size(several_bench *b, size_t n)
     gv_cli_log(&context, o->verbose);
     options.devices = o->devices;
     options.precision = (gravel_precision)o->precision;
+    options.correct_times = o->calls > 0;
     options.context = &context;
     if (!status && o->blocks) {
         gravel_several_share_options share = GRAVEL_SEVERAL_SHARE_OPTIONS_INIT;
@@ -385,7 +386,7 @@ static const gv_opt opts_table[] = {
      .kind = GV_OPT_SIZE,
      .offset = offsetof(several_options, calls),
      .value = "K",
-     .help = "calls by the library's choice before each size is timed, which correct kept times",
+     .help = "calls before each size is timed; with them kept times are corrected while calls go on",
      .fallback = "0",
      .high = 1e9},
     {.name = "blocks",

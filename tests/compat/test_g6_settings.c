@@ -61,7 +61,7 @@ static void file_and_environment(void **state)
         folder, "gravel.config",
         "# for this run\n\ndevices = 0, 0:1   # twice\n PIPES=128\nprecision = DP\nhost\t=\tnever \r\n"
         "potential = positive\ndeal = even\nall_devices = yes\nself = no\nk18 = no\nneighbours = 1024\nlog = info\n"
-        "repeatable = yes\nm_flag = no\nnearest = softened");
+        "correct_times = yes\nm_flag = no\nnearest = softened");
     gv_compat_settings s = read_them(&log);
     assert_string_equal(log.text, "");
     assert_string_equal(s.devices, "0, 0:1");
@@ -75,7 +75,7 @@ static void file_and_environment(void **state)
     assert_int_equal(s.k18, GV_COMPAT_NO);
     assert_int_equal(s.neighbours, 1024);
     assert_int_equal(s.level, GV_COMPAT_INFO);
-    assert_int_equal(s.repeatable, GV_COMPAT_YES);
+    assert_int_equal(s.correct_times, GV_COMPAT_YES);
     assert_int_equal(s.m_flag, GV_COMPAT_NO);
     assert_int_equal(s.softened, GV_COMPAT_YES);
     setenv("GRAVEL_COMPAT_PIPES", "48", 1); /* comes before the file */

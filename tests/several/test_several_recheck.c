@@ -117,7 +117,7 @@ static void tries(void **state)
 
 enum { SOURCES = 64, MOST_CALLS = 60000 };
 
-static gravel_several *open_in(const char *folder, gravel_host_answers host, int repeatable)
+static gravel_several *open_in(const char *folder, gravel_host_answers host, int correct)
 {
     gravel_several_options o = GRAVEL_SEVERAL_OPTIONS_INIT;
     gravel_context_options context = GRAVEL_CONTEXT_OPTIONS_INIT;
@@ -125,7 +125,7 @@ static gravel_several *open_in(const char *folder, gravel_host_answers host, int
     context.cache_dir = folder;
     o.context = &context;
     o.host = host;
-    o.repeatable = repeatable;
+    o.correct_times = correct;
     assert_ok(gravel_several_create(&s, &o));
     return s;
 }
@@ -157,7 +157,7 @@ static void slow_host(const char *folder, double factor)
 }
 
 /* Calls until the host answers; how many.  Each has the bits of the first one, whoever else answered beside. */
-static int calls_until_host(const char *folder, int repeatable, int most)
+static int calls_until_host(const char *folder, int correct, int most)
 {
     bodies b = bodies_new(SOURCES, 31);
     const gravel_sources all = sources_of(&b, 0, SOURCES);
@@ -165,7 +165,7 @@ static int calls_until_host(const char *folder, int repeatable, int most)
     const gravel_several_call c = call_of(&sinks, 2, 0.05, 0, 0);
     double first[4], now[4];
     const gravel_forces f = {.acc = GRAVEL_VEC_OUT_SOA(now, now + 1, now + 2), .pot = now + 3};
-    gravel_several *s = open_in(folder, GRAVEL_HOST_WHERE_FASTER, repeatable);
+    gravel_several *s = open_in(folder, GRAVEL_HOST_WHERE_FASTER, correct);
     int calls = 0;
     assert_ok(gravel_several_write_sources(s, 0, &all));
     assert_false(plan_of(s).host);
@@ -185,27 +185,27 @@ static int calls_until_host(const char *folder, int repeatable, int most)
 
 /* One sink and 64 sources: the host takes a microsecond or less, and any device its launches, ten times as long.  Where
  * the file says that the host takes four times as long as the device, calls find out that it does not, and the file
- * says so to the next process; with `repeatable` nothing changes. */
+ * says so to the next process; without `correct_times` nothing changes. */
 static void wrong_file(void **state)
 {
     (void)state;
     SKIP_WITHOUT_DEVICE();
     int needed = 0;
-    for (int repeatable = 0; repeatable < 2; repeatable++) {
+    for (int correct = 1; correct >= 0; correct--) {
         char *folder = make_folder();
-        gravel_several *s = open_in(folder, GRAVEL_HOST_NEVER, repeatable);
+        gravel_several *s = open_in(folder, GRAVEL_HOST_NEVER, correct);
         const double device = plan_of(s).predicted_s;
         gravel_several_release(s);
-        s = open_in(folder, GRAVEL_HOST_WHERE_FASTER, repeatable);
+        s = open_in(folder, GRAVEL_HOST_WHERE_FASTER, correct);
         assert_true(plan_of(s).host);
         const double host = plan_of(s).predicted_s;
         gravel_several_release(s);
         slow_host(folder, 4 * device / host);
-        const int most = repeatable ? needed + 100 : MOST_CALLS, calls = calls_until_host(folder, repeatable, most);
-        assert_true(repeatable ? calls == most : calls < most);
+        const int most = correct ? MOST_CALLS : needed + 100, calls = calls_until_host(folder, correct, most);
+        assert_true(correct ? calls < most : calls == most);
         needed = calls;
-        s = open_in(folder, GRAVEL_HOST_WHERE_FASTER, repeatable);
-        assert_int_equal(plan_of(s).host, !repeatable);
+        s = open_in(folder, GRAVEL_HOST_WHERE_FASTER, correct);
+        assert_int_equal(plan_of(s).host, correct);
         gravel_several_release(s);
         remove_folder(folder);
         free(folder);

@@ -56,11 +56,11 @@ typedef struct gv_compat_settings {
     gv_compat_choice k18;      /* the 2nd derivative of the acceleration is used for prediction */
     gravel_host_answers host;
     gravel_deal deal;
-    gv_compat_choice all_devices; /* every call uses all devices */
-    int level;                    /* gv_compat_level */
-    gv_compat_choice softened;    /* eps^2 is in the squared distance of the nearest neighbour */
-    gv_compat_choice m_flag;      /* callers of gpunb_regf_ pass it: old ones do not */
-    gv_compat_choice repeatable;  /* kept times are never corrected */
+    gv_compat_choice all_devices;   /* every call uses all devices */
+    int level;                      /* gv_compat_level */
+    gv_compat_choice softened;      /* eps^2 is in the squared distance of the nearest neighbour */
+    gv_compat_choice m_flag;        /* callers of gpunb_regf_ pass it: old ones do not */
+    gv_compat_choice correct_times; /* kept times of several devices are corrected while calls go on */
 } gv_compat_settings;
 
 /* What holds where nothing is set; a library changes members before it reads. */

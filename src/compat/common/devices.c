@@ -59,7 +59,7 @@ gravel_status gv_compat_create(gravel_several **several, const gv_compat_setting
     options.deal = settings->deal;
     options.all_devices = settings->all_devices == GV_COMPAT_YES;
     options.host = settings->host;
-    options.repeatable = settings->repeatable == GV_COMPAT_YES;
+    options.correct_times = settings->correct_times == GV_COMPAT_YES;
     const gravel_status status = gravel_several_create(several, &options);
     if (status == GRAVEL_OK)
         gv_compat_forget_lines();

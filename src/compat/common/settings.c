@@ -50,7 +50,7 @@ static const setting known[] = {
     {"host", AT(host), WORD, 0, hosts},
     {"deal", AT(deal), WORD, 0, deals},
     {"all_devices", AT(all_devices), WORD, 0, choices + 1},
-    {"repeatable", AT(repeatable), WORD, 0, choices + 1},
+    {"correct_times", AT(correct_times), WORD, 0, choices + 1},
     {"log", AT(level), WORD, 0, levels},
     {"nearest", AT(softened), WORD, 0, distances},
     {"m_flag", AT(m_flag), WORD, 0, choices + 1},

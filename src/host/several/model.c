@@ -56,8 +56,8 @@ static int find_file(const gravel_several *s, char **path, char key[65])
     gv_hash_add(&hasher, &cores, sizeof cores);
     gv_hash_add(&hasher, &s->options.precision, sizeof s->options.precision);
     gv_hash_add(&hasher, &s->options.deal, sizeof s->options.deal);
-    if (s->options.repeatable) /* a file that nobody corrects */
-        gv_hash_text(&hasher, "repeatable");
+    if (s->options.correct_times) /* a file of their own: the other is never corrected */
+        gv_hash_text(&hasher, "corrected");
     for (int m = 0; m < s->members; m++) {
         const gv_device *device = &s->member[m].context->device[s->member[m].device];
         gv_device_hash(device, &hasher);
@@ -438,7 +438,7 @@ void gv_model_expect(const gravel_several *s, const gravel_several_call *call, s
 /* Not those of whole planes, which each answer sends anew, nor those whose tables other solvers lack. */
 static int can_check(const gravel_several *s, const gravel_several_call *call)
 {
-    return !s->options.repeatable && call->shape != GRAVEL_SHAPE_TABLE && !call->quadrupoles;
+    return s->options.correct_times && call->shape != GRAVEL_SHAPE_TABLE && !call->quadrupoles;
 }
 
 gravel_status gv_model_decide(gravel_several *s, const gravel_several_call *call, size_t sinks, size_t sources,
@@ -470,7 +470,7 @@ gravel_status gv_model_decide(gravel_several *s, const gravel_several_call *call
     }
     double seconds[GV_MOST_ANSWERS];
     gv_cell *const own =
-        s->options.repeatable ? NULL : gv_recheck_cell(&s->recheck, order, sinks, sources, cell != NULL);
+        s->options.correct_times ? gv_recheck_cell(&s->recheck, order, sinks, sources, cell != NULL) : NULL;
     gv_model_expect(s, call, sinks, sources, own, seconds);
     *d = (gv_decision){last, seconds[last + 1]};
     for (int team = last - 1; team >= GV_ANSWER_HOST; team--)
