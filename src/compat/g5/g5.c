@@ -309,10 +309,16 @@ int gv_g5_set_n(const char *function, int devid, int cells, int n)
 
 /* -------------------------------------------------------------------- sinks */
 
+/* What is refused leaves all as it was. */
 static int take_sinks(const char *function, gv_g5_unit *unit, int ni, double (*x)[3], const double *eps2,
                       const double *eps)
 {
     const size_t n = (size_t)ni;
+    for (size_t i = 0; i < n && (eps2 || eps); i++) {
+        const double square = eps2 ? eps2[i] : eps[i] * eps[i];
+        if (!(square >= 0) || isinf(square))
+            return gv_compat_fail(function, "sink %zu: the square of the softening length is %g", i, square);
+    }
     if (need(function, &unit->xi, &unit->room[0], n, sizeof *unit->xi) ||
         need(function, &unit->epsi, &unit->room[1], n, sizeof *unit->epsi) ||
         need(function, &unit->acc, &unit->room[2], n, sizeof *unit->acc) ||
@@ -320,12 +326,8 @@ static int take_sinks(const char *function, gv_g5_unit *unit, int ni, double (*x
         return -1;
     if (x && n > 0)
         memcpy(unit->xi, x, n * sizeof *unit->xi);
-    for (size_t i = 0; i < n && (eps2 || eps); i++) {
-        const double square = eps2 ? eps2[i] : eps[i] * eps[i];
-        if (!(square >= 0) || isinf(square))
-            return gv_compat_fail(function, "sink %zu: the square of the softening length is %g", i, square);
-        unit->epsi[i] = sqrt(square);
-    }
+    for (size_t i = 0; i < n && (eps2 || eps); i++)
+        unit->epsi[i] = sqrt(eps2 ? eps2[i] : eps[i] * eps[i]);
     unit->has_eps = eps2 || eps;
     unit->ni = ni;
     unit->stage = GV_G5_SET;
@@ -337,12 +339,12 @@ int gv_g5_set_sinks(const char *function, int devid, int ni, double (*x)[3], con
     gv_g5_unit *unit = enter(function, devid);
     if (!unit)
         return -1;
+    const int has_sinks = unit->stage != GV_G5_IDLE && unit->stage != GV_G5_FAILED;
     int result = 0;
     if (ni < 0 || ni > unit->settings.pipes)
         result = gv_compat_fail(function, "%d sinks, but %d pipes (the setting `pipes`)", ni, unit->settings.pipes);
-    else if (!x && (unit->stage == GV_G5_IDLE || ni != unit->ni))
-        result = gv_compat_fail(function, "softening of %d sinks, but there are %d", ni,
-                                unit->stage == GV_G5_IDLE ? 0 : unit->ni);
+    else if (!x && (!has_sinks || ni != unit->ni))
+        result = gv_compat_fail(function, "softening of %d sinks, but there are %d", ni, has_sinks ? unit->ni : 0);
     else
         result = take_sinks(function, unit, ni, x, eps2, eps);
     if (result != 0)

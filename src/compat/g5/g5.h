@@ -2,12 +2,19 @@
 #ifndef GV_G5_H
 #define GV_G5_H
 
+#include <limits.h>
 #include <pthread.h>
 
 #include "compat/common/compat.h"
 
 /* Functions without MC: device id 0, on all devices of the settings. */
-enum { GV_G5_PLAIN = -1, GV_G5_UNITS = 1024 };
+enum { GV_G5_PLAIN = INT_MIN, GV_G5_UNITS = 1024 };
+
+/* A device id that a caller names: never GV_G5_PLAIN. */
+static inline int gv_g5_id(int devid)
+{
+    return devid == GV_G5_PLAIN ? -1 : devid;
+}
 
 /* Three memories of sources. */
 typedef enum gv_g5_kind { GV_G5_BODIES, GV_G5_SYMMETRIC, GV_G5_CELLS, GV_G5_KINDS } gv_g5_kind;

@@ -19,12 +19,12 @@ int g5_close(void)
 
 int g5_openMC(int devid)
 {
-    return gv_g5_open("g5_openMC", devid);
+    return gv_g5_open("g5_openMC", gv_g5_id(devid));
 }
 
 int g5_closeMC(int devid)
 {
-    return gv_g5_close("g5_closeMC", devid);
+    return gv_g5_close("g5_closeMC", gv_g5_id(devid));
 }
 
 int g5_get_number_of_pipelines(void)
@@ -100,7 +100,7 @@ int g5_set_eps(int ni, double eps[])
 
 int g5_set_epsMC(int devid, int ni, double eps[])
 {
-    return gv_g5_set_sinks("g5_set_epsMC", devid, ni, NULL, NULL, eps);
+    return gv_g5_set_sinks("g5_set_epsMC", gv_g5_id(devid), ni, NULL, NULL, eps);
 }
 
 int g5_set_n(int nj)
@@ -110,7 +110,7 @@ int g5_set_n(int nj)
 
 int g5_set_nMC(int devid, int nj)
 {
-    return gv_g5_set_n("g5_set_nMC", devid, 0, nj);
+    return gv_g5_set_n("g5_set_nMC", gv_g5_id(devid), 0, nj);
 }
 
 int g5_set_xmj(int adr, int nj, double xj[][3], double mj[])
@@ -120,7 +120,7 @@ int g5_set_xmj(int adr, int nj, double xj[][3], double mj[])
 
 int g5_set_xmjMC(int devid, int adr, int nj, double xj[][3], double mj[])
 {
-    return gv_g5_set_sources("g5_set_xmjMC", devid, GV_G5_BODIES, adr, nj, (gv_g5_sources){.x = xj, .m = mj});
+    return gv_g5_set_sources("g5_set_xmjMC", gv_g5_id(devid), GV_G5_BODIES, adr, nj, (gv_g5_sources){.x = xj, .m = mj});
 }
 
 int g5_set_jp(int adr, int nj, double mj[], double xj[][3])
@@ -130,7 +130,7 @@ int g5_set_jp(int adr, int nj, double mj[], double xj[][3])
 
 int g5_set_jpMC(int devid, int adr, int nj, double mj[], double xj[][3])
 {
-    return gv_g5_set_sources("g5_set_jpMC", devid, GV_G5_BODIES, adr, nj, (gv_g5_sources){.x = xj, .m = mj});
+    return gv_g5_set_sources("g5_set_jpMC", gv_g5_id(devid), GV_G5_BODIES, adr, nj, (gv_g5_sources){.x = xj, .m = mj});
 }
 
 int g5_set_xj(int adr, int nj, double xj[][3])
@@ -140,7 +140,7 @@ int g5_set_xj(int adr, int nj, double xj[][3])
 
 int g5_set_xjMC(int devid, int adr, int nj, double xj[][3])
 {
-    return gv_g5_set_sources("g5_set_xjMC", devid, GV_G5_BODIES, adr, nj, (gv_g5_sources){.x = xj});
+    return gv_g5_set_sources("g5_set_xjMC", gv_g5_id(devid), GV_G5_BODIES, adr, nj, (gv_g5_sources){.x = xj});
 }
 
 int g5_set_mj(int adr, int nj, double mj[])
@@ -150,7 +150,7 @@ int g5_set_mj(int adr, int nj, double mj[])
 
 int g5_set_mjMC(int devid, int adr, int nj, double mj[])
 {
-    return gv_g5_set_sources("g5_set_mjMC", devid, GV_G5_BODIES, adr, nj, (gv_g5_sources){.m = mj});
+    return gv_g5_set_sources("g5_set_mjMC", gv_g5_id(devid), GV_G5_BODIES, adr, nj, (gv_g5_sources){.m = mj});
 }
 
 int g5_set_xi(int ni, double xi[][3])
@@ -160,7 +160,7 @@ int g5_set_xi(int ni, double xi[][3])
 
 int g5_set_xiMC(int devid, int ni, double xi[][3])
 {
-    return gv_g5_set_sinks("g5_set_xiMC", devid, ni, xi, NULL, NULL);
+    return gv_g5_set_sinks("g5_set_xiMC", gv_g5_id(devid), ni, xi, NULL, NULL);
 }
 
 int g5_set_xei(int ni, double xi[][3], double eps2[])
@@ -170,7 +170,7 @@ int g5_set_xei(int ni, double xi[][3], double eps2[])
 
 int g5_set_xeiMC(int devid, int ni, double xi[][3], double eps2[])
 {
-    return gv_g5_set_sinks("g5_set_xeiMC", devid, ni, xi, eps2, NULL);
+    return gv_g5_set_sinks("g5_set_xeiMC", gv_g5_id(devid), ni, xi, eps2, NULL);
 }
 
 int g5_set_ip(int ni, double xi[][3], double eps[], double h[])
@@ -186,7 +186,7 @@ int g5_run(void)
 
 int g5_runMC(int devid)
 {
-    return gv_g5_run("g5_runMC", devid, GV_G5_BODIES);
+    return gv_g5_run("g5_runMC", gv_g5_id(devid), GV_G5_BODIES);
 }
 
 int g5_get_force(int ni, double a[][3], double p[])
@@ -196,7 +196,7 @@ int g5_get_force(int ni, double a[][3], double p[])
 
 int g5_get_forceMC(int devid, int ni, double a[][3], double p[])
 {
-    return gv_g5_get("g5_get_forceMC", devid, ni, a, p);
+    return gv_g5_get("g5_get_forceMC", gv_g5_id(devid), ni, a, p);
 }
 
 int g5_calculate_force_on_x(double xi[][3], double a[][3], double p[], int ni)
@@ -206,7 +206,7 @@ int g5_calculate_force_on_x(double xi[][3], double a[][3], double p[], int ni)
 
 int g5_calculate_force_on_xMC(int devid, double xi[][3], double a[][3], double p[], int ni)
 {
-    return gv_g5_force_on("g5_calculate_force_on_xMC", devid, GV_G5_BODIES, xi, NULL, a, p, ni);
+    return gv_g5_force_on("g5_calculate_force_on_xMC", gv_g5_id(devid), GV_G5_BODIES, xi, NULL, a, p, ni);
 }
 
 int g5_calculate_force_on_xe(double xi[][3], double eps2[], double a[][3], double p[], int ni)
@@ -216,7 +216,7 @@ int g5_calculate_force_on_xe(double xi[][3], double eps2[], double a[][3], doubl
 
 int g5_calculate_force_on_xeMC(int devid, double xi[][3], double eps2[], double a[][3], double p[], int ni)
 {
-    return gv_g5_force_on("g5_calculate_force_on_xeMC", devid, GV_G5_BODIES, xi, eps2, a, p, ni);
+    return gv_g5_force_on("g5_calculate_force_on_xeMC", gv_g5_id(devid), GV_G5_BODIES, xi, eps2, a, p, ni);
 }
 
 int g5_set_xmj0(int adr, int nj, double xj[][3], double mj[], double epsj2[])
@@ -227,18 +227,18 @@ int g5_set_xmj0(int adr, int nj, double xj[][3], double mj[], double epsj2[])
 
 int g5_set_xmjMC0(int devid, int adr, int nj, double xj[][3], double mj[], double epsj2[])
 {
-    return gv_g5_set_sources("g5_set_xmjMC0", devid, GV_G5_SYMMETRIC, adr, nj,
+    return gv_g5_set_sources("g5_set_xmjMC0", gv_g5_id(devid), GV_G5_SYMMETRIC, adr, nj,
                              (gv_g5_sources){.x = xj, .m = mj, .eps2 = epsj2});
 }
 
 int g5_set_xiMC0(int devid, int ni, double xi[][3], double eps2[])
 {
-    return gv_g5_set_sinks("g5_set_xiMC0", devid, ni, xi, eps2, NULL);
+    return gv_g5_set_sinks("g5_set_xiMC0", gv_g5_id(devid), ni, xi, eps2, NULL);
 }
 
 int g5_runMC0(int devid)
 {
-    return gv_g5_run("g5_runMC0", devid, GV_G5_SYMMETRIC);
+    return gv_g5_run("g5_runMC0", gv_g5_id(devid), GV_G5_SYMMETRIC);
 }
 
 int g5_calculate_force_on_x0(double xi[][3], double a[][3], double p[], int ni, double eps2[])
@@ -248,7 +248,7 @@ int g5_calculate_force_on_x0(double xi[][3], double a[][3], double p[], int ni, 
 
 int g5_calculate_force_on_xMC0(int devid, double xi[][3], double a[][3], double p[], int ni, double eps2[])
 {
-    return gv_g5_force_on("g5_calculate_force_on_xMC0", devid, GV_G5_SYMMETRIC, xi, eps2, a, p, ni);
+    return gv_g5_force_on("g5_calculate_force_on_xMC0", gv_g5_id(devid), GV_G5_SYMMETRIC, xi, eps2, a, p, ni);
 }
 
 int g5_set_cutoff_table(double (*ffunc)(double), double fcut, double fcor, double (*pfunc)(double), double pcut,
@@ -308,35 +308,37 @@ int pg5_set_plummer_table(void)
 
 int g5c_set_nMC(int devid, int nj)
 {
-    return gv_g5_set_n("g5c_set_nMC", devid, 1, nj);
+    return gv_g5_set_n("g5c_set_nMC", gv_g5_id(devid), 1, nj);
 }
 
 int g5c_set_xmjMC(int devid, int adr, int nj, double xj[][3], double mj[], double qj[][6])
 {
-    return gv_g5_set_sources("g5c_set_xmjMC", devid, GV_G5_CELLS, adr, nj, (gv_g5_sources){.x = xj, .m = mj, .q = qj});
+    return gv_g5_set_sources("g5c_set_xmjMC", gv_g5_id(devid), GV_G5_CELLS, adr, nj,
+                             (gv_g5_sources){.x = xj, .m = mj, .q = qj});
 }
 
 int g5c_set_xmjMC0(int devid, int adr, int nj, double xj[][3], double mj[], double qj[][6])
 {
-    return gv_g5_set_sources("g5c_set_xmjMC0", devid, GV_G5_CELLS, adr, nj, (gv_g5_sources){.x = xj, .m = mj, .q = qj});
+    return gv_g5_set_sources("g5c_set_xmjMC0", gv_g5_id(devid), GV_G5_CELLS, adr, nj,
+                             (gv_g5_sources){.x = xj, .m = mj, .q = qj});
 }
 
 int g5c_runMC(int devid)
 {
-    return gv_g5_run("g5c_runMC", devid, GV_G5_CELLS);
+    return gv_g5_run("g5c_runMC", gv_g5_id(devid), GV_G5_CELLS);
 }
 
 int g5c_runMC0(int devid)
 {
-    return gv_g5_run("g5c_runMC0", devid, GV_G5_CELLS);
+    return gv_g5_run("g5c_runMC0", gv_g5_id(devid), GV_G5_CELLS);
 }
 
 int g5c_calculate_force_on_xMC(int devid, double xi[][3], double a[][3], double p[], int ni)
 {
-    return gv_g5_force_on("g5c_calculate_force_on_xMC", devid, GV_G5_CELLS, xi, NULL, a, p, ni);
+    return gv_g5_force_on("g5c_calculate_force_on_xMC", gv_g5_id(devid), GV_G5_CELLS, xi, NULL, a, p, ni);
 }
 
 int g5c_calculate_force_on_xMC0(int devid, double xi[][3], double a[][3], double p[], int ni)
 {
-    return gv_g5_force_on("g5c_calculate_force_on_xMC0", devid, GV_G5_CELLS, xi, NULL, a, p, ni);
+    return gv_g5_force_on("g5c_calculate_force_on_xMC0", gv_g5_id(devid), GV_G5_CELLS, xi, NULL, a, p, ni);
 }
