@@ -54,7 +54,7 @@ void gpupot_(const int *rank, const int *istart, const int *ni, const int *n, co
              double *pot)
 {
     static const char function[] = "gpupot";
-    const int first = *istart - 1;
+    const int first = *istart > 0 ? *istart - 1 : -1;
     int failed = 0;
 
     (void)rank;
