@@ -25,13 +25,13 @@ if gatelib.sanitized():
 
 def which_mpi():
     """What the build found: its kind, openmpi or mpich, and the program that starts its ranks."""
+    if not os.path.exists(os.path.join(BUILD, "cluster", "ranks")):
+        raise Skipped("built without MPI (scons mpi=1)")
     with open(gatelib.need_file(BUILD, "mpi.json"), encoding="utf-8") as handle:
         return json.load(handle)
 
 
 def need_mpirun():
-    if not os.path.exists(os.path.join(BUILD, "cluster", "ranks")):
-        raise Skipped("built without MPI (scons mpi=1)")
     tool = which_mpi()["run"]
     if not tool:
         raise Skipped("the mpirun of this MPI is not installed")
