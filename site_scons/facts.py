@@ -105,7 +105,8 @@ def _beside(wrapper, name):
 
 
 def mpi(env, wrapper):
-    """What the compiler and the linker need for MPI, which it is (KIND) and what starts its ranks (RUN); {} where there is none.  The compiler wrapper knows: Open MPI tells with -showme, MPICH with -show."""
+    """What the compiler and the linker need for MPI, which it is (KIND) and what starts its ranks (RUN); {} where there is
+    none.  The compiler wrapper knows: Open MPI tells with -showme, MPICH with -show."""
     for question, kind in (("-showme", "openmpi"), ("-show", "mpich")):
         try:
             answer = subprocess.run([wrapper, question], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

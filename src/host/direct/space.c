@@ -167,7 +167,6 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
     VALUE(THREADS) = 128;
     VALUE(LANES) = 1;
     VALUE(RSQRT) = 1;
-    VALUE(KEEP) = nearest_alone(variant); /* fewer instructions and registers on NVIDIA and AMD (doc/numbers.md) */
     VALUE(UNROLL) = variant->precision == GRAVEL_DP && variant->order >= 4 ? 2 : 4; /* 4 spills on 256 registers */
     if (limits->info.type == GRAVEL_DEVICE_CPU) {
         VALUE(UNROLL) = 1; /* 16 registers: llvmpipe takes 2.5 times as long with 4 */
@@ -209,7 +208,8 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     else
         VALUE(UNROLL) = variant->order == 2 && !ds2 ? 8 : searches ? 4 : 1;
     VALUE(RSQRT) = gv_limits_root(limits, variant->precision, VALUE(LANES));
-    VALUE(KEEP) = nearest_alone(variant) && !dp; /* 0.7 to 0.99 of the time; in dp 0.88 to 1.14 (doc/numbers.md) */
+    /* AVX2: 0.7 to 0.99 of the time, in dp 0.88 to 1.14 (doc/numbers.md); elsewhere it was not timed */
+    VALUE(KEEP) = nearest_alone(variant) && !dp && !wide;
     VALUE(BLOCKS_PER_CU) = 4;
 }
 
