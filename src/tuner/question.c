@@ -228,7 +228,7 @@ static const gv_outcome *seen_alike(const gv_run *run, const gv_search *search, 
 
 /* Builds what is new ahead, then measures one after the other, of those that are launched alike the first alone: part
  * `all` ... `all` + `n` of a batch. */
-static int objective_part(gv_run *run, const gv_search *search, const gv_point *batch, int all, int n, double *score)
+static int objective_part(gv_run *run, gv_search *search, const gv_point *batch, int all, int n, double *score)
 {
     const gv_point *point = batch + all;
     gv_request request[64];
@@ -266,7 +266,7 @@ static int objective_part(gv_run *run, const gv_search *search, const gv_point *
         search_effort(run, &effort);
         const gv_outcome *alike = run->options->record ? NULL : seen_alike(run, search, batch, all + i, &point[i]);
         if (alike != NULL)
-            outcome = *alike;
+            outcome = *alike, search->n_free++;
         else if (failed != NULL ? !measure(run, "search", 0, &point[i], &effort, failed, &outcome)
                                 : !gv_run_evaluate(run, "search", 0, &point[i], &effort, &outcome))
             break;
@@ -297,7 +297,7 @@ void gv_run_build(gv_run *run, const char *stage, const gv_point *point, int n)
 }
 
 /* In parts, so that a batch that takes long to compile does not overrun the question's time by much. */
-static int objective(void *user, const gv_search *search, const gv_point *point, int n, double *score)
+static int objective(void *user, gv_search *search, const gv_point *point, int n, double *score)
 {
     gv_run *run = user;
     int on_cpu = run->device.limits.info.type == GRAVEL_DEVICE_CPU;

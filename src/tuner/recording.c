@@ -174,7 +174,7 @@ void gv_recording_free(gv_recording *recording)
     recording->seconds = NULL;
 }
 
-int gv_recording_objective(void *user, const gv_search *search, const gv_point *point, int n, double *score)
+int gv_recording_objective(void *user, gv_search *search, const gv_point *point, int n, double *score)
 {
     const gv_recording *r = user;
 

@@ -25,6 +25,6 @@ void gv_recording_free(gv_recording *recording);
 gravel_status gv_recording_from_log(const char *log_path, const gv_tune_options *options, FILE *out);
 
 /* The strategies' view: an objective over the recording (user = the recording). */
-int gv_recording_objective(void *user, const gv_search *search, const gv_point *point, int n, double *score);
+int gv_recording_objective(void *user, gv_search *search, const gv_point *point, int n, double *score);
 
 #endif

@@ -146,6 +146,14 @@ static void keep(gv_search *search, const gv_point *point, double score)
     search->n_known++;
 }
 
+/* How many points may still be measured. */
+static size_t left(const gv_search *search)
+{
+    const size_t paid = search->budget - (search->n_known - search->n_free),
+                 unknown = search->domain->n_points - search->n_known;
+    return paid < unknown ? paid : unknown;
+}
+
 int gv_search_try(gv_search *search, const gv_point *point, int n, double *score)
 {
     gv_point fresh[64];
@@ -167,12 +175,12 @@ int gv_search_try(gv_search *search, const gv_point *point, int n, double *score
         }
         if (m == 0)
             break;
-        if ((size_t)m > search->budget - search->n_known)
-            m = (int)(search->budget - search->n_known);
+        if ((size_t)m > left(search))
+            m = (int)left(search);
         done = search->over || m == 0 ? 0 : search->objective(search->user, search, fresh, m, got);
         for (int k = 0; k < done; k++)
             keep(search, &fresh[k], got[k]);
-        if (done < m || search->n_known >= search->budget) {
+        if (done < m || left(search) == 0) {
             search->over = 1;
             break;
         }

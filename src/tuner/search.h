@@ -51,7 +51,7 @@ typedef struct gv_search gv_search;
 
 /* Scores (seconds; INFINITY = failed) of points that were not measured before.  Returns how many it did, fewer than n
  * when it has to stop (interrupted, out of time). */
-typedef int (*gv_objective_fn)(void *user, const gv_search *search, const gv_point *point, int n, double *score);
+typedef int (*gv_objective_fn)(void *user, gv_search *search, const gv_point *point, int n, double *score);
 
 struct gv_search {
     const gv_domain *domain;
@@ -63,6 +63,7 @@ struct gv_search {
     gv_point start[16];
     /* known so far, in the order of evaluation */
     size_t n_known;
+    size_t n_free; /* of those known: cost no evaluation, as what is launched like another; the objective counts them */
     uint32_t *known; /* index in domain->point */
     double *score;
     uint32_t *known_at; /* index of point -> place in known + 1 */

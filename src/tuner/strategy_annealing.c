@@ -39,7 +39,7 @@ void gv_strategy_annealing(gv_search *search)
     at = search->domain->point[search->known[search->best]];
     score = search->score[search->best];
     for (;;) {
-        double progress = (double)search->n_known / (double)search->budget;
+        double progress = (double)(search->n_known - search->n_free) / (double)search->budget;
         double temperature = 0.5 * pow(0.02, progress), got;
         size_t before = search->n_known;
         gv_point to;

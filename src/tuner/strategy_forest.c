@@ -408,7 +408,7 @@ static void learn(gv_search *search, forest *f, crowd *c)
 
 void gv_strategy_forest(gv_search *search)
 {
-    size_t n = search->budget > 0 ? search->budget : 1;
+    size_t n = search->domain->n_points > 0 ? search->domain->n_points : 1;
     forest f = {{NULL}, {0}, malloc(n * sizeof *f.point), malloc(n * sizeof *f.target), malloc(n * sizeof *f.sample)};
     crowd *c = malloc(sizeof *c);
     node *nodes = malloc(sizeof *nodes * TREES * NODES);

@@ -189,6 +189,12 @@ static void test_known_is_measured_without_time(void **state)
     free(folder);
 }
 
+/* Equal but for `blocks_per_cu`: with few sources one launch, of which the search measures one. */
+static int same_program(const char *a, const char *b)
+{
+    return strcmp(strstr(a, " split="), strstr(b, " split=")) == 0 && strncmp(a, b, strcspn(a, " ")) == 0;
+}
+
 /* A variant with a nearest neighbour measures first what won without one, and has entries of its own. */
 static void test_searches_begin_with_the_plain_winner(void **state)
 {
@@ -216,14 +222,23 @@ static void test_searches_begin_with_the_plain_winner(void **state)
     assert_int_equal(set.block[0].n_entries, 4);
     for (int e = 0; e < 4; e++) {
         const gv_profile_entry *entry = &set.block[0].entry[e];
+        const gv_tlog_record *plain = NULL;
         int place = 0, found = 0;
 
+        /* what the search without one found; crossing may have put another into the profile since */
+        for (size_t i = 0; i < log.n; i++) {
+            const gv_tlog_record *record = &log.record[i];
+            if (record->task.variant.features == 0 && record->task.sinks == entry->sinks &&
+                strcmp(record->stage, "search") == 0 &&
+                (plain == NULL || record->outcome.time_s < plain->outcome.time_s))
+                plain = record;
+        }
         for (size_t i = 0; i < log.n && entry->features == 0 && !found; i++) {
             const gv_tlog_record *record = &log.record[i];
 
             place += record->task.variant.features != 0 && record->task.sinks == entry->sinks;
             found = record->task.variant.features != 0 && record->task.sinks == entry->sinks &&
-                    strcmp(record->configuration, entry->result[0].configuration) == 0;
+                    same_program(record->configuration, plain->configuration);
         }
         /* the built-in default, then this; the question asked first crossed its winner over to the other */
         assert_true(entry->features != 0 || (found && place <= 3));

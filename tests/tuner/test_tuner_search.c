@@ -47,7 +47,7 @@ static void make_domain(gv_domain *domain)
     assert_int_equal(gv_domain_fill(domain, valid, NULL), GRAVEL_OK);
 }
 
-static int objective(void *user, const gv_search *search, const gv_point *point, int n, double *score)
+static int objective(void *user, gv_search *search, const gv_point *point, int n, double *score)
 {
     fake *f = user;
     int k;
@@ -61,6 +61,26 @@ static int objective(void *user, const gv_search *search, const gv_point *point,
         score[k] = fake_time(&point[k]);
     }
     return k;
+}
+
+/* Points that differ in the last tunable alone are one: the second costs nothing. */
+static int objective_of_pairs(void *user, gv_search *search, const gv_point *point, int n, double *score)
+{
+    fake *f = user;
+
+    for (int k = 0; k < n; k++) {
+        int seen = 0;
+        for (size_t i = 0; i < search->n_known && !seen; i++)
+            seen = memcmp(search->domain->point[search->known[i]].at, point[k].at, 4) == 0;
+        for (int i = 0; i < k && !seen; i++)
+            seen = memcmp(point[i].at, point[k].at, 4) == 0;
+        f->asked += !seen;
+        search->n_free += seen;
+        gv_point first = point[k];
+        first.at[4] = 0;
+        score[k] = fake_time(&first);
+    }
+    return n;
 }
 
 static double best_of_all(const gv_domain *domain)
@@ -146,6 +166,27 @@ static void test_budget_and_no_repeats(void **state)
 }
 
 /* Without a budget every strategy ends, having measured all points and so the best. */
+/* The budget is of measurements: with launches that are equal a question is asked as many as without. */
+static void test_equal_launches_cost_no_budget(void **state)
+{
+    gv_domain domain;
+
+    (void)state;
+    make_domain(&domain);
+    for (const gv_strategy *s = gv_strategies; s->name != NULL; s++) {
+        for (int budget = 8; budget < 300; budget += 97) {
+            fake f = {0};
+            gv_search search;
+
+            assert_int_equal(gv_search_init(&search, &domain, objective_of_pairs, &f, 3, (size_t)budget), GRAVEL_OK);
+            s->run(&search);
+            assert_int_equal(f.asked, budget);
+            gv_search_free(&search);
+        }
+    }
+    gv_domain_free(&domain);
+}
+
 static void test_unlimited_search_finds_the_best(void **state)
 {
     gv_domain domain;
@@ -205,7 +246,7 @@ static void test_seeds_are_independent(void **state)
 }
 
 /* Seven tunables of four values: 16384 points, more than the forest's pool holds. */
-static int large_objective(void *user, const gv_search *search, const gv_point *point, int n, double *score)
+static int large_objective(void *user, gv_search *search, const gv_point *point, int n, double *score)
 {
     (void)search;
     *(int *)user += n;
@@ -266,7 +307,7 @@ typedef struct hinted {
     int n, n_hinted;
 } hinted;
 
-static int hinted_objective(void *user, const gv_search *search, const gv_point *point, int n, double *score)
+static int hinted_objective(void *user, gv_search *search, const gv_point *point, int n, double *score)
 {
     hinted *h = user;
 
@@ -442,7 +483,7 @@ static void test_tiny_spaces(void **state)
 }
 
 /* All points fail: the search ends, and its scores are infinite. */
-static int all_fail(void *user, const gv_search *search, const gv_point *point, int n, double *score)
+static int all_fail(void *user, gv_search *search, const gv_point *point, int n, double *score)
 {
     (void)search;
     (void)point;
@@ -480,7 +521,7 @@ int main(void)
         cmocka_unit_test(test_forest_hints_its_steps),    cmocka_unit_test(test_default_strategy_reaches_98_percent),
         cmocka_unit_test(test_learning_beats_chance),     cmocka_unit_test(test_stop_is_obeyed),
         cmocka_unit_test(test_starts_come_first),         cmocka_unit_test(test_tiny_spaces),
-        cmocka_unit_test(test_everything_fails),
+        cmocka_unit_test(test_everything_fails),          cmocka_unit_test(test_equal_launches_cost_no_budget),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
