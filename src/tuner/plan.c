@@ -110,8 +110,8 @@ static int one_of_each_bucket(size_t *sinks, int n)
 }
 
 /* Of groups of 16 sinks neither 8 nor 32 tell how good they are, and 128 and 512 lie two octaves apart: where sources
- * are many enough for it to matter a GPU is asked there too, but searches nothing.  On a CPU several vectors of sinks a
- * work-item begin to pay between 32 and 128. */
+ * are many enough for it to matter a GPU is asked there too, but searches nothing.  Between 8192 and 131072 sources few
+ * sinks begin to need more rows a group.  On a CPU several vectors of sinks a work-item begin to pay between 32 and 128. */
 static void add_between(const gv_limits *limits, size_t middle, size_t most, gv_plan *made)
 {
     if (limits->info.type == GRAVEL_DEVICE_CPU) {
@@ -123,6 +123,8 @@ static void add_between(const gv_limits *limits, size_t middle, size_t most, gv_
     made->q[made->n++] = (gv_plan_question){16, middle, 0};
     made->q[made->n++] = (gv_plan_question){16, most, 0};
     made->q[made->n++] = (gv_plan_question){256, most, 0};
+    for (size_t sinks = 8; sinks <= 512; sinks *= 4)
+        made->q[made->n++] = (gv_plan_question){sinks, 32768, 0};
 }
 
 /* Two questions per variant are searched at length: as many sinks as a run may have (arithmetic) and about a hundred

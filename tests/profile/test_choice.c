@@ -296,6 +296,33 @@ static void test_guesses_gain_nothing_by_padding(void **state)
 }
 
 /* With few sources all blocks_per_cu are one launch: what is known of one is known of the others. */
+/* A question of one sink did not keep what is good for eight: it takes no longer for one than for eight, so that a call
+ * of five gets it, and not what that question kept alone. */
+static void test_what_more_sinks_take_is_a_bound(void **state)
+{
+    static const size_t size[4][2] = {{1, 8192}, {8, 8192}, {1, 131072}, {8, 32768}};
+    gv_profile_entry question[4];
+    const gv_profile_entry *entry[4];
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        entry[k] = &question[k];
+        make_question(&question[k], size[k][0], size[k][1]);
+    }
+    add_result(&question[0], "one", 1.00, 0.001);
+    add_result(&question[1], "one", 1.01, 0.001);
+    add_result(&question[1], "good", 1.02, 0.001);
+    add_result(&question[2], "long", 1.22, 0.001);
+    add_result(&question[3], "good", 1.02, 0.001);
+    add_result(&question[3], "long", 1.15, 0.001);
+    assert_string_equal(best_of(entry, 4, 5, 10000).configuration, "good");
+    /* what eight take says nothing of one where it is far more: a guess, and no better than what was measured */
+    question[1].n_results = 1;
+    question[3].result[0].time_s = question[3].result[0].time_min_s = 2.02;
+    question[3].result[1].time_s = question[3].result[1].time_min_s = 2.15;
+    assert_string_equal(best_of(entry, 4, 5, 10000).configuration, "one");
+}
+
 static void test_launched_alike(void **state)
 {
 #define SHAPE " split=1 sinks_per_item=1 tile=0 unroll=1 lanes=8 rsqrt="
@@ -318,8 +345,9 @@ static void test_launched_alike(void **state)
             make_question(&question[q], q == 0 ? 8 : 32, sources);
         add_result(&question[0], "threads=1 blocks_per_cu=4" SHAPE "3", 1, 0.01);
         add_result(&question[0], "threads=1 blocks_per_cu=1" SHAPE "0", 1.01, 0.01);
-        add_result(&question[1], "threads=1 blocks_per_cu=1" SHAPE "3", 1, 0.01);
-        add_result(&question[1], "threads=1 blocks_per_cu=1" SHAPE "0", 1.01, 0.01);
+        /* more sinks take longer where there are many sources, or the times would say that all are equal */
+        add_result(&question[1], "threads=1 blocks_per_cu=1" SHAPE "3", few ? 1 : 4, 0.01);
+        add_result(&question[1], "threads=1 blocks_per_cu=1" SHAPE "0", few ? 1.01 : 4.04, 0.01);
         assert_true(gv_choice_rank(corner, gv_choice_corners(entry, 2, 12, sources, corner), &among, candidate) > 0);
         /* the winner of both, or of neither */
         assert_int_equal(strstr(candidate[0].configuration, "rsqrt=3") != NULL, few);
@@ -458,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_the_nearer_sources_of_a_level),
         cmocka_unit_test(test_guesses_gain_nothing_by_padding),
         cmocka_unit_test(test_launched_alike),
+        cmocka_unit_test(test_what_more_sinks_take_is_a_bound),
         cmocka_unit_test(test_a_guess_does_not_beat_the_default),
         cmocka_unit_test(test_a_full_question_knows_the_default),
         cmocka_unit_test(test_other_searches_do_not_beat_an_unknown_default),

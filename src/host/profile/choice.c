@@ -300,6 +300,22 @@ static double least_behind(const gv_choice_corner *corner, int n, int k, double 
     return behind;
 }
 
+/* What one that was not kept here is behind at most: no more than it takes for as many sinks and sources or more. */
+static double most_behind(const gv_profile_entry *here, const gv_choice_among *among, const char *configuration)
+{
+    double most_s = INFINITY;
+
+    for (int e = 0; e < among->n; e++) {
+        const gv_profile_entry *other = among->entry[e];
+        const int is_larger = other->sinks >= here->sinks && other->sources >= here->sources;
+        const int r = is_larger ? find_result(among, other, configuration) : -1;
+
+        if (r >= 0)
+            most_s = fmin(most_s, score_time(&other->result[r]));
+    }
+    return fmax(log(most_s / score_time(&here->result[0])), 0);
+}
+
 static void judge(const gv_choice_corner *corner, int n, double grain, const gv_choice_among *among,
                   gv_choice_candidate *candidate)
 {
@@ -317,11 +333,15 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
 
         known[k] = r >= 0;
         candidate->measured &= known[k];
-        const double least = r >= 0 ? 0 : least_behind(corner, n, k, grain, among, candidate->configuration);
+        double least = 0, most = INFINITY;
 
-        behind[k] = r >= 0 ? log_behind(corner[k].entry, r) : fmax(unknown_behind(corner[k].entry), least);
+        behind[k] = known[k] ? log_behind(corner[k].entry, r) : unknown_behind(corner[k].entry);
+        if (!known[k]) {
+            most = most_behind(corner[k].entry, among, candidate->configuration);
+            least = fmin(least_behind(corner, n, k, grain, among, candidate->configuration), most);
+        }
         /* what was measured beside it is not evened out */
-        behind[k] = fmax((1 - part) * behind[k] + part * mean, least);
+        behind[k] = fmin(fmax((1 - part) * behind[k] + part * mean, least), most);
         if (r >= 0 && corner[k].weight > heaviest) {
             heaviest = corner[k].weight;
             candidate->from = corner[k].entry;
