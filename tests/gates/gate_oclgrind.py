@@ -49,7 +49,7 @@ def notices_a_race():
     """Without its barriers the force kernel reads tiles that others are still writing."""
     copy = spoiled(lambda d: edit(os.path.join(d, "direct", "force.cl"), r"barrier\(CLK_LOCAL_MEM_FENCE\);", ";"))
     try:
-        _, _, found = oclgrindlib.run(DRIVER, "sp2", kernels=copy)
+        _, _, found = oclgrindlib.run(DRIVER, "sp2", kernels=copy, until="race")
     finally:
         shutil.rmtree(os.path.dirname(copy))
     if "race" not in found:

@@ -3,6 +3,7 @@ import glob
 import os
 import subprocess
 import tempfile
+import time
 
 import gatelib
 from gatelib import BUILD, Failed
@@ -23,8 +24,16 @@ def without_fp64():
     return ["--build-options", "%s %s %s" % (OPTIONS, NO_FP64, known), "--disable-pch"]
 
 
-def run(driver, *arguments, fp64=True, kernels=None, group=None):
-    """(what build/gates/<driver> printed, its exit status, what Oclgrind found); `group`: the largest work-group there is"""
+def read(name):
+    if not os.path.exists(name):
+        return ""
+    with open(name, encoding="utf-8", errors="replace") as handle:
+        return handle.read()
+
+
+def run(driver, *arguments, fp64=True, kernels=None, group=None, until=None):
+    """(what build/gates/<driver> printed, its exit status, what Oclgrind found); `group`: the largest work-group there is;
+    `until`: the run is over when Oclgrind has said this"""
     tool = gatelib.need_tool("oclgrind")
     program = gatelib.need_file(BUILD, "gates", driver)
     env = dict(os.environ)
@@ -40,15 +49,21 @@ def run(driver, *arguments, fp64=True, kernels=None, group=None):
         command = [tool, "--data-races", "--max-errors", "20", "--log", log]
         command += ["--max-wgsize", str(group)] if group else []
         command += ["--build-options", OPTIONS] if fp64 else without_fp64()
-        done = subprocess.run([*command, program, *map(str, arguments)], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", check=False, env=env, timeout=LIMIT)
-        found = ""
-        if os.path.exists(log):
-            with open(log, encoding="utf-8", errors="replace") as handle:
-                found = handle.read()
-    if "device: Oclgrind" not in done.stdout:
-        raise Failed("the driver did not run on Oclgrind's device:\n" + done.stdout)
-    return done.stdout, done.returncode, found.strip()
+        out = os.path.join(folder, "out")
+        with open(out, "w", encoding="utf-8") as handle:
+            child = subprocess.Popen([*command, program, *map(str, arguments)], stdout=handle, stderr=subprocess.STDOUT,
+                                     env=env)
+            end = time.monotonic() + LIMIT
+            while child.poll() is None and time.monotonic() < end and not (until and until in read(log)):
+                time.sleep(0.1)
+            if child.poll() is None:
+                child.kill()
+            status, printed, found = child.wait(), read(out), read(log)
+    if until and until in found:
+        return printed, status, found.strip()
+    if "device: Oclgrind" not in printed:
+        raise Failed("the driver did not run on Oclgrind's device:\n" + printed)
+    return printed, status, found.strip()
 
 
 def clean(driver, *arguments, **more):
