@@ -265,11 +265,13 @@ static int objective_part(gv_run *run, gv_search *search, const gv_point *batch,
         }
         search_effort(run, &effort);
         const gv_outcome *alike = run->options->record ? NULL : seen_alike(run, search, batch, all + i, &point[i]);
-        if (alike != NULL)
-            outcome = *alike, search->n_free++;
-        else if (failed != NULL ? !measure(run, "search", 0, &point[i], &effort, failed, &outcome)
-                                : !gv_run_evaluate(run, "search", 0, &point[i], &effort, &outcome))
+        if (alike != NULL) {
+            outcome = *alike;
+            search->n_free++;
+        } else if (failed != NULL ? !measure(run, "search", 0, &point[i], &effort, failed, &outcome)
+                                  : !gv_run_evaluate(run, "search", 0, &point[i], &effort, &outcome)) {
             break;
+        }
         score[i] = gv_outcome_score(&outcome);
         run->seen[run->n_seen++] = outcome;
     }

@@ -151,7 +151,7 @@ static void faults_in_programs(void **state)
     (void)state;
     SKIP_WITHOUT_DEVICE();
     try_all(get_program, NULL, cache, 1);
-    try_all(get_program, NULL, "", 3); /* without a cache every start compiles */
+    try_all(get_program, NULL, "", 7); /* without a cache every start compiles, for 0.4 s */
 }
 
 static void faults_in_measuring(void **state)

@@ -402,7 +402,7 @@ def stopped(numbers, begun, *arguments, env=None, group=False):
 def signals_leave_nothing():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         write("big.txt", "precious\n")
-        stopped([number], lambda: left_over("big.txt"), "ic", "plummer", "-n", "20M", "-o", "big.txt")
+        stopped([number], lambda: left_over("big.txt"), "ic", "plummer", "-n", "5M", "-o", "big.txt")
         expect(read("big.txt") == "precious\n" and not left_over("big.txt"), "a part was left, or the file was lost")
     # a drawing program that never ends is ended with ours
     os.makedirs(path("bin"), exist_ok=True)
