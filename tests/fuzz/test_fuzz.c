@@ -129,7 +129,8 @@ static void free_seeds(corpus *seeds)
 /* In a process of its own: a crash is one failed case, and the program's messages about bad options are dropped. */
 static void run_target(const gv_fuzz_target *target)
 {
-    const int inputs = getenv("GRAVEL_TEST_QUICK") ? 20000 : 100000;
+    /* the same ones in every run; CI has time for all */
+    const int inputs = getenv("GRAVEL_TEST_QUICK") ? 20000 : getenv("GRAVEL_TEST_LONG") ? 400000 : 100000;
     char *folder = make_folder(), *said = gv_path_join(folder, "said"), *text = NULL;
     corpus seeds;
     size_t size = 0;

@@ -415,9 +415,9 @@ def bench_fields():
 
 def check_passes():
     need_device()
-    done = good("check", "--tiny", "--variant", "sp2", "--json")
+    done = good("check", "--quick", "--variant", "sp2", "--json")
     result = json.loads(done.stdout)
-    expect(result["verdict"] in ("PASS", "MARGINAL") and result["runs"] >= 4, "verdict", done)
+    expect(result["verdict"] in ("PASS", "MARGINAL") and result["runs"] >= 5, "verdict", done)
     for entry in result["variants"]:
         fields = {"variant", "verdict", "pairs_per_s", "configuration", "origin", "acc", "pot", "runs"}
         expect(fields <= set(entry), "fields of a variant")

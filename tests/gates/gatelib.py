@@ -16,6 +16,7 @@ import traceback
 TOP = os.environ.get("GRAVEL_SOURCE_DIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("GRAVEL_BUILD_DIR") or os.path.join(TOP, "build"))
 QUICK = bool(os.environ.get("GRAVEL_TEST_QUICK"))
+LONG = bool(os.environ.get("GRAVEL_TEST_LONG"))
 
 
 class Failed(Exception):

@@ -295,7 +295,6 @@ static void test_guesses_gain_nothing_by_padding(void **state)
     assert_string_equal(best_in(&space, entry, 4, 128, 131072).configuration, wide);
 }
 
-/* With few sources all blocks_per_cu are one launch: what is known of one is known of the others. */
 /* A question of one sink did not keep what is good for eight: it takes no longer for one than for eight, so that a call
  * of five gets it, and not what that question kept alone. */
 static void test_what_more_sinks_take_is_a_bound(void **state)
@@ -323,6 +322,7 @@ static void test_what_more_sinks_take_is_a_bound(void **state)
     assert_string_equal(best_of(entry, 4, 5, 10000).configuration, "one");
 }
 
+/* With few sources all blocks_per_cu are one launch: what is known of one is known of the others. */
 static void test_launched_alike(void **state)
 {
 #define SHAPE " split=1 sinks_per_item=1 tile=0 unroll=1 lanes=8 rsqrt="

@@ -165,7 +165,6 @@ static void test_budget_and_no_repeats(void **state)
     gv_domain_free(&domain);
 }
 
-/* Without a budget every strategy ends, having measured all points and so the best. */
 /* The budget is of measurements: with launches that are equal a question is asked as many as without. */
 static void test_equal_launches_cost_no_budget(void **state)
 {
@@ -187,6 +186,7 @@ static void test_equal_launches_cost_no_budget(void **state)
     gv_domain_free(&domain);
 }
 
+/* Without a budget every strategy ends, having measured all points and so the best. */
 static void test_unlimited_search_finds_the_best(void **state)
 {
     gv_domain domain;
