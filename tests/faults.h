@@ -6,18 +6,23 @@
 #include "host/base/cl.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static int countdown;    /* the call that fails: 1 = the next; 0 = none */
-static int live_objects; /* contexts, queues, programs, kernels, buffers, events, mappings, sub-devices */
-static const char *failed_call;
-static int fails_late;     /* a kernel that fails is started, does nothing, and the next wait fails */
-static int kernel_is_lost; /* that is so */
+/* Several devices are called by several threads: all that changes here is atomic. */
+static atomic_int countdown;    /* the call that fails: 1 = the next; 0 = none */
+static atomic_int live_objects; /* contexts, queues, programs, kernels, buffers, events, mappings, sub-devices */
+static _Atomic(const char *) failed_call;
+static atomic_int fails_late; /* a kernel that fails is started, does nothing, and the next wait for its queue fails */
+static _Atomic(cl_command_queue) lost_queue; /* that queue */
 
 static int fails(const char *name)
 {
-    if (countdown == 0 || --countdown > 0)
+    int left = countdown;
+    while (left > 0 && !atomic_compare_exchange_weak(&countdown, &left, left - 1))
+        ;
+    if (left != 1)
         return 0;
     failed_call = name;
     return 1;
@@ -200,7 +205,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint dimension
         return CL_OUT_OF_RESOURCES;
     *(void **)&next = real("clEnqueueNDRangeKernel");
     *(void **)&mark = real("clEnqueueMarkerWithWaitList");
-    kernel_is_lost |= failing;
+    if (failing)
+        lost_queue = q;
     const cl_int code =
         failing ? mark(q, n, wait, event) : next(q, k, dimensions, offset, global, local, n, wait, event);
     live_objects += code == CL_SUCCESS && event;
@@ -221,11 +227,15 @@ cl_int clFinish(cl_command_queue q)
 cl_int clWaitForEvents(cl_uint n, const cl_event *events)
 {
     cl_int (*next)(cl_uint, const cl_event *);
-    int failing = fails("clWaitForEvents") || kernel_is_lost;
+    int failing = fails("clWaitForEvents");
 
     *(void **)&next = real("clWaitForEvents");
     cl_int code = next(n, events);
-    kernel_is_lost = 0;
+    for (cl_uint k = 0; k < n; k++) {
+        cl_command_queue queue = NULL;
+        clGetEventInfo(events[k], CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
+        failing |= queue && atomic_compare_exchange_strong(&lost_queue, &queue, NULL);
+    }
     return failing ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : code;
 }
 

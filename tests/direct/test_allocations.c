@@ -5,6 +5,8 @@
 #include "gravel/tree.h"
 #include "host_test.h"
 
+#include <stdatomic.h>
+
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -14,12 +16,15 @@ void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *text);
 
-static int countdown; /* the allocation that fails: 1 = the next; 0 = none */
-static int failed;
+static atomic_int countdown; /* the allocation that fails: 1 = the next; 0 = none; threads count too */
+static atomic_int failed;
 
 static int fails(void)
 {
-    if (countdown == 0 || --countdown > 0)
+    int left = countdown;
+    while (left > 0 && !atomic_compare_exchange_weak(&countdown, &left, left - 1))
+        ;
+    if (left != 1)
         return 0;
     failed = 1;
     return 1;

@@ -96,7 +96,7 @@ static void a_device_fails(void **state)
         change(&b, s, 3 * turn); /* few */
         results_free(&got);
         got = several_run(s, &c[lists]);
-        if (kernel_is_lost)
+        if (lost_queue)
             fail_msg("nobody waits for what a kernel did");
         results want = reference_run(4, &ref_sinks, &ref_sources, 0.05, lists ? radius : NULL, lists ? CAPACITY : 0);
         assert_forces(&got, &want, 4, GRAVEL_DS, &ref_sinks, &ref_sources, 0.05, failed_call ? failed_call : "none");
