@@ -16,7 +16,12 @@
  *   gv_tree_split   as many of them as there is room for: the first sink keeps the place of the group, the others get
  *                   places behind the last group; places that are left over become groups of no sinks
  *
+ * Where one work-item walks for a group (GV_PART), and `most` is not 0, a run has a place for each of its parts of
+ * GV_PART sinks.  A part whose sinks times the bodies in and around its box exceed most * size is halved; its first
+ * place holds the group, the others groups of no sinks.  So places that follow one another make as much work anywhere.
+ *
  *   GV_THREADS  work-items that make one group together
+ *   GV_PART     sinks of the smallest part, of which `size` is a multiple; 0: sparse groups are split as above
  *   GV_MAC      0: geometric criterion, open = 1; 1: relative; 2: by the last accelerations
  * `last` (may be NULL) holds the accelerations of the sinks; then the least of them replaces the estimate, or with the
  * relative criterion their mean, which is what the estimate for the centre comes to.
@@ -30,6 +35,9 @@
 
 #ifndef GV_MAC
 #error "GV_MAC must be 0 (geometric), 1 (relative) or 2 (last)"
+#endif
+#ifndef GV_PART
+#define GV_PART 0
 #endif
 #define GV_STACK 512
 
@@ -228,6 +236,12 @@ gv_make_group(global const gv_scalar4 *points, uint first, uint count, global co
     return around.w;
 }
 
+static inline void gv_clear_groups(global gv_scalar4 *group, uint n)
+{
+    for (uint k = 0; k < GV_GROUP_VECTORS * n; k++)
+        group[k] = (gv_scalar4)(0, 0, gv_hold(0), gv_hold(0));
+}
+
 /* `wide` may be NULL */
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
 gv_tree_groups(global const gv_scalar4 *points, uint n_sinks, uint size, global const gv_scalar4 *cell,
@@ -236,12 +250,33 @@ gv_tree_groups(global const gv_scalar4 *points, uint n_sinks, uint size, global 
                global const gv_scalar4 *run, uint runs, uint mine, uint mine_end GV_SHORT_PARAMETERS)
 {
     GV_ROOM
+#if GV_PART > 0
+    const uint g = get_group_id(0), places = most > 0 ? size / GV_PART : 1, end = min((g + 1) * size, n_sinks);
+    for (uint at = 0, length; at < places; at += length) {
+        const uint first = g * size + at * GV_PART;
+        global gv_scalar4 *to = group + GV_GROUP_VECTORS * ((size_t)g * places + at);
+        uint count = 0, is_sparse = 1;
+        /* the second half of what was halved, or what follows it */
+        length = at > 0 ? min(at & -at, places - at) : places;
+        while (first < end && is_sparse) {
+            count = min(places > 1 ? length * GV_PART : size, end - first);
+            gv_scalar bodies = gv_make_group(points, first, count, cell, others, last, eps2, tau, tau_local, &room, to,
+                                             run, runs, mine, mine_end GV_SHORT_ARGUMENTS);
+            is_sparse = length > 1 && bodies * (gv_scalar)(count) > (gv_scalar)(most) * (gv_scalar)(size);
+            length = is_sparse ? length / 2 : length;
+        }
+        if (get_local_id(0) == 0)
+            gv_clear_groups(to + (count > 0 ? GV_GROUP_VECTORS : 0), count > 0 ? length - 1 : length);
+    }
+    (void)wide;
+#else
     uint g = get_group_id(0), first = g * size, count = min(size, n_sinks - first);
     gv_scalar bodies =
         gv_make_group(points, first, count, cell, others, last, eps2, tau, tau_local, &room,
                       group + GV_GROUP_VECTORS * (size_t)g, run, runs, mine, mine_end GV_SHORT_ARGUMENTS);
     if (wide && get_local_id(0) == 0)
         wide[g] = count > 1 && bodies > (gv_scalar)(most);
+#endif
 }
 
 /* which[0 ... *found-1]: the sparse groups; the launch has `size` work-groups for each of those that are split */
@@ -265,8 +300,7 @@ gv_tree_split(global const gv_scalar4 *points, uint n_sinks, uint size, global c
     }
     if ((w >= *found && j == 0) || get_local_id(0) > 0)
         return;
-    for (uint k = 0; k < GV_GROUP_VECTORS; k++)
-        group[GV_GROUP_VECTORS * (size_t)place + k] = (gv_scalar4)(0, 0, gv_hold(0), gv_hold(0));
+    gv_clear_groups(group + GV_GROUP_VECTORS * (size_t)place, 1);
 }
 
 /* Groups that were made in one frame, in that of another tree: lengths times `scale`, then places plus `shift`; squared

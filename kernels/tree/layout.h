@@ -39,6 +39,10 @@
 #define GV_SPARSE_SINKS 16
 #define GV_SPARSE_BODIES 4096
 #define GV_FEW_SINKS 1024
+/* One work-item a group: it is sparse above so many pairs of bodies and sinks for each lane, and is halved down to
+ * parts of GV_LEAST_PART sinks, or of a vector if that is longer. */
+#define GV_SPARSE_PAIRS 4096
+#define GV_LEAST_PART 8
 
 /* whether sinks are bodies of the tree: none; sink k is body self[k] (k without a list), ascending; the same in any
  * order */

@@ -5,7 +5,7 @@
  *                                                     far:    into the group's local expansion, GV_LANES cells at once
  *                                                     near, leaf: lists; from there onto GV_LANES sinks at once
  *
- *   GV_LANES    sinks or cells in one vector;  GV_N_GROUP  sinks of a group, a multiple of GV_LANES
+ *   GV_LANES    sinks or cells in one vector;  GV_N_GROUP  sinks of a group at most, a multiple of GV_LANES
  *   GV_STACK    cells the stack can hold;      GV_TILE     length of the lists of near cells and of leaves
  */
 #include "tree/cell.h"
@@ -37,6 +37,7 @@
 #endif
 
 typedef struct gv_sinks {
+    int vectors; /* in use */
     gv_real x[GV_VECTORS], y[GV_VECTORS], z[GV_VECTORS];
     gv_uint self[GV_VECTORS];
     gv_force f[GV_VECTORS];
@@ -84,7 +85,8 @@ static inline void gv_take_sinks(gv_sinks *sinks, const gv_group *g, global cons
                                  global const gv_scalar4 *points_low, global const gv_scalar *point_soft,
                                  global const uint *self, int own)
 {
-    for (int v = 0; v < GV_VECTORS; v++) {
+    sinks->vectors = (int)((g->count + GV_LANES - 1) / GV_LANES);
+    for (int v = 0; v < sinks->vectors; v++) {
         gv_scalar x[GV_LANES], y[GV_LANES], z[GV_LANES], soft[GV_LANES];
         uint who[GV_LANES];
         for (uint l = 0; l < GV_LANES; l++) {
@@ -118,7 +120,7 @@ static inline void gv_take_sinks(gv_sinks *sinks, const gv_group *g, global cons
 /* the leaves of the list onto all sinks */
 static inline void gv_eval_leaves(gv_sinks *sinks, const gv_sources *sources, const gv_lists *lists, uint2 own)
 {
-    for (int v = 0; v < GV_VECTORS; v++) {
+    for (int v = 0; v < sinks->vectors; v++) {
         gv_real x = sinks->x[v], y = sinks->y[v], z = sinks->z[v];
         gv_force f = sinks->f[v];
         for (uint k = 0; k < lists->n_leaf; k++) {
@@ -151,7 +153,7 @@ static inline void gv_eval_leaves(gv_sinks *sinks, const gv_sources *sources, co
 /* the near cells of the list onto all sinks */
 static inline void gv_eval_cells(gv_sinks *sinks, const gv_sources *sources, const gv_lists *lists)
 {
-    for (int v = 0; v < GV_VECTORS; v++) {
+    for (int v = 0; v < sinks->vectors; v++) {
         gv_force f = sinks->f[v];
         for (uint k = 0; k < lists->n_near; k++) {
             global const gv_scalar4 *at = sources->cell + GV_CELL * (size_t)lists->near[k];
@@ -381,7 +383,7 @@ static inline void gv_put_results(gv_sinks *sinks, const gv_group *g, const gv_s
                                   const gv_scalar *lead_low, global const uint *index, global gv_scalar4 *out)
 {
     gv_scalar per1 = g->inverse_scale;
-    for (int v = 0; v < GV_VECTORS; v++) {
+    for (int v = 0; v < sinks->vectors; v++) {
         gv_real yx = gv_apart(sinks->x[v], sinks->x_low[v], g->centre.x, (gv_real)(0)) * per1;
         gv_real yy = gv_apart(sinks->y[v], sinks->y_low[v], g->centre.y, (gv_real)(0)) * per1;
         gv_real yz = gv_apart(sinks->z[v], sinks->z_low[v], g->centre.z, (gv_real)(0)) * per1;

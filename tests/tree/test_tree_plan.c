@@ -68,8 +68,6 @@ static void test_small_groups_where_large_ones_leave_the_device_idle(void **stat
     }
     /* a device of a few units is full */
     assert_int_equal(cut_of(large, 8, 100000, 1000000).walk, GV_TP_WALK);
-    /* one work-item a group: a core each, and no others that would have work */
-    assert_int_equal(cut_of((shape){64, 1, 1}, 132, 100000, 1000000).walk, GV_TP_WALK);
     /* groups of one are for sinks that are few among many bodies, not for half of a small tree */
     assert_int_equal(cut_of(large, 132, 1000, 1000000).size, 1);
     assert_int_equal(cut_of(large, 132, 1000, 4096).size, GV_SPARSE_SINKS);
@@ -92,11 +90,31 @@ static void test_more_work_items_share_very_few_sinks(void **state)
     assert_int_equal(cut_of(large, 8, 25000, 1000000).walk, GV_TP_SPARSE); /* no room */
 }
 
+/* One work-item a group: one program, and places for parts of 8 sinks where not all bodies are sinks. */
+static void test_groups_of_one_work_item_are_cut_in_place(void **state)
+{
+    static const shape alone = {64, 1, 1};
+
+    (void)state;
+    for (size_t sinks = 64; sinks <= 1000000; sinks = sinks * 5 - 1) {
+        const gv_tree_cut cut = cut_of(alone, 1, sinks, 1000000);
+        const size_t groups = (sinks + 63) / 64;
+
+        assert_true(cut.walk == GV_TP_WALK && cut.size == 64 && cut.groups == groups && cut.room == 0);
+        assert_int_equal(cut.places, sinks < 500000 ? 8 * groups : groups);
+        assert_int_equal(cut.bodies > 0, sinks < 500000);
+    }
+    /* all units have a group */
+    assert_int_equal(cut_of(alone, 8, 300, 1000000).size, 32);
+    assert_int_equal(cut_of(alone, 8, 3, 1000000).size, 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_groups_where_large_ones_leave_the_device_idle),
         cmocka_unit_test(test_more_work_items_share_very_few_sinks),
+        cmocka_unit_test(test_groups_of_one_work_item_are_cut_in_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,55 @@ static void test_active_and_points(void **state)
     free(part.m);
 }
 
+static int nearer_the_centre(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* One work-item a group: where few active bodies stand together they share walks, where they stand far apart those that
+ * share one do not meet all that is between them. */
+static void test_few_active_are_cut_by_place(void **state)
+{
+    enum { ACTIVE = 200 };
+    (void)state;
+    cloud c = plummer(20000, 37), part = cloud_new(ACTIVE);
+    uint32_t address[ACTIVE];
+    gravel_tree *tree = tree_of(&c, NULL);
+    const gravel_forces all = cloud_forces(&c), some = cloud_forces(&part);
+    gravel_tree_counts whole, every, midst;
+    if (tree->plan.part_sinks == 0) {
+        gravel_tree_release(tree);
+        free(c.m);
+        free(part.m);
+        skip();
+    }
+    assert_ok(gravel_tree_forces(tree, 0.02, &all));
+    assert_ok(gravel_tree_get_counts(tree, &whole));
+    for (uint32_t k = 0; k < ACTIVE; k++)
+        address[k] = k * 100;
+    assert_ok(gravel_tree_forces_active(tree, address, ACTIVE, 0.02, &some));
+    assert_ok(gravel_tree_get_counts(tree, &every));
+    double *radius2 = malloc(2 * c.n * sizeof *radius2);
+    assert_non_null(radius2);
+    for (size_t i = 0; i < c.n; i++)
+        radius2[i] = radius2[c.n + i] = c.x[0][i] * c.x[0][i] + c.x[1][i] * c.x[1][i] + c.x[2][i] * c.x[2][i];
+    qsort(radius2, c.n, sizeof *radius2, nearer_the_centre);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c.n && n < ACTIVE; i++)
+        if (radius2[c.n + i] < radius2[ACTIVE])
+            address[n++] = i;
+    assert_ok(gravel_tree_forces_active(tree, address, n, 0.02, &some));
+    assert_ok(gravel_tree_get_counts(tree, &midst));
+    /* 4 groups of 64 each where none is halved, 25 of 8 where all are */
+    assert_true(every.groups > 12 && midst.groups < 8);
+    assert_true(every.bodies < 5 * whole.bodies); /* 3.2 times; 9.6 times in groups of 64 */
+    gravel_tree_release(tree);
+    free(radius2);
+    free(c.m);
+    free(part.m);
+}
+
 /* A refitted tree after a small move is as good as a new one. */
 static void test_refit(void **state)
 {
@@ -188,9 +237,13 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bits), cmocka_unit_test(test_active_and_points),
-        cmocka_unit_test(test_refit),     cmocka_unit_test(test_bad_input),
-        cmocka_unit_test(test_limits),    cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_active_and_points),
+        cmocka_unit_test(test_few_active_are_cut_by_place),
+        cmocka_unit_test(test_refit),
+        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

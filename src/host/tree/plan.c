@@ -15,7 +15,7 @@ static void plan_walk(gv_tree_plan *plan, int walk, gv_tree_kind kind, const gv_
     const int sparse = walk != GV_TP_WALK, shared = walk == GV_TP_SHARED, which = walk + (int)kind;
     const int threads = shared ? (int)plan->shared_threads : VALUE(THREADS);
     const int tile = shared ? (int)plan->shared_tile : VALUE(TILE);
-    const int n = sparse ? (int)plan->sparse_sinks : VALUE(N_GROUP);
+    const int n = sparse ? GV_SPARSE_SINKS : VALUE(N_GROUP);
     const int split = sparse && threads > 1 ? threads / n : VALUE(SPLIT);
     plan->program[which].file = threads > 1 ? "tree/walk_group.cl" : "tree/walk_lanes.cl";
     snprintf(OPTIONS(which),
@@ -63,7 +63,7 @@ static void plan_sizes(gv_tree_plan *plan, const gv_config *config, const gv_lim
     plan->plain_group = gv_device_group(device, cpu ? 16 : 64);
     plan->look_group = cpu ? 1 : gv_device_group(device, 32);
     plan->part_tile = cpu ? 4096 : 8 * plan->look_group;
-    plan->sparse_sinks = VALUE(THREADS) == 1 ? (size_t)VALUE(LANES) : GV_SPARSE_SINKS;
+    plan->part_sinks = VALUE(THREADS) > 1 ? 0 : VALUE(LANES) < GV_LEAST_PART ? GV_LEAST_PART : (size_t)VALUE(LANES);
     plan->compute_units = (size_t)device->compute_units;
     plan_shared(plan, config, limits, precision);
 }
@@ -90,11 +90,12 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
     snprintf(OPTIONS(GV_TP_KEYS), "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_THREADS=%d -DGV_CURVE=%d", precision,
              (int)plan->keys_lanes, wide, VALUE(CURVE));
     snprintf(OPTIONS(GV_TP_MOMENTS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d", precision, by_error);
-    snprintf(OPTIONS(GV_TP_GROUPS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d -DGV_THREADS=%d%s", precision,
+    snprintf(OPTIONS(GV_TP_GROUPS), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_MAC=%d -DGV_THREADS=%d -DGV_PART=%d%s",
+             precision,
              !by_error                          ? 0
              : options->mac == GRAVEL_TREE_LAST ? 2
                                                 : 1,
-             (int)plan->look_group, options->split > 0 ? " -DGV_SHORT_RANGE=1" : "");
+             (int)plan->look_group, (int)plan->part_sinks, options->split > 0 ? " -DGV_SHORT_RANGE=1" : "");
     snprintf(OPTIONS(GV_TP_ESSENTIAL), "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_THREADS=%d -DGV_ITEMS=%d", precision,
              plan->look_group == 1 ? GV_BOX_FAN : 1, (int)plan->look_group, (int)(plan->part_tile / plan->look_group));
     for (int from = GRAVEL_SP; from <= GRAVEL_DP; from++) {
@@ -114,20 +115,35 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
  * those of a large one.  Less than half of the bodies: more boxes are large, so more groups may be split.  Few sinks
  * (GV_SPARSE_PART; IDLE_PART where groups of the configuration would leave most of the device idle): smaller groups,
  * since their boxes contain the bodies between the sinks; all may be split, and up to GV_FEW_SINKS of the former are
- * groups of one.  Groups of one work-item are not split: it waits for no other, and it needs several sinks to fill its
- * lanes.  They stay large down to fewer sinks (ALONE_PART): active bodies of a block stand together, and in groups of
- * 64 cost half of what they do in groups of 16 (doc/numbers.md). */
-enum { ALONE_PART = 64, IDLE_PART = 4 };
+ * groups of one. */
+enum { IDLE_PART = 4 };
+
+/* One work-item a group, which waits for no other and needs several sinks to fill its lanes: groups of the
+ * configuration; of less than half of the bodies they are smaller if there are fewer than compute units, and halved
+ * where the sinks stand far apart.  Of 200000 bodies a hundredth all over them takes 0.3 of the time of groups that are
+ * not halved, a hundredth in their midst a tenth of that of groups of one vector (dp, two cores; doc/numbers.md). */
+static gv_tree_cut cut_alone(const gv_tree_plan *plan, const gv_config *config, size_t sinks, int some)
+{
+    const size_t part = plan->part_sinks;
+    gv_tree_cut cut = {.walk = GV_TP_WALK, .size = (size_t)VALUE(N_GROUP)};
+    while (some && cut.size % (2 * part) == 0 && sinks / cut.size < plan->compute_units)
+        cut.size /= 2;
+    cut.groups = (sinks + cut.size - 1) / cut.size;
+    cut.places = some ? cut.groups * (cut.size / part) : cut.groups;
+    cut.bodies = some ? GV_SPARSE_PAIRS * (unsigned)VALUE(LANES) / (unsigned)cut.size : 0;
+    return cut;
+}
 
 gv_tree_cut gv_tree_cut_of(const gv_tree_plan *plan, const gv_config *config, size_t sinks, size_t sources)
 {
-    const int alone = VALUE(THREADS) == 1, some = sinks < sources / 2;
+    const int some = sinks < sources / 2;
+    if (plan->part_sinks > 0)
+        return cut_alone(plan, config, sinks, some);
     const size_t items = sinks / (size_t)VALUE(N_GROUP) * (size_t)VALUE(THREADS);
-    const size_t part = alone ? ALONE_PART : items < FEW_ITEMS * plan->compute_units ? IDLE_PART : GV_SPARSE_PART;
-    const int sparse = sinks <= sources / part;
+    const int sparse = sinks <= sources / (items < FEW_ITEMS * plan->compute_units ? IDLE_PART : GV_SPARSE_PART);
     gv_tree_cut cut = {.walk = GV_TP_WALK};
-    cut.size = sparse ? plan->sparse_sinks : (size_t)VALUE(N_GROUP);
-    if (sinks <= sources / GV_SPARSE_PART && sinks <= GV_FEW_SINKS && !alone)
+    cut.size = sparse ? GV_SPARSE_SINKS : (size_t)VALUE(N_GROUP);
+    if (sinks <= sources / GV_SPARSE_PART && sinks <= GV_FEW_SINKS)
         cut.size = 1;
     cut.bodies = some ? GV_SPARSE_BODIES : GV_WIDE * (unsigned)VALUE(N_GROUP);
     cut.groups = (sinks + cut.size - 1) / cut.size;
@@ -136,7 +152,7 @@ gv_tree_cut gv_tree_cut_of(const gv_tree_plan *plan, const gv_config *config, si
         const int idle = cut.groups * threads <= plan->shared_items * plan->compute_units;
         cut.walk = idle && plan->shared_threads > threads ? GV_TP_SHARED : GV_TP_SPARSE;
     }
-    if (cut.size > 1 && !alone)
+    if (cut.size > 1)
         cut.room = sinks <= 16384 || sparse ? cut.groups : some ? cut.groups / 16 + 2048 : cut.groups / 128 + 512;
     cut.room = cut.room < cut.groups ? cut.room : cut.groups;
     cut.places = cut.groups + cut.room * (cut.size - 1);

@@ -67,8 +67,8 @@ typedef struct gv_tree_plan {
         char options[400]; /* "-D..." */
     } program[GV_TP_COUNT];
     /* elements of one work-group; work-items of a group where groups work together, and where they do not; of a group
-     * of groups.cl; sinks of a group at most where sinks are few */
-    size_t build_tile, compact_tile, keys_lanes, wide_group, plain_group, look_group, sparse_sinks;
+     * of groups.cl; sinks of the smallest part of a group that one work-item walks for, 0: several do */
+    size_t build_tile, compact_tile, keys_lanes, wide_group, plain_group, look_group, part_sinks;
     size_t part_tile; /* cells that a group counts for a part of a tree */
     size_t compute_units;
     size_t shared_threads, shared_tile, shared_items; /* of GV_TP_SHARED: a group, a compute unit at most without it */

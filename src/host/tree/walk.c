@@ -237,8 +237,7 @@ static gravel_status check_groups(gravel_tree *tree, gravel_groups *set, const d
 {
     const gravel_bodies *b = set->sinks.bodies;
     const int shifted = shift[0] != 0 || shift[1] != 0 || shift[2] != 0;
-    if (set->cut.size >
-        (set->cut.walk != GV_TP_WALK ? tree->plan.sparse_sinks : (size_t)tree->config.value[GV_TT_N_GROUP]))
+    if (set->cut.size > (set->cut.walk != GV_TP_WALK ? GV_SPARSE_SINKS : (size_t)tree->config.value[GV_TT_N_GROUP]))
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "the groups have up to %zu sinks, this tree's configuration walks with fewer: give all trees "
                        "that share groups one configuration",
