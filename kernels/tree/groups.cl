@@ -262,10 +262,9 @@ gv_tree_groups(global const gv_scalar4 *points, uint n_sinks, uint size, global 
             count = min(places > 1 ? length * GV_PART : size, end - first);
             /* the tolerance of the expansion is that of groups of so many (gv_tree_tau_local) */
             gv_scalar fewer = fmin((gv_scalar)(length * GV_PART) / (gv_scalar)(min(size, 32u)), GV_R(1.0));
-            gv_scalar bodies =
-                gv_make_group(points, first, count, cell, others, last, eps2, tau,
-                              places > 1 ? tau_local * exp2(GV_R(0.4) * log2(fewer)) : tau_local, &room, to, run, runs,
-                              mine, mine_end GV_SHORT_ARGUMENTS);
+            gv_scalar bodies = gv_make_group(points, first, count, cell, others, last, eps2, tau,
+                                             places > 1 ? tau_local * exp2(GV_R(0.4) * log2(fewer)) : tau_local, &room,
+                                             to, run, runs, mine, mine_end GV_SHORT_ARGUMENTS);
             is_sparse = length > 1 && bodies * (gv_scalar)(count) > (gv_scalar)(most) * (gv_scalar)(size);
             length = is_sparse ? length / 2 : length;
         }

@@ -26,6 +26,8 @@ CASES = {
                        "sort_bits=4", "periodic"),
     "sort": ("sort",),
     "lanes": ("ds", 400, "threads=1 split=1 n_group=16 lanes=1 rsqrt=3 sort_threads=1 sort_items=4096 tile=16"),
+    "lanes/halved": ("sp", 600, "threads=1 split=1 n_group=64 lanes=1 rsqrt=3 sort_threads=64 sort_items=4 sort_bits=4 "
+                     "tile=16", "some"),
 }
 
 if __name__ == "__main__":

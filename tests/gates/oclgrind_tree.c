@@ -2,10 +2,10 @@
  * Oclgrind, which watches memory and races.  The bodies are a clump with a few far outside, so that some groups are
  * sparse and are split.
  *
- *   oclgrind_tree sp|ds|dp BODIES CONFIGURATION [active|periodic]
+ *   oclgrind_tree sp|ds|dp BODIES CONFIGURATION [active|some|periodic]
  *   oclgrind_tree sort
  *
- * `active`: the forces on a few bodies, which are sorted and walk by themselves.
+ * `active`: the forces on a few bodies, which are sorted and walk by themselves; `some`: on more of them, in groups.
  * `periodic`: the short range of a split force, in a box whose sides some of the bodies are beyond.
  * `sort`: one pass of a sort by digits of 8 bits in two tiles.  A tree would make eight of them, each of 256 rows.
  */
@@ -39,8 +39,8 @@ static void make_bodies(size_t n)
     }
 }
 
-/* every so many bodies are sinks: few enough for the walk of few sinks */
-enum { EVERY = 40 };
+/* every so many bodies are sinks: few enough for the walk of few sinks; few enough for groups that are halved */
+enum { EVERY = 40, SOME = 8 };
 
 /* of `periodic`; else 0 */
 static double period, split;
@@ -80,7 +80,7 @@ static double worst(size_t n, double eps, size_t every)
 static gravel_status run(gravel_context *context, const gravel_tree_options *options, size_t n, double eps,
                          size_t every)
 {
-    uint32_t address[MOST / EVERY + 1];
+    uint32_t address[MOST / SOME + 1];
     size_t count = 0;
     gravel_tree *tree = NULL;
     const gravel_sources bodies = {.count = n, .mass = m, .pos = GRAVEL_VEC_SOA(x[0], x[1], x[2])};
@@ -156,11 +156,12 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "sort") == 0)
         return only_sort();
-    const size_t every = argc == 5 && strcmp(argv[4], "active") == 0 ? EVERY : 1;
-    const int periodic = argc == 5 && strcmp(argv[4], "periodic") == 0;
+    const char *const which = argc == 5 ? argv[4] : "";
+    const size_t every = strcmp(which, "active") == 0 ? EVERY : strcmp(which, "some") == 0 ? SOME : 1;
+    const int periodic = strcmp(which, "periodic") == 0;
     const size_t n = argc == 4 || every > 1 || periodic ? (size_t)atoi(argv[2]) : 0;
     if (n < 200 || n > MOST) {
-        fprintf(stderr, "usage: oclgrind_tree sp|ds|dp BODIES CONFIGURATION [active|periodic]\n");
+        fprintf(stderr, "usage: oclgrind_tree sp|ds|dp BODIES CONFIGURATION [active|some|periodic]\n");
         return 2;
     }
     const double eps = 0.01;
