@@ -251,20 +251,21 @@ gv_tree_groups(global const gv_scalar4 *points, uint n_sinks, uint size, global 
 {
     GV_ROOM
 #if GV_PART > 0
-    const uint g = get_group_id(0), places = most > 0 ? size / GV_PART : 1, end = min((g + 1) * size, n_sinks);
+    const uint g = get_group_id(0), places = most > 0 ? size / GV_PART : 1, part = size / places;
+    const uint end = min((g + 1) * size, n_sinks);
     for (uint at = 0, length; at < places; at += length) {
-        const uint first = g * size + at * GV_PART;
+        const uint first = g * size + at * part;
         global gv_scalar4 *to = group + GV_GROUP_VECTORS * ((size_t)g * places + at);
         uint count = 0, is_sparse = 1;
         /* the second half of what was halved, or what follows it */
         length = at > 0 ? min(at & -at, places - at) : places;
         while (first < end && is_sparse) {
-            count = min(places > 1 ? length * GV_PART : size, end - first);
             /* the tolerance of the expansion is that of groups of so many (gv_tree_tau_local) */
-            gv_scalar fewer = fmin((gv_scalar)(length * GV_PART) / (gv_scalar)(min(size, 32u)), GV_R(1.0));
+            gv_scalar fewer = fmin((gv_scalar)(length * part) / (gv_scalar)(min(size, 32u)), GV_R(1.0));
+            count = min(length * part, end - first);
             gv_scalar bodies = gv_make_group(points, first, count, cell, others, last, eps2, tau,
-                                             places > 1 ? tau_local * exp2(GV_R(0.4) * log2(fewer)) : tau_local, &room,
-                                             to, run, runs, mine, mine_end GV_SHORT_ARGUMENTS);
+                                             tau_local * exp2(GV_R(0.4) * log2(fewer)), &room, to, run, runs, mine,
+                                             mine_end GV_SHORT_ARGUMENTS);
             is_sparse = length > 1 && bodies * (gv_scalar)(count) > (gv_scalar)(most) * (gv_scalar)(size);
             length = is_sparse ? length / 2 : length;
         }
