@@ -367,20 +367,29 @@ static void collect_known(gv_run *run, gv_winners *found)
     }
 }
 
+/* 1 if the options name whole questions, which may be new. */
+static int names_questions(const gv_tune_options *options)
+{
+    return options->n_sources > 0 &&
+           (options->n_sinks > 0 || gv_tune_subject(options)->questions == GV_QUESTIONS_SQUARE);
+}
+
 /* Sizes that are named and not known: what is kept around them is measured there. */
 static void ask_new(gv_run *run, gv_winners *found, double end)
 {
-    const gv_tune_options *options = run->options;
+    const gv_variant variant = run->task.variant;
+    gv_plan named;
 
-    for (int j = 0; j < options->n_sources; j++) {
-        for (int i = 0; i < options->n_sinks && run->status == GRAVEL_OK && !run->interrupted; i++) {
-            const gv_profile_entry sizes = {.sinks = options->sinks[i], .sources = options->sources[j]};
+    if (!names_questions(run->options))
+        return;
+    gv_plan_make(run->options, &run->device.limits, &variant, &named);
+    for (int k = 0; k < named.n && run->status == GRAVEL_OK && !run->interrupted; k++) {
+        const gv_profile_entry sizes = {.sinks = named.q[k].sinks, .sources = named.q[k].sources};
 
-            if (at_sizes(found, &sizes) < found->n)
-                continue;
-            run->task_index++;
-            gv_question_between(run, found, sizes.sinks, sizes.sources, end);
-        }
+        if (at_sizes(found, &sizes) < found->n)
+            continue;
+        run->task_index++;
+        gv_question_between(run, found, sizes.sinks, sizes.sources, end);
     }
 }
 
@@ -388,11 +397,14 @@ int gv_cross_planned(gv_run *run)
 {
     const gv_tune_options *options = run->options;
     gv_winners *found = calloc(1, sizeof *found);
-    int n = options->n_sinks * options->n_sources; /* known or new */
+    gv_plan named;
+    int n = 0; /* known or new */
 
-    if (n == 0 && found != NULL &&
-        gv_domain_of_space(&run->domain, run->space, &run->task.variant, &run->device.limits, options->limit,
-                           options->unlikely) == GRAVEL_OK) {
+    if (names_questions(options)) {
+        gv_plan_make(options, &run->device.limits, &run->task.variant, &named);
+        n = named.n;
+    } else if (found != NULL && gv_domain_of_space(&run->domain, run->space, &run->task.variant, &run->device.limits,
+                                                   options->limit, options->unlikely) == GRAVEL_OK) {
         collect_known(run, found);
         n = found->n;
         gv_domain_free(&run->domain);

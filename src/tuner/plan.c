@@ -1,4 +1,5 @@
 /* The questions of a variant, and how its time is shared among them. */
+#include <math.h>
 #include <string.h>
 
 #include "tuner/run.h"
@@ -60,7 +61,8 @@ static void to_front(gv_plan *made, int at, double weight)
     made->q[0] = q;
 }
 
-/* N bodies on each other (tree): one question per bucket of sources, the middle one searched at length first. */
+/* N bodies on each other (tree): one question per bucket of sources, the middle one searched at length first; half-way
+ * between them nothing is searched. */
 static void make_square_plan(const gv_tune_options *options, const gv_limits *limits, gv_plan *made)
 {
     static const size_t gpu[GV_SOURCE_BUCKETS] = {8192, 131072, 1048576};
@@ -68,11 +70,17 @@ static void make_square_plan(const gv_tune_options *options, const gv_limits *li
     const size_t *sizes = options->n_sources > 0                   ? options->sources
                           : limits->info.type == GRAVEL_DEVICE_CPU ? cpu
                                                                    : gpu;
+    const int searched = options->n_sources > 0 ? options->n_sources : GV_SOURCE_BUCKETS;
 
-    made->n = options->n_sources > 0 ? options->n_sources : GV_SOURCE_BUCKETS;
-    for (int k = 0; k < made->n; k++)
+    for (int k = 0; k < searched; k++)
         made->q[k] = (gv_plan_question){sizes[k], sizes[k], 6};
-    to_front(made, made->n / 2, 10);
+    to_front(made, searched / 2, 10);
+    made->n = searched;
+    for (int k = 0; k + 1 < searched && options->n_sources == 0; k++) {
+        const size_t n = (size_t)sqrt((double)sizes[k] * (double)sizes[k + 1]);
+
+        made->q[made->n++] = (gv_plan_question){n, n, 0};
+    }
 }
 
 /* Leaves (tasks): sizes that trees have, those between the sizes of groups among them; the sources are what a cut of
@@ -111,10 +119,12 @@ static int one_of_each_bucket(size_t *sinks, int n)
 
 /* Of groups of 16 sinks neither 8 nor 32 tell how good they are, and 128 and 512 lie two octaves apart: where sources
  * are many enough for it to matter a GPU is asked there too, but searches nothing.  Between 8192 and 131072 sources few
- * sinks begin to need more rows a group.  On a CPU several vectors of sinks a work-item begin to pay between 32 and
- * 128. */
+ * sinks begin to need more rows a group, and many several sinks a work-item.  On a CPU several vectors of sinks a work-item
+ * begin to pay between 32 and 128. */
 static void add_between(const gv_limits *limits, size_t middle, size_t most, gv_plan *made)
 {
+    static const size_t around[] = {1, 8, 32, 128, 256, 512, 1024, 4096};
+
     if (limits->info.type == GRAVEL_DEVICE_CPU) {
         made->q[made->n++] = (gv_plan_question){48, middle, 0};
         made->q[made->n++] = (gv_plan_question){48, 8192, 0};
@@ -124,8 +134,8 @@ static void add_between(const gv_limits *limits, size_t middle, size_t most, gv_
     made->q[made->n++] = (gv_plan_question){16, middle, 0};
     made->q[made->n++] = (gv_plan_question){16, most, 0};
     made->q[made->n++] = (gv_plan_question){256, most, 0};
-    for (size_t sinks = 8; sinks <= 512; sinks *= 4)
-        made->q[made->n++] = (gv_plan_question){sinks, 32768, 0};
+    for (size_t k = 0; k < sizeof around / sizeof *around; k++)
+        made->q[made->n++] = (gv_plan_question){around[k], 32768, 0};
 }
 
 /* Two questions per variant are searched at length: as many sinks as a run may have (arithmetic) and about a hundred

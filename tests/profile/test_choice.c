@@ -106,7 +106,8 @@ static void test_other_questions_tell(void **state)
     }
 }
 
-static const gv_choice_among none = {.n = 0}; /* the corners alone; only equal texts are launched alike */
+/* the corners alone; only equal texts are launched alike */
+static const gv_choice_among none = {.sources = 131072};
 
 static int keeps_default(gv_profile_entry *question, size_t sinks, double more)
 {
@@ -245,25 +246,6 @@ static void test_what_was_measured_is_not_evened_out(void **state)
     add_result(&question[2], narrow, 1200, 0.001);
     /* 66.5 of the narrow one, between 36 and 123 */
     assert_string_equal(best_in(&space, entry, 3, 256, 131072).configuration, narrow);
-}
-
-/* Of two questions in one level of sources the nearer one counts. */
-static void test_the_nearer_sources_of_a_level(void **state)
-{
-    gv_profile_entry question[2];
-    const gv_profile_entry *entry[2] = {&question[0], &question[1]};
-
-    (void)state;
-    make_question(&question[0], 128, 262144);
-    add_result(&question[0], "a", 1, 0.001);
-    make_question(&question[1], 128, 1048576);
-    add_result(&question[1], "b", 4, 0.001);
-    for (int turn = 0; turn < 2; turn++) {
-        assert_string_equal(best_of(entry, 2, 128, 300000).configuration, "a");
-        assert_string_equal(best_of(entry, 2, 128, 900000).configuration, "b");
-        entry[0] = &question[1]; /* the order of a file does not matter */
-        entry[1] = &question[0];
-    }
 }
 
 /* Groups of 64 at 48 sinks: with 131072 sources they are known to win 128 and to take half of that for 32 or 48; with
@@ -483,7 +465,6 @@ int main(void)
         cmocka_unit_test(test_grains),
         cmocka_unit_test(test_grains_tell_what_was_not_kept),
         cmocka_unit_test(test_what_was_measured_is_not_evened_out),
-        cmocka_unit_test(test_the_nearer_sources_of_a_level),
         cmocka_unit_test(test_guesses_gain_nothing_by_padding),
         cmocka_unit_test(test_launched_alike),
         cmocka_unit_test(test_what_more_sinks_take_is_a_bound),

@@ -7,12 +7,13 @@ typedef struct shape {
     int n_group, threads, split;
 } shape;
 
-static gv_tree_cut cut_in(gravel_precision precision, shape of, int compute_units, size_t sinks, size_t sources)
+/* A GPU's configuration of this shape, and what is planned with it; local_memory in bytes. */
+static gv_tree_plan *plan_of(gv_config *config, gravel_precision precision, shape of, int compute_units, double theta,
+                             size_t local_memory)
 {
     gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
     gv_limits limits;
     gv_variant variant;
-    gv_config config;
     gv_tree_plan *plan = calloc(1, sizeof *plan);
 
     assert_non_null(plan);
@@ -20,15 +21,26 @@ static gv_tree_cut cut_in(gravel_precision precision, shape of, int compute_unit
     limits.info.type = GRAVEL_DEVICE_GPU;
     limits.info.compute_units = compute_units;
     limits.info.max_group = 1024;
-    limits.info.local_memory = 49152;
+    limits.info.local_memory = local_memory;
     options.precision = precision;
+    options.theta = theta;
     gv_variant_set(&variant, 2, precision, 0);
-    gv_tree_space.built_in(&config, &variant, &limits, sources, sources);
-    config.value[GV_TT_N_GROUP] = of.n_group;
-    config.value[GV_TT_THREADS] = of.threads;
-    config.value[GV_TT_SPLIT] = of.split;
-    gv_tree_make_plan(plan, &config, &options, &limits);
+    gv_tree_space.built_in(config, &variant, &limits, 1000000, 1000000);
+    config->value[GV_TT_N_GROUP] = of.n_group;
+    config->value[GV_TT_THREADS] = of.threads;
+    config->value[GV_TT_SPLIT] = of.split;
+    gv_tree_make_plan(plan, config, &options, &limits);
+    return plan;
+}
+
+enum { LOCAL_MEMORY = 49152 };
+
+static gv_tree_cut cut_in(gravel_precision precision, shape of, int compute_units, size_t sinks, size_t sources)
+{
+    gv_config config;
+    gv_tree_plan *plan = plan_of(&config, precision, of, compute_units, 0.75, LOCAL_MEMORY);
     const gv_tree_cut cut = gv_tree_cut_of(plan, &config, sinks, sources);
+
     free(plan);
     return cut;
 }
@@ -90,6 +102,41 @@ static void test_more_work_items_share_very_few_sinks(void **state)
     assert_int_equal(cut_of(large, 8, 25000, 1000000).walk, GV_TP_SPARSE); /* no room */
 }
 
+/* Few sinks among many bodies and a small theta: the stack of shared groups is deep, and the configuration's where that
+ * has no use, no room, or groups fill the device. */
+static void test_shared_groups_have_a_deep_stack(void **state)
+{
+    static const struct {
+        shape of;
+        double theta;
+        size_t local_memory, sinks;
+        gv_tree_program walk;
+        const char *stack;
+    } c[] = {
+        {{64, 32, 1}, 0.3, LOCAL_MEMORY, 10000, GV_TP_SHARED, "-DGV_STACK=2048 "},
+        {{64, 32, 1}, 0.5, LOCAL_MEMORY, 10000, GV_TP_SHARED, "-DGV_STACK=2048 "},
+        {{64, 32, 1}, 0.75, LOCAL_MEMORY, 10000, GV_TP_SHARED, "-DGV_STACK=1024 "},
+        {{32, 64, 2}, 0.3, LOCAL_MEMORY, 10000, GV_TP_SHARED, "-DGV_STACK=2048 "},
+        {{32, 64, 2}, 0.75, LOCAL_MEMORY, 10000, GV_TP_SPARSE, "-DGV_STACK=1024 "},
+        {{64, 32, 1}, 0.3, LOCAL_MEMORY, 150000, GV_TP_SPARSE, "-DGV_STACK=1024 "},
+        {{64, 32, 1}, 0.3, LOCAL_MEMORY, 1000000, GV_TP_WALK, "-DGV_STACK=1024 "},
+        {{64, 32, 1}, 0.3, 12288, 10000, GV_TP_SPARSE, "-DGV_STACK=1024 "},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
+        gv_config config;
+        gv_tree_plan *plan = plan_of(&config, GRAVEL_SP, c[k].of, 132, c[k].theta, c[k].local_memory);
+        const gv_tree_cut cut = gv_tree_cut_of(plan, &config, c[k].sinks, 1000000);
+
+        if (cut.walk != c[k].walk || !strstr(plan->program[cut.walk].options, c[k].stack))
+            print_message("case %zu: %d %s\n", k, (int)cut.walk, plan->program[cut.walk].options);
+        assert_int_equal(cut.walk, c[k].walk);
+        assert_non_null(strstr(plan->program[cut.walk].options, c[k].stack));
+        free(plan);
+    }
+}
+
 /* One work-item a group: one program, and places for parts of 8 sinks where not all bodies are sinks. */
 static void test_groups_of_one_work_item_are_cut_in_place(void **state)
 {
@@ -114,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_groups_where_large_ones_leave_the_device_idle),
         cmocka_unit_test(test_more_work_items_share_very_few_sinks),
+        cmocka_unit_test(test_shared_groups_have_a_deep_stack),
         cmocka_unit_test(test_groups_of_one_work_item_are_cut_in_place),
     };
 

@@ -201,6 +201,74 @@ static void test_new_sizes_are_asked(void **state)
     free(folder);
 }
 
+/* A tree's bodies are sinks and sources: sources that are named are whole questions. */
+static void test_new_sizes_of_trees_are_asked(void **state)
+{
+    gv_tune_options options;
+    gv_tune_summary summary;
+    gv_profile_set after = GV_PROFILE_SET_INIT;
+    char *profiles;
+    int found = 0;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    profiles = make_folder();
+    fill(&options, profiles, 0, 0);
+    options.kernel = "tree";
+    options.n_sinks = 0;
+    options.n_sources = 2;
+    options.sources[0] = 2000;
+    options.sources[1] = 16000;
+    options.budget = 6;
+    assert_ok(gv_tune(&options, &summary));
+    options.cross = 1;
+    options.budget = 0;
+    options.n_sources = 1;
+    options.sources[0] = 6000;
+    assert_ok(gv_tune(&options, &summary));
+    assert_int_equal(summary.n_tasks, 1);
+    assert_int_equal(summary.tasks_done, 1);
+    assert_ok(gv_profile_read_dir(profiles, &after, NULL, NULL));
+    for (int e = 0; e < after.block[0].n_entries; e++)
+        found += after.block[0].entry[e].sinks == 6000 && after.block[0].entry[e].sources == 6000;
+    assert_int_equal(found, 1);
+    gv_profile_set_free(&after);
+    remove_folder(profiles);
+    free(profiles);
+}
+
+/* Without sizes: half-way between those that are searched nothing is searched. */
+static void test_trees_are_asked_between_buckets(void **state)
+{
+    static const gravel_device_type type[] = {GRAVEL_DEVICE_CPU, GRAVEL_DEVICE_GPU};
+
+    (void)state;
+    for (size_t t = 0; t < sizeof type / sizeof *type; t++) {
+        gv_tune_options options;
+        gv_limits limits;
+        gv_plan made;
+
+        memset(&limits, 0, sizeof limits);
+        limits.info.type = type[t];
+        fill(&options, NULL, 0, 0);
+        options.kernel = "tree";
+        options.n_sinks = options.n_sources = 0;
+        gv_plan_make(&options, &limits, &options.variant[0], &made);
+        assert_int_equal(made.n, 2 * GV_SOURCE_BUCKETS - 1);
+        for (int k = 0; k < made.n; k++) {
+            int more = 0, less = 0;
+
+            assert_int_equal(made.q[k].sinks, made.q[k].sources);
+            assert_int_equal(made.q[k].weight > 0, k < GV_SOURCE_BUCKETS);
+            for (int j = 0; j < GV_SOURCE_BUCKETS; j++) {
+                more += made.q[j].sources > made.q[k].sources;
+                less += made.q[j].sources < made.q[k].sources;
+            }
+            assert_true(k < GV_SOURCE_BUCKETS || (more > 0 && less > 0));
+        }
+    }
+}
+
 static int at_once(void *user)
 {
     (void)user;
@@ -240,6 +308,8 @@ int main(void)
         cmocka_unit_test(test_winners_meet_without_time),
         cmocka_unit_test(test_profile_is_crossed),
         cmocka_unit_test(test_new_sizes_are_asked),
+        cmocka_unit_test(test_new_sizes_of_trees_are_asked),
+        cmocka_unit_test(test_trees_are_asked_between_buckets),
         cmocka_unit_test(test_a_stopped_run_knows_its_plan),
     };
 

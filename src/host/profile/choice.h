@@ -14,9 +14,10 @@
  * the configuration, or are full without it, the nearer the more; what that corner allows is not lowered by it. The
  * least score wins, so that a call with exactly a question's sizes gets its winner. Elsewhere the untuned default keeps
  * its place unless the best beats it by more than a quarter of the spreads that were measured, or, where the default
- * was not kept, is known at every corner, or from one that has both, is full or is very near. Where the questions were
- * asked without the call's searches, or with others, it has to win by GV_CHOICE_OTHER more; if the default was not kept
- * at all, at one corner that has measured both. */
+ * was not kept, is known at every corner, or from one that has both, is full or is very near; and where the best is
+ * known only with more than four times as many sources. Where the questions were asked without the call's searches, or
+ * with others, it has to win by GV_CHOICE_OTHER more; if the default was not kept at all, at one corner that has
+ * measured both. */
 #ifndef GV_CHOICE_H
 #define GV_CHOICE_H
 

@@ -15,6 +15,7 @@ static void plan_walk(gv_tree_plan *plan, int walk, gv_tree_kind kind, const gv_
     const int sparse = walk != GV_TP_WALK, shared = walk == GV_TP_SHARED, which = walk + (int)kind;
     const int threads = shared ? (int)plan->shared_threads : VALUE(THREADS);
     const int tile = shared ? (int)plan->shared_tile : VALUE(TILE);
+    const int stack = shared ? (int)plan->shared_stack : VALUE(STACK);
     const int n = sparse ? GV_SPARSE_SINKS : VALUE(N_GROUP);
     const int split = sparse && threads > 1 ? threads / n : VALUE(SPLIT);
     plan->program[which].file = threads > 1 ? "tree/walk_group.cl" : "tree/walk_lanes.cl";
@@ -23,7 +24,7 @@ static void plan_walk(gv_tree_plan *plan, int walk, gv_tree_kind kind, const gv_
              "-DGV_N_GROUP=%d -DGV_N_LEAF=%d -DGV_TILE=%d -DGV_STACK=%d -DGV_UNSOFTENED=%d -DGV_MOMENTS=%d "
              "-DGV_SHAPE=%d -DGV_SOFTEN=%d%s%s",
              (int)options->precision, VALUE(LANES), VALUE(RSQRT), threads, split, threads > 1 ? n * split / threads : 1,
-             n, VALUE(N_LEAF), tile, VALUE(STACK), kind == GV_TREE_UNSOFTENED, options->moments,
+             n, VALUE(N_LEAF), tile, stack, kind == GV_TREE_UNSOFTENED, options->moments,
              options->softening == GRAVEL_SPLINE && kind != GV_TREE_UNSOFTENED,
              kind == GV_TREE_UNSOFTENED ? 0 : (int)kind, options->split > 0 ? " -DGV_SHORT_RANGE=1" : "",
              threads > 1 && VALUE(SORT_THREADS) == 1 ? " -DGV_ITEM_LOOPS=1" : "");
@@ -34,26 +35,47 @@ static void plan_walk(gv_tree_plan *plan, int walk, gv_tree_kind kind, const gv_
  * with 1140 more than groups of 32 (doc/numbers.md). */
 enum { FEW_ITEMS = 640 };
 
-/* Very few sinks: twice as many work-items share a group of them, where the device has room for these.  At 25000 of 1e6
- * bodies 64 work-items a group take 0.74 of the time of 32 on an H200 in sp, at 80000 (1212 a compute unit) 0.97, at
- * 150000 1.11; in dp 0.82, at 50000 (757) 1.03, at 80000 1.13. */
-enum { SHARED_THREADS = 64, SHARED_TILE = 128, SHARED_ITEMS = 1280, SHARED_ITEMS_DP = 640 };
+/* Very few sinks: a group of them is shared by at least 64 work-items, where the device has room for these.  At 25000 of
+ * 1e6 bodies 64 work-items a group take 0.74 of the time of 32 on an H200 in sp, at 80000 (38 groups a compute unit) 0.97,
+ * at 150000 1.11; in dp 0.82, at 50000 (24) 1.03, at 80000 1.13.
+ * Their boxes are large, and with a small theta most cells in and around them are opened.  Where these do not fit on the
+ * stack, few are taken at once, and the whole call waits for some groups: with 2048 places instead of 1024 and theta 0.3
+ * 1000 of 1e6 sinks take 0.27 to 0.65 of the time, 40000 0.67 to 0.87; with theta 0.75 there is no difference.  Where
+ * groups fill the device the longer stack loses up to 0.1 (doc/numbers.md). */
+enum { SHARED_THREADS = 64, SHARED_TILE = 128, SHARED_GROUPS = 40, SHARED_GROUPS_DP = 20, DEEP_STACK = 2048 };
+#define DEEP_THETA 0.5
 
-static void plan_shared(gv_tree_plan *plan, const gv_config *config, const gv_limits *limits,
-                        gravel_precision precision)
+static int can_share(const gv_config *config, const gv_limits *limits, gravel_precision precision)
 {
-    gv_config wide = *config;
-    wide.value[GV_TT_THREADS] = SHARED_THREADS;
-    wide.value[GV_TT_TILE] = VALUE(TILE) < SHARED_TILE ? SHARED_TILE : VALUE(TILE);
-    const int can = VALUE(THREADS) > 1 && VALUE(THREADS) < SHARED_THREADS && limits->info.max_group >= SHARED_THREADS &&
-                    wide.value[GV_TT_TILE] % SHARED_THREADS == 0 &&
-                    gv_tree_local_bytes(&wide, precision) <= limits->info.local_memory;
-    plan->shared_items = precision == GRAVEL_DP ? SHARED_ITEMS_DP : SHARED_ITEMS;
-    plan->shared_threads = (size_t)(can ? wide : *config).value[GV_TT_THREADS];
-    plan->shared_tile = (size_t)(can ? wide : *config).value[GV_TT_TILE];
+    return limits->info.max_group >= VALUE(THREADS) && VALUE(TILE) % VALUE(THREADS) == 0 &&
+           gv_tree_local_bytes(config, precision) <= limits->info.local_memory;
 }
 
-static void plan_sizes(gv_tree_plan *plan, const gv_config *config, const gv_limits *limits, gravel_precision precision)
+static void plan_shared(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
+                        const gv_limits *limits)
+{
+    gv_config wide = *config;
+    if (VALUE(THREADS) > 1 && VALUE(THREADS) < SHARED_THREADS) {
+        wide.value[GV_TT_THREADS] = SHARED_THREADS;
+        wide.value[GV_TT_TILE] = VALUE(TILE) < SHARED_TILE ? SHARED_TILE : VALUE(TILE);
+        wide = can_share(&wide, limits, options->precision) ? wide : *config;
+    }
+    gv_config deep = wide;
+    if (VALUE(THREADS) > 1 && options->theta <= DEEP_THETA && VALUE(STACK) < DEEP_STACK) {
+        deep.value[GV_TT_STACK] = DEEP_STACK;
+        deep = can_share(&deep, limits, options->precision) ? deep : wide;
+    }
+    plan->shared_threads = (size_t)deep.value[GV_TT_THREADS];
+    plan->shared_tile = (size_t)deep.value[GV_TT_TILE];
+    plan->shared_stack = (size_t)deep.value[GV_TT_STACK];
+    if (plan->shared_threads > (size_t)VALUE(THREADS) || plan->shared_stack > (size_t)VALUE(STACK))
+        plan->shared_groups = options->precision == GRAVEL_DP ? SHARED_GROUPS_DP : SHARED_GROUPS;
+    else
+        plan->shared_groups = 0;
+}
+
+static void plan_sizes(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
+                       const gv_limits *limits)
 {
     const gravel_device_info *device = &limits->info;
     const int cpu = VALUE(SORT_THREADS) == 1;
@@ -65,7 +87,7 @@ static void plan_sizes(gv_tree_plan *plan, const gv_config *config, const gv_lim
     plan->part_tile = cpu ? 4096 : 8 * plan->look_group;
     plan->part_sinks = VALUE(THREADS) > 1 ? 0 : VALUE(LANES) < GV_LEAST_PART ? GV_LEAST_PART : (size_t)VALUE(LANES);
     plan->compute_units = (size_t)device->compute_units;
-    plan_shared(plan, config, limits, precision);
+    plan_shared(plan, config, options, limits);
 }
 
 void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
@@ -78,7 +100,7 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
         [GV_TP_GROUPS] = "tree/groups.cl",  [GV_TP_ESSENTIAL] = "tree/essential.cl",
     };
     const int precision = (int)options->precision, by_error = options->mac != GRAVEL_TREE_GEOMETRIC;
-    plan_sizes(plan, config, limits, options->precision);
+    plan_sizes(plan, config, options, limits);
     for (int k = 0; k < GV_TP_WALK; k++)
         plan->program[k].file = file[k];
     const int wide = (int)plan->wide_group, items = (int)(plan->build_tile / plan->wide_group);
@@ -147,11 +169,8 @@ gv_tree_cut gv_tree_cut_of(const gv_tree_plan *plan, const gv_config *config, si
         cut.size = 1;
     cut.bodies = some ? GV_SPARSE_BODIES : GV_WIDE * (unsigned)VALUE(N_GROUP);
     cut.groups = (sinks + cut.size - 1) / cut.size;
-    if (sparse) {
-        const size_t threads = (size_t)VALUE(THREADS);
-        const int idle = cut.groups * threads <= plan->shared_items * plan->compute_units;
-        cut.walk = idle && plan->shared_threads > threads ? GV_TP_SHARED : GV_TP_SPARSE;
-    }
+    if (sparse)
+        cut.walk = cut.groups <= plan->shared_groups * plan->compute_units ? GV_TP_SHARED : GV_TP_SPARSE;
     if (cut.size > 1)
         cut.room = sinks <= 16384 || sparse ? cut.groups : some ? cut.groups / 16 + 2048 : cut.groups / 128 + 512;
     cut.room = cut.room < cut.groups ? cut.room : cut.groups;

@@ -71,7 +71,8 @@ typedef struct gv_tree_plan {
     size_t build_tile, compact_tile, keys_lanes, wide_group, plain_group, look_group, part_sinks;
     size_t part_tile; /* cells that a group counts for a part of a tree */
     size_t compute_units;
-    size_t shared_threads, shared_tile, shared_items; /* of GV_TP_SHARED: a group, a compute unit at most without it */
+    /* of GV_TP_SHARED; groups of it a compute unit at most, 0: it is the same as GV_TP_SPARSE */
+    size_t shared_threads, shared_tile, shared_stack, shared_groups;
 } gv_tree_plan;
 
 void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
