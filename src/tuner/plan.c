@@ -119,8 +119,8 @@ static int one_of_each_bucket(size_t *sinks, int n)
 
 /* Of groups of 16 sinks neither 8 nor 32 tell how good they are, and 128 and 512 lie two octaves apart: where sources
  * are many enough for it to matter a GPU is asked there too, but searches nothing.  Between 8192 and 131072 sources few
- * sinks begin to need more rows a group, and many several sinks a work-item.  On a CPU several vectors of sinks a work-item
- * begin to pay between 32 and 128. */
+ * sinks begin to need more rows a group, and many several sinks a work-item.  On a CPU several vectors of sinks a
+ * work-item begin to pay between 32 and 128. */
 static void add_between(const gv_limits *limits, size_t middle, size_t most, gv_plan *made)
 {
     static const size_t around[] = {1, 8, 32, 128, 256, 512, 1024, 4096};
