@@ -40,7 +40,7 @@ enum { FEW_ITEMS = 640 };
  * 0.97, at 150000 1.11; in dp 0.82, at 50000 (24) 1.03, at 80000 1.13.
  * Their boxes are large, and with a small theta most cells in and around them are opened.  Where these do not fit on
  * the stack, few are taken at once, and the whole call waits for some groups: with 2048 places instead of 1024 and
- * theta 0.3 1000 of 1e6 sinks take 0.27 to 0.65 of the time, 40000 0.67 to 0.87; with theta 0.75 there is no
+ * theta 0.3 1000 of 1e6 sinks take 0.27 to 0.65 of the time, 40000 0.68 to 0.85; with theta 0.75 there is no
  * difference.  Where groups fill the device the longer stack loses up to 0.1 (doc/numbers.md). */
 enum { SHARED_THREADS = 64, SHARED_TILE = 128, SHARED_GROUPS = 40, SHARED_GROUPS_DP = 20, DEEP_STACK = 2048 };
 #define DEEP_THETA 0.5
