@@ -377,12 +377,11 @@ static int names_questions(const gv_tune_options *options)
 /* Sizes that are named and not known: what is kept around them is measured there. */
 static void ask_new(gv_run *run, gv_winners *found, double end)
 {
-    const gv_variant variant = run->task.variant;
     gv_plan named;
 
     if (!names_questions(run->options))
         return;
-    gv_plan_make(run->options, &run->device.limits, &variant, &named);
+    gv_plan_make(run->options, &run->device.limits, &run->task.variant, &named);
     for (int k = 0; k < named.n && run->status == GRAVEL_OK && !run->interrupted; k++) {
         const gv_profile_entry sizes = {.sinks = named.q[k].sinks, .sources = named.q[k].sources};
 
