@@ -123,7 +123,7 @@ static int one_of_each_bucket(size_t *sinks, int n)
  * work-item begin to pay between 32 and 128. */
 static void add_between(const gv_limits *limits, size_t middle, size_t most, gv_plan *made)
 {
-    static const size_t around[] = {1, 8, 32, 128, 256, 512, 1024, 4096};
+    static const size_t around[] = {1, 8, 32, 128, 256, 512, 1024, 2048, 4096};
 
     if (limits->info.type == GRAVEL_DEVICE_CPU) {
         made->q[made->n++] = (gv_plan_question){48, middle, 0};

@@ -40,6 +40,29 @@ static void test_groups_grow_with_the_sources(void **state)
     }
 }
 
+/* 145 sources of a part became 160, so that a tenth of the groups that fit were missing. */
+static void test_parts_are_rounded_to_runs(void **state)
+{
+    gv_variant variant;
+    gv_config config;
+    gv_direct_plan plan;
+
+    (void)state;
+    assert_true(gv_variant_parse("ds4", &variant));
+    assert_ok(gv_space_parse(
+        &gv_direct_space,
+        "threads=128 blocks_per_cu=4 split=4 sinks_per_item=1 tile=64 unroll=4 lanes=1 rsqrt=1 keep=0", &config));
+    for (size_t sources = 20000; sources <= 50000; sources += 997) {
+        assert_true(gv_direct_plan_make(&plan, &config, &variant, 132, 300, sources, 0, 0));
+        /* 4 of 96 sources at most, and a last block that is not full */
+        assert_in_range(plan.part_sources * plan.parts, sources, sources * 105 / 100 + 4 * plan.part_sources);
+        assert_in_range(plan.blocks * plan.sink_groups, 528 * 94 / 100, 528);
+    }
+    /* tiny parts stay whole runs of 16: a group more costs as much as it saves */
+    assert_true(gv_direct_plan_make(&plan, &config, &variant, 132, 100, 5000, 0, 0));
+    assert_int_equal(plan.part_sources, 16);
+}
+
 /* Vectors of sinks on a CPU: 1024 sources in eight parts took twice as long as in one. */
 static void test_vectors_have_no_short_parts(void **state)
 {
@@ -66,6 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups_grow_with_the_sources),
+        cmocka_unit_test(test_parts_are_rounded_to_runs),
         cmocka_unit_test(test_vectors_have_no_short_parts),
     };
 
