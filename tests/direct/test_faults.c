@@ -158,21 +158,21 @@ static void faults_in_programs(void **state)
     SKIP_WITHOUT_DEVICE();
     try_all(get_program, NULL, cache, 1);
     /* without a cache every start compiles, for 0.4 s */
-    try_all(get_program, NULL, "", stride(3, 11));
+    try_all(get_program, NULL, "", stride(3, 29));
 }
 
 static void faults_in_measuring(void **state)
 {
     (void)state;
     SKIP_WITHOUT_DEVICE();
-    try_all(measure, NULL, cache, 97); /* hundreds of equal launches */
+    try_all(measure, NULL, cache, stride(97, 293)); /* hundreds of equal launches */
 }
 
 static void faults_in_direct_summation(void **state)
 {
     (void)state;
     SKIP_WITHOUT_DEVICE();
-    try_all(direct, NULL, cache, stride(1, 3));
+    try_all(direct, NULL, cache, stride(1, 7));
 }
 
 static int make_cache(void **state)
