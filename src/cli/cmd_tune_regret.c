@@ -46,6 +46,7 @@ typedef struct grid {
     double end;           /* when the budget is over */
     double point_end;     /* when the point that is measured has to end */
     double least_s;       /* the fastest candidate of that point so far */
+    char reason[280];     /* why its first failing candidate fails; the choice is timed first */
     uint64_t seed;
 } grid;
 
@@ -65,9 +66,11 @@ static int interrupted(void *user)
 static void prepare(void *user, const gv_task *task, const char *const *configuration, int n)
 {
     grid *g = user;
+    /* the choice and the default are timed however late it is */
+    const int needed = gv_now() > g->point_end && n > 2 ? 2 : n;
 
     if (!gv_signals_pending())
-        gv_ahead_build(&g->ahead, task, configuration, n, g->options->candidate > 0 ? g->options->candidate : 120);
+        gv_ahead_build(&g->ahead, task, configuration, needed, g->options->candidate > 0 ? g->options->candidate : 120);
 }
 
 /* Four digits are more than a time is known to, and there are many. */
@@ -118,6 +121,8 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
     if (gv_signals_pending() && outcome.status != GV_OUTCOME_OK)
         return -1; /* cut off, not failed */
     g->least_s = fmin(g->least_s, gv_outcome_score(&outcome));
+    if (outcome.status != GV_OUTCOME_OK && g->reason[0] == '\0')
+        snprintf(g->reason, sizeof g->reason, "%s: %s", gv_outcome_name(outcome.status), outcome.reason);
     if (isfinite(gv_outcome_score(&outcome)))
         put_time(g->times, configuration, turn, turn > 0 ? outcome.time_s : gv_outcome_score(&outcome));
     /* the least time tells what is worth turns, in which what disturbs one disturbs the others as well */
@@ -265,6 +270,7 @@ static gravel_status measure_variant(grid *g, const gv_variant *variant, double 
         task_of(g, variant, k, &task);
         g->times = cJSON_CreateArray();
         g->least_s = INFINITY;
+        g->reason[0] = '\0';
         g->point_end = k == 0 ? g->end : end;
         status = gv_regret_measure(&g->setting, &task, &point[n]);
         if (status != GRAVEL_OK) {
@@ -272,7 +278,7 @@ static gravel_status measure_variant(grid *g, const gv_variant *variant, double 
             if (status != GRAVEL_ERR_LAUNCH)
                 break;
             if (g->failing++ == 0)
-                append(&g->why, gv_format("%s", gravel_error_message()));
+                append(&g->why, gv_format("%s (%s)", gravel_error_message(), g->reason));
             status = GRAVEL_OK;
             continue;
         }

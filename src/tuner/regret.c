@@ -269,6 +269,9 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
     free(list);
     if (timed < (n < 2 ? n : 2))
         return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
+    if (!isfinite(point->choice_s) && task->theta > 0)
+        return gv_fail(GRAVEL_ERR_LAUNCH, "%s with %zu bodies, theta %g: '%s', which programs would get, fails",
+                       task->variant.name, task->sources, task->theta, point->choice);
     if (!isfinite(point->choice_s))
         return gv_fail(GRAVEL_ERR_LAUNCH, "%s with %zu sinks and %zu sources: '%s', which programs would get, fails",
                        task->variant.name, task->sinks, task->sources, point->choice);

@@ -76,7 +76,7 @@ def check_incomplete(report, most):
 
 def budget_ends_it():
     need_device()
-    few = ("--regret", "--budget", "0.001s", "--variant", "sp2", "--sinks", "2,3", "--sources", "64", "--nearest")
+    few = ("--regret", "--budget", "0.001s", "--variant", "sp2", "--sinks", "5,12", "--sources", "300", "--nearest")
     done = good(*ONE, *few, "--json", "--plot", "none.svg")
     expect("incomplete: the budget was over, 0 of 2 points" in done.stderr, "what was left out is said", done)
     expect("nothing to draw" in done.stderr and not os.path.exists(path("none.svg")), "no plot of nothing", done)
