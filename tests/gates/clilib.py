@@ -1,10 +1,11 @@
 """What the gates of the program share: a scratch folder, calls of the program, what they should give."""
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
 
-from gatelib import BUILD, Failed, Skipped
+from gatelib import BUILD, Failed, Skipped, TOP
 
 PROGRAM = os.environ.get("GRAVEL_PROGRAM") or os.path.join(BUILD, "bin", "gravel")
 WORK = tempfile.mkdtemp(prefix="gravel-cli-")
@@ -73,6 +74,16 @@ def need_device():
     done = run("devices", "--json")
     if done.returncode != OK:
         raise Skipped("no OpenCL device on this machine")
+
+
+def wrong_kernels():
+    """The folder of a copy of the kernels whose accelerations by direct summation are off by a thousandth."""
+    shutil.copytree(os.path.join(TOP, "kernels"), path("kernels"), dirs_exist_ok=True)
+    source = path(os.path.join("kernels", "direct", "interact.h"))
+    changed = read(source).replace("mass * rinv", "mass * rinv * (gv_real)(1.001)", 1)
+    expect("1.001" in changed, "nothing to break in interact.h")
+    write(source, changed)
+    return path("kernels")
 
 
 def cluster(n):

@@ -12,7 +12,8 @@ import sys
 import time
 
 import gatelib
-from clilib import PROGRAM, USAGE, WORK, by_default, expect, good, need_device, path, read, refused, run
+from clilib import (FAILURE, PROGRAM, USAGE, WORK, by_default, expect, good, need_device, path, read, refused, run,
+                    wrong_kernels)
 
 DIGITS = 1.1e-3  # a ratio of two times that are written with four digits, each off by half a unit of 1.000 at most
 ONE = ("tune", "--device", "cpu", "--quick", "--profile-dir", "profiles")
@@ -109,6 +110,14 @@ def ctrl_c_ends_it():
             os.unlink(path("some.svg"))
 
 
+def a_failing_choice_says_why():
+    need_device()
+    done = run(*ONE, "--regret", "--variant", "sp2", "--sinks", "2", "--sources", "64", "--plain", "--most", "2",
+               env={"GRAVEL_KERNEL_DIR": wrong_kernels()})
+    expect(done.returncode == FAILURE and "which programs would get, fails (wrong: acc is wrong: relative error 0.001"
+           in done.stderr, "why it fails", done)
+
+
 def wrong_use():
     need_device()
     refused(USAGE, "not a list of numbers", *ONE, "--regret", "--kernel", "tree", "--theta", "0.5;1")
@@ -119,6 +128,7 @@ def wrong_use():
 if __name__ == "__main__":
     gatelib.need_file(PROGRAM)
     try:
-        sys.exit(gatelib.main([direct_grid, tree_grid, budget_ends_it, ctrl_c_ends_it, wrong_use]))
+        sys.exit(gatelib.main([direct_grid, tree_grid, budget_ends_it, ctrl_c_ends_it, a_failing_choice_says_why,
+                               wrong_use]))
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
