@@ -18,7 +18,7 @@ from gatelib import LONG, QUICK
 CASES = {
     "group": ("sp", 400, "threads=32 n_group=32 split=1 tile=32 lanes=1 rsqrt=2 sort_threads=64 sort_items=4 "
               "sort_bits=4"),
-    "group/split": ("ds", 640 if LONG else 320, "threads=64 n_group=16 split=4 tile=64 lanes=1 rsqrt=2 sort_threads=64 sort_items=8 "
+    "group/split": ("ds", 640, "threads=64 n_group=16 split=4 tile=64 lanes=1 rsqrt=2 sort_threads=64 sort_items=8 "
                     "sort_bits=4"),
     "group/sparse": ("sp", 600, "threads=32 n_group=64 split=1 tile=32 lanes=1 rsqrt=2 sort_threads=1 sort_items=4096",
                      "active"),
