@@ -6,7 +6,7 @@ The generated file defines, for the declaration in src/host/base/kernels.h,
     const int            <symbol>_count;     without the closing entry
 
 String literals, a line of text each: gcc and clang take them of any length, though C11 guarantees only 4095 characters,
-and compile 4 MB in a tenth of a second, where an array of bytes takes six.  What is not plain ASCII, and question marks
+and compile 4 MB in half a second, where an array of bytes takes six.  What is not plain ASCII, and question marks
 (trigraphs), is escaped.  Each text is followed by a zero byte that `size` does not count.
 """
 import os

@@ -235,6 +235,16 @@ static void prepare(const gv_regret_setting *setting, const gv_task *task, const
     setting->prepare(setting->time_user, task, configuration, n);
 }
 
+static gravel_status tell_failing(const gv_task *task, const char *choice)
+{
+    char theta[32] = "";
+
+    if (task->theta > 0)
+        snprintf(theta, sizeof theta, ", theta %g", task->theta);
+    return gv_fail(GRAVEL_ERR_LAUNCH, "%s with %zu sinks and %zu sources%s: '%s', which programs would get, fails",
+                   task->variant.name, task->sinks, task->sources, theta, choice);
+}
+
 gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task *task, gv_regret_point *point)
 {
     const gv_profile_question question = {setting->space,          &task->variant, setting->limits,
@@ -269,13 +279,7 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
     free(list);
     if (timed < (n < 2 ? n : 2))
         return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
-    if (!isfinite(point->choice_s) && task->theta > 0)
-        return gv_fail(GRAVEL_ERR_LAUNCH, "%s with %zu bodies, theta %g: '%s', which programs would get, fails",
-                       task->variant.name, task->sources, task->theta, point->choice);
-    if (!isfinite(point->choice_s))
-        return gv_fail(GRAVEL_ERR_LAUNCH, "%s with %zu sinks and %zu sources: '%s', which programs would get, fails",
-                       task->variant.name, task->sinks, task->sources, point->choice);
-    return GRAVEL_OK;
+    return isfinite(point->choice_s) ? GRAVEL_OK : tell_failing(task, point->choice);
 }
 
 /* The value that a part q of all is not above. */
