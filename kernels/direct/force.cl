@@ -11,8 +11,8 @@
  * over GV_DIRECT_FLUSH sources and then go into wide sums.  Rows are added in order in local memory; groups along
  * the sources write partial results, which reduce.cl adds in order.
  *
- * Self-exclusion costs nothing where it cannot happen: a stretch of sources goes through the masked loop only if one of
- * its ids lies between the smallest and the largest id of the sinks.
+ * Self-exclusion costs nothing where it cannot happen: sources go through the masked loop only if one of the sinks may
+ * be among them (direct/meet.h).
  *
  * Neighbours (GV_NEAREST, GV_LISTS) are looked for in two steps: per sink one comparison of the distance with a
  * threshold, and, for each run of GV_UNROLL sources in which any was below, a second pass over that run that records
@@ -31,6 +31,7 @@
  *   GV_LANES          sinks a vector      1 (GPU), 8, 16 (CPU)
  *   GV_RSQRT          see lib/rsqrt.h
  *   GV_KEEP           kind                0, 1
+ *   GV_MEET           kind                0 (all sinks), 1 (few of them)
  */
 #include "lib/real.h"
 #include "lib/rsqrt.h"
@@ -77,6 +78,8 @@
 
 #include "direct/search.h"
 
+#include "direct/meet.h"
+
 #if GV_DIRECT_FLUSH % GV_UNROLL || GV_TILE % GV_DIRECT_FLUSH
 #error "GV_UNROLL must divide GV_DIRECT_FLUSH, and GV_DIRECT_FLUSH must divide GV_TILE"
 #endif
@@ -87,6 +90,8 @@
  * sources of a run come first, so that they overlap, and the separations are computed a second time. */
 #define GV_ROOTS_FIRST (GV_RSQRT == 3 && GV_LANES > 1 && GV_UNROLL > 1 && GV_SHAPE == GV_SHAPE_PLUMMER)
 #define GV_TILES (GV_SPLIT * GV_TILE) /* sources in the tiles of all rows */
+/* Sources of one turn of the masked loop.  Where few stretches go through it, a GPU's other groups wait for those. */
+#define GV_MASKED_RUN (!GV_MEET || GV_LANES > 1 ? 1 : GV_UNROLL < 4 ? GV_UNROLL : 4)
 
 /* What one work-item carries through its part. */
 typedef struct gv_item {
@@ -226,9 +231,15 @@ static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uin
 #pragma unroll 1
     for (uint k = first; k < whole; k += GV_UNROLL)
         gv_run(item, sum, view, k, GV_UNROLL, 0, address, &open, eps2);
+    uint rest = whole;
+#if GV_MASKED_RUN > 1
 #pragma unroll 1
-    for (uint k = whole; k < end; k++)
-        gv_run(item, sum, view, k, 1, 1, address, &open, eps2);
+    for (; rest + GV_MASKED_RUN <= end; rest += GV_MASKED_RUN)
+        gv_run(item, sum, view, rest, GV_MASKED_RUN, 1, address, &open, eps2);
+#endif
+#pragma unroll 1
+    for (; rest < end; rest++)
+        gv_run(item, sum, view, rest, 1, 1, address, &open, eps2);
 #pragma unroll
     for (int s = 0; s < GV_S; s++)
 #pragma unroll
@@ -241,11 +252,6 @@ static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uin
             gv_settle(&item->found[s], item->sink[s], item->id[s], item->places, address + first, count);
 #endif
 }
-
-/* ids of the sinks of an item lie between these */
-typedef struct gv_ids {
-    int low, high;
-} gv_ids;
 
 /* Sinks first_sink ... of the item from their planes (direct/layout.h), sums at zero.  `list`: where the part's lists
  * begin. */
@@ -284,27 +290,6 @@ __attribute__((always_inline)) static inline gv_ids gv_load_item(gv_item *item, 
 #endif
     return (gv_ids){gv_lowest(low), gv_highest(high)};
 }
-
-#if GV_TILE > 0
-/* The ids of all sinks of the group: all rows have the same sinks. */
-static inline gv_ids gv_join_ids(gv_ids mine, local int *id_range, local uint *flagged, uint row)
-{
-    const uint me = get_local_id(0);
-    if (me == 0) {
-        id_range[0] = INT_MAX;
-        id_range[1] = INT_MIN;
-    }
-    if (me < GV_SPLIT)
-        flagged[me] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (row == 0) {
-        atomic_min(&id_range[0], mine.low);
-        atomic_max(&id_range[1], mine.high);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return (gv_ids){id_range[0], id_range[1]};
-}
-#endif
 
 #if GV_SPLIT > 1
 /* Rows are added by halves, always in the same order; row 0 has the sum.  `words`: a wide result a work-item. */
@@ -389,7 +374,12 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
 #endif
     local int tile_id[GV_TILES];
     local int id_range[2];
-    local uint flagged[GV_SPLIT]; /* the last tile of the row that may hold a sink's id, + 1 */
+    local uint flagged[GV_FLAGS]; /* of each row or stretch the last tile in which a sink may be, + 1 */
+#if GV_MEET
+    local uint names[GV_NAME_WORDS];
+#else
+    local uint *names = 0;
+#endif
 #endif
     gv_view view;
     gv_item item;
@@ -408,12 +398,15 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
         gv_load_item(&item, sinks, first_sink, stride, lists + (size_t)part * stride * capacity, capacity, eps2);
 
 #if GV_TILE > 0
-    const gv_ids ids = gv_join_ids(mine, id_range, flagged, row);
+    const gv_ids ids = gv_join_ids(mine, item.id, id_range, names, flagged, row);
     /* every row takes as many turns as the longest part, for the barriers */
     for (uint done = 0; done < part_sources; done += GV_TILE) {
         const uint here = begin + done < end ? min(end - begin - done, (uint)GV_TILE) : 0;
         const uint at = row * GV_TILE;
         /* loads are unconditional, so that several are in flight; what is loaded from behind the part is not used */
+#if GV_MEET
+        int some_within = 0;
+#endif
 #pragma unroll 4
         for (uint turn = 0; turn < (GV_TILE + GV_ROW - 1) / GV_ROW; turn++) {
             const uint k = lane_item + turn * GV_ROW;
@@ -426,18 +419,34 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
             tile_softening[at + k] = softening[j];
 #endif
             tile_id[at + k] = source_id;
-            if (k < here && source_id >= ids.low && source_id <= ids.high)
+#if GV_MEET
+            some_within |= k < here && gv_is_within(source_id, ids);
+#else
+            if (k < here && gv_is_within(source_id, ids))
                 flagged[row] = done + 1;
+#endif
         }
+#if GV_MEET
+        /* behind all loads: a branch between them would wait for each */
+        if (some_within) {
+#pragma unroll 1
+            for (uint k = lane_item; k < here; k += GV_ROW)
+                if (gv_may_be_sink(names, tile_id[at + k]))
+                    flagged[(at + k) / GV_DIRECT_FLUSH] = done + 1;
+        }
+#endif
         barrier(CLK_LOCAL_MEM_FENCE);
         GV_PLANES(GV_VIEW_TILE)
 #if GV_SOFTEN_OF_SOURCES(GV_SOFTEN)
         view.softening = tile_softening + at;
 #endif
         view.id = tile_id + at;
-        const int may_meet = flagged[row] == done + 1;
-        for (uint k = 0; k < here; k += GV_DIRECT_FLUSH)
+        int may_meet = flagged[row] == done + 1;
+        for (uint k = 0; k < here; k += GV_DIRECT_FLUSH) {
+            if (GV_MEET)
+                may_meet = flagged[(at + k) / GV_DIRECT_FLUSH] == done + 1;
             gv_stretch(&item, view, k, min(here - k, (uint)GV_DIRECT_FLUSH), may_meet, begin + done, eps2);
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #else
@@ -448,7 +457,7 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
     view.id = id;
     for (uint k = begin; k < end; k += GV_DIRECT_FLUSH) {
         const uint count = min(end - k, (uint)GV_DIRECT_FLUSH);
-        gv_stretch(&item, view, k, count, gv_ids_within(id + k, count, mine.low, mine.high), 0, eps2);
+        gv_stretch(&item, view, k, count, gv_meet(item.id, mine, id + k, count), 0, eps2);
     }
 #endif
 

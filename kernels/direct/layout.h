@@ -6,6 +6,10 @@
  * stays within the ceilings for any number of sources, that of 128 does not where there are only a few hundred. */
 #define GV_DIRECT_FLUSH 32
 
+/* Words of the table in which a group of so many sinks has their ids (meet.h): 64 bits for each of them, so that of
+ * other ids one in a thousand is taken for a sink's, as long as that is no more than 4 KB. */
+#define GV_DIRECT_NAME_WORDS(sinks) ((sinks) < 512 ? 2 * (sinks) : 1024)
+
 #define GV_REDUCE_THREADS 64 /* work-items a group of gv_reduce */
 #define GV_LIST_THREADS 64   /* of gv_join_lists, where a group is more than one work-item */
 

@@ -58,18 +58,3 @@ static inline gv_mask gv_same(gv_int sink_id, int source_id)
     return gv_widen((sink_id == (gv_int)(source_id)) & (sink_id != (gv_int)(-1)));
 #endif
 }
-
-/* does one of `count` ids lie in low ... high? */
-static inline int gv_ids_within(global const int *id, uint count, int low, int high)
-{
-    int16 within = (int16)(0);
-    uint k = 0;
-    for (; k + 16 <= count; k += 16) {
-        const int16 v = vload16(0, id + k);
-        within |= (v >= (int16)(low)) & (v <= (int16)(high));
-    }
-    int some = any(within);
-    for (; k < count; k++)
-        some |= (id[k] >= low) & (id[k] <= high);
-    return some;
-}

@@ -1,5 +1,5 @@
 /* Direct summation as a subject: a Plummer-like pool of particles, of which the first are the sources and one of a few
- * stretches anywhere are the sinks.
+ * stretches anywhere are the sinks; of few sinks every so-many-th body of a stretch, as in block steps.
  *
  * Checks of a candidate: outputs poisoned with NaN, canaries behind every output array, inputs uploaded again with
  * masses scaled by a random factor (a result left over from another candidate is off by that factor), sampled sinks
@@ -40,8 +40,8 @@ typedef struct trial {
     double scale; /* of the masses */
     const gv_request *request;
     gravel_direct *direct;
-    int is_cpu; /* whose events cost nothing */
-    size_t sinks;
+    int is_cpu;         /* whose events cost nothing */
+    size_t sinks, step; /* from one sink to the next in the pool */
     int planes;
     uint64_t first; /* the stretch that is timed */
     size_t from;    /* pool index of its first sink */
@@ -68,9 +68,9 @@ static void direct_close(void *state)
     }
 }
 
-static gravel_vec vec_at(double *const x[3], size_t from)
+static gravel_vec vec_at(double *const x[3], size_t from, size_t step)
 {
-    return GRAVEL_VEC_SOA(x[0] + from, x[1] + from, x[2] + from);
+    return (gravel_vec){x[0] + from, x[1] + from, x[2] + from, step};
 }
 
 static gravel_status make_object(trial *t, gravel_context *context)
@@ -92,9 +92,9 @@ static gravel_status make_object(trial *t, gravel_context *context)
     sources.count = task->sources;
     sources.mass = t->p->scaled;
     sources.id = t->p->id;
-    sources.pos = vec_at(t->p->x, 0);
-    sources.vel = vec_at(t->p->v, 0);
-    sources.acc = vec_at(t->p->a, 0);
+    sources.pos = vec_at(t->p->x, 0, 1);
+    sources.vel = vec_at(t->p->v, 0, 1);
+    sources.acc = vec_at(t->p->a, 0, 1);
     status = gravel_direct_write_sources(t->direct, 0, &sources);
     return status == GRAVEL_OK ? gravel_direct_set_timing(t->direct, 1) : status;
 }
@@ -110,9 +110,10 @@ static gravel_status call(trial *t, size_t from, int poison)
     memset(&forces, 0, sizeof forces);
     sinks.count = t->sinks;
     sinks.id = p->id + from;
-    sinks.pos = vec_at(p->x, from);
-    sinks.vel = vec_at(p->v, from);
-    sinks.acc = vec_at(p->a, from);
+    sinks.id_stride = t->step;
+    sinks.pos = vec_at(p->x, from, t->step);
+    sinks.vel = vec_at(p->v, from, t->step);
+    sinks.acc = vec_at(p->a, from, t->step);
     sinks.radius = p->radius;
     forces.acc = (gravel_vec_out){p->out[0], p->out[1], p->out[2], 1};
     forces.pot = p->out[3];
@@ -199,12 +200,12 @@ static gravel_status compare(trial *t, size_t from, int most, samples *got)
 
     for (int k = 0; k < n; k++) {
         sink[k] = k == 0 ? t->sinks - 1 : k == 1 || t->sinks <= (size_t)n ? (size_t)k - 1 : gv_draw(&state) % t->sinks;
-        sink[k] += from;
+        sink[k] = from + t->step * sink[k];
     }
     status = gv_expected_get(t->expected, p, task->variant.order, task->sources, softening, sink, n, expected);
     for (int k = 0; k < n && status == GRAVEL_OK; k++, got->n++) {
         const gv_expected_sink *e = &expected[k];
-        const size_t i = sink[k] - from;
+        const size_t i = (sink[k] - from) / t->step;
         double is[GV_POOL_PLANES]; /* what it is with the masses of this candidate */
 
         for (int c = 0; c < GV_POOL_PLANES; c++)
@@ -290,12 +291,13 @@ static int check_set(trial *t, size_t from, samples *got, gv_outcome *outcome)
  * last may hold others as well. */
 static size_t stretch(const trial *t, uint64_t k)
 {
+    const size_t extent = (t->sinks - 1) * t->step + 1;
     size_t n = t->request->task.sources;
     uint64_t state = k % STRETCHES;
 
-    if (n < t->sinks || k % 4 == 3)
-        n = (n > t->sinks ? n : t->sinks) + GV_POOL_SPARE;
-    return gv_draw(&state) % (n - t->sinks + 1);
+    if (n < extent || k % 4 == 3)
+        n = (n > extent ? n : extent) + GV_POOL_SPARE;
+    return gv_draw(&state) % (n - extent + 1);
 }
 
 /* Enough sets for FEWEST_SAMPLES samples, two at least. */
@@ -442,11 +444,14 @@ static void direct_evaluate(void *state, gravel_context *context, const gv_reque
                .scale = 0.5 + 1.5 * gv_uniform(&seed),
                .request = request,
                .sinks = request->task.sinks,
+               .step = 1,
                .planes = 4 + 3 * (request->task.variant.order / 2 - 1)};
     gravel_status status = GRAVEL_OK;
     trial *made = gv_kept_find(&in->kept, request, release_trial);
 
     memset(outcome, 0, sizeof *outcome);
+    if (t.sinks <= request->task.sources / GV_FEW_OF_SOURCES)
+        t.step = request->task.sources / t.sinks;
     if (made) {
         made->request = request;
         time_it(made, &seed, 1, phase, user, outcome);

@@ -153,7 +153,7 @@ static void parse_and_format(void **state)
 
     gv_space_format(&gv_direct_space, &c, text, sizeof text);
     assert_string_equal(
-        text, "threads=256 blocks_per_cu=8 split=64 sinks_per_item=1 tile=0 unroll=2 lanes=16 rsqrt=1 keep=0");
+        text, "threads=256 blocks_per_cu=8 split=64 sinks_per_item=1 tile=0 unroll=2 lanes=16 rsqrt=1 keep=0 meet=0");
     memset(&back, 0, sizeof back);
     assert_ok(gv_space_parse(&gv_direct_space, text, &back));
     assert_memory_equal(&c, &back, sizeof c);
@@ -202,7 +202,7 @@ static void macros(void **state)
     gv_space_macros(&gv_direct_space, &c, text, sizeof text);
     /* blocks_per_cu is a matter of the launch: in the macros it would compile one kernel many times */
     assert_string_equal(text, " -DGV_THREADS=128 -DGV_SPLIT=1 -DGV_SINKS_PER_ITEM=1 -DGV_TILE=128 -DGV_UNROLL=4"
-                              " -DGV_LANES=1 -DGV_RSQRT=1 -DGV_KEEP=0");
+                              " -DGV_LANES=1 -DGV_RSQRT=1 -DGV_KEEP=0 -DGV_MEET=0");
     gv_direct_program_options(&v, GRAVEL_SOFTEN_EPS, &c, text, sizeof text);
     assert_contains(
         text,
@@ -279,8 +279,9 @@ static void constraints_hold(void **state)
     assert_contains(gv_space_can_run(&gv_direct_space, &c, &v, &g), "not in the tunable's table");
 }
 
-/* What the formula counts must be what force.cl declares: tiles of each plane and the ids, two words of the id
- * range, a flag per row, rows of all wide sums and of nearest addresses. */
+/* What the formula counts must be what force.cl declares: tiles of each plane and the ids, two words of the id range, a
+ * flag per row, or per stretch of 32 sources and two words of bits per sink (meet), rows of all wide sums and of nearest
+ * addresses. */
 static void local_bytes(void **state)
 {
     gv_config c = plain();
@@ -290,9 +291,12 @@ static void local_bytes(void **state)
     c.value[GV_T_SPLIT] = 4;
     assert_int_equal(gv_direct_local_bytes(&c, &v, GRAVEL_SOFTEN_EPS),
                      4 * 128 * (16 + 4) + (4 + 2) * 4 + 128 * 4 * 2 * 4);
+    c.value[GV_T_MEET] = 1;
+    assert_int_equal(gv_direct_local_bytes(&c, &v, GRAVEL_SOFTEN_EPS),
+                     4 * 128 * (16 + 4) + (16 + 2 + 2 * 32) * 4 + 128 * 4 * 2 * 4);
     v = variant_of("ds6", GV_DIRECT_NEAREST);
     assert_int_equal(gv_direct_local_bytes(&c, &v, GRAVEL_SOFTEN_EPS),
-                     4 * 128 * (4 * 16 + 4) + (4 + 2) * 4 + 128 * (10 * 2 * 4 + 4));
+                     4 * 128 * (4 * 16 + 4) + (16 + 2 + 2 * 32) * 4 + 128 * (10 * 2 * 4 + 4));
     v = variant_of("dp4", GV_DIRECT_NEAREST);
     c.value[GV_T_TILE] = 0;
     c.value[GV_T_LANES] = 8;

@@ -152,7 +152,12 @@ size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant,
     if (config->value[GV_T_TILE] > 0) {
         const size_t softening = GV_SOFTEN_OF_SOURCES((int)soften) ? scalar : 0;
         bytes += split * (size_t)config->value[GV_T_TILE] * ((size_t)layout.quads * 4 * scalar + softening + 4);
+        const size_t group_sinks = threads / split * (size_t)config->value[GV_T_SINKS_PER_ITEM] * lanes;
         bytes += (split + 2) * 4;
+        if (config->value[GV_T_MEET])
+            bytes += (split * (size_t)config->value[GV_T_TILE] / GV_DIRECT_FLUSH - split +
+                      GV_DIRECT_NAME_WORDS(group_sinks)) *
+                     4;
     }
     if (split > 1)
         bytes += threads * lanes *

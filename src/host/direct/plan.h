@@ -31,8 +31,13 @@ enum {
     GV_T_LANES,
     GV_T_RSQRT,
     GV_T_KEEP,
+    GV_T_MEET,
     GV_T_COUNT
 };
+
+/* Up to this part of the sources, sinks are taken for active bodies that stand anywhere among them; more of them, as on
+ * one of several devices, for neighbours in the sources' order. */
+enum { GV_FEW_OF_SOURCES = 16 };
 
 /* Planes: arrays with one entry a particle. */
 typedef struct gv_direct_layout {

@@ -38,6 +38,14 @@ static const gv_tunable tunables[GV_T_COUNT] = {
                    1,
                    2,
                    {0, 1}},
+    [GV_T_MEET] =
+        {"meet",
+         "kind",
+         "where pairs are compared by id, so that no body acts on itself: 0 among sources between the smallest "
+         "and the largest id of the sinks, 1 where sources may be sinks",
+         1,
+         2,
+         {0, 1}},
 };
 
 #define VALUE(name) (config->value[GV_T_##name])
@@ -134,6 +142,14 @@ CONSTRAINT(keep_is_for_nearest)
     (void)limits;
     return VALUE(KEEP) == 0 || nearest_alone(variant);
 }
+static int searches(const gv_variant *variant)
+{
+    return (variant->features & (GV_DIRECT_NEAREST | GV_DIRECT_LISTS)) != 0;
+}
+CONSTRAINT(vectors_compare_ids)
+{
+    return VALUE(MEET) == 0 || !by_lanes(limits) || searches(variant);
+}
 CONSTRAINT(loop_body_is_small)
 {
     (void)limits;
@@ -157,16 +173,20 @@ static const gv_constraint constraints[] = {
     {"the sums of so many sinks do not fit into registers", 0, registers_suffice},
     {"the unrolled loop is too long for the instruction cache", 0, loop_body_is_small},
     {"keep makes no difference but to nearest neighbours without lists", 0, keep_is_for_nearest},
+    {"vectors without searches compare all ids in less time than it takes to find where", 0, vectors_compare_ids},
 };
 
 /* Few sinks on a GPU: rows make up for missing sinks, so that every work-item has one.  The values are the tuned ones
  * of an H200, where they agree between variants. */
-static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks)
+static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                         size_t sources)
 {
     const int light = variant->order == 2 && variant->precision != GRAVEL_DP;
     VALUE(THREADS) = 128;
     VALUE(LANES) = 1;
     VALUE(RSQRT) = 1;
+    /* fewer than 64: as long with 0 (doc/numbers.md) */
+    VALUE(MEET) = sinks >= 64 && sinks <= sources / GV_FEW_OF_SOURCES;
     VALUE(UNROLL) = variant->precision == GRAVEL_DP && variant->order >= 4 ? 2 : 4; /* 4 spills on 256 registers */
     if (limits->info.type == GRAVEL_DEVICE_CPU) {
         VALUE(UNROLL) = 1; /* 16 registers: llvmpipe takes 2.5 times as long with 4 */
@@ -199,29 +219,29 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     const int ds2 = variant->precision == GRAVEL_DS && variant->order == 2;
     /* a comparison a pair is a chain from source to source: with searches several sources in flight take 0.6 to 0.8 of
      * the time of one (doc/numbers.md) */
-    const int searches = (variant->features & (GV_DIRECT_NEAREST | GV_DIRECT_LISTS)) != 0;
-    VALUE(SINKS_PER_ITEM) = wide && ds2 && many && !searches ? 4 : 1;
+    VALUE(SINKS_PER_ITEM) = wide && ds2 && many && !searches(variant) ? 4 : 1;
     if (!wide)
-        VALUE(UNROLL) = dp && variant->order >= 4 && searches ? 8 : 4;
+        VALUE(UNROLL) = dp && variant->order >= 4 && searches(variant) ? 8 : 4;
     else if (dp)
-        VALUE(UNROLL) = variant->order == 4 && searches ? 4 : 8;
+        VALUE(UNROLL) = variant->order == 4 && searches(variant) ? 4 : 8;
     else
-        VALUE(UNROLL) = variant->order == 2 && !ds2 ? 8 : searches ? 4 : 1;
+        VALUE(UNROLL) = variant->order == 2 && !ds2 ? 8 : searches(variant) ? 4 : 1;
     VALUE(RSQRT) = gv_limits_root(limits, variant->precision, VALUE(LANES));
     /* AVX2: 0.7 to 0.99 of the time, in dp 0.88 to 1.14 (doc/numbers.md); elsewhere it was not timed */
     VALUE(KEEP) = nearest_alone(variant) && !dp && !wide;
+    /* with searches 0.5 to 0.8 of the time where active bodies stand anywhere, as long where all are active */
+    VALUE(MEET) = searches(variant);
     VALUE(BLOCKS_PER_CU) = 4;
 }
 
 static void built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                      size_t sources)
 {
-    (void)sources;
     *config = (gv_config){{0}};
     if (by_lanes(limits))
         built_in_cpu(config, variant, limits, sinks);
     else
-        built_in_gpu(config, variant, limits, sinks);
+        built_in_gpu(config, variant, limits, sinks, sources);
     if (!root_is_right(config, variant, limits))
         VALUE(RSQRT) = gv_limits_root(limits, variant->precision, VALUE(LANES));
     while (VALUE(THREADS) > limits->info.max_group && VALUE(THREADS) > 1)
