@@ -2,8 +2,8 @@
  *
  * GV_MEET  0: where an id lies between the smallest and the largest id of the sinks.  That tells sinks that stand
  *             together in the sources, as in forces of all on all, from all others; on GPUs whole tiles are flagged.
- *          1: of those, where it may be a sink's id.  Active bodies of short steps stand anywhere, so that nearly all ids
- *             lie between theirs.  A group with tiles looks ids up in a table of bits, two for each sink (a Bloom
+ *          1: of those, where it may be a sink's id.  Active bodies of short steps stand anywhere, so that nearly all
+ *             ids lie between theirs.  A group with tiles looks ids up in a table of bits, two for each sink (a Bloom
  *             filter), and flags stretches of GV_DIRECT_FLUSH sources; a work-item without them compares the ids of a
  *             stretch with all of its own.
  */

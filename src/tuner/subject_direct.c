@@ -450,7 +450,7 @@ static void direct_evaluate(void *state, gravel_context *context, const gv_reque
     trial *made = gv_kept_find(&in->kept, request, release_trial);
 
     memset(outcome, 0, sizeof *outcome);
-    if (t.sinks <= request->task.sources / GV_FEW_OF_SOURCES)
+    if (gv_direct_are_strewn(t.sinks, request->task.sources))
         t.step = request->task.sources / t.sinks;
     if (made) {
         made->request = request;

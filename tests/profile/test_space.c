@@ -280,8 +280,8 @@ static void constraints_hold(void **state)
 }
 
 /* What the formula counts must be what force.cl declares: tiles of each plane and the ids, two words of the id range, a
- * flag per row, or per stretch of 32 sources and two words of bits per sink (meet), rows of all wide sums and of nearest
- * addresses. */
+ * flag per row, or per stretch of 32 sources and two words of bits per sink (meet), rows of all wide sums and of
+ * nearest addresses. */
 static void local_bytes(void **state)
 {
     gv_config c = plain();

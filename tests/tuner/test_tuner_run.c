@@ -229,7 +229,7 @@ static void test_searches_begin_with_the_plain_winner(void **state)
         for (size_t i = 0; i < log.n; i++) {
             const gv_tlog_record *record = &log.record[i];
             if (record->task.variant.features == 0 && record->task.sinks == entry->sinks &&
-                strcmp(record->stage, "search") == 0 &&
+                strcmp(record->stage, "final") == 0 &&
                 (plain == NULL || record->outcome.time_s < plain->outcome.time_s))
                 plain = record;
         }

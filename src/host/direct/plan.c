@@ -12,6 +12,11 @@ _Static_assert((int)GRAVEL_NEIGHBOURS_OTHERS == GV_RULE_OTHERS && (int)GRAVEL_NE
                    (int)GRAVEL_NEIGHBOURS_SPHERE_MASS == GV_RULE_SPHERE_MASS,
                "the kernels' GV_RULE_... are the values of gravel_neighbour_rule");
 
+int gv_direct_are_strewn(size_t sinks, size_t sources)
+{
+    return sinks < GV_FEW_SINKS && sinks < sources / GV_FEW_OF_SOURCES;
+}
+
 /* Planes that neighbour lists add to a sink. */
 static int list_planes(unsigned features)
 {

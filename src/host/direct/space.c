@@ -186,7 +186,7 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
     VALUE(LANES) = 1;
     VALUE(RSQRT) = 1;
     /* fewer than 64: as long with 0 (doc/numbers.md) */
-    VALUE(MEET) = sinks >= 64 && sinks <= sources / GV_FEW_OF_SOURCES;
+    VALUE(MEET) = sinks >= 64 && gv_direct_are_strewn(sinks, sources);
     VALUE(UNROLL) = variant->precision == GRAVEL_DP && variant->order >= 4 ? 2 : 4; /* 4 spills on 256 registers */
     if (limits->info.type == GRAVEL_DEVICE_CPU) {
         VALUE(UNROLL) = 1; /* 16 registers: llvmpipe takes 2.5 times as long with 4 */

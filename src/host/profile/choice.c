@@ -28,7 +28,7 @@
 
 /* ------------------------------------------------------------------- cells */
 
-enum { SINGLE = 64, SINK_PARTS = 8, SOURCE_PARTS = 2 }; /* sinks up to SINGLE are cells of their own */
+enum { SINGLE = 64, SINK_PARTS = 8, SOURCE_PARTS = 4 }; /* sinks up to SINGLE are cells of their own */
 
 /* floor(parts * log2(n)), exact at powers of two: a cell never reaches over an edge of a bucket. */
 static int octave_cell(size_t n, int parts)
