@@ -111,6 +111,9 @@ void gv_finals_hold(gv_run *run, gv_finalist *list, int n)
     }
 }
 
+/* Nothing tells how much a single sample is off. */
+#define SCATTER_OF_ONE 0.05
+
 /* Between the rounds' minima; where no finals were held, between the samples.  0.05 = 5 %. */
 double gv_finals_scatter(const gv_finalist *f)
 {
@@ -122,7 +125,9 @@ double gv_finals_scatter(const gv_finalist *f)
             most = fmax(most, f->round[r]);
         }
     }
-    return least > 0 ? most / least - 1 : fmin(f->outcome.spread, GV_FINALS_NOISE);
+    if (least > 0)
+        return most / least - 1;
+    return f->outcome.samples == 1 ? SCATTER_OF_ONE : fmin(f->outcome.spread, GV_FINALS_NOISE);
 }
 
 /* 1 if `f` is faster than the default in turns, by a hair at least in all but one of nine: what else runs on the

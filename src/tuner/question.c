@@ -337,11 +337,15 @@ static void prelude(gv_search *search)
 
 static void run_search(gv_run *run, gv_search *search)
 {
-    double end = run->task_end, score;
+    const double end = run->task_end;
 
     if (run->inherits) {
+        /* not without the default: what won elsewhere may be slower than it here */
+        const gv_point pair[2] = {search->start[0], run->inherited};
+        double score[2];
+
         run->task_end = INFINITY;
-        gv_search_try(search, &run->inherited, 1, &score);
+        gv_search_try(search, pair, 2, score);
         run->task_end = end;
         return;
     }

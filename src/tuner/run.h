@@ -65,8 +65,8 @@ typedef struct gv_run {
     int may_widen;        /* a variant's first question: soft constraints may yield (scouts.h) */
     int wide;             /* they have: everything that can run is tried */
     int sure;             /* start points measured however little time there is: the default, those of a profile */
-    int inherits;         /* too large a question for the time left: only what was found before is measured */
-    gv_point inherited;   /* that: by a profile, else by a neighbour, else the default */
+    int inherits;         /* too large a question for the time left: the default and what was found before alone */
+    gv_point inherited;   /* the latter: by a profile, else by a neighbour, else the default */
     double task_end;      /* spent_s at which the question's time is over */
     double best_s;        /* of this question */
     char best[GV_PROFILE_TEXT];

@@ -1,4 +1,4 @@
-/* A machine whose times scatter: what is chosen, what is said, what is not reported as gain. */
+/* A machine whose times scatter, or that has no time: what is chosen, what is said, what is not reported as gain. */
 #include "host_test.h"
 
 #include <math.h>
@@ -98,9 +98,60 @@ static void test_noise_is_no_gain(void **state)
     assert_true(s.result.gain == 1);
 }
 
+/* The first question is won by unroll=16, which takes half the time of all others, but twice their time with 650000
+ * sources, where there is time for two candidates only. */
+static char other_script[] = "echo ready >&3\n"
+                             "while read -r line; do\n"
+                             "  case $line in\n"
+                             "    *650000*unroll=16*|*unroll=16*650000*) t=20000;;\n"
+                             "    *unroll=16*) t=5000;;\n"
+                             "    *) t=10000;;\n"
+                             "  esac\n"
+                             "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"samples\\\":1,\\\"time_s\\\":${t}e-6}\" >&3\n"
+                             "done\n";
+static char *const other_argv[] = {shell, dash_c, other_script, NULL};
+
+static void heard(const gv_tune_result *result, void *user)
+{
+    if (result->task.sources == 650000)
+        *(gv_tune_result *)user = *result;
+    else if (result->task.sources == 1000)
+        assert_non_null(strstr(result->configuration, "unroll=16"));
+}
+
+/* A question that there is no time for takes a neighbour's winner only where it is faster than the default. */
+static void test_no_time_and_still_the_default(void **state)
+{
+    gv_tune_result result = {.evaluations = 0};
+    gv_tune_summary summary;
+    gv_tune_options options = {.device = "cpu",
+                               .n_variants = 1,
+                               .n_sinks = 1,
+                               .sinks = {100},
+                               .n_sources = 3,
+                               .sources = {650000, 1000, 700000},
+                               .seed = 5,
+                               .budget = 20,
+                               .budget_s = 40,
+                               .quick = 1,
+                               .limit_s = 300,
+                               .worker_argv = other_argv,
+                               .finished = heard,
+                               .user = &result};
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    assert_true(gv_variant_parse("sp2", &options.variant[0]));
+    assert_ok(gv_tune(&options, &summary));
+    assert_int_equal(result.evaluations, 2);
+    assert_null(strstr(result.configuration, "unroll=16"));
+    assert_true(result.gain == 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_noise_is_no_gain)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_noise_is_no_gain),
+                                       cmocka_unit_test(test_no_time_and_still_the_default)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,6 +206,17 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
     VALUE(BLOCKS_PER_CU) = sinks <= 1 ? 8 : sinks < 16 ? 2 : 4;
 }
 
+/* What AVX-512 was tuned to.  A comparison a pair is a chain from source to source: with searches several sources in
+ * flight take 0.6 to 0.8 of the time of one (doc/numbers.md). */
+static int wide_unroll(const gv_variant *variant)
+{
+    /* order 2, 4, 6; sp, ds, dp; without searches, nearest neighbours, lists */
+    static const int unroll[3][3][3] = {
+        {{8, 8, 8}, {1, 4, 4}, {8, 8, 4}}, {{1, 4, 4}, {1, 4, 4}, {8, 4, 4}}, {{1, 8, 4}, {1, 8, 8}, {8, 8, 2}}};
+    const int search = variant->features & GV_DIRECT_LISTS ? 2 : searches(variant);
+    return unroll[variant->order / 2 - 1][variant->precision][search];
+}
+
 static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks)
 {
     const int dp = variant->precision == GRAVEL_DP;
@@ -217,18 +228,12 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     /* one vector of sinks and a long loop, or several vectors: what AVX-512 and AVX2 were tuned to */
     const int wide = width >= (dp ? 8 : 16), many = sinks > 4 * (size_t)VALUE(LANES);
     const int ds2 = variant->precision == GRAVEL_DS && variant->order == 2;
-    /* a comparison a pair is a chain from source to source: with searches several sources in flight take 0.6 to 0.8 of
-     * the time of one (doc/numbers.md) */
     VALUE(SINKS_PER_ITEM) = wide && ds2 && many && !searches(variant) ? 4 : 1;
-    if (!wide)
-        VALUE(UNROLL) = dp && variant->order >= 4 && searches(variant) ? 8 : 4;
-    else if (dp)
-        VALUE(UNROLL) = variant->order == 4 && searches(variant) ? 4 : 8;
-    else
-        VALUE(UNROLL) = variant->order == 2 && !ds2 ? 8 : searches(variant) ? 4 : 1;
+    VALUE(UNROLL) = wide ? wide_unroll(variant) : dp && variant->order >= 4 && searches(variant) ? 8 : 4;
     VALUE(RSQRT) = gv_limits_root(limits, variant->precision, VALUE(LANES));
-    /* AVX2: 0.7 to 0.99 of the time, in dp 0.88 to 1.14 (doc/numbers.md); elsewhere it was not timed */
-    VALUE(KEEP) = nearest_alone(variant) && !dp && !wide;
+    /* AVX2: 0.7 to 0.99 of the time, in dp 0.88 to 1.14; AVX-512: sp and order 2 0.77 to 0.94, ds4 and dp4 1.01 to 1.06
+     * (doc/numbers.md) */
+    VALUE(KEEP) = nearest_alone(variant) && (wide ? variant->order == 2 || variant->precision == GRAVEL_SP : !dp);
     /* with searches 0.5 to 0.8 of the time where active bodies stand anywhere, as long where all are active */
     VALUE(MEET) = searches(variant);
     VALUE(BLOCKS_PER_CU) = 4;
