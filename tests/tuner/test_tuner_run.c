@@ -225,7 +225,8 @@ static void test_searches_begin_with_the_plain_winner(void **state)
         const gv_tlog_record *plain = NULL;
         int place = 0, found = 0;
 
-        /* what the search without one found; crossing may have put another into the profile since */
+        /* what won the finals without one, of which searches take over; crossing may have put another into the profile
+         * since */
         for (size_t i = 0; i < log.n; i++) {
             const gv_tlog_record *record = &log.record[i];
             if (record->task.variant.features == 0 && record->task.sinks == entry->sinks &&
