@@ -162,34 +162,47 @@ static void keep(gv_run *run, gv_winners *found, const gv_profile_entry *entry, 
         run->options->finished(&result, run->options->user);
 }
 
-void gv_question_between(gv_run *run, gv_winners *found, size_t sinks, size_t sources, double end)
+/* 0: the default of run->task is not in the domain. */
+static int default_of(const gv_run *run, gv_point *point)
+{
+    gv_config config;
+
+    run->space->built_in(&config, &run->task.variant, &run->device.limits, run->task.sinks, run->task.sources);
+    return gv_run_point(run, &config, point);
+}
+
+/* The default first. */
+static int points_of(gv_run *run, const gv_winners *found, const void *plan_, int k, gv_point point[GV_POINTS_MOST])
+{
+    const gv_plan *plan = plan_;
+
+    run->task.sinks = plan->q[k].sinks;
+    run->task.sources = plan->q[k].sources;
+    return gv_offers_add(run, found, 0, point, default_of(run, &point[0]), GV_BETWEEN_MOST);
+}
+
+void gv_question_between(gv_run *run, gv_winners *found, const gv_plan *plan, int k, double end)
 {
     gv_profile_entry *entry = calloc(1, sizeof *entry);
-    gv_point point[GV_BETWEEN_MOST];
-    gv_config config;
-    int n;
+    gv_point point[GV_POINTS_MOST], ignored;
+    const int n = points_of(run, found, plan, k, point), has_default = default_of(run, &ignored);
 
     if (!entry) {
         run->status = gv_fail(GRAVEL_ERR_MEMORY, "no memory for the entry of a profile");
         return;
     }
-    run->task.sinks = sinks;
-    run->task.sources = sources;
     run->best_s = INFINITY;
     run->best[0] = '\0';
     run->evaluations = 0;
     memset(run->failures, 0, sizeof run->failures);
-    run->space->built_in(&config, &run->task.variant, &run->device.limits, sinks, sources);
-    const int has_built_in = gv_run_point(run, &config, &point[0]);
-    n = gv_offers_add(run, found, 0, point, has_built_in, GV_BETWEEN_MOST);
     if (found->n < GV_TUNE_SIZES * GV_TUNE_SIZES &&
         run->spent_s + n * gv_cross_cost(run, expected_s(run, found)) <= end) {
         run->wall = gv_now();
-        gv_run_build(run, "cross", point, n);
+        gv_run_build_from(run, "cross", found, points_of, plan, k, plan->n);
         const int first = first_answer(run, point, n, entry);
 
         if (first >= 0) {
-            const double default_s = has_built_in && first == 0 ? entry->result[0].time_min_s : 0;
+            const double default_s = has_default && first == 0 ? entry->result[0].time_min_s : 0;
 
             gv_question_cross(run, &point[first + 1], n - first - 1, entry);
             keep(run, found, entry, default_s);

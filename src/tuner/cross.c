@@ -66,8 +66,13 @@ double gv_cross_cost(const gv_run *run, double time_s)
     return (4 * turns_of(run, time_s) + 2) * time_s;
 }
 
+/* Two turns that agree so well are enough; what is so far behind the winner at first is timed once. */
+#define TURNS_AGREE 0.005
+#define FAR_BEHIND 1.4
+
 typedef struct crossing {
     gv_finalist f;
+    int turns;
     double ratio[CROSS_TURNS], typical[CROSS_TURNS]; /* to the winner's time in the turn */
 } crossing;
 
@@ -76,25 +81,36 @@ static int ascending(const void *a, const void *b)
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
+/* 1 if another turn would tell nothing new. */
+static int is_settled(const crossing *c)
+{
+    const double *ratio = c->ratio;
+
+    return !c->f.alive || (c->turns > 0 && ratio[0] > FAR_BEHIND) ||
+           (c->turns > 1 && fabs(ratio[c->turns - 1] / ratio[c->turns - 2] - 1) < TURNS_AGREE);
+}
+
 /* 0: the run has to stop. */
 static int cross_in_turns(gv_run *run, const gv_point *winner, crossing *c, int n)
 {
     const double least_s = run->options->quick ? 0.002 : 0.008;
     const gv_effort effort = {3, 16, least_s, 0.3, 1e30};
 
-    for (int t = 0; t < CROSS_TURNS; t++) {
+    for (int t = 0, open = n; t < CROSS_TURNS && open > 0; t++) {
         gv_outcome mine;
 
         if (!gv_run_evaluate(run, "cross", t + 1, winner, &effort, &mine))
             return 0;
         for (int k = 0; k < n; k++) {
-            if (!c[k].f.alive)
+            if (is_settled(&c[k]))
                 continue;
             if (!gv_run_evaluate(run, "cross", t + 1, &c[k].f.point, &effort, &c[k].f.outcome))
                 return 0;
             c[k].f.alive = c[k].f.outcome.status == GV_OUTCOME_OK && mine.status == GV_OUTCOME_OK;
             c[k].ratio[t] = gv_outcome_score(&c[k].f.outcome) / gv_outcome_score(&mine);
             c[k].typical[t] = c[k].f.outcome.time_s / mine.time_s;
+            c[k].turns = t + 1;
+            open -= is_settled(&c[k]);
         }
     }
     return 1;
@@ -109,6 +125,7 @@ static int cross_once(gv_run *run, const gv_point *winner, const gv_profile_resu
     if (!gv_run_evaluate(run, "cross", 0, &c->f.point, &effort, &c->f.outcome))
         return 0;
     c->f.alive = c->f.outcome.status == GV_OUTCOME_OK;
+    c->turns = 1;
     c->ratio[0] = gv_outcome_score(&c->f.outcome) / reference->time_min_s;
     c->typical[0] = c->f.outcome.time_s / reference->time_s;
     if (!c->f.alive || c->ratio[0] * CROSS_BEATS >= 1)
@@ -123,8 +140,9 @@ static int cross_once(gv_run *run, const gv_point *winner, const gv_profile_resu
 
 /* What was measured goes into the entry; its winner is replaced where that, which was `reference`, was slower in every
  * turn. */
-static void take(const gv_run *run, const gv_profile_result *reference, crossing *c, int turns, gv_profile_entry *entry)
+static void take(const gv_run *run, const gv_profile_result *reference, crossing *c, gv_profile_entry *entry)
 {
+    const int turns = c->turns;
     gv_profile_result made;
 
     qsort(c->ratio, (size_t)turns, sizeof *c->ratio, ascending);
@@ -176,15 +194,13 @@ int gv_question_cross(gv_run *run, const gv_point *point, int n, gv_profile_entr
         if (!there)
             list[met++].f = (gv_finalist){.point = point[k], .alive = 1};
     }
-    run->wall = gv_now();
-    gv_run_build(run, "cross", point, n);
     if (turns > 1 && met > 0)
         going = cross_in_turns(run, &winner, list, met);
     for (int k = 0; k < met && going; k++) {
         going = turns > 1 || cross_once(run, &winner, &reference, &list[k]);
         if (!going || !list[k].f.alive)
             continue;
-        take(run, &reference, &list[k], turns, entry);
+        take(run, &reference, &list[k], entry);
         changed = 1;
     }
     return changed;
@@ -197,31 +213,47 @@ static int by_time(const void *a, const void *b)
     return (x->time_min_s > y->time_min_s) - (x->time_min_s < y->time_min_s);
 }
 
-/* Measures what the entry keeps again, with today's kernels.  0: nothing works any more, or the run has to stop. */
-static int measure_again(gv_run *run, gv_profile_entry *entry)
+static int is_current(const gv_run *run, const gv_profile_entry *entry)
 {
-    const gv_effort effort = gv_cross_effort(run);
-    gv_profile_entry before = *entry;
-    gv_point point[GV_PROFILE_RESULTS];
+    return strcmp(entry->kernel_version, run->device.kernel_version) == 0;
+}
+
+/* What a question keeps of another kernel text. */
+static int kept_points(gv_run *run, const gv_winners *found, const void *unused, int k, gv_point point[GV_POINTS_MOST])
+{
+    const gv_profile_entry *entry = &found->w[k].entry;
     int n = 0;
 
-    for (int r = 0; r < before.n_results; r++) {
+    (void)unused;
+    run->task = found->w[k].task;
+    for (int r = 0; r < entry->n_results && !is_current(run, entry); r++) {
         gv_config config;
 
         run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
-        if (gv_space_parse(run->space, before.result[r].configuration, &config) == GRAVEL_OK &&
+        if (gv_space_parse(run->space, entry->result[r].configuration, &config) == GRAVEL_OK &&
             gv_run_point(run, &config, &point[n]))
             n++;
     }
+    return n;
+}
+
+/* Measures what the k-th entry keeps again, with today's kernels.  0: nothing works any more, or the run has to stop. */
+static int measure_again(gv_run *run, gv_winners *found, int k)
+{
+    const gv_effort effort = gv_cross_effort(run);
+    gv_profile_entry *entry = &found->w[k].entry;
+    gv_point point[GV_POINTS_MOST];
+    const int n = kept_points(run, found, NULL, k, point);
+
     run->wall = gv_now();
-    gv_run_build(run, "again", point, n);
+    gv_run_build_from(run, "again", found, kept_points, NULL, k, found->n);
     snprintf(entry->kernel_version, sizeof entry->kernel_version, "%s", run->device.kernel_version);
     gv_date(entry->date);
     entry->n_results = 0;
-    for (int k = 0; k < n; k++) {
-        gv_finalist f = {.point = point[k], .alive = 1};
+    for (int p = 0; p < n; p++) {
+        gv_finalist f = {.point = point[p], .alive = 1};
 
-        if (!gv_run_evaluate(run, "again", 0, &point[k], &effort, &f.outcome))
+        if (!gv_run_evaluate(run, "again", 0, &point[p], &effort, &f.outcome))
             return 0;
         if (f.outcome.status != GV_OUTCOME_OK)
             continue;
@@ -244,13 +276,17 @@ static int measure_again(gv_run *run, gv_profile_entry *entry)
     return entry->n_results > 0;
 }
 
-enum { CROSS_NEIGHBOURS = 4, CROSS_OTHERS = 4, CROSS_MOST = 2 * CROSS_NEIGHBOURS + CROSS_OTHERS };
+enum { CROSS_NEIGHBOURS = 4, CROSS_OTHERS = 4 }; /* with defaults: of GV_POINTS_MOST */
 
-/* The winners and defaults of the questions nearest to number k that it has not measured. */
-static int neighbours_of(const gv_run *run, const gv_winners *found, int k, gv_point *point)
+/* The winners and defaults of the questions nearest to a question that it has not measured, then what is good without
+ * its searches or with others. */
+static int neighbours_of(gv_run *run, const gv_winners *found, const void *order_, int at,
+                         gv_point point[GV_POINTS_MOST])
 {
+    const int k = ((const int *)order_)[at];
     int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, n = 0;
 
+    run->task = found->w[k].task;
     for (int round = 0; round < CROSS_NEIGHBOURS; round++) {
         const gv_task *task;
         gv_config config;
@@ -269,39 +305,40 @@ static int neighbours_of(const gv_run *run, const gv_winners *found, int k, gv_p
         run->space->built_in(&config, &task->variant, &run->device.limits, task->sinks, task->sources);
         n += gv_run_point(run, &config, &point[n]);
     }
-    return n;
+    return gv_offers_add(run, found, 1, point, n, n + CROSS_OTHERS);
 }
 
-/* The number of the question that is crossed next, the shortest runs first: most questions for the time; -1: none. */
-static int shortest(const gv_winners *found, const int *crossed)
+/* The shortest runs first: most questions for the time. */
+static void order_by_time(const gv_winners *found, int *order)
 {
-    int next = -1;
+    for (int k = 0; k < found->n; k++) {
+        int at = k;
 
-    for (int k = 0; k < found->n; k++)
-        if (!crossed[k] && (next < 0 || found->w[k].time_s < found->w[next].time_s))
-            next = k;
-    return next;
+        for (; at > 0 && found->w[order[at - 1]].time_s > found->w[k].time_s; at--)
+            order[at] = order[at - 1];
+        order[at] = k;
+    }
 }
 
 /* The choice between two questions needs their candidates' times at both: each question measures its neighbours'
  * winners. */
 void gv_cross(gv_run *run, gv_winners *found, double end)
 {
-    int crossed[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0};
+    int order[GV_TUNE_SIZES * GV_TUNE_SIZES];
 
-    for (int k = shortest(found, crossed); k >= 0 && run->status == GRAVEL_OK && !run->interrupted;
-         k = shortest(found, crossed)) {
-        gv_point point[CROSS_MOST];
-        int n = neighbours_of(run, found, k, point);
+    order_by_time(found, order);
+    for (int k = 0; k < found->n && run->status == GRAVEL_OK && !run->interrupted; k++) {
+        gv_winner *w = &found->w[order[k]];
+        gv_point point[GV_POINTS_MOST];
+        const int n = neighbours_of(run, found, order, k, point);
 
-        crossed[k] = 1;
-        run->task = found->w[k].task;
-        n = gv_offers_add(run, found, 1, point, n, n + CROSS_OTHERS);
-        if (run->spent_s + n * gv_cross_cost(run, found->w[k].time_s) > end)
+        if (run->spent_s + n * gv_cross_cost(run, w->time_s) > end)
             continue;
-        run->best_s = found->w[k].time_s;
-        if (gv_question_cross(run, point, n, &found->w[k].entry))
-            gv_tune_save(run, &found->w[k].entry);
+        run->best_s = w->time_s;
+        run->wall = gv_now();
+        gv_run_build_from(run, "cross", found, neighbours_of, order, k, found->n);
+        if (gv_question_cross(run, point, n, &w->entry))
+            gv_tune_save(run, &w->entry);
     }
 }
 
@@ -328,11 +365,6 @@ static int at_sizes(const gv_winners *found, const gv_profile_entry *entry)
     while (k < found->n && (found->w[k].task.sinks != entry->sinks || found->w[k].task.sources != entry->sources))
         k++;
     return k;
-}
-
-static int is_current(const gv_run *run, const gv_profile_entry *entry)
-{
-    return strcmp(entry->kernel_version, run->device.kernel_version) == 0;
 }
 
 /* What the profile keeps of this variant, one entry for each pair of sizes: this kernel text's, else the newest. */
@@ -377,18 +409,20 @@ static int names_questions(const gv_tune_options *options)
 /* Sizes that are named and not known: what is kept around them is measured there. */
 static void ask_new(gv_run *run, gv_winners *found, double end)
 {
-    gv_plan named;
+    gv_plan named, asked = {.n = 0};
 
     if (!names_questions(run->options))
         return;
     gv_plan_make(run->options, &run->device.limits, &run->task.variant, &named);
-    for (int k = 0; k < named.n && run->status == GRAVEL_OK && !run->interrupted; k++) {
+    for (int k = 0; k < named.n; k++) {
         const gv_profile_entry sizes = {.sinks = named.q[k].sinks, .sources = named.q[k].sources};
 
-        if (at_sizes(found, &sizes) < found->n)
-            continue;
+        if (at_sizes(found, &sizes) == found->n)
+            asked.q[asked.n++] = named.q[k];
+    }
+    for (int k = 0; k < asked.n && run->status == GRAVEL_OK && !run->interrupted; k++) {
         run->task_index++;
-        gv_question_between(run, found, sizes.sinks, sizes.sources, end);
+        gv_question_between(run, found, &asked, k, end);
     }
 }
 
@@ -423,7 +457,7 @@ int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
             continue;
         run->task = w->task;
         run->best_s = w->time_s;
-        if (run->spent_s + 5 * w->entry.n_results * w->time_s > end || !measure_again(run, &w->entry)) {
+        if (run->spent_s + 5 * w->entry.n_results * w->time_s > end || !measure_again(run, found, k)) {
             *w = found->w[--found->n];
             k--;
             continue;

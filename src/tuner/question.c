@@ -280,18 +280,27 @@ static int objective_part(gv_run *run, gv_search *search, const gv_point *batch,
     return i;
 }
 
-void gv_run_build(gv_run *run, const char *stage, const gv_point *point, int n)
+void gv_run_build_from(gv_run *run, const char *stage, const gv_winners *found, gv_points_fn points_of,
+                       const void *order, int k, int n)
 {
     const gv_effort none = {1, 1, 0, 0, 1e30};
+    const int room = run->builders.n < 16 ? 4 * run->builders.n : 64;
+    const gv_task task = run->task;
     gv_request request[64];
     int building = 0;
 
-    for (int k = 0; k < n && building < 64 && run->builders.n > 0; k++) {
-        if (from_log(run, stage, 0, &point[k]) == NULL && is_new_program(run, &point[k])) {
-            fill_request(run, &point[k], &none, 0, &request[building]);
-            request[building++].build_only = 1;
+    for (int q = k; q < n && building < room && (q == k || building > 0); q++) {
+        gv_point point[GV_POINTS_MOST];
+        const int m = points_of(run, found, order, q, point);
+
+        for (int p = 0; p < m && building < room; p++) {
+            if (from_log(run, stage, 0, &point[p]) == NULL && is_new_program(run, &point[p])) {
+                fill_request(run, &point[p], &none, 0, &request[building]);
+                request[building++].build_only = 1;
+            }
         }
     }
+    run->task = task;
     if (building > 1) {
         gv_builders_start(&run->builders, request, building);
         gv_builders_finish(&run->builders, run->options->limit_s);

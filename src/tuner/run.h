@@ -60,15 +60,17 @@ typedef struct gv_run {
     gv_task plain_task[GV_TUNE_SIZES * GV_TUNE_SIZES];
     gv_config plain[GV_TUNE_SIZES * GV_TUNE_SIZES];
     double plain_s[GV_TUNE_SIZES * GV_TUNE_SIZES];
-    gv_profile_set known; /* profiles of this device before the run */
-    int has_built_in;     /* the first start point is the built-in default */
-    int may_widen;        /* a variant's first question: soft constraints may yield (scouts.h) */
-    int wide;             /* they have: everything that can run is tried */
-    int sure;             /* start points measured however little time there is: the default, those of a profile */
-    int inherits;         /* too large a question for the time left: the default and what was found before alone */
-    gv_point inherited;   /* the latter: by a profile, else by a neighbour, else the default */
-    double task_end;      /* spent_s at which the question's time is over */
-    double best_s;        /* of this question */
+    gv_profile_set known;   /* profiles of this device before the run */
+    gv_profile_set unsaved; /* answers that are not in its profile yet, and when it was written last */
+    double saved_at;
+    int has_built_in;   /* the first start point is the built-in default */
+    int may_widen;      /* a variant's first question: soft constraints may yield (scouts.h) */
+    int wide;           /* they have: everything that can run is tried */
+    int sure;           /* start points measured however little time there is: the default, those of a profile */
+    int inherits;       /* too large a question for the time left: the default and what was found before alone */
+    gv_point inherited; /* the latter: by a profile, else by a neighbour, else the default */
+    double task_end;    /* spent_s at which the question's time is over */
+    double best_s;      /* of this question */
     char best[GV_PROFILE_TEXT];
     int evaluations, failures[GV_OUTCOME_COUNT];
     int remarks[GV_REMARKS];       /* how many of each */
@@ -110,6 +112,7 @@ double gv_run_distance(const gv_task *a, const gv_task *b);                    /
 int gv_run_point(const gv_run *run, const gv_config *config, gv_point *point); /* 0: not in the domain */
 /* 1 if the present question launches both alike: one measurement tells of both. */
 int gv_run_same(const gv_run *run, const gv_point *a, const gv_point *b);
+/* At once, or a few seconds later with what comes until then, at the end of the run at the latest. */
 void gv_tune_save(gv_run *run, const gv_profile_entry *entry);
 
 #define GV_CROSS_PART 0.08 /* of a variant's time */
@@ -127,9 +130,9 @@ int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end);
  * searches or others (`others` 1: those alone), the nearest first; returns how many there are. */
 int gv_offers_add(const gv_run *run, const gv_winners *found, int others, gv_point *point, int n, int most);
 enum { GV_BETWEEN_MOST = 14 };
-/* Answers a question of run->task's variant with the best of these and the default, unless it would take beyond
- * `end`. */
-void gv_question_between(gv_run *run, gv_winners *found, size_t sinks, size_t sources, double end);
+/* Answers the k-th question of a plan for run->task's variant with the best of these and the default, unless it would
+ * take beyond `end`. */
+void gv_question_between(gv_run *run, gv_winners *found, const gv_plan *plan, int k, double end);
 gv_effort gv_cross_effort(const gv_run *run);
 double gv_cross_cost(const gv_run *run, double time_s); /* seconds of one candidate whose run takes so long */
 
@@ -171,8 +174,14 @@ void gv_finals_entry(const gv_run *run, const gv_finalist *list, int n, int chos
 int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_profile_entry *entry,
                        gv_tune_result *result, gv_point *winner);
 
-/* Compiles at once what a stage will measure. */
-void gv_run_build(gv_run *run, const char *stage, const gv_point *point, int n);
+/* The points that a stage measures at its k-th question, which becomes the run's task. */
+enum { GV_POINTS_MOST = 16 };
+typedef int (*gv_points_fn)(gv_run *run, const gv_winners *found, const void *order, int k,
+                            gv_point point[GV_POINTS_MOST]);
+/* Compiles at once what a stage will measure at its k-th question of n; where that is anything, then for those after it
+ * as well, as much as keeps all builders busy. */
+void gv_run_build_from(gv_run *run, const char *stage, const gv_winners *found, gv_points_fn points_of,
+                       const void *order, int k, int n);
 
 /* Times points that won, or are the default, at neighbouring questions of run->task, and sorts them into the entry:
  * what the choice between questions is made from.  1 if the entry has changed. */

@@ -143,22 +143,32 @@ static int make_starts(gv_run *run, const gv_winners *found, gv_point *start, in
 
 /* --------------------------------------------------------------------- run */
 
+/* A profile of a thousand answers takes a tenth of a second to read and write. */
+#define SAVE_EVERY_S 5
+
+static void save_now(gv_run *run)
+{
+    gravel_status status;
+
+    if (run->unsaved.n_blocks == 0)
+        return;
+    status = gv_profile_save(run->options->profile_dir, &run->unsaved, run->summary->profile_path,
+                             sizeof run->summary->profile_path);
+    gv_profile_set_free(&run->unsaved);
+    run->saved_at = gv_now();
+    run->status = run->status == GRAVEL_OK ? status : run->status;
+}
+
 void gv_tune_save(gv_run *run, const gv_profile_entry *entry)
 {
-    gv_profile_set set = GV_PROFILE_SET_INIT;
     gv_profile_device device;
-    gravel_status status;
 
     if (run->options->profile_dir == NULL || run->options->record)
         return;
     gv_profile_device_of(&run->device.limits.info, &device);
-    status = gv_profile_set_add(&set, &device, entry);
-    if (status == GRAVEL_OK) {
-        status = gv_profile_save(run->options->profile_dir, &set, run->summary->profile_path,
-                                 sizeof run->summary->profile_path);
-    }
-    gv_profile_set_free(&set);
-    run->status = status;
+    run->status = gv_profile_set_add(&run->unsaved, &device, entry);
+    if (gv_now() - run->saved_at > SAVE_EVERY_S)
+        save_now(run);
 }
 
 void gv_run_answer(gv_run *run, gv_winners *found, double allotted)
@@ -295,6 +305,8 @@ gravel_status gv_tune(const gv_tune_options *options, gv_tune_summary *summary)
     if (status == GRAVEL_OK) {
         status = options->record ? GRAVEL_OK : read_known(run);
         status = status == GRAVEL_OK ? gv_run_all(run) : status;
+        save_now(run);
+        status = status == GRAVEL_OK ? run->status : status;
         gv_run_remarks(run);
         gv_tlog_close(&run->log);
         gv_profile_set_free(&run->known);

@@ -56,7 +56,7 @@ static int is_named(const gv_tune_options *options)
 static gravel_status run_variant(gv_run *run, const gv_variant *variant, double allotted)
 {
     gv_winners *found = calloc(1, sizeof *found);
-    gv_plan asked;
+    gv_plan asked, between = {.n = 0};
     const double last = run->spent_s + allotted;
     double left = 0, all, end = run->spent_s + (1 - GV_CROSS_PART) * allotted;
     int known = 0;
@@ -106,14 +106,14 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
         }
         gv_run_answer(run, found, share);
     }
+    for (int k = 0; k < asked.n; k++)
+        if (asked.q[k].weight == 0)
+            between.q[between.n++] = asked.q[k];
     for (int k = 0;
-         k < asked.n && !run->options->cross && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted;
+         k < between.n && !run->options->cross && status == GRAVEL_OK && run->status == GRAVEL_OK && !run->interrupted;
          k++) {
-        if (asked.q[k].weight > 0)
-            continue;
         run->task_index++;
-        gv_question_between(run, found, asked.q[k].sinks, asked.q[k].sources,
-                            fmax(last, run->spent_s + 0.5 * GV_CROSS_PART * allotted));
+        gv_question_between(run, found, &between, k, fmax(last, run->spent_s + 0.5 * GV_CROSS_PART * allotted));
     }
     /* also where the searches took longer than they should: without these times the choice between questions guesses */
     if (status == GRAVEL_OK && !run->options->record)

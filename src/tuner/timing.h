@@ -5,7 +5,8 @@
  *  - Samples are taken until there are `least` of them and they sum up to `least_s`; never more than `most`, and no
  *    further one (beyond two) after `most_s`.
  *  - Events cost a GPU more than its shortest kernels do.  Where `row` is given and a run is short, a sample's device
- *    time is the mean of a row of runs without events (host/program/row.h), about 0.3 ms of them.
+ *    time is the mean of a row of runs without events (host/program/row.h), about 0.3 ms of them.  There no more than
+ *    `least` samples are taken once the two shortest agree within 0.3 %.
  *  - What is reported is the median, with the minimum and the spread (interquartile range / median).  Candidates are
  *  ranked
  *    by the minimum: disturbances only ever add time.

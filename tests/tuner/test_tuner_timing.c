@@ -161,6 +161,47 @@ static void test_timing_rows_of_short_runs(void **state)
     }
 }
 
+static gravel_status first_tick(void *user, double *device_s, double *call_s)
+{
+    const clockwork *c = user;
+
+    *device_s = *call_s = c->device[0];
+    return GRAVEL_OK;
+}
+
+static gravel_status next_row(void *user, int runs, double *device_s)
+{
+    clockwork *c = user;
+
+    assert_true(runs > 1);
+    *device_s = c->device[1 + c->n++];
+    return GRAVEL_OK;
+}
+
+/* The first is the run with events, then rows; at least three, until the two shortest agree within 0.3 %. */
+static void test_timing_stops_when_rows_agree(void **state)
+{
+    static const struct {
+        double device[9];
+        int samples;
+    } c[] = {
+        {{50e-6, 20e-6, 20.05e-6, 30e-6}, 3},
+        {{50e-6, 20e-6, 20.1e-6, 20.2e-6, 20.3e-6, 20.05e-6, 1}, 5},
+        {{50e-6, 30e-6, 30e-6, 20e-6, 25e-6, 20.05e-6, 1}, 5}, /* equals that are not the shortest */
+        {{50e-6, 20e-6, 21e-6, 22e-6, 23e-6, 24e-6, 25e-6, 26e-6, 27e-6}, 8},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        clockwork w = {c[k].device, 0, 0};
+        const gv_timing_rule rule = {1, 3, 8, 100, 100, 1e-6, 1e30, next_row};
+        gv_timing timing;
+
+        assert_int_equal(gv_timing_run(&rule, first_tick, &w, &timing), GRAVEL_OK);
+        assert_int_equal(timing.samples, c[k].samples);
+    }
+}
+
 static void test_timing_gives_up_on_hopeless_ones(void **state)
 {
     static const double slow[] = {1.0}, once[] = {0.1, 1.0, 0.1};
@@ -185,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_timing_median_and_spread),
         cmocka_unit_test(test_timing_repeats_short_runs),
         cmocka_unit_test(test_timing_rows_of_short_runs),
+        cmocka_unit_test(test_timing_stops_when_rows_agree),
         cmocka_unit_test(test_timing_gives_up_on_hopeless_ones),
     };
 

@@ -26,6 +26,12 @@ typedef struct gv_traits {
     float pair_s; /* of the trial's simple sums of pairs, in the best shape; 0: not tried */
 } gv_traits;
 
+/* How long a row of runs is held back (program/row.c); zeros: none yet. */
+typedef struct gv_hold_pace {
+    double turn_s;  /* of the kernel that holds the device */
+    double queue_s; /* that the host takes to queue one run */
+} gv_hold_pace;
+
 typedef struct gv_device {
     cl_device_id id;          /* a sub-device is owned (released with the context) */
     cl_command_queue timed;   /* in order, profiling on */
@@ -46,7 +52,7 @@ typedef struct gv_device {
     char feature_options[512]; /* "-DGV_..." for every program of this device */
     struct gv_times *times;    /* program/times.h; NULL: kernels are not timed one by one */
     size_t parameters;         /* bytes that all arguments of a kernel may have */
-    cl_uint hold_turns;        /* row.c: how long the last row had to be held back; 0: none yet */
+    gv_hold_pace hold_pace;    /* program/row.c */
     atomic_int sweeps;         /* program/sort.c: sorts in sweeps are right here; 0: not tried yet, 1: yes, 2: no */
 } gv_device;
 

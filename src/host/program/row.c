@@ -6,11 +6,32 @@
 
 enum { TRIES = 6, FIRST_TURNS = 50000, MOST_TURNS = 100000000 };
 
+/* The device is held for so many times what the last rows took to queue, and a little. */
+#define ROOM 1.5
+#define LITTLE_S 20e-6
+
 typedef struct hold {
     cl_kernel kernel;
     cl_mem out;
-    cl_uint turns;
+    gv_hold_pace *pace;
 } hold;
+
+/* Long enough, not more: of rows of 0.3 ms most of the time would be spent on holding. */
+static cl_uint turns_for(const gv_hold_pace *pace, int runs)
+{
+    const double turns = (ROOM * runs * pace->queue_s + LITTLE_S) / pace->turn_s;
+
+    return !(pace->turn_s > 0) ? FIRST_TURNS : turns < MOST_TURNS ? (cl_uint)turns : MOST_TURNS;
+}
+
+/* What a row showed: a slower host counts at once, a faster one little by little. */
+static void learn(gv_hold_pace *pace, cl_uint turns, double held_s, double queued_s, int runs)
+{
+    const double queue_s = queued_s / runs;
+
+    pace->turn_s = held_s > 0 ? held_s / turns : 0;
+    pace->queue_s = queue_s > pace->queue_s ? queue_s : 0.75 * pace->queue_s + 0.25 * queue_s;
+}
 
 static cl_int queue_hold(const hold *h, cl_command_queue queue, cl_uint turns, cl_event *event)
 {
@@ -30,7 +51,7 @@ static cl_int instant(cl_event event, cl_profiling_info which, double *seconds)
     return code;
 }
 
-/* One row.  *held: the first kernel ended after the last command was queued; if not, `turns` grows. */
+/* One row.  *held: the first kernel ended after the last command was queued. */
 static gravel_status one_row(gravel_context *context, int device, hold *h, gv_row_fn work, void *user, int runs,
                              double *seconds, int *held)
 {
@@ -40,8 +61,9 @@ static gravel_status one_row(gravel_context *context, int device, hold *h, gv_ro
     gravel_status status = GRAVEL_OK;
     cl_int code = clFinish(queue);
     const double start = gv_now();
+    const cl_uint turns = turns_for(h->pace, runs);
     if (!code)
-        code = queue_hold(h, queue, h->turns, &first);
+        code = queue_hold(h, queue, turns, &first);
     if (!code)
         code = clFlush(queue);
     for (int r = 0; r < runs && !code && !status; r++)
@@ -64,17 +86,14 @@ static gravel_status one_row(gravel_context *context, int device, hold *h, gv_ro
         return status ? status : gv_fail_cl(code, "timing a row of kernels on %s", context->device[device].info.name);
     *seconds = (after - end) / runs;
     *held = end - begin >= queued;
-    if (!*held && end > begin) {
-        const double longer = 1.5 * queued / (end - begin) * h->turns;
-        h->turns = longer < MOST_TURNS ? (cl_uint)longer : MOST_TURNS;
-    }
+    learn(h->pace, turns, end - begin, queued, runs);
     return GRAVEL_OK;
 }
 
 gravel_status gv_row_time(gravel_context *context, int device, gv_row_fn work, void *user, int runs, double *seconds)
 {
     gv_device *d = &context->device[device];
-    hold h = {NULL, NULL, d->hold_turns ? d->hold_turns : FIRST_TURNS};
+    hold h = {NULL, NULL, &d->hold_pace};
     cl_program program;
     cl_int code;
     int held = 0;
@@ -90,7 +109,6 @@ gravel_status gv_row_time(gravel_context *context, int device, gv_row_fn work, v
     /* if the host remains too slow, the time measured includes the device's waiting for it */
     for (int k = 0; k < TRIES && !status && !held; k++)
         status = one_row(context, device, &h, work, user, runs, seconds, &held);
-    d->hold_turns = h.turns;
     if (h.kernel)
         clReleaseKernel(h.kernel);
     if (h.out)
