@@ -143,13 +143,16 @@ static int first_answer(gv_run *run, const gv_point *point, int n, gv_profile_en
     return -1;
 }
 
-static void keep(gv_run *run, gv_winners *found, const gv_profile_entry *entry, double default_s)
+/* `point`: what was tried. */
+static void keep(gv_run *run, gv_winners *found, const gv_point *point, int n, const gv_profile_entry *entry,
+                 double default_s)
 {
     gv_tune_result result = {.task = run->task, .evaluations = run->evaluations};
     gv_winner *w = &found->w[found->n];
     gv_config config;
 
-    *w = (gv_winner){.task = run->task, .time_s = entry->result[0].time_s, .entry = *entry};
+    *w = (gv_winner){.task = run->task, .time_s = entry->result[0].time_s, .entry = *entry, .n_tried = n};
+    memcpy(w->tried, point, (size_t)n * sizeof *point);
     run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
     if (gv_space_parse(run->space, entry->result[0].configuration, &config) == GRAVEL_OK &&
         gv_run_point(run, &config, &w->point))
@@ -204,8 +207,8 @@ void gv_question_between(gv_run *run, gv_winners *found, const gv_plan *plan, in
         if (first >= 0) {
             const double default_s = has_default && first == 0 ? entry->result[0].time_min_s : 0;
 
-            gv_question_cross(run, &point[first + 1], n - first - 1, entry);
-            keep(run, found, entry, default_s);
+            gv_question_cross(run, 0, &point[first + 1], n - first - 1, entry);
+            keep(run, found, point, n, entry, default_s);
         }
         run->summary->tasks_done += !run->interrupted;
     } else {

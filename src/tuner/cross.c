@@ -91,20 +91,21 @@ static int is_settled(const crossing *c)
 }
 
 /* 0: the run has to stop. */
-static int cross_in_turns(gv_run *run, const gv_point *winner, crossing *c, int n)
+static int cross_in_turns(gv_run *run, int pass, const gv_point *winner, crossing *c, int n)
 {
+    const int before = pass * CROSS_TURNS;
     const double least_s = run->options->quick ? 0.002 : 0.008;
     const gv_effort effort = {3, 16, least_s, 0.3, 1e30};
 
     for (int t = 0, open = n; t < CROSS_TURNS && open > 0; t++) {
         gv_outcome mine;
 
-        if (!gv_run_evaluate(run, "cross", t + 1, winner, &effort, &mine))
+        if (!gv_run_evaluate(run, "cross", before + t + 1, winner, &effort, &mine))
             return 0;
         for (int k = 0; k < n; k++) {
             if (is_settled(&c[k]))
                 continue;
-            if (!gv_run_evaluate(run, "cross", t + 1, &c[k].f.point, &effort, &c[k].f.outcome))
+            if (!gv_run_evaluate(run, "cross", before + t + 1, &c[k].f.point, &effort, &c[k].f.outcome))
                 return 0;
             c[k].f.alive = c[k].f.outcome.status == GV_OUTCOME_OK && mine.status == GV_OUTCOME_OK;
             c[k].ratio[t] = gv_outcome_score(&c[k].f.outcome) / gv_outcome_score(&mine);
@@ -117,8 +118,9 @@ static int cross_in_turns(gv_run *run, const gv_point *winner, crossing *c, int 
 }
 
 /* Long ones once, and again beside the winner if they seem faster.  0: the run has to stop. */
-static int cross_once(gv_run *run, const gv_point *winner, const gv_profile_result *reference, crossing *c)
+static int cross_once(gv_run *run, int pass, const gv_point *winner, const gv_profile_result *reference, crossing *c)
 {
+    const int again = pass * CROSS_TURNS + 1;
     const gv_effort effort = gv_cross_effort(run);
     gv_outcome mine, other;
 
@@ -130,8 +132,8 @@ static int cross_once(gv_run *run, const gv_point *winner, const gv_profile_resu
     c->typical[0] = c->f.outcome.time_s / reference->time_s;
     if (!c->f.alive || c->ratio[0] * CROSS_BEATS >= 1)
         return 1;
-    if (!gv_run_evaluate(run, "cross", 1, winner, &effort, &mine) ||
-        !gv_run_evaluate(run, "cross", 1, &c->f.point, &effort, &other))
+    if (!gv_run_evaluate(run, "cross", again, winner, &effort, &mine) ||
+        !gv_run_evaluate(run, "cross", again, &c->f.point, &effort, &other))
         return 0;
     c->f.alive = other.status == GV_OUTCOME_OK && mine.status == GV_OUTCOME_OK;
     c->ratio[0] = fmax(c->ratio[0], gv_outcome_score(&other) / gv_outcome_score(&mine));
@@ -172,7 +174,7 @@ static int is_kept(const gv_run *run, const gv_profile_entry *entry, const gv_po
     return 0;
 }
 
-int gv_question_cross(gv_run *run, const gv_point *point, int n, gv_profile_entry *entry)
+int gv_question_cross(gv_run *run, int pass, const gv_point *point, int n, gv_profile_entry *entry)
 {
     const gv_profile_result reference = entry->result[0];
     const int turns = turns_of(run, reference.time_min_s);
@@ -195,9 +197,9 @@ int gv_question_cross(gv_run *run, const gv_point *point, int n, gv_profile_entr
             list[met++].f = (gv_finalist){.point = point[k], .alive = 1};
     }
     if (turns > 1 && met > 0)
-        going = cross_in_turns(run, &winner, list, met);
+        going = cross_in_turns(run, pass, &winner, list, met);
     for (int k = 0; k < met && going; k++) {
-        going = turns > 1 || cross_once(run, &winner, &reference, &list[k]);
+        going = turns > 1 || cross_once(run, pass, &winner, &reference, &list[k]);
         if (!going || !list[k].f.alive)
             continue;
         take(run, &reference, &list[k], entry);
@@ -276,20 +278,31 @@ static int measure_again(gv_run *run, gv_winners *found, int k)
     return entry->n_results > 0;
 }
 
-enum { CROSS_NEIGHBOURS = 4, CROSS_OTHERS = 4 }; /* with defaults: of GV_POINTS_MOST */
+enum { CROSS_NEIGHBOURS = 8, CROSS_OTHERS = 4 };
+/* What is so near a neighbour's winner may be the best one between it and here. */
+#define NEAR_WINNER 1.03
 
-/* The winners and defaults of the questions nearest to a question that it has not measured, then what is good without
- * its searches or with others. */
+static int add_point(const gv_run *run, const gv_config *config, gv_point *point, int n)
+{
+    if (n == GV_POINTS_MOST || !gv_run_point(run, config, &point[n]))
+        return n;
+    for (int k = 0; k < n; k++)
+        if (gv_run_same(run, &point[k], &point[n]))
+            return n;
+    return n + 1;
+}
+
+/* Of the questions nearest to one the winners and defaults, then what is good without its searches or with others, then
+ * what came near the winners. */
 static int neighbours_of(gv_run *run, const gv_winners *found, const void *order_, int at,
                          gv_point point[GV_POINTS_MOST])
 {
     const int k = ((const int *)order_)[at];
-    int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, n = 0;
+    int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, nearest[CROSS_NEIGHBOURS], near = 0, n = 0;
+    gv_config config;
 
     run->task = found->w[k].task;
-    for (int round = 0; round < CROSS_NEIGHBOURS; round++) {
-        const gv_task *task;
-        gv_config config;
+    for (; near < CROSS_NEIGHBOURS && near < found->n - 1; near++) {
         int next = -1;
 
         for (int j = 0; j < found->n; j++)
@@ -297,15 +310,31 @@ static int neighbours_of(gv_run *run, const gv_winners *found, const void *order
                 (next < 0 || gv_run_distance(&found->w[j].task, &found->w[k].task) <
                                  gv_run_distance(&found->w[next].task, &found->w[k].task)))
                 next = j;
-        if (next < 0)
-            break;
         taken[next] = 1;
-        task = &found->w[next].task;
-        point[n++] = found->w[next].point;
-        run->space->built_in(&config, &task->variant, &run->device.limits, task->sinks, task->sources);
-        n += gv_run_point(run, &config, &point[n]);
+        nearest[near] = next;
     }
-    return gv_offers_add(run, found, 1, point, n, n + CROSS_OTHERS);
+    for (int m = 0; m < near; m++) {
+        const gv_winner *w = &found->w[nearest[m]];
+        const gv_task *task = &w->task;
+
+        run->space->built_in(&config, &task->variant, &run->device.limits, task->sinks, task->sources);
+        if (gv_space_parse(run->space, w->entry.result[0].configuration, &config) == GRAVEL_OK)
+            n = add_point(run, &config, point, n);
+        run->space->built_in(&config, &task->variant, &run->device.limits, task->sinks, task->sources);
+        n = add_point(run, &config, point, n);
+    }
+    n = gv_offers_add(run, found, 1, point, n, n + CROSS_OTHERS < GV_POINTS_MOST ? n + CROSS_OTHERS : GV_POINTS_MOST);
+    for (int m = 0; m < near; m++) {
+        const gv_profile_entry *entry = &found->w[nearest[m]].entry;
+
+        for (int r = 1; r < entry->n_results; r++) {
+            run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
+            if (entry->result[r].time_min_s < NEAR_WINNER * entry->result[0].time_min_s &&
+                gv_space_parse(run->space, entry->result[r].configuration, &config) == GRAVEL_OK)
+                n = add_point(run, &config, point, n);
+        }
+    }
+    return n;
 }
 
 /* The shortest runs first: most questions for the time. */
@@ -320,25 +349,47 @@ static void order_by_time(const gv_winners *found, int *order)
     }
 }
 
+/* Moves those of n points that the question has not tried yet to the front; returns how many these are. */
+static int leave_untried(const gv_run *run, const gv_winner *w, gv_point *point, int n)
+{
+    int left = 0;
+
+    for (int k = 0; k < n; k++) {
+        int t = 0;
+
+        while (t < w->n_tried && !gv_run_same(run, &w->tried[t], &point[k]))
+            t++;
+        if (t == w->n_tried)
+            point[left++] = point[k];
+    }
+    return left;
+}
+
 /* The choice between two questions needs their candidates' times at both: each question measures its neighbours'
- * winners. */
+ * winners; then those that won in the first pass. */
 void gv_cross(gv_run *run, gv_winners *found, double end)
 {
     int order[GV_TUNE_SIZES * GV_TUNE_SIZES];
 
     order_by_time(found, order);
-    for (int k = 0; k < found->n && run->status == GRAVEL_OK && !run->interrupted; k++) {
-        gv_winner *w = &found->w[order[k]];
-        gv_point point[GV_POINTS_MOST];
-        const int n = neighbours_of(run, found, order, k, point);
+    for (int pass = 1; pass <= GV_CROSS_PASSES; pass++) {
+        for (int k = 0; k < found->n && run->status == GRAVEL_OK && !run->interrupted; k++) {
+            gv_winner *w = &found->w[order[k]];
+            gv_point point[GV_POINTS_MOST];
+            const double fit = (end - run->spent_s) / gv_cross_cost(run, w->time_s);
+            const int all = leave_untried(run, w, point, neighbours_of(run, found, order, k, point));
+            const int n = fit < all ? (int)fit : all;
 
-        if (run->spent_s + n * gv_cross_cost(run, w->time_s) > end)
-            continue;
-        run->best_s = w->time_s;
-        run->wall = gv_now();
-        gv_run_build_from(run, "cross", found, neighbours_of, order, k, found->n);
-        if (gv_question_cross(run, point, n, &w->entry))
-            gv_tune_save(run, &w->entry);
+            if (n < 1)
+                continue;
+            run->best_s = w->time_s;
+            run->wall = gv_now();
+            gv_run_build_from(run, "cross", found, neighbours_of, order, k, found->n);
+            if (gv_question_cross(run, pass, point, n, &w->entry))
+                gv_tune_save(run, &w->entry);
+            memcpy(&w->tried[w->n_tried], point, (size_t)n * sizeof *point);
+            w->n_tried += n;
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 #include "tuner/outcome.h"
 
-enum { GV_KEPT_MOST = 16 };
+enum { GV_KEPT_MOST = 25 };
 
 typedef struct gv_kept {
     gv_task task; /* all of them */

@@ -91,12 +91,16 @@ typedef struct gv_plan {
 
 void gv_plan_make(const gv_tune_options *options, const gv_limits *limits, const gv_variant *variant, gv_plan *made);
 
+enum { GV_POINTS_MOST = 24, GV_CROSS_PASSES = 2 };
+
 /* What a variant's questions have been answered with. */
 typedef struct gv_winner {
     gv_task task;
     gv_point point;
     double time_s;
     gv_profile_entry entry;
+    int n_tried;
+    gv_point tried[(1 + GV_CROSS_PASSES) * GV_POINTS_MOST]; /* without a search, whether the entry keeps them or not */
 } gv_winner;
 
 typedef struct gv_winners {
@@ -175,7 +179,6 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
                        gv_tune_result *result, gv_point *winner);
 
 /* The points that a stage measures at its k-th question, which becomes the run's task. */
-enum { GV_POINTS_MOST = 16 };
 typedef int (*gv_points_fn)(gv_run *run, const gv_winners *found, const void *order, int k,
                             gv_point point[GV_POINTS_MOST]);
 /* Compiles at once what a stage will measure at its k-th question of n; where that is anything, then for those after it
@@ -184,7 +187,8 @@ void gv_run_build_from(gv_run *run, const char *stage, const gv_winners *found, 
                        const void *order, int k, int n);
 
 /* Times points that won, or are the default, at neighbouring questions of run->task, and sorts them into the entry:
- * what the choice between questions is made from.  1 if the entry has changed. */
-int gv_question_cross(gv_run *run, const gv_point *point, int n, gv_profile_entry *entry);
+ * what the choice between questions is made from.  Each question of a run in passes of different numbers.  1 if the
+ * entry has changed. */
+int gv_question_cross(gv_run *run, int pass, const gv_point *point, int n, gv_profile_entry *entry);
 
 #endif

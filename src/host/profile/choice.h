@@ -69,8 +69,9 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among 
 int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                             const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more);
 
-/* Sizes that share one answer: up to 64 sinks none, then eighths of octaves of sinks; quarter octaves of sources. */
-enum { GV_CHOICE_SINK_CELLS = 65 + 8 * 34, GV_CHOICE_SOURCE_CELLS = 4 * 40 };
+/* Sizes that share one answer: up to 64 sinks none, then the powers of two and sixteenths of what lies between them;
+ * quarter octaves of sources. */
+enum { GV_CHOICE_SINK_CELLS = 64 + 17 * 34, GV_CHOICE_SOURCE_CELLS = 4 * 40 };
 int gv_choice_sink_cell(size_t sinks);
 int gv_choice_source_cell(size_t sources);
 /* The sizes the answer of their cell is made for: a question's where one is in the cell, else the cell's smallest. */
