@@ -43,4 +43,11 @@ static inline gv_choice_candidate best_in(const gv_space *space, const gv_profil
     return candidate[0];
 }
 
+/* 1 if `best` does not take the default's place. */
+static inline int stays_default(const gv_choice_corner *corner, int n, const gv_choice_among *among,
+                                const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more)
+{
+    return built_in->score - best->score <= gv_choice_lead(corner, n, among, best, built_in, more);
+}
+
 #endif

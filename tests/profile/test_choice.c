@@ -120,7 +120,7 @@ static int keeps_default(gv_profile_entry *question, size_t sinks, double more)
 
     for (int c = 0; c < m; c++)
         if (strcmp(candidate[c].configuration, "default") == 0)
-            return gv_choice_keeps_default(corner, n, &among, &candidate[0], &candidate[c], more);
+            return stays_default(corner, n, &among, &candidate[0], &candidate[c], more);
     return 0;
 }
 
@@ -312,16 +312,18 @@ static void test_launched_alike(void **state)
     const gv_profile_entry *entry[2] = {&question[0], &question[1]};
     gv_choice_corner corner[GV_CHOICE_CORNERS];
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
+    gv_space even = gv_direct_space;
     gv_limits limits;
     gv_variant variant;
 
     (void)state;
     memset(&limits, 0, sizeof limits);
     limits.info.compute_units = 2;
+    even.unevenness = NULL; /* scores of times alone */
     assert_true(gv_variant_parse("sp2", &variant));
     for (int few = 0; few < 2; few++) {
         const size_t sources = few ? 1024 : 131072;
-        const gv_choice_among among = {entry, 2, 12, sources, &gv_direct_space, &variant, &limits};
+        const gv_choice_among among = {entry, 2, 12, sources, &even, &variant, &limits};
 
         for (int q = 0; q < 2; q++)
             make_question(&question[q], q == 0 ? 8 : 32, sources);
@@ -368,12 +370,12 @@ static void test_a_guess_does_not_beat_the_default(void **state)
     const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
     gv_choice_candidate best = {.configuration = "a"};
 
-    assert_true(gv_choice_keeps_default(corner, n, &none, &best, &built_in, 0));
+    assert_true(stays_default(corner, n, &none, &best, &built_in, 0));
     best.measured = 1; /* known around the call */
-    assert_false(gv_choice_keeps_default(corner, n, &none, &best, &built_in, 0));
+    assert_false(stays_default(corner, n, &none, &best, &built_in, 0));
     best.measured = 0; /* one corner has seen both */
     add_result(&question[0], "default", 2, 0.001);
-    assert_false(gv_choice_keeps_default(corner, n, &none, &best, &built_in, 0));
+    assert_false(stays_default(corner, n, &none, &best, &built_in, 0));
 }
 
 /* Questions with other searches, none of which has measured the default of calls with these: it stays. On a CPU sp2
@@ -393,12 +395,12 @@ static void test_other_searches_do_not_beat_an_unknown_default(void **state)
     }
     const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
 
-    assert_true(gv_choice_keeps_default(corner, n, &none, &best, &built_in, GV_CHOICE_OTHER));
-    assert_false(gv_choice_keeps_default(corner, n, &none, &best, &built_in, 0));
+    assert_true(stays_default(corner, n, &none, &best, &built_in, GV_CHOICE_OTHER));
+    assert_false(stays_default(corner, n, &none, &best, &built_in, 0));
     add_result(&question[1], "default", 1.05, 0.001);
-    assert_true(gv_choice_keeps_default(corner, n, &none, &best, &built_in, GV_CHOICE_OTHER));
+    assert_true(stays_default(corner, n, &none, &best, &built_in, GV_CHOICE_OTHER));
     add_result(&question[0], "default", 1.3, 0.001); /* measured at one, and far behind */
-    assert_false(gv_choice_keeps_default(corner, n, &none, &best, &built_in, GV_CHOICE_OTHER));
+    assert_false(stays_default(corner, n, &none, &best, &built_in, GV_CHOICE_OTHER));
 }
 
 /* A question with no room left has seen what is not in it, the default too, to be slower: 300 sinks x 30000 sources of
@@ -421,7 +423,7 @@ static void test_a_full_question_knows_the_default(void **state)
         add_result(&question[0], name, 1 + 0.01 * k, 0.001);
         const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
 
-        assert_int_equal(gv_choice_keeps_default(corner, n, &none, &best, &built_in, 0), k + 1 < GV_PROFILE_RESULTS);
+        assert_int_equal(stays_default(corner, n, &none, &best, &built_in, 0), k + 1 < GV_PROFILE_RESULTS);
     }
 }
 
@@ -449,7 +451,7 @@ static void test_cells(void **state)
          * sixteenth of it */
         for (size_t group = 1; group <= 1024; group *= 2)
             assert_true(16 * group < n || (sinks + group - 1) / group == (n + group - 1) / group);
-        assert_true(fabs(log2((double)sources / (double)n)) <= 0.125 + 1.0 / (double)n);
+        assert_true(fabs(log2((double)sources / (double)n)) <= 0.125 + 1.45 / (double)sources); /* whole numbers */
         sinks = sources = n;
         gv_choice_sizes(&entry, 1, &sinks, &sources);
         assert_int_equal(sinks == 1000, cell == gv_choice_sink_cell(1000));

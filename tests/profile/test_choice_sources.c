@@ -65,7 +65,7 @@ static void test_what_is_known_far_away_is_no_choice_against_the_default(void **
         const int n = gv_choice_corners(entry, 2, 8, c[k].sources, corner);
 
         assert_int_equal(n, 2);
-        assert_int_equal(gv_choice_keeps_default(corner, n, &among, &best, &built_in, 0), c[k].keeps);
+        assert_int_equal(stays_default(corner, n, &among, &best, &built_in, 0), c[k].keeps);
     }
 }
 

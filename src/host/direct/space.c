@@ -1,6 +1,8 @@
 /* The search space of the direct force kernel: its tunables, its constraints and the untuned default. */
 #include "host/direct/plan.h"
 
+#include <math.h>
+
 static const gv_tunable tunables[GV_T_COUNT] = {
     [GV_T_THREADS] = {"threads", "work-items", "work-items in a group", 1, 7, {1, 16, 32, 64, 128, 256, 512}},
     [GV_T_BLOCKS_PER_CU] = {"blocks_per_cu",
@@ -271,6 +273,21 @@ static int same_launch(const gv_config *a, const gv_config *b, const gv_variant 
            plan[0].part_sources == plan[1].part_sources && plan[0].blocks == plan[1].blocks;
 }
 
+/* What is rounded up counts whole.  Units that have one group less than others run these faster; 0.4 of its logarithm is
+ * from choices on an H200 (doc/numbers.md, "Tuning"). */
+static double unevenness(const gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                         size_t sources)
+{
+    const double units = limits->info.compute_units, some = 0.4;
+    gv_direct_plan plan;
+    if (units < 1 || sinks == 0 || sources == 0 ||
+        !gv_direct_plan_make(&plan, config, variant, limits->info.compute_units, sinks, sources, 0, 0))
+        return 0;
+    const double groups = (double)plan.blocks * (double)plan.sink_groups;
+    return log((double)plan.part_sources * (double)plan.parts / (double)sources) +
+           some * log(ceil(groups / units) * units / groups);
+}
+
 static const char *const files[] = {"direct/force.cl", NULL};
 
 const gv_space gv_direct_space = {
@@ -282,6 +299,7 @@ const gv_space gv_direct_space = {
     .constraint = constraints,
     .built_in = built_in,
     .same_launch = same_launch,
+    .unevenness = unevenness,
     .prove = gv_direct_prove,
     .plain = {"threads=64 split=1 sinks_per_item=1 tile=64 unroll=1 lanes=1 rsqrt=0",
               "threads=1 split=1 sinks_per_item=1 tile=0 unroll=1 lanes=1 rsqrt=0"},

@@ -336,6 +336,18 @@ static double most_behind(const gv_profile_entry *here, const gv_choice_among *a
     return fmax(log(most_s / score_time(&here->result[0])), 0);
 }
 
+static double unevenness(const gv_choice_among *among, const char *configuration, size_t sinks, size_t sources)
+{
+    gv_config config;
+
+    if (!among->space || !among->space->unevenness || !among->limits)
+        return 0;
+    among->space->built_in(&config, among->variant, among->limits, sinks, sources);
+    if (gv_space_parse(among->space, configuration, &config) != GRAVEL_OK)
+        return 0;
+    return among->space->unevenness(&config, among->variant, among->limits, sinks, sources);
+}
+
 static void judge(const gv_choice_corner *corner, int n, double grain, const gv_choice_among *among,
                   gv_choice_candidate *candidate)
 {
@@ -346,7 +358,6 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
     double heaviest = -1, behind[GV_CHOICE_CORNERS];
     int known[GV_CHOICE_CORNERS];
 
-    candidate->score = 0;
     candidate->measured = 1;
     for (int k = 0; k < n; k++) {
         const int r = find_result(among, corner[k].entry, candidate->configuration);
@@ -367,6 +378,11 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
             candidate->from = corner[k].entry;
         }
     }
+    candidate->unevenness = unevenness(among, candidate->configuration, sinks, among->sources);
+    candidate->score = candidate->unevenness;
+    for (int k = 0; k < n; k++)
+        candidate->score -= corner[k].weight * unevenness(among, candidate->configuration, corner[k].entry->sinks,
+                                                          corner[k].entry->sources);
     for (int k = 0; k < n; k++) {
         if (k + 1 < n && corner[k + 1].level == corner[k].level) {
             candidate->score += (corner[k].weight + corner[k + 1].weight) *
@@ -454,21 +470,46 @@ static int is_known_far_away_only(const gv_choice_corner *corner, int n, const g
     return 1;
 }
 
-int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_among *among,
-                            const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more)
+double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
+                      const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more)
 {
     double spread = 0;
 
     if (n < 2 && more == 0)
-        return 0;
+        return -INFINITY;
     if (is_known_far_away_only(corner, n, among, best->configuration))
-        return 1;
-    if (!built_in->measured && more > 0)
-        return !is_seen_ahead(corner, n, among, best->configuration, built_in->configuration, more);
-    if (!built_in->measured)
-        return !best->measured && !is_told(corner, n, among, best->configuration, built_in->configuration);
+        return INFINITY;
+    if (!built_in->measured) {
+        const int goes =
+            more > 0 ? is_seen_ahead(corner, n, among, best->configuration, built_in->configuration, more)
+                     : best->measured || is_told(corner, n, among, best->configuration, built_in->configuration);
+
+        return goes ? -INFINITY : INFINITY;
+    }
     for (int k = 0; k < n; k++)
         spread += corner[k].weight * fmax(spread_at(among, corner[k].entry, best->configuration),
                                           spread_at(among, corner[k].entry, built_in->configuration));
-    return built_in->score - best->score <= log1p(SPREAD_PART * spread) + log1p(more);
+    return log1p(SPREAD_PART * spread) + log1p(more);
+}
+
+/* ------------------------------------------------------------------- calls */
+
+int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call)
+{
+    double score[GV_CHOICE_OPTIONS];
+    int best = 0;
+
+    for (int k = 0; k < choice->n; k++) {
+        const gv_choice_option *o = &choice->option[k];
+
+        score[k] = o->score;
+        if (choice->n > 1 && call->space->unevenness)
+            score[k] += call->space->unevenness(&o->config, call->variant, call->limits, call->sinks, call->sources);
+        best = score[k] < score[best] ? k : best;
+    }
+    /* a default without a score is INFINITY behind, which only a lead of INFINITY is not less than */
+    return choice->built_in >= 0 && best != choice->built_in &&
+                   score[choice->built_in] - score[best] <= choice->option[best].lead
+               ? choice->built_in
+               : best;
 }

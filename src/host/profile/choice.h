@@ -38,6 +38,7 @@ typedef struct gv_choice_candidate {
     const char *configuration;    /* in a corner's entry */
     const gv_profile_entry *from; /* the heaviest corner that kept it */
     double score;                 /* log of the expected slowness */
+    double unevenness;            /* what of this is the call's own (space.h) */
     int measured;                 /* 1: kept at every corner */
 } gv_choice_candidate;
 
@@ -63,11 +64,32 @@ typedef struct gv_choice_among {
 int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES]);
 
-/* 1 if `best` does not beat the default by more than a quarter of the spreads, and by `more` (0.1 = 10 %), or if it is
- * a guess: not kept at all corners, nor at one that has seen the default too, is full or is very near. Never at a
- * question's own sizes if `more` is 0: its finals decided. */
-int gv_choice_keeps_default(const gv_choice_corner *corner, int n, const gv_choice_among *among,
-                            const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more);
+/* By how much more than `best` the untuned default (both from the ranking) has to score for `best` to take its place:
+ * the spreads of the two, where `best` comes from questions with other searches `more` (0.1: a tenth) more. INFINITY, the
+ * default stays, where the default was not measured at all corners and `best` is a guess: not kept at all corners, nor at
+ * one that has seen the default too, is full or is very near. -INFINITY at a question's own sizes if `more` is 0: its
+ * finals decided. */
+double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
+                      const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more);
+
+/* What is left to decide for each call of a cell: launches of equal groups do not stay equal from one size to the
+ * next. */
+enum { GV_CHOICE_OPTIONS = 12 };
+typedef struct gv_choice_option {
+    gv_config config;
+    double score, lead;           /* without the unevenness of the call */
+    const gv_profile_entry *from; /* NULL: the default, which nobody has kept */
+} gv_choice_option;
+typedef struct gv_choice {
+    gravel_origin origin;
+    int n, built_in; /* the number of the default; -1: it is none of them */
+    gv_choice_option option[GV_CHOICE_OPTIONS];
+} gv_choice;
+/* 1 and the options of the question's cell if a profile fits and one of its configurations can run here (look_up.c). */
+int gv_profile_options(const gv_profile_set *user, const gv_profile_set *shipped, const gv_profile_question *question,
+                       gv_choice *choice);
+/* The number of the option for a call of that cell. */
+int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call);
 
 /* Sizes that share one answer: up to 64 sinks none, then the powers of two and sixteenths of what lies between them;
  * quarter octaves of sources. */

@@ -171,57 +171,81 @@ static int gather(const match *like, const gv_profile_block *shipped, const gv_p
     return shipped && shipped != like->block ? gather_block(shipped, like->entry, entry, n) : n;
 }
 
-/* The model's choice among the questions of `like`; 0: none of its configurations can run here. */
-static int model_choice(const match *like, const gv_profile_block *shipped, const gv_profile_question *question,
-                        gv_config *config, const gv_profile_entry **from)
+/* 1 and the configuration if it can run here; tunables that it does not name keep their built-in value. */
+static int can_run(const gv_profile_question *call, const char *configuration, gv_config *config)
+{
+    call->space->built_in(config, call->variant, call->limits, call->sinks, call->sources);
+    return gv_space_parse(call->space, configuration, config) == GRAVEL_OK &&
+           gv_space_check(call->space, config, call->variant, call->limits) == NULL;
+}
+
+/* The first candidate that is launched like the default; n: none is. */
+static int find_default(const gv_choice_candidate *candidate, int n, const gv_profile_question *call,
+                        const char *built_in)
+{
+    gv_config config;
+    int c = 0;
+
+    while (c < n && !(gv_space_same_text(call->space, candidate[c].configuration, built_in, call->variant, call->limits,
+                                         call->sinks, call->sources) &&
+                      can_run(call, candidate[c].configuration, &config)))
+        c++;
+    return c;
+}
+
+/* Behind the first by more, in log(time): no call of a cell is so much evener. */
+#define NO_OPTION 0.3
+
+/* The model's options among the questions of `like` for the question's cell; 0: none of their configurations can run
+ * here. */
+static int make_choice(const match *like, const gv_profile_block *shipped, const gv_profile_question *question,
+                       gv_choice *choice)
 {
     const int room = like->block->n_entries + (shipped ? shipped->n_entries : 0);
     const gv_profile_entry **entry = malloc((size_t)room * sizeof *entry);
     gv_choice_corner corner[GV_CHOICE_CORNERS];
-    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
-    size_t sinks = question->sinks, sources = question->sources;
+    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES + 1];
     char built_in[GV_PROFILE_TEXT];
     const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
-    gv_config tried;
-    int n = entry ? gather(like, shipped, entry) : 0, n_corners, best = -1, has_default = 0;
+    gv_profile_question call = *question;
+    gv_config config;
+    int n = entry ? gather(like, shipped, entry) : 0, n_corners;
 
-    gv_choice_sizes(entry, n, &sinks, &sources);
-    n_corners = gv_choice_corners(entry, n, sinks, sources, corner);
-    const gv_choice_among among = {entry, n, sinks, sources, question->space, question->variant, question->limits};
+    gv_choice_sizes(entry, n, &call.sinks, &call.sources);
+    n_corners = gv_choice_corners(entry, n, call.sinks, call.sources, corner);
+    const gv_choice_among among = {entry, n, call.sinks, call.sources, call.space, call.variant, call.limits};
     n = gv_choice_rank(corner, n_corners, &among, candidate);
-    question->space->built_in(&tried, question->variant, question->limits, sinks, sources);
-    gv_space_format(question->space, &tried, built_in, sizeof built_in);
-    for (int c = 0; c < n; c++) {
-        const int is_default = gv_space_same_text(question->space, candidate[c].configuration, built_in,
-                                                  question->variant, question->limits, sinks, sources);
+    call.space->built_in(&config, call.variant, call.limits, call.sinks, call.sources);
+    gv_space_format(call.space, &config, built_in, sizeof built_in);
+    const int of_default = find_default(candidate, n, &call, built_in);
+    /* nobody around the call has seen it */
+    if (of_default == n)
+        candidate[n] = (gv_choice_candidate){.configuration = built_in, .score = INFINITY};
+    choice->n = 0;
+    choice->built_in = -1;
+    for (int c = 0; c <= n; c++) {
+        gv_choice_option *o = &choice->option[choice->n];
+        const int is_default = c == of_default;
 
-        /* tunables that are not in the file keep their built-in value */
-        question->space->built_in(&tried, question->variant, question->limits, sinks, sources);
-        if (gv_space_parse(question->space, candidate[c].configuration, &tried) != GRAVEL_OK ||
-            gv_space_check(question->space, &tried, question->variant, question->limits) != NULL)
+        if (!is_default && (c == n || choice->n + (c < of_default) == GV_CHOICE_OPTIONS ||
+                            (choice->n > 0 && candidate[c].score > choice->option[0].score + NO_OPTION)))
             continue;
-        has_default |= is_default;
-        if (best < 0 ||
-            (is_default && gv_choice_keeps_default(corner, n_corners, &among, &candidate[best], &candidate[c], more))) {
-            best = c;
-            *config = tried;
-            *from = candidate[c].from;
-        }
-    }
-    /* nobody around the call has seen the default */
-    if (best >= 0 && !has_default) {
-        const gv_choice_candidate none = {.configuration = built_in};
-
-        question->space->built_in(&tried, question->variant, question->limits, sinks, sources);
-        if (gv_choice_keeps_default(corner, n_corners, &among, &candidate[best], &none, more))
-            *config = tried;
+        if (!can_run(&call, candidate[c].configuration, &o->config) || (c == n && choice->n == 0))
+            continue;
+        o->score = candidate[c].score - candidate[c].unevenness;
+        o->from = candidate[c].from;
+        o->lead =
+            is_default ? 0 : gv_choice_lead(corner, n_corners, &among, &candidate[c], &candidate[of_default], more);
+        if (is_default)
+            choice->built_in = choice->n;
+        choice->n++;
     }
     free(entry);
-    return best >= 0;
+    return choice->n > 0;
 }
 
-int gv_profile_look_up(const gv_profile_set *user, const gv_profile_set *shipped, const gv_profile_question *question,
-                       gv_config *config, gravel_origin *origin, const gv_profile_entry **from)
+int gv_profile_options(const gv_profile_set *user, const gv_profile_set *shipped, const gv_profile_question *question,
+                       gv_choice *choice)
 {
     gv_profile_device wanted;
     match *found;
@@ -238,20 +262,33 @@ int gv_profile_look_up(const gv_profile_set *user, const gv_profile_set *shipped
     n = collect(shipped, 0, question, &wanted, found, n);
     qsort(found, n, sizeof *found, nearer);
     for (size_t i = 0; i < n && !answer; i++) {
-        if (usable(found[i].entry, question, config)) {
-            const gv_profile_entry *entry = found[i].entry;
+        const match *m = &found[i];
+        gv_choice_option own = {.from = m->entry};
 
-            answer = 1;
-            *origin = found[i].origin;
-            /* the user's questions are added to the shipped ones of the same device */
-            model_choice(&found[i],
-                         found[i].origin == GRAVEL_ORIGIN_USER && shipped ? gv_profile_set_find(shipped, &wanted)
-                                                                          : NULL,
-                         question, config, &entry);
-            if (from != NULL)
-                *from = entry;
-        }
+        if (!usable(m->entry, question, &own.config))
+            continue;
+        answer = 1;
+        if (!make_choice(m, m->origin == GRAVEL_ORIGIN_USER && shipped ? gv_profile_set_find(shipped, &wanted) : NULL,
+                         question, choice))
+            *choice = (gv_choice){.n = 1, .built_in = -1, .option = {own}};
+        choice->origin = m->origin;
     }
     free(found);
     return answer;
+}
+
+int gv_profile_look_up(const gv_profile_set *user, const gv_profile_set *shipped, const gv_profile_question *question,
+                       gv_config *config, gravel_origin *origin, const gv_profile_entry **from)
+{
+    gv_choice choice;
+
+    if (!gv_profile_options(user, shipped, question, &choice))
+        return 0;
+    const gv_choice_option *picked = &choice.option[gv_choice_pick(&choice, question)];
+
+    *config = picked->config;
+    *origin = choice.origin;
+    if (from != NULL)
+        *from = picked->from;
+    return 1;
 }

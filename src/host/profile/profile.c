@@ -12,10 +12,12 @@
 #include "host/base/digest.h"
 #include "host/profile/choice.h"
 
+/* Of a cell; what was picked last is kept. */
 typedef struct answer {
-    int asked, found;
-    gv_config config;
-    gravel_origin origin;
+    int asked;
+    gv_choice *choice; /* NULL: the built-in default */
+    int picked;
+    size_t sinks, sources; /* for which; 0: none yet */
 } answer;
 
 typedef struct answers {
@@ -79,6 +81,13 @@ static gravel_status load(gravel_context *context)
     return status;
 }
 
+static void release_row(answer *row)
+{
+    for (int k = 0; row && k < GV_CHOICE_SINK_CELLS; k++)
+        free(row[k].choice);
+    free(row);
+}
+
 void gv_profile_release(gravel_context *context)
 {
     struct gv_profile_table *table = context->profiles;
@@ -88,7 +97,7 @@ void gv_profile_release(gravel_context *context)
         return;
     for (int s = 0; s < table->n_slots; s++) {
         for (int k = 0; k < GV_CHOICE_SOURCE_CELLS; k++)
-            free(table->slot[s]->row[k]);
+            release_row(table->slot[s]->row[k]);
         free(table->slot[s]);
     }
     free(table->slot);
@@ -158,19 +167,26 @@ static gravel_status find_slot(gravel_context *context, int device, const gv_spa
     return GRAVEL_OK;
 }
 
+/* 1 if the answer is this device's own. */
 static int look_up(const struct gv_profile_table *table, const gv_profile_question *question, answer *cell)
 {
-    cell->found = gv_profile_look_up(&table->user, &table->shipped, question, &cell->config, &cell->origin, NULL);
-    return cell->found && cell->origin <= GRAVEL_ORIGIN_SHIPPED;
+    gv_choice *choice = malloc(sizeof *choice);
+
+    free(cell->choice);
+    cell->choice = NULL;
+    if (choice && gv_profile_options(&table->user, &table->shipped, question, choice))
+        cell->choice = choice;
+    else
+        free(choice);
+    return cell->choice && cell->choice->origin <= GRAVEL_ORIGIN_SHIPPED;
 }
 
-static gravel_status ask(gravel_context *context, answers *slot, answer *cell, const gv_limits *limits, size_t sinks,
-                         size_t sources)
+static gravel_status ask(gravel_context *context, answers *slot, answer *cell, const gv_profile_question *question)
 {
     struct gv_profile_table *table = context->profiles;
-    const gv_profile_question question = {slot->space, &slot->variant, limits, slot->kernel_version, sinks, sources};
+    int is_own = look_up(table, question, cell);
 
-    if (!look_up(table, &question, cell) && !table->all_shipped) {
+    if (!is_own && !table->all_shipped) {
         gravel_status status;
 
         gv_profile_set_free(&table->shipped);
@@ -178,15 +194,15 @@ static gravel_status ask(gravel_context *context, answers *slot, answer *cell, c
         if (status != GRAVEL_OK)
             return status;
         table->all_shipped = 1;
-        look_up(table, &question, cell);
+        is_own = look_up(table, question, cell);
     }
     cell->asked = 1;
-    if ((!cell->found || cell->origin > GRAVEL_ORIGIN_SHIPPED) && !table->told[slot->device]) {
+    if (!is_own && !table->told[slot->device]) {
         table->told[slot->device] = 1;
         gv_log(context, GRAVEL_LOG_INFO,
                "%s has no profile of its own for %s %s: `gravel tune` would find its best "
                "configuration",
-               limits->info.name, slot->space->kernel, slot->variant.name);
+               question->limits->info.name, slot->space->kernel, slot->variant.name);
     }
     return GRAVEL_OK;
 }
@@ -217,19 +233,23 @@ static gravel_status choose(gravel_context *context, int device, const gv_space 
     cell = find_cell(slot, sinks, sources);
     if (!cell)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the choice of a configuration");
-    if (!cell->asked || !cell->found) {
+    if (!cell->asked || !cell->choice || cell->sinks != sinks || cell->sources != sources) {
         const gv_limits limits = gv_limits_of(context, device);
+        const gv_profile_question question = {space, variant, &limits, slot->kernel_version, sinks, sources};
 
-        if (!cell->asked && (status = ask(context, slot, cell, &limits, sinks, sources)) != GRAVEL_OK)
+        if (!cell->asked && (status = ask(context, slot, cell, &question)) != GRAVEL_OK)
             return status;
-        if (!cell->found) {
+        if (!cell->choice) {
             space->built_in(config, variant, &limits, sinks, sources);
             *origin = GRAVEL_ORIGIN_BUILT_IN;
             return GRAVEL_OK;
         }
+        cell->picked = gv_choice_pick(cell->choice, &question);
+        cell->sinks = sinks;
+        cell->sources = sources;
     }
-    *config = cell->config;
-    *origin = cell->origin;
+    *config = cell->choice->option[cell->picked].config;
+    *origin = cell->choice->origin;
     return GRAVEL_OK;
 }
 

@@ -1,0 +1,144 @@
+/* Calls between questions get the launch that is even for them: no device, no file. */
+#include "choice_questions.h"
+
+#include "host/direct/plan.h"
+
+/* ------------------------------------------------------------------- a GPU */
+
+#define OF_TWO "threads=256 blocks_per_cu=2 split=4 sinks_per_item=1 tile=64 unroll=4 lanes=1 rsqrt=1 keep=0 meet=1"
+#define OF_FOUR "threads=256 blocks_per_cu=4 split=4 sinks_per_item=1 tile=64 unroll=4 lanes=1 rsqrt=1 keep=0 meet=1"
+
+static void h200(gv_limits *limits)
+{
+    memset(limits, 0, sizeof *limits);
+    limits->info.type = GRAVEL_DEVICE_GPU;
+    strcpy(limits->info.name, "NVIDIA H200");
+    strcpy(limits->info.vendor, "NVIDIA Corporation");
+    strcpy(limits->info.platform, "NVIDIA CUDA");
+    strcpy(limits->info.driver, "1");
+    limits->info.compute_units = 132;
+    limits->info.max_group = 1024;
+    limits->info.local_memory = 49152;
+    limits->info.simd_width_float = limits->info.simd_width_double = 1;
+    limits->has_ptx_asm = limits->fast_fma = 1;
+}
+
+static void add_question(gv_profile_set *set, const gv_limits *limits, size_t sources, double of_two, double of_four)
+{
+    gv_profile_device device;
+    gv_profile_entry entry;
+
+    gv_profile_device_of(&limits->info, &device);
+    make_question(&entry, 1024, sources);
+    strcpy(entry.kernel, "direct");
+    strcpy(entry.variant, "sp6");
+    strcpy(entry.date, "2026-11-25T13:00:00Z");
+    entry.features = GV_DIRECT_NEAREST;
+    add_result(&entry, OF_TWO, of_two, 0.001);
+    add_result(&entry, OF_FOUR, of_four, 0.001);
+    assert_int_equal(gv_profile_set_add(set, &device, &entry), GRAVEL_OK);
+}
+
+/* sp6 with nearest neighbours on an H200, 2026-11-25: two groups a unit are ahead with 8192 and 32768 sources, where
+ * parts are whole tiles; with 30000 theirs are those of 32768, and they take 104.5 us for 93.8. */
+static void test_parts_that_are_rounded_up_count(void **state)
+{
+    static const struct {
+        size_t sources;
+        int groups;
+    } c[] = {{8192, 2}, {32768, 2}, {30000, 4}};
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gv_limits limits;
+    gv_variant variant;
+
+    (void)state;
+    h200(&limits);
+    assert_true(gv_variant_parse("sp6", &variant));
+    variant.features = GV_DIRECT_NEAREST;
+    add_question(&set, &limits, 8192, 31.86e-6, 33.24e-6);
+    add_question(&set, &limits, 32768, 104.2e-6, 106.5e-6);
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        const gv_profile_question call = {&gv_direct_space, &variant, &limits, "", 1024, c[k].sources};
+        gravel_origin origin;
+        gv_config config;
+
+        assert_true(gv_profile_look_up(&set, NULL, &call, &config, &origin, NULL));
+        assert_int_equal(config.value[GV_T_BLOCKS_PER_CU], c[k].groups);
+    }
+    gv_profile_set_free(&set);
+}
+
+/* Of a launch: parts of whole tiles, as many groups on each unit, and neither. */
+static void test_unevenness_of_launches(void **state)
+{
+    gv_limits limits;
+    gv_variant variant;
+    gv_config config;
+
+    (void)state;
+    h200(&limits);
+    assert_true(gv_variant_parse("sp6", &variant));
+    assert_ok(gv_space_parse(&gv_direct_space, OF_TWO, &config));
+    /* 16 groups of sinks, 16 parts of 4 x 512: 256 groups on 132 units, 2 on the fullest */
+    const double whole = gv_direct_space.unevenness(&config, &variant, &limits, 1024, 32768);
+
+    assert_true(fabs(whole - 0.4 * log(2 * 132 / 256.0)) < 1e-12);
+    /* one part less, of as many sources */
+    assert_true(fabs(gv_direct_space.unevenness(&config, &variant, &limits, 1024, 30720) - 0.4 * log(2 * 132 / 240.0)) <
+                1e-12);
+    assert_true(gv_direct_space.unevenness(&config, &variant, &limits, 1024, 30000) > whole + 0.04);
+    assert_true(gv_direct_space.unevenness(&config, &variant, &limits, 0, 30000) == 0);
+    assert_true(gv_direct_space.unevenness(&config, &variant, &limits, 1024, 0) == 0);
+}
+
+/* ----------------------------------------------------------- fake options */
+
+/* Configurations of size 2 are uneven at odd numbers of sources. */
+static double odd_ones(const gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                       size_t sources)
+{
+    (void)variant, (void)limits, (void)sinks;
+    return config->value[0] == 2 && sources % 2 ? 0.5 : 0;
+}
+
+/* Calls of one cell differ; the default goes for what is ahead by more than its lead, as the call has it. */
+static void test_each_call_is_picked(void **state)
+{
+    static const struct {
+        int n, built_in;
+        double score[3], lead[3]; /* of sizes 1, 2, 3 */
+        int even, odd;            /* the number picked */
+    } c[] = {
+        {3, -1, {0.1, 0.0, 0.2}, {0, 0, 0}, 1, 0},
+        {3, 2, {0.1, 0.0, 0.2}, {0.05, 0.05, 0}, 1, 0},
+        {3, 2, {0.1, 0.0, 0.2}, {0.15, 0.15, 0}, 1, 2}, /* 0.1 ahead at odd ones: not enough */
+        {3, 2, {0.1, 0.0, 0.2}, {0.05, 0.25, 0}, 2, 0},
+        {3, 2, {0.1, 0.0, INFINITY}, {-INFINITY, INFINITY, 0}, 2, 0}, /* nobody has seen the default */
+        {3, 1, {0.1, 0.0, 0.2}, {0.05, 0, 0.05}, 1, 0},               /* the default is the uneven one */
+        {1, -1, {7}, {0}, 0, 0},
+    };
+    static const gv_space space = {.kernel = "fake", .unevenness = odd_ones};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        gv_choice choice = {.n = c[k].n, .built_in = c[k].built_in};
+        gv_profile_question call = {.space = &space, .sinks = 10, .sources = 1000};
+
+        for (int o = 0; o < c[k].n; o++)
+            choice.option[o] = (gv_choice_option){.config = {{o + 1}}, .score = c[k].score[o], .lead = c[k].lead[o]};
+        assert_int_equal(gv_choice_pick(&choice, &call), c[k].even);
+        call.sources = 1001;
+        assert_int_equal(gv_choice_pick(&choice, &call), c[k].odd);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts_that_are_rounded_up_count),
+        cmocka_unit_test(test_unevenness_of_launches),
+        cmocka_unit_test(test_each_call_is_picked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
