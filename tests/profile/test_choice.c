@@ -151,6 +151,31 @@ static void test_the_default_yields_beyond_the_spread_only(void **state)
     }
 }
 
+/* By 2 % more where a corner has not measured what would take its place. */
+static void test_the_default_yields_less_to_what_is_guessed(void **state)
+{
+    const gv_choice_candidate built_in = {.configuration = "default", .measured = 1};
+    gv_profile_entry question[2];
+    const gv_profile_entry *entry[2] = {&question[0], &question[1]};
+    gv_choice_corner corner[GV_CHOICE_CORNERS];
+
+    (void)state;
+    for (int q = 0; q < 2; q++) {
+        make_question(&question[q], q == 0 ? 64 : 4096, 131072);
+        add_result(&question[q], "default", 1, 0);
+    }
+    add_result(&question[0], "new", 1, 0);
+    const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
+
+    for (int measured = 0; measured < 2; measured++) {
+        const gv_choice_candidate a_little = {.configuration = "new", .score = -0.01, .measured = measured};
+        const gv_choice_candidate more = {.configuration = "new", .score = -0.03, .measured = measured};
+
+        assert_int_equal(stays_default(corner, n, &none, &a_little, &built_in, 0), !measured);
+        assert_false(stays_default(corner, n, &none, &more, &built_in, 0));
+    }
+}
+
 /* Groups of 16 and of 24 sinks between questions of 16 and 64: 24 sinks fill one group of 24, or two of 16 by three
  * quarters. */
 static void test_grains(void **state)
@@ -469,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_a_questions_winner_stays),
         cmocka_unit_test(test_other_questions_tell),
         cmocka_unit_test(test_the_default_yields_beyond_the_spread_only),
+        cmocka_unit_test(test_the_default_yields_less_to_what_is_guessed),
         cmocka_unit_test(test_grains),
         cmocka_unit_test(test_grains_tell_what_was_not_kept),
         cmocka_unit_test(test_what_was_measured_is_not_evened_out),

@@ -11,11 +11,13 @@
  * ceil(n / grain) x grain, so that 24 sinks are not judged by how well 32 fit where a device is full, and as well as
  * 32 where it is not. One that was not kept at a corner counts there as slower than all that were, and than its time at
  * the corner beside allows, in proportion to padded sinks. A fifth of a score is the mean over all questions that kept
- * the configuration, or are full without it, the nearer the more; what that corner allows is not lowered by it. The
- * least score wins, so that a call with exactly a question's sizes gets its winner. Elsewhere the untuned default keeps
- * its place unless the best beats it by more than a quarter of the spreads that were measured, or, where the default
- * was not kept, is known at every corner, or from one that has both, is full or is very near; and where the best is
- * known only with more than four times as many sources. Where the questions were asked without the call's searches, or
+ * the configuration, or are full without it, the nearer the more; what that corner allows is not lowered by it. At
+ * sizes between the questions launches are more or less even than they were there (space.h): a score has the call's
+ * unevenness instead of the corners'. The least score wins, so that a call with exactly a question's sizes gets its
+ * winner. Elsewhere the untuned default keeps its place unless the best beats it by more than a quarter of the spreads
+ * that were measured, and by 2 % more where some corner did not keep it, or, where the default was not kept, is known
+ * at every corner, or from one that has both, is full or is very near; and where the best is known only with more than
+ * four times as many sources. Where the questions were asked without the call's searches, or
  * with others, it has to win by GV_CHOICE_OTHER more; if the default was not kept at all, at one corner that has
  * measured both. */
 #ifndef GV_CHOICE_H
@@ -64,11 +66,10 @@ typedef struct gv_choice_among {
 int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES]);
 
-/* By how much more than `best` the untuned default (both from the ranking) has to score for `best` to take its place:
- * the spreads of the two, where `best` comes from questions with other searches `more` (0.1: a tenth) more. INFINITY, the
- * default stays, where the default was not measured at all corners and `best` is a guess: not kept at all corners, nor at
- * one that has seen the default too, is full or is very near. -INFINITY at a question's own sizes if `more` is 0: its
- * finals decided. */
+/* By how much more than `best` the untuned default (both from the ranking) has to score for `best` to take its place;
+ * `more` (0.1: a tenth) is added where `best` comes from questions with other searches.  INFINITY, the default stays,
+ * where not all corners have measured it and `best` is a guess: not kept at all corners, nor at one that has seen the
+ * default too, is full or is very near.  -INFINITY at a question's own sizes if `more` is 0: its finals decided. */
 double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                       const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more);
 
