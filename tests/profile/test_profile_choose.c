@@ -233,6 +233,38 @@ static void test_shipped_profiles_are_sound(void **state)
     gv_profile_set_free(&set);
 }
 
+static int count_type(const gv_profile_set *set, gravel_device_type type)
+{
+    int n = 0;
+
+    for (int b = 0; b < set->n_blocks; b++)
+        n += set->block[b].device.type == type;
+    return n;
+}
+
+/* Of one type only what is of that type, and all of it. */
+static void test_shipped_profiles_of_one_type(void **state)
+{
+    static const gravel_device_type type[] = {GRAVEL_DEVICE_CPU, GRAVEL_DEVICE_GPU, GRAVEL_DEVICE_ACCELERATOR};
+    gv_profile_set all = GV_PROFILE_SET_INIT;
+    int refused = 0, n = 0;
+
+    (void)state;
+    assert_ok(gv_profile_read_shipped(NULL, &all, count_refused, &refused));
+    for (size_t t = 0; t < sizeof type / sizeof type[0]; t++) {
+        gv_profile_set set = GV_PROFILE_SET_INIT;
+
+        assert_ok(gv_profile_read_shipped_type(type[t], &set, count_refused, &refused));
+        assert_int_equal(set.n_blocks, count_type(&set, type[t]));
+        assert_int_equal(set.n_blocks, count_type(&all, type[t]));
+        n += set.n_blocks;
+        gv_profile_set_free(&set);
+    }
+    assert_int_equal(n, all.n_blocks);
+    assert_int_equal(refused, 0);
+    gv_profile_set_free(&all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_values_of_no_tunable_are_told),
         cmocka_unit_test(test_files_are_read_once),
         cmocka_unit_test(test_shipped_profiles_are_sound),
+        cmocka_unit_test(test_shipped_profiles_of_one_type),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,9 +13,15 @@ typedef struct part {
     size_t cells;
 } part;
 
+/* Leaves of one size: what is chosen for parts and for the whole may differ. */
 static part make_part(const gravel_view *view)
 {
-    part p = {.tree = make_tree(GRAVEL_SP, view, THETA)};
+    gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
+    part p = {0};
+    options.theta = THETA;
+    options.configuration = "n_leaf=16";
+    assert_ok(gravel_tree_create(&p.tree, context, &options));
+    assert_ok(gravel_tree_set_sources(p.tree, view));
     assert_ok(gravel_essential_create(&p.essential, p.tree, 1, 0));
     gravel_essential_share_cells(p.essential, 1);
     assert_ok(gravel_tree_get_cell_count(p.tree, &p.cells));

@@ -14,6 +14,7 @@ typedef struct gv_found {
 /* All usable devices of all platforms, in the order of gravel_device_list; free() the list. */
 gravel_status gv_device_find(gv_found **list, int *count);
 gravel_status gv_device_describe(cl_device_id id, const char *platform, gravel_device_info *info);
+const char *gv_device_type_name(gravel_device_type type); /* "gpu" */
 /* "no double here": what options.no_fp64 means */
 void gv_device_hide_fp64(gravel_device_info *info);
 /* `wanted` work-items, or half of that and so on until the device takes them in one work-group */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *type_name(gravel_device_type type)
+const char *gv_device_type_name(gravel_device_type type)
 {
     return type == GRAVEL_DEVICE_GPU ? "gpu" : type == GRAVEL_DEVICE_CPU ? "cpu" : "accelerator";
 }
@@ -23,7 +23,7 @@ static gravel_status fail_list(const gravel_device_info *list, int count, const 
     text[0] = '\0';
     for (int i = 0; i < count; i++) {
         used += (size_t)snprintf(text + used, size - used, "\n  %d: %s (%s, %s)", list[i].index, list[i].name,
-                                 type_name(list[i].type), list[i].platform);
+                                 gv_device_type_name(list[i].type), list[i].platform);
     }
     gravel_status status = gv_fail(GRAVEL_ERR_NO_DEVICE, "device '%s': %s; there is:%s", what, why, text);
     free(text);
@@ -67,7 +67,7 @@ static int is_number(const char *text)
 static int matches(const gravel_device_info *info, const char *word)
 {
     for (int type = GRAVEL_DEVICE_CPU; type <= GRAVEL_DEVICE_ACCELERATOR; type++)
-        if (strcasecmp(word, type_name((gravel_device_type)type)) == 0)
+        if (strcasecmp(word, gv_device_type_name((gravel_device_type)type)) == 0)
             return (int)info->type == type;
     return contains(info->name, word);
 }

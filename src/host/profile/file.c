@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/device/device.h"
 #include "host/base/files.h"
 #include "host/base/kernels.h"
 #include "host/profile/store.h"
@@ -241,6 +242,15 @@ gravel_status gv_profile_read_dir(const char *dir, gv_profile_set *set, gv_profi
     return status;
 }
 
+static gravel_status add_shipped(const gv_kernel_file *file, gv_profile_set *set, gv_profile_refused_fn refused,
+                                 void *user)
+{
+    gv_profile_set from = GV_PROFILE_SET_INIT;
+    const gravel_status status = gv_profile_parse(file->name, file->text, file->size, &from);
+
+    return keep_or_report(status, &from, set, refused, user);
+}
+
 gravel_status gv_profile_read_shipped(const gv_profile_device *device, gv_profile_set *set,
                                       gv_profile_refused_fn refused, void *user)
 {
@@ -249,14 +259,28 @@ gravel_status gv_profile_read_shipped(const gv_profile_device *device, gv_profil
 
     if (device != NULL)
         gv_profile_file_name(device, own);
+    for (int i = 0; i < gv_profile_file_count && status == GRAVEL_OK; i++)
+        if (device != NULL ? strcmp(gv_profile_files[i].name, own) == 0 : is_profile_name(gv_profile_files[i].name))
+            status = add_shipped(&gv_profile_files[i], set, refused, user);
+    return status;
+}
+
+gravel_status gv_profile_read_shipped_type(gravel_device_type type, gv_profile_set *set, gv_profile_refused_fn refused,
+                                           void *user)
+{
+    gravel_status status = GRAVEL_OK;
+    /* as gv_profile_print writes it, among the first words of a file of one device */
+    char *mark = gv_format("\"type\": \"%s\"", gv_device_type_name(type));
+
+    if (mark == NULL)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory to look for profiles");
     for (int i = 0; i < gv_profile_file_count && status == GRAVEL_OK; i++) {
         const gv_kernel_file *file = &gv_profile_files[i];
-        gv_profile_set from = GV_PROFILE_SET_INIT;
+        const char *entries = strstr(file->text, "\"entries\""), *at = strstr(file->text, mark);
 
-        if (device != NULL ? strcmp(file->name, own) == 0 : is_profile_name(file->name)) {
-            status =
-                keep_or_report(gv_profile_parse(file->name, file->text, file->size, &from), &from, set, refused, user);
-        }
+        if (is_profile_name(file->name) && at != NULL && at < entries)
+            status = add_shipped(file, set, refused, user);
     }
+    free(mark);
     return status;
 }

@@ -8,9 +8,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "host/device/device.h"
 #include "host/profile/store.h"
-
-static const char *const type_name[] = {"", "cpu", "gpu", "accelerator"};
 
 typedef struct reader {
     const char *file;
@@ -121,7 +120,7 @@ static void read_device(reader *r, const cJSON *object, gv_profile_device *devic
     name_member(r, object, "vendor", device->vendor);
     name_member(r, object, "platform", device->platform);
     text_member(r, object, "type", type, sizeof type);
-    while (t > 0 && strcmp(type, type_name[t]) != 0)
+    while (t > 0 && strcmp(type, gv_device_type_name((gravel_device_type)t)) != 0)
         t--;
     if (t == 0)
         refuse(r, "'type' is none of cpu, gpu, accelerator");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/device/device.h"
 #include "host/profile/store.h"
 
 typedef struct writer {
@@ -132,7 +133,6 @@ static void put_entry(writer *w, const gv_profile_entry *entry)
 
 static void put_block(writer *w, const gv_profile_block *block)
 {
-    static const char *const type_name[] = {"", "cpu", "gpu", "accelerator"};
     const gv_profile_device *device = &block->device;
 
     put(w, "  {\"device\": {");
@@ -142,7 +142,7 @@ static void put_block(writer *w, const gv_profile_block *block)
     put(w, ", ");
     put_string(w, "platform", device->platform);
     put(w, ", ");
-    put_string(w, "type", type_name[device->type]);
+    put_string(w, "type", gv_device_type_name(device->type));
     put(w, ",\n    \"compute_units\": %d, \"simd_width_float\": %d, \"simd_width_double\": %d, \"fp64\": %d},\n",
         device->compute_units, device->simd_width_float, device->simd_width_double, device->has_fp64);
     put(w, "   \"entries\": [%s", block->n_entries > 0 ? "\n" : "");

@@ -1,5 +1,5 @@
 /* The configuration for a call.  The user's files and those shipped for the context's devices are read at the first
- * question; the other shipped ones, which cost every start tens of milliseconds, when none of these has an entry that
+ * question; the other shipped ones of the types of its devices, which cost a start tens of milliseconds, when none of these has an entry that
  * fits.  Every answer is kept per variant and cell of sizes (choice.h), so that later questions cost a few
  * comparisons. */
 #include "host/profile/profile.h"
@@ -181,6 +181,25 @@ static int look_up(const struct gv_profile_table *table, const gv_profile_questi
     return cell->choice && cell->choice->origin <= GRAVEL_ORIGIN_SHIPPED;
 }
 
+/* All shipped ones of the types that the context has. */
+static gravel_status load_others(gravel_context *context)
+{
+    gv_profile_set *shipped = &context->profiles->shipped;
+    gravel_status status = GRAVEL_OK;
+
+    gv_profile_set_free(shipped);
+    for (int d = 0; d < context->n_devices && status == GRAVEL_OK; d++) {
+        const gravel_device_type type = context->device[d].info.type;
+        int before = 0;
+
+        while (before < d && context->device[before].info.type != type)
+            before++;
+        if (before == d)
+            status = gv_profile_read_shipped_type(type, shipped, report_refused, context);
+    }
+    return status;
+}
+
 static gravel_status ask(gravel_context *context, answers *slot, answer *cell, const gv_profile_question *question)
 {
     struct gv_profile_table *table = context->profiles;
@@ -189,8 +208,7 @@ static gravel_status ask(gravel_context *context, answers *slot, answer *cell, c
     if (!is_own && !table->all_shipped) {
         gravel_status status;
 
-        gv_profile_set_free(&table->shipped);
-        status = gv_profile_read_shipped(NULL, &table->shipped, report_refused, context);
+        status = load_others(context);
         if (status != GRAVEL_OK)
             return status;
         table->all_shipped = 1;

@@ -88,7 +88,7 @@ const char *gv_json_check(const char *text, size_t size, size_t *at);
 
 /* ------------------------------------------------------------------ files */
 
-enum { GV_PROFILE_FILE_MAX = 16 << 20 }; /* bytes; a full profile of one device has a few hundred kB */
+enum { GV_PROFILE_FILE_MAX = 16 << 20 }; /* bytes; 2000 questions of one device have 6 MB */
 
 gravel_status gv_profile_read_file(const char *path, gv_profile_set *set);
 /* A new file beside it, then a rename: readers see the old or the new file, never half of one. */
@@ -109,6 +109,9 @@ gravel_status gv_profile_read_dir(const char *dir, gv_profile_set *set, gv_profi
 /* The profiles built into the library: all, or only the file named for this device. */
 gravel_status gv_profile_read_shipped(const gv_profile_device *device, gv_profile_set *set,
                                       gv_profile_refused_fn refused, void *user);
+/* Those of devices of one type, added: others answer nothing for it, and a large file takes a tenth of a second. */
+gravel_status gv_profile_read_shipped_type(gravel_device_type type, gv_profile_set *set, gv_profile_refused_fn refused,
+                                           void *user);
 
 /* ---------------------------------------------------------------- look-up */
 
