@@ -3,14 +3,15 @@
  *   gv_scan_rows     (scan.cl) each digit's row becomes the offsets of the tiles; total[digit]
  *   gv_sort_scatter  each tile is ordered by the digit in local memory, then written run by run
  *
- *   GV_THREADS   work-items per group; 1: a work-item counts and scatters its tile alone: the shape for CPUs
- *   GV_ITEMS     keys per work-item; a tile is GV_THREADS * GV_ITEMS keys (at most 32768 unless GV_THREADS = 1)
+ *   GV_THREADS   work-items per group; 1: a work-item counts and scatters its tile of `one_tile` keys alone: the shape
+ *                for CPUs
+ *   GV_ITEMS     keys per work-item where GV_THREADS > 1; a tile is GV_THREADS * GV_ITEMS keys, at most 32768
  *   GV_BITS      bits of a digit: 4 or 8; with GV_THREADS = 1 up to 12
  *   GV_KEY_BITS  32 or 64
  */
 #include "lib/group.h"
 
-#ifndef GV_ITEMS
+#if GV_THREADS > 1 && !defined(GV_ITEMS)
 #error "GV_ITEMS must be the keys per work-item"
 #endif
 #if !defined(GV_BITS) || GV_BITS < 1 || GV_BITS > 12
@@ -27,12 +28,16 @@ typedef uint gv_key;
 #error "GV_KEY_BITS must be 32 or 64"
 #endif
 
+#if GV_THREADS == 1
+#define GV_TILE one_tile
+#else
 #define GV_TILE (GV_THREADS * GV_ITEMS)
+#endif
 #define GV_DIGITS (1 << GV_BITS)
 #define gv_digit(key, shift) ((uint)((key) >> (shift)) & (GV_DIGITS - 1))
 
-kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void gv_sort_count(global const gv_key *key, uint n,
-                                                                                  uint shift, global uint *table)
+kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
+gv_sort_count(global const gv_key *key, uint n, uint shift, global uint *table, uint one_tile)
 {
     uint me = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0);
     uint start = tile * GV_TILE, end = min(start + GV_TILE, n);
@@ -54,7 +59,7 @@ kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void gv_sort_coun
 #if GV_THREADS == 1
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gv_sort_scatter(global const gv_key *key, global const uint *value, uint n, uint shift, global const uint *table,
-                global const uint *total, global gv_key *key_out, global uint *value_out)
+                global const uint *total, global gv_key *key_out, global uint *value_out, uint one_tile)
 {
     uint tile = get_group_id(0), tiles = get_num_groups(0), before = 0;
     uint start = tile * GV_TILE, end = min(start + GV_TILE, n);
@@ -78,7 +83,7 @@ gv_sort_scatter(global const gv_key *key, global const uint *value, uint n, uint
 
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
 gv_sort_scatter(global const gv_key *key, global const uint *value, uint n, uint shift, global const uint *table,
-                global const uint *total, global gv_key *key_out, global uint *value_out)
+                global const uint *total, global gv_key *key_out, global uint *value_out, uint one_tile)
 {
     local gv_key tile_key[GV_TILE];
     local uint tile_value[GV_TILE];

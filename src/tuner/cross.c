@@ -292,17 +292,12 @@ static int add_point(const gv_run *run, const gv_config *config, gv_point *point
     return n + 1;
 }
 
-/* Of the questions nearest to one the winners and defaults, then what is good without its searches or with others, then
- * what came near the winners. */
-static int neighbours_of(gv_run *run, const gv_winners *found, const void *order_, int at,
-                         gv_point point[GV_POINTS_MOST])
+/* Numbers of the questions nearest to the k-th, the nearest first; returns how many there are. */
+static int nearest_to(const gv_winners *found, int k, int nearest[CROSS_NEIGHBOURS])
 {
-    const int k = ((const int *)order_)[at];
-    int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, nearest[CROSS_NEIGHBOURS], near = 0, n = 0;
-    gv_config config;
+    int taken[GV_TUNE_SIZES * GV_TUNE_SIZES] = {0}, n = 0;
 
-    run->task = found->w[k].task;
-    for (; near < CROSS_NEIGHBOURS && near < found->n - 1; near++) {
+    for (; n < CROSS_NEIGHBOURS && n < found->n - 1; n++) {
         int next = -1;
 
         for (int j = 0; j < found->n; j++)
@@ -311,8 +306,25 @@ static int neighbours_of(gv_run *run, const gv_winners *found, const void *order
                                  gv_run_distance(&found->w[next].task, &found->w[k].task)))
                 next = j;
         taken[next] = 1;
-        nearest[near] = next;
+        nearest[n] = next;
     }
+    return n;
+}
+
+/* The default, of the questions nearest to one the winners and defaults, then what is good without its searches or with
+ * others, then what came near the winners. */
+static int neighbours_of(gv_run *run, const gv_winners *found, const void *order_, int at,
+                         gv_point point[GV_POINTS_MOST])
+{
+    const int k = ((const int *)order_)[at];
+    int nearest[CROSS_NEIGHBOURS], n = 0;
+    const int near = nearest_to(found, k, nearest);
+    gv_config config;
+
+    run->task = found->w[k].task;
+    /* its own default, which profiles of before may have dropped */
+    run->space->built_in(&config, &run->task.variant, &run->device.limits, run->task.sinks, run->task.sources);
+    n = add_point(run, &config, point, n);
     for (int m = 0; m < near; m++) {
         const gv_winner *w = &found->w[nearest[m]];
         const gv_task *task = &w->task;

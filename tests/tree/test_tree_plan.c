@@ -156,6 +156,35 @@ static void test_groups_of_one_work_item_are_cut_in_place(void **state)
     assert_int_equal(cut_of(alone, 8, 3, 1000000).size, 8);
 }
 
+#define SORTED(threads, items)                                                                                         \
+    "n_leaf=16 n_group=64 threads=1 split=1 tile=64 stack=1024 lanes=1 rsqrt=0 curve=1 sort_threads=" threads          \
+    " sort_items=" items " sort_bits=8"
+
+/* Where one work-item sorts few bodies they are one tile, whatever its length: the same launches. */
+static void test_tiles_of_few_bodies_are_alike(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        size_t bodies;
+        int same;
+    } c[] = {
+        {SORTED("1", "8192"), SORTED("1", "16384"), 8192, 1},
+        {SORTED("1", "8192"), SORTED("1", "4096"), 16384, 1},
+        {SORTED("1", "8192"), SORTED("1", "16384"), 16385, 0},
+        {SORTED("256", "8"), SORTED("256", "16"), 1000, 0},
+    };
+    gv_limits limits;
+    gv_variant variant;
+
+    (void)state;
+    memset(&limits, 0, sizeof limits);
+    limits.info.type = GRAVEL_DEVICE_CPU;
+    gv_variant_set(&variant, 2, GRAVEL_SP, 0);
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++)
+        assert_int_equal(
+            gv_space_same_text(&gv_tree_space, c[k].a, c[k].b, &variant, &limits, c[k].bodies, c[k].bodies), c[k].same);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +192,7 @@ int main(void)
         cmocka_unit_test(test_more_work_items_share_very_few_sinks),
         cmocka_unit_test(test_shared_groups_have_a_deep_stack),
         cmocka_unit_test(test_groups_of_one_work_item_are_cut_in_place),
+        cmocka_unit_test(test_tiles_of_few_bodies_are_alike),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 #include "host/program/row.h"
 
+#include <math.h>
+
 #include "host/base/clock.h"
 #include "host/base/status.h"
 #include "host/program/program.h"
@@ -9,6 +11,7 @@ enum { TRIES = 6, FIRST_TURNS = 50000, MOST_TURNS = 100000000 };
 /* The device is held for so many times what the last rows took to queue, and a little. */
 #define ROOM 1.5
 #define LITTLE_S 20e-6
+#define MORE 4
 
 typedef struct hold {
     cl_kernel kernel;
@@ -24,13 +27,16 @@ static cl_uint turns_for(const gv_hold_pace *pace, int runs)
     return !(pace->turn_s > 0) ? FIRST_TURNS : turns < MOST_TURNS ? (cl_uint)turns : MOST_TURNS;
 }
 
-/* What a row showed: a slower host counts at once, a faster one little by little. */
+/* What a row showed: a slower host counts at once, but one that was stopped for a moment not as much; a faster one counts
+ * little by little. */
 static void learn(gv_hold_pace *pace, cl_uint turns, double held_s, double queued_s, int runs)
 {
-    const double queue_s = queued_s / runs;
+    const double queue_s = queued_s / runs, before = pace->queue_s;
 
     pace->turn_s = held_s > 0 ? held_s / turns : 0;
-    pace->queue_s = queue_s > pace->queue_s ? queue_s : 0.75 * pace->queue_s + 0.25 * queue_s;
+    pace->queue_s = queue_s < before ? 0.75 * before + 0.25 * queue_s
+                    : before > 0     ? fmin(queue_s, MORE * before)
+                                     : queue_s;
 }
 
 static cl_int queue_hold(const hold *h, cl_command_queue queue, cl_uint turns, cl_event *event)

@@ -10,6 +10,11 @@ static size_t tile_of(const gv_sort_shape *shape)
     return (size_t)shape->threads * (size_t)shape->items;
 }
 
+static size_t plain_tile(const gv_sort *sort, size_t n)
+{
+    return sort->plain.threads == 1 && n <= GV_SORT_ONE_TILE ? GV_SORT_ONE_TILE : tile_of(&sort->plain);
+}
+
 static size_t parts(size_t n, size_t size)
 {
     return (n + size - 1) / size;
@@ -51,8 +56,12 @@ static void drop_kernels(gv_sort *sort)
 
 void gv_sort_plain_options(const gv_sort_shape *shape, int key_bits, char *options, size_t size)
 {
-    snprintf(options, size, "-DGV_THREADS=%d -DGV_ITEMS=%d -DGV_BITS=%d -DGV_KEY_BITS=%d", shape->threads, shape->items,
-             shape->bits, key_bits);
+    char items[32] = "";
+
+    if (shape->threads > 1)
+        snprintf(items, sizeof items, " -DGV_ITEMS=%d", shape->items);
+    snprintf(options, size, "-DGV_THREADS=%d%s -DGV_BITS=%d -DGV_KEY_BITS=%d", shape->threads, items, shape->bits,
+             key_bits);
 }
 
 static gravel_status make_plain(gv_sort *sort, const gv_worker *worker)
@@ -86,18 +95,18 @@ static gravel_status make_sweeps(gv_sort *sort, const gv_worker *worker)
 
 static gravel_status run_plain_pass(gv_sort *sort, gv_worker *worker, int stage, size_t n, int shift)
 {
-    const size_t group = (size_t)sort->plain.threads, tiles = parts(n, tile_of(&sort->plain));
+    const size_t group = (size_t)sort->plain.threads, tile = plain_tile(sort, n), tiles = parts(n, tile);
     const gv_range all_tiles = gv_groups(tiles, group);
     const int from = sort->sorted, to = !from;
     gravel_status status = gv_launch(worker, stage, sort->count, all_tiles, GV_MEM(sort->key[from]), GV_UINT(n),
-                                     GV_UINT(shift), GV_MEM(sort->table));
+                                     GV_UINT(shift), GV_MEM(sort->table), GV_UINT(tile));
     if (!status)
         status = gv_launch(worker, stage, sort->rows, gv_groups((size_t)1 << sort->plain.bits, sort->rows_group),
                            GV_MEM(sort->table), GV_UINT(tiles), GV_MEM(sort->total));
     if (!status)
         status = gv_launch(worker, stage, sort->scatter, all_tiles, GV_MEM(sort->key[from]), GV_MEM(sort->index[from]),
                            GV_UINT(n), GV_UINT(shift), GV_MEM(sort->table), GV_MEM(sort->total), GV_MEM(sort->key[to]),
-                           GV_MEM(sort->index[to]));
+                           GV_MEM(sort->index[to]), GV_UINT(tile));
     sort->sorted = to;
     return status;
 }
@@ -240,7 +249,7 @@ gravel_status gv_sort_make(gv_sort *sort, const gv_worker *worker, int key_bits,
 
 gravel_status gv_sort_reserve(gv_sort *sort, const gv_worker *worker, size_t n)
 {
-    const size_t digits = (size_t)1 << sort->plain.bits, tiles = parts(n, tile_of(&sort->plain));
+    const size_t digits = (size_t)1 << sort->plain.bits, tiles = parts(n, plain_tile(sort, n));
     gravel_status status = GRAVEL_OK;
     for (int k = 0; k < 2 && !status; k++) {
         status = gv_buffer_reserve_more(worker, &sort->key[k], n * (size_t)sort->key_bits / 8, "keys");

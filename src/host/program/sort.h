@@ -20,6 +20,10 @@ typedef struct gv_sort_shape {
     int bits;    /* of a digit: one pass a digit */
 } gv_sort_shape;
 
+/* So many keys are one tile where one work-item sorts it, whatever `items`: a second one, on another core, costs more
+ * than it saves (10000 bodies: a tenth of a step with few active; doc/numbers.md, "Few active bodies on CPUs"). */
+enum { GV_SORT_ONE_TILE = 16384 };
+
 typedef struct gv_sort {
     gv_buffer key[2], index[2];
     int sorted; /* which of the two holds the keys: before gv_sort_run those to sort, after it the sorted ones */

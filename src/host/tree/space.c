@@ -1,6 +1,7 @@
 /* The search space of the tree: its tunables, its constraints and the untuned default. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "host/program/sort.h"
 #include "host/tree/plan.h"
@@ -151,9 +152,8 @@ static const gv_constraint constraints[] = {
 };
 
 /* With vectors of 64 bytes leaves of 32 bodies, 24 in double: 0.93 to 0.95 of the time of leaves of 16 where few are
- * active, as much where all are.  Bodies that one tile can hold are sorted in one: 0.90 to 0.98 (doc/numbers.md, "Few
- * active bodies on CPUs"). */
-static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sources)
+ * active, as much where all are (doc/numbers.md, "Few active bodies on CPUs"). */
+static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_limits *limits)
 {
     const int dp = variant->precision == GRAVEL_DP;
     VALUE(THREADS) = 1;
@@ -163,7 +163,7 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     VALUE(N_LEAF) = VALUE(LANES) < (dp ? 8 : 16) ? 16 : dp ? 24 : 32;
     VALUE(RSQRT) = gv_limits_root(limits, variant->precision, VALUE(LANES));
     VALUE(SORT_THREADS) = 1;
-    VALUE(SORT_ITEMS) = sources <= 16384 ? 16384 : 8192;
+    VALUE(SORT_ITEMS) = 8192;
     VALUE(SORT_BITS) = 8;
 }
 
@@ -187,13 +187,14 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
 static void built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                      size_t sources)
 {
+    (void)sources;
     *config = (gv_config){{0}};
     VALUE(N_LEAF) = 16;
     VALUE(SPLIT) = 1;
     VALUE(STACK) = 1024;
     VALUE(CURVE) = 1;
     if (by_lanes(limits))
-        built_in_cpu(config, variant, limits, sources);
+        built_in_cpu(config, variant, limits);
     else
         built_in_gpu(config, variant, limits, sinks);
     if (!root_is_right(config, variant, limits))
@@ -201,6 +202,16 @@ static void built_in(gv_config *config, const gv_variant *variant, const gv_limi
     while (VALUE(SORT_THREADS) > 64 && (VALUE(SORT_THREADS) > limits->info.max_group ||
                                         sort_local_bytes(config, limits) > limits->info.local_memory))
         VALUE(SORT_THREADS) /= 2;
+}
+
+/* Few bodies are sorted in one tile, however long others are. */
+static int same_launch(const gv_config *a, const gv_config *b, const gv_variant *variant, const gv_limits *limits,
+                       size_t sinks, size_t sources)
+{
+    gv_config c = *a;
+    (void)variant, (void)limits, (void)sinks;
+    c.value[GV_TT_SORT_ITEMS] = b->value[GV_TT_SORT_ITEMS];
+    return c.value[GV_TT_SORT_THREADS] == 1 && sources <= GV_SORT_ONE_TILE && memcmp(&c, b, sizeof c) == 0;
 }
 
 static const char *const files[] = {"tree/walk_group.cl",
@@ -223,6 +234,7 @@ const gv_space gv_tree_space = {
     .n_constraints = sizeof constraints / sizeof constraints[0],
     .constraint = constraints,
     .built_in = built_in,
+    .same_launch = same_launch,
     .prove = gv_tree_prove,
     .plain = {"threads=64 n_group=64 split=1 tile=64 lanes=1 rsqrt=0 sort_threads=64 sort_items=4 sort_bits=4",
               "threads=1 n_group=16 split=1 lanes=1 rsqrt=0 sort_threads=1 sort_items=4096 sort_bits=4"},
