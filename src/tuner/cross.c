@@ -140,6 +140,20 @@ static int cross_once(gv_run *run, int pass, const gv_point *winner, const gv_pr
     return 1;
 }
 
+/* By so much; by what is wanted for the default's place if that is the winner. */
+static double beats_winner(const gv_run *run, const gv_profile_entry *entry)
+{
+    char built_in[GV_PROFILE_TEXT];
+    gv_config config;
+
+    run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
+    gv_space_format(run->space, &config, built_in, sizeof built_in);
+    return gv_space_same_text(run->space, entry->result[0].configuration, built_in, &run->task.variant,
+                              &run->device.limits, entry->sinks, entry->sources)
+               ? fmax(CROSS_BEATS, 1 + gv_tune_subject(run->options)->least_gain)
+               : CROSS_BEATS;
+}
+
 /* What was measured goes into the entry; its winner is replaced where that, which was `reference`, was slower in every
  * turn. */
 static void take(const gv_run *run, const gv_profile_result *reference, crossing *c, gv_profile_entry *entry)
@@ -152,7 +166,7 @@ static void take(const gv_run *run, const gv_profile_result *reference, crossing
     c->f.median = reference->time_min_s * c->ratio[turns / 2];
     c->f.time_s = reference->time_s * c->typical[turns / 2];
     gv_finals_put(run, &c->f, &made);
-    if (c->ratio[turns / 2] * CROSS_BEATS < 1 && c->ratio[turns - 1] < 1 &&
+    if (c->ratio[turns / 2] * beats_winner(run, entry) < 1 && c->ratio[turns - 1] < 1 &&
         made.time_min_s < entry->result[0].time_min_s) {
         const gv_profile_result before = entry->result[0];
 
@@ -265,10 +279,11 @@ static int measure_again(gv_run *run, gv_winners *found, int k)
     }
     if (entry->n_results > 1) {
         const gv_profile_result first = entry->result[0];
+        const double beats = beats_winner(run, entry);
 
         qsort(entry->result, (size_t)entry->n_results, sizeof entry->result[0], by_time);
         /* near equals: the simpler one, which the finals put first, stays there */
-        for (int r = 1; r < entry->n_results && first.time_min_s < CROSS_BEATS * entry->result[0].time_min_s; r++) {
+        for (int r = 1; r < entry->n_results && first.time_min_s < beats * entry->result[0].time_min_s; r++) {
             if (strcmp(entry->result[r].configuration, first.configuration) == 0) {
                 memmove(&entry->result[1], &entry->result[0], (size_t)r * sizeof entry->result[0]);
                 entry->result[0] = first;

@@ -7,9 +7,6 @@
 
 #include "tuner/run.h"
 
-/* Near equals: differences that another run would not reproduce. */
-#define NEAR_EQUAL 0.01
-
 /* The fastest of the search, and the built-in default in any case: what is chosen must beat it. */
 int gv_finals_pick(const gv_search *search, const gv_run *run, gv_finalist *list, int most, double within)
 {
@@ -130,9 +127,9 @@ double gv_finals_scatter(const gv_finalist *f)
     return f->outcome.samples == 1 ? SCATTER_OF_ONE : fmin(f->outcome.spread, GV_FINALS_NOISE);
 }
 
-/* 1 if `f` is faster than the default in turns, by a hair at least in all but one of nine: what else runs on the
+/* 1 if `f` is faster than the default in turns, by `least` in all but one of nine: what else runs on the
  * machine may change from one turn to the next by far more. */
-static int wins_in_turns(const gv_finalist *f, const gv_finalist *built_in)
+static int wins_in_turns(const gv_finalist *f, const gv_finalist *built_in, double least)
 {
     double ratio[GV_FINALS_ROUNDS];
     int n = 0;
@@ -143,19 +140,19 @@ static int wins_in_turns(const gv_finalist *f, const gv_finalist *built_in)
     if (n < 3)
         return 0;
     qsort(ratio, (size_t)n, sizeof *ratio, ascending);
-    return ratio[n / GV_FINALS_ROUNDS] > 1 + NEAR_EQUAL;
+    return ratio[n / GV_FINALS_ROUNDS] > 1 + least;
 }
 
-/* 1 if `f` is not faster than the default by more than both scatter, nor in turns. */
-static int is_default_as_good(const gv_finalist *f, const gv_finalist *built_in)
+/* 1 if `f` is not faster than the default by more than `least` and what both scatter, nor in turns. */
+static int is_default_as_good(const gv_finalist *f, const gv_finalist *built_in, double least)
 {
-    const double margin = fmax(NEAR_EQUAL, fmax(gv_finals_scatter(f), gv_finals_scatter(built_in)));
+    const double margin = fmax(least, fmax(gv_finals_scatter(f), gv_finals_scatter(built_in)));
 
-    return built_in->median <= (1 + margin) * f->median && !wins_in_turns(f, built_in);
+    return built_in->median <= (1 + margin) * f->median && !wins_in_turns(f, built_in, least);
 }
 
 /* Of those within a hair of the fastest the simplest; the default unless that beats it beyond the scatter. */
-int gv_finals_choose(const gv_finalist *list, int n)
+int gv_finals_choose(const gv_finalist *list, int n, double least_gain)
 {
     int best = -1, chosen = -1;
 
@@ -163,12 +160,12 @@ int gv_finals_choose(const gv_finalist *list, int n)
         if (list[k].alive && list[k].median > 0 && (best < 0 || list[k].median < list[best].median))
             best = k;
     for (int k = 0; k < n && best >= 0; k++)
-        if (list[k].alive && list[k].median > 0 && list[k].median <= (1 + NEAR_EQUAL) * list[best].median &&
+        if (list[k].alive && list[k].median > 0 && list[k].median <= (1 + GV_NEAR_EQUAL) * list[best].median &&
             (chosen < 0 || list[k].complexity < list[chosen].complexity))
             chosen = k;
     for (int k = 0; k < n && chosen >= 0; k++)
         if (list[k].alive && list[k].median > 0 && list[k].complexity < 0 &&
-            is_default_as_good(&list[chosen], &list[k]))
+            is_default_as_good(&list[chosen], &list[k], least_gain))
             chosen = k;
     return chosen;
 }

@@ -431,7 +431,7 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
         n = gv_finals_pick(&search, run, list, most, run->options->quick ? 1.06 : 1.1);
         if (!run->options->record && !run->inherits && n > 1) /* one alone has nobody to meet */
             gv_finals_hold(run, list, n);
-        chosen = gv_finals_choose(list, n);
+        chosen = gv_finals_choose(list, n, gv_tune_subject(run->options)->least_gain);
         if (chosen < 0) {
             /* stopped before the finals: the search's own figures are what there is */
             for (int k = 0; k < n; k++) {
@@ -439,7 +439,7 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
                 list[k].median = list[k].search_s;
                 list[k].time_s = list[k].outcome.time_s;
             }
-            chosen = gv_finals_choose(list, n);
+            chosen = gv_finals_choose(list, n, gv_tune_subject(run->options)->least_gain);
         }
     }
     gv_search_free(&search);

@@ -168,8 +168,8 @@ typedef struct gv_finalist {
 
 int gv_finals_pick(const gv_search *search, const gv_run *run, gv_finalist *list, int most, double within);
 void gv_finals_hold(gv_run *run, gv_finalist *list, int n);
-double gv_finals_scatter(const gv_finalist *finalist); /* of the rounds, as a part of the time */
-int gv_finals_choose(const gv_finalist *list, int n);  /* -1: none of them works */
+double gv_finals_scatter(const gv_finalist *finalist);                   /* of the rounds, as a part of the time */
+int gv_finals_choose(const gv_finalist *list, int n, double least_gain); /* -1: none of them works */
 void gv_finals_put(const gv_run *run, const gv_finalist *finalist, gv_profile_result *result);
 void gv_finals_entry(const gv_run *run, const gv_finalist *list, int n, int chosen, gv_profile_entry *entry);
 

@@ -17,10 +17,16 @@ typedef enum gv_questions {
     GV_QUESTIONS_LEAVES  /* bodies of a leaf, and of the leaves that pull it */
 } gv_questions;
 
+/* Near equals: differences that another run would not reproduce. */
+#define GV_NEAR_EQUAL 0.01
+
 typedef struct gv_subject {
     const gv_space *space;
     gv_questions questions;
     int keeps; /* 1: candidates that are timed in turns stay built and verified from one to the next */
+    /* What gains less over the default does not replace it: a hair that another run would not reproduce, or, where a
+     * question stands for calls that differ in more than sizes, what some of these lose by it. */
+    double least_gain;
     /* Inputs, kept from one candidate to the next. */
     void *(*open)(void);
     void (*close)(void *state);
