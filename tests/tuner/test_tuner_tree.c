@@ -77,7 +77,7 @@ static void test_turns(void **unused)
             fill_request(context, subject->space, "sp2", n, n,
                          !c[q].other ? ""
                          : k == 0    ? "unroll=2"
-                                     : "n_leaf=8",
+                                     : "n_leaf=24",
                          &request);
             request.turn = c[q].turn;
             const gv_outcome outcome = evaluate(context, state, &request);
