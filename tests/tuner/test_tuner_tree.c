@@ -77,12 +77,13 @@ static void test_turns(void **unused)
             fill_request(context, subject->space, "sp2", n, n,
                          !c[q].other ? ""
                          : k == 0    ? "unroll=2"
-                                     : "n_leaf=24",
+                                     : "stack=2048",
                          &request);
             request.turn = c[q].turn;
             const gv_outcome outcome = evaluate(context, state, &request);
 
-            assert_int_equal(outcome.status, GV_OUTCOME_OK);
+            if (outcome.status != GV_OUTCOME_OK)
+                fail_msg("%s: %s: %s", request.configuration, gv_outcome_name(outcome.status), outcome.reason);
             assert_string_equal(phases, c[q].phases);
             assert_true(outcome.time_s > 0);
         }
