@@ -1,5 +1,5 @@
 /* The inside of a tuning run, shared by plan.c (which questions), shares.c (their order and time), session.c,
- * question.c (one question), between.c, cross.c, finals.c and builders.c. */
+ * question.c (one question), between.c, cross.c, cross_known.c, finals.c and builders.c. */
 #ifndef GV_RUN_H
 #define GV_RUN_H
 
@@ -138,6 +138,8 @@ enum { GV_BETWEEN_MOST = 14 };
  * take beyond `end`. */
 void gv_question_between(gv_run *run, gv_winners *found, const gv_plan *plan, int k, double end);
 gv_effort gv_cross_effort(const gv_run *run);
+/* By how much (1.02) something has to be faster than the entry's winner for its place; more for the default's. */
+double gv_cross_beats(const gv_run *run, const gv_profile_entry *entry);
 double gv_cross_cost(const gv_run *run, double time_s); /* seconds of one candidate whose run takes so long */
 
 /* One outcome, from the log or from the worker; 0 when the run has to stop. */

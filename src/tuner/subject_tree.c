@@ -461,8 +461,8 @@ static void tree_evaluate(void *state, gravel_context *context, const gv_request
     free(t.address);
 }
 
-/* Questions are about all bodies at theta 0.5.  Configurations that gain 2 to 3 % there took up to 1.07 of the default's
- * time at other angles or with few active bodies (doc/numbers.md, "Few active bodies on CPUs"). */
+/* Questions are about all bodies at theta 0.5.  Configurations that gain 2 to 3 % there took up to 1.07 of the
+ * default's time at other angles or with few active bodies (doc/numbers.md, "Few active bodies on CPUs"). */
 #define LEAST_GAIN 0.05
 
 const gv_subject gv_subject_tree = {&gv_tree_space, GV_QUESTIONS_SQUARE, 1, LEAST_GAIN, tree_open,

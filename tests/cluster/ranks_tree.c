@@ -138,8 +138,8 @@ static double error_over(gravel_cluster *cluster, const gravel_cluster_tree_opti
 
 /* Errors are those of one rank, whose cells all ranks have but for two a level.  Groups of 64 sinks begin elsewhere in
  * each domain, and share errors of far cells: the mean square of 6000 bodies is one of 94 groups, which differ by as
- * much as their mean, so the root of it is right to 1 / (2 sqrt(94)) = 5 %, and three times that is allowed.  `times`
- * of 2: few bodies, a few large errors decide. */
+ * much as their mean, so the root of it is right to 1 / (2 sqrt(94)) = 5 %, as that of one rank is, and the ratio to
+ * 7 %: three times that is allowed.  `times` of 2: few bodies, a few large errors decide. */
 static void same_errors(gravel_cluster *cluster, gravel_cluster *alone, const gravel_cluster_tree_options *options,
                         const bodies *b, double most, double times)
 {
@@ -184,7 +184,7 @@ static void forces(gravel_cluster *cluster, gravel_cluster *alone)
     static bodies b;
     gravel_cluster_tree_options options = usual();
     make_galaxy(&b, MOST);
-    same_errors(cluster, alone, &options, &b, 4e-4, 1.15); /* doc/tree.md: 1e-4 to 3e-4 at theta 0.5 */
+    same_errors(cluster, alone, &options, &b, 4e-4, 1.21); /* doc/tree.md: 1e-4 to 3e-4 at theta 0.5 */
     if (size == 2)                                         /* it takes kernels of its own */
         spline(cluster, alone, &b);
     make_galaxy(&b, 1999);

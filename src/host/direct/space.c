@@ -273,8 +273,8 @@ static int same_launch(const gv_config *a, const gv_config *b, const gv_variant 
            plan[0].part_sources == plan[1].part_sources && plan[0].blocks == plan[1].blocks;
 }
 
-/* What is rounded up counts whole.  Units that have one group less than others run these faster; 0.4 of its logarithm is
- * from choices on an H200 (doc/numbers.md, "Tuning"). */
+/* What is rounded up counts whole.  Units that have one group less than others run these faster; 0.4 of its logarithm
+ * is from choices on an H200 (doc/numbers.md, "Tuning"). */
 static double unevenness(const gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                          size_t sources)
 {

@@ -1,7 +1,7 @@
 /* The configuration for a call.  The user's files and those shipped for the context's devices are read at the first
- * question; the other shipped ones of the types of its devices, which cost a start tens of milliseconds, when none of these has an entry that
- * fits.  Every answer is kept per variant and cell of sizes (choice.h), so that later questions cost a few
- * comparisons. */
+ * question; the other shipped ones of the types of its devices, which cost a start tens of milliseconds, when none
+ * of these has an entry that fits.  Every answer is kept per variant and cell of sizes (choice.h), so that later
+ * questions cost a few comparisons. */
 #include "host/profile/profile.h"
 #include "host/profile/proof.h"
 #include "host/program/program.h"

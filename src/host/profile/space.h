@@ -71,8 +71,8 @@ typedef struct gv_space {
      * apart; called where all macro tunables agree.  NULL: no two do. */
     int (*same_launch)(const gv_config *a, const gv_config *b, const gv_variant *variant, const gv_limits *limits,
                        size_t sinks, size_t sources);
-    /* log(time over that of whole groups, as many on each compute unit) of a launch at these sizes: what differs between
-     * sizes that are near each other.  NULL: nothing does. */
+    /* log(time over that of whole groups, as many on each compute unit) of a launch at these sizes: what differs
+     * between sizes that are near each other.  NULL: nothing does. */
     double (*unevenness)(const gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                          size_t sources);
     /* Solves a known problem (known.h) in this configuration: the error it comes out with, and the most that is right.

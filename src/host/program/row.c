@@ -27,8 +27,8 @@ static cl_uint turns_for(const gv_hold_pace *pace, int runs)
     return !(pace->turn_s > 0) ? FIRST_TURNS : turns < MOST_TURNS ? (cl_uint)turns : MOST_TURNS;
 }
 
-/* What a row showed: a slower host counts at once, but one that was stopped for a moment not as much; a faster one counts
- * little by little. */
+/* What a row showed: a slower host counts at once, but one that was stopped for a moment not as much; a faster one
+ * counts little by little. */
 static void learn(gv_hold_pace *pace, cl_uint turns, double held_s, double queued_s, int runs)
 {
     const double queue_s = queued_s / runs, before = pace->queue_s;
