@@ -1,7 +1,6 @@
 /* The choice between two questions needs their candidates' times at both: each question measures its neighbours'
  * winners. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

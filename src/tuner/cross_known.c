@@ -1,6 +1,5 @@
 /* A run without searches: what the profile holds are the answers; those of another kernel text are measured again, and
  * sizes that are named become questions. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

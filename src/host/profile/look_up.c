@@ -114,21 +114,22 @@ static size_t collect(const gv_profile_set *set, int user, const gv_profile_ques
     return n;
 }
 
-/* The first result of the entry that passes the constraints of this device. */
+/* 1 and the configuration if it can run here; tunables that it does not name keep their built-in value. */
+static int can_run(const gv_profile_question *call, const char *configuration, gv_config *config)
+{
+    call->space->built_in(config, call->variant, call->limits, call->sinks, call->sources);
+    return gv_space_parse(call->space, configuration, config) == GRAVEL_OK &&
+           gv_space_check(call->space, config, call->variant, call->limits) == NULL;
+}
+
+/* The first result of the entry that can. */
 static int usable(const gv_profile_entry *entry, const gv_profile_question *question, gv_config *config)
 {
-    for (int r = 0; r < entry->n_results; r++) {
-        gv_config tried;
+    int r = 0;
 
-        /* tunables that are not in the file keep their built-in value */
-        question->space->built_in(&tried, question->variant, question->limits, question->sinks, question->sources);
-        if (gv_space_parse(question->space, entry->result[r].configuration, &tried) == GRAVEL_OK &&
-            gv_space_check(question->space, &tried, question->variant, question->limits) == NULL) {
-            *config = tried;
-            return 1;
-        }
-    }
-    return 0;
+    while (r < entry->n_results && !can_run(question, entry->result[r].configuration, config))
+        r++;
+    return r < entry->n_results;
 }
 
 /* 1 if `a` answers for sizes that `b` was asked at as well: the one whose kernel text is that of `like`, else the newer
@@ -169,14 +170,6 @@ static int gather(const match *like, const gv_profile_block *shipped, const gv_p
     const int n = gather_block(like->block, like->entry, entry, 0);
 
     return shipped && shipped != like->block ? gather_block(shipped, like->entry, entry, n) : n;
-}
-
-/* 1 and the configuration if it can run here; tunables that it does not name keep their built-in value. */
-static int can_run(const gv_profile_question *call, const char *configuration, gv_config *config)
-{
-    call->space->built_in(config, call->variant, call->limits, call->sinks, call->sources);
-    return gv_space_parse(call->space, configuration, config) == GRAVEL_OK &&
-           gv_space_check(call->space, config, call->variant, call->limits) == NULL;
 }
 
 /* The first candidate that is launched like the default; n: none is. */

@@ -6,11 +6,12 @@
 #include "host/base/status.h"
 #include "host/program/program.h"
 
-enum { TRIES = 6, FIRST_TURNS = 50000, MOST_TURNS = 100000000 };
+enum { TRIES = 6, FIRST_TURNS = 50000, LEAST_TURNS = 1000, MOST_TURNS = 100000000 };
 
 /* The device is held for so many times what the last rows took to queue, and a little. */
 #define ROOM 1.5
 #define LITTLE_S 20e-6
+/* A row that was queued more slowly counts as so many times slower at most. */
 #define MORE 4
 
 typedef struct hold {
@@ -19,12 +20,13 @@ typedef struct hold {
     gv_hold_pace *pace;
 } hold;
 
-/* Long enough, not more: of rows of 0.3 ms most of the time would be spent on holding. */
+/* Long enough, not more: of rows of 0.3 ms most of the time would be spent on holding.  A few turns in any case: none
+ * would tell nothing of what a turn takes. */
 static cl_uint turns_for(const gv_hold_pace *pace, int runs)
 {
     const double turns = (ROOM * runs * pace->queue_s + LITTLE_S) / pace->turn_s;
 
-    return !(pace->turn_s > 0) ? FIRST_TURNS : turns < MOST_TURNS ? (cl_uint)turns : MOST_TURNS;
+    return !(pace->turn_s > 0) ? FIRST_TURNS : (cl_uint)fmin(fmax(turns, LEAST_TURNS), MOST_TURNS);
 }
 
 /* What a row showed: a slower host counts at once, but one that was stopped for a moment not as much; a faster one
