@@ -49,6 +49,22 @@ static int next_signal(double seconds)
     return number > 0 ? number : 0;
 }
 
+/* `timeout` and batch systems send one signal to the process and once more to its group: what comes so soon is not a
+ * second request. */
+#define REPEATS_S 0.2
+
+static void pass_repeats(void)
+{
+    struct timespec start, now;
+    double left = REPEATS_S;
+
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    while (left > 0 && next_signal(left)) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        left = REPEATS_S - (double)(now.tv_sec - start.tv_sec) - 1e-9 * (double)(now.tv_nsec - start.tv_nsec);
+    }
+}
+
 static void *watch(void *unused)
 {
     const int first = next_signal(0);
@@ -62,6 +78,7 @@ static void *watch(void *unused)
     pthread_mutex_unlock(&state.lock);
     if (!graceful)
         end_now(first, NULL);
+    pass_repeats();
     do {
         waited_s = limit_s;
         second = next_signal(waited_s);

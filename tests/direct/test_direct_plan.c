@@ -63,6 +63,28 @@ static void test_parts_are_rounded_to_runs(void **state)
     assert_int_equal(plan.part_sources, 16);
 }
 
+/* 469 sources of a part became four tiles of 128, so that a call with 30000 sources took as long as with 32768. */
+static void test_long_parts_are_hardly_longer(void **state)
+{
+    const size_t tile = 128, run = 8;
+    gv_variant variant;
+    gv_config config;
+    gv_direct_plan plan;
+
+    (void)state;
+    assert_true(gv_variant_parse("sp6", &variant));
+    assert_ok(gv_space_parse(
+        &gv_direct_space,
+        "threads=128 blocks_per_cu=8 split=1 sinks_per_item=1 tile=128 unroll=8 lanes=1 rsqrt=1 keep=0", &config));
+    for (size_t sources = 30000; sources <= 200000; sources += 997) {
+        assert_true(gv_direct_plan_make(&plan, &config, &variant, 132, 1024, sources, 0, 0));
+        const size_t blocks = 1056 / plan.sink_groups, least = (sources + blocks - 1) / blocks;
+        const size_t most = plan.part_sources % tile == 0 ? tile / 10 + run : run;
+
+        assert_in_range(plan.part_sources, least, least + most - 1);
+    }
+}
+
 /* Vectors of sinks on a CPU: 1024 sources in eight parts took twice as long as in one. */
 static void test_vectors_have_no_short_parts(void **state)
 {
@@ -90,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups_grow_with_the_sources),
         cmocka_unit_test(test_parts_are_rounded_to_runs),
+        cmocka_unit_test(test_long_parts_are_hardly_longer),
         cmocka_unit_test(test_vectors_have_no_short_parts),
     };
 

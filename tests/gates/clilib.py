@@ -4,6 +4,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 from gatelib import BUILD, Failed, Skipped, TOP
 
@@ -27,6 +28,13 @@ def by_default():
     children inherit that."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+
+
+def send_as_timeout(child, number):
+    """`timeout` and batch systems send a signal to the program and at once again to its group: one request to stop."""
+    child.send_signal(number)
+    time.sleep(0.01)
+    child.send_signal(number)
 
 
 def expect(condition, what, done=None):

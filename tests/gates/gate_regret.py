@@ -13,7 +13,7 @@ import time
 
 import gatelib
 from clilib import (FAILURE, PROGRAM, USAGE, WORK, by_default, expect, good, need_device, path, read, refused, run,
-                    wrong_kernels)
+                    send_as_timeout, wrong_kernels)
 
 DIGITS = 1.1e-3  # a ratio of two times that are written with four digits, each off by half a unit of 1.000 at most
 ONE = ("tune", "--device", "cpu", "--quick", "--profile-dir", "profiles")
@@ -98,7 +98,7 @@ def ctrl_c_ends_it():
                                       *grid, "--plot", "some.svg"], stdout=out, stderr=err, cwd=WORK, preexec_fn=by_default)
             while read("said").count("of the best of") < 3 and child.poll() is None:
                 time.sleep(0.02)
-            child.send_signal(number)
+            send_as_timeout(child, number)
             child.wait(timeout=300)
         expect(child.returncode == 128 + number, "exit status %d: %s" % (child.returncode, read("said")))
         expect("incomplete: stopped on request" in read("said"), "does not say that it is incomplete: " + read("said"))

@@ -25,7 +25,8 @@ except ImportError:
     h5py = numpy = None
 
 import gatelib
-from clilib import FAILURE, OK, PROGRAM, USAGE, WORK, expect, good, need_device, path, read, refused, run, write
+from clilib import (FAILURE, OK, PROGRAM, USAGE, WORK, expect, good, need_device, path, read, refused, run,
+                    send_as_timeout, write)
 from gatelib import Failed, Skipped
 
 KILLS = int(os.environ.get("GRAVEL_KILLS", "10"))
@@ -252,7 +253,7 @@ def stop(folder, number):
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not os.path.exists(path(folder + "/checkpoint.gvc")) and child.poll() is None:
         time.sleep(0.02)
-    child.send_signal(number)
+    send_as_timeout(child, number)
     words = child.communicate()[1]
     expect(child.returncode == 128 + number and "--resume" in words, "exit status %d: %s" % (child.returncode, words))
     return 0.5 * math.ceil((float(re.search(r"stopped at time ([0-9.e+-]+)", words).group(1)) + 0.2) / 0.5)

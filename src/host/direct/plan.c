@@ -86,13 +86,14 @@ static size_t no_short_parts(size_t blocks, const gv_config *config, size_t sour
     return config->value[GV_T_LANES] > 1 && blocks > most ? most : blocks;
 }
 
-/* Parts are multiples of a tile where that adds little.  Shorter ones are multiples of the unrolled run: rounded to 16,
- * 145 sources become 160, and a tenth of the groups that fit are missing.  Below 64 sources more groups cost as much as
- * shorter parts save. */
+/* Parts are multiples of the unrolled run: rounded to tiles of 128, 469 sources become 512 and take as long as these.
+ * Those of at least four tiles are multiples of a tile where that adds less than a tenth of one.  Below 64 sources more
+ * groups cost as much as shorter parts save (doc/numbers.md, "Tuning"). */
 static size_t round_part(size_t part, size_t tile, const gv_config *config)
 {
-    const size_t run = (size_t)config->value[GV_T_UNROLL];
-    return round_up(part > 0 ? part : 1, part >= 4 * tile ? tile : part >= 64 ? run : 16);
+    const size_t least = round_up(part > 0 ? part : 1, part >= 64 ? (size_t)config->value[GV_T_UNROLL] : 16);
+    const size_t whole = round_up(least, tile);
+    return part >= 4 * tile && 10 * (whole - least) < tile ? whole : least;
 }
 
 int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_variant *variant, int compute_units,
