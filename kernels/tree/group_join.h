@@ -1,21 +1,38 @@
 /* Part of walk_group.cl: sums over work-items, and results. */
 
-/* The work-items' expansions are added into joined[0 ... GV_LOCAL_TERMS - 1]; `part` is room for a half of them. */
+/* Rows of many work-items are added in this many parts first. */
+#define GV_SUM_PARTS (GV_THREADS > 64 ? 8 : 1)
+#define GV_SUM_PART (GV_THREADS / GV_SUM_PARTS)
+
+/* The work-items' expansions are added into joined[0 ... GV_LOCAL_TERMS - 1]; `part` has room for GV_SUM_AT_ONCE. */
 static inline void gv_join_local(const gv_local *local_sum, local gv_scalar *part, local gv_scalar *joined)
 {
     uint me = get_local_id(0);
     gv_scalar term[GV_LOCAL_TERMS];
     gv_local_unpack(local_sum, term);
 #pragma unroll
-    for (int from = 0; from < GV_LOCAL_TERMS; from += GV_SUM_TERMS) {
+    for (int from = 0; from < GV_LOCAL_TERMS; from += GV_SUM_AT_ONCE) {
+        const uint n = (uint)min(GV_SUM_AT_ONCE, GV_LOCAL_TERMS - from);
 #pragma unroll
-        for (int k = 0; k < GV_SUM_TERMS; k++)
-            part[k * GV_SUM_ROW + me] = term[from + k];
+        for (uint k = 0; k < GV_SUM_AT_ONCE; k++)
+            if (k < n)
+                part[k * GV_SUM_ROW + me] = term[from + k];
         gv_group_sync();
-        for (uint k = me; k < GV_SUM_TERMS; k += GV_THREADS) {
+        if (GV_SUM_PARTS > 1) {
+            for (uint k = me; k < n * GV_SUM_PARTS; k += GV_THREADS) {
+                local gv_scalar *row = part + k / GV_SUM_PARTS * GV_SUM_ROW + k % GV_SUM_PARTS * GV_SUM_PART;
+                gv_scalar all = 0;
+#pragma unroll 4
+                for (uint j = 0; j < GV_SUM_PART; j++)
+                    all += row[j];
+                row[0] = all;
+            }
+            gv_group_sync();
+        }
+        for (uint k = me; k < n; k += GV_THREADS) {
             gv_scalar all = 0;
 #pragma unroll 4
-            for (uint j = 0; j < GV_THREADS; j++)
+            for (uint j = 0; j < GV_THREADS; j += GV_SUM_PARTS > 1 ? GV_SUM_PART : 1)
                 all += part[k * GV_SUM_ROW + j];
             joined[from + k] = all;
         }

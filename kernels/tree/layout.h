@@ -18,8 +18,10 @@
 /* sums of a local expansion, and those of its leading terms as two-floats (ds) */
 #define GV_LOCAL_TERMS 46
 #define GV_LEAD_TERMS 8
-/* sums that are added over work-items at once: more would need so much local memory that fewer groups run at once */
-#define GV_SUM_TERMS (GV_LOCAL_TERMS / 2)
+/* Sums that are added at once over work-items whose scalars take so many bytes together: a half, or a quarter.  More
+ * would need so much local memory that fewer groups run at once. */
+#define GV_SUM_PASSES(bytes) ((bytes) > 512 ? 4 : 2)
+#define GV_SUM_TERMS(bytes) ((GV_LOCAL_TERMS + GV_SUM_PASSES(bytes) - 1) / GV_SUM_PASSES(bytes))
 
 /* bodies that density is found of together */
 #define GV_RUN 8
@@ -32,12 +34,10 @@
 
 /* A group is sparse, and is split, if its box and the space around it hold more than so many bodies for each sink. */
 #define GV_WIDE 32
-/* Few sinks: at most one for every GV_SPARSE_PART bodies; their groups have at most GV_SPARSE_SINKS sinks.  Where not
- * all bodies are sinks a group is sparse above GV_SPARSE_BODIES bodies.  Up to GV_FEW_SINKS such sinks are groups of
- * one. */
-#define GV_SPARSE_PART 12
-#define GV_SPARSE_SINKS 16
+/* Where not all bodies are sinks a group is sparse above GV_SPARSE_BODIES bodies.  Up to GV_FEW_SINKS sinks, at most one
+ * for every GV_SPARSE_PART bodies, are groups of one. */
 #define GV_SPARSE_BODIES 4096
+#define GV_SPARSE_PART 12
 #define GV_FEW_SINKS 1024
 /* One work-item a group: it is sparse above so many pairs of bodies and sinks for each lane, and is halved down to
  * parts of GV_LEAST_PART sinks, or of a vector if that is longer. */

@@ -32,8 +32,8 @@ static int is_listed(int program, size_t k)
     const int kind = (program - GV_TP_WALK) % GV_TREE_KINDS;
     if (program >= GV_TP_SOFTEN)
         return k == 0 && program - GV_TP_SOFTEN >= GV_TREE_SOURCES && program - GV_TP_SOFTEN <= GV_TREE_MAX;
-    if (walk && program >= GV_TP_SHARED)
-        return k == 0 && kind == GV_TREE_EPS; /* what few sinks use, with other numbers */
+    if (walk && program >= GV_TP_FEW)
+        return k == 0 && kind == GV_TREE_EPS; /* the same with other numbers */
     return !walk || kind == GV_TREE_EPS || kind == GV_TREE_UNSOFTENED || (k == 0 && kind == GV_TREE_MAX);
 }
 

@@ -8,8 +8,8 @@ typedef struct shape {
 } shape;
 
 /* A GPU's configuration of this shape, and what is planned with it; local_memory in bytes. */
-static gv_tree_plan *plan_of(gv_config *config, gravel_precision precision, shape of, int compute_units, double theta,
-                             size_t local_memory)
+static gv_tree_plan *plan_in(gv_config *config, gravel_precision precision, shape of, int compute_units,
+                             size_t local_memory, int n_leaf)
 {
     gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
     gv_limits limits;
@@ -23,118 +23,140 @@ static gv_tree_plan *plan_of(gv_config *config, gravel_precision precision, shap
     limits.info.max_group = 1024;
     limits.info.local_memory = local_memory;
     options.precision = precision;
-    options.theta = theta;
     gv_variant_set(&variant, 2, precision, 0);
     gv_tree_space.built_in(config, &variant, &limits, 1000000, 1000000);
     config->value[GV_TT_N_GROUP] = of.n_group;
     config->value[GV_TT_THREADS] = of.threads;
     config->value[GV_TT_SPLIT] = of.split;
+    config->value[GV_TT_N_LEAF] = n_leaf;
+    config->value[GV_TT_TILE] = of.threads;
+    config->value[GV_TT_STACK] = 1024;
     gv_tree_make_plan(plan, config, &options, &limits);
     return plan;
 }
 
 enum { LOCAL_MEMORY = 49152 };
 
-static gv_tree_cut cut_in(gravel_precision precision, shape of, int compute_units, size_t sinks, size_t sources)
+static gv_tree_plan *plan_of(gv_config *config, gravel_precision precision, shape of, int compute_units,
+                             size_t local_memory)
+{
+    return plan_in(config, precision, of, compute_units, local_memory, 16);
+}
+
+static gv_tree_cut cut_of(shape of, int compute_units, size_t sinks, size_t sources)
 {
     gv_config config;
-    gv_tree_plan *plan = plan_of(&config, precision, of, compute_units, 0.75, LOCAL_MEMORY);
+    gv_tree_plan *plan = plan_of(&config, GRAVEL_SP, of, compute_units, LOCAL_MEMORY);
     const gv_tree_cut cut = gv_tree_cut_of(plan, &config, sinks, sources);
 
     free(plan);
     return cut;
 }
 
-static gv_tree_cut cut_of(shape of, int compute_units, size_t sinks, size_t sources)
+static int shape_number(const gv_tree_cut *cut)
 {
-    return cut_in(GRAVEL_SP, of, compute_units, sinks, sources);
+    return cut->walk == GV_TP_WALK ? -1 : (cut->walk - GV_TP_FEW) / GV_TREE_KINDS;
 }
 
-/* What was the faster of both on an H200 (132 compute units) at theta 0.5 and 0.75 (doc/numbers.md): a tenth and more
- * of 1e6 bodies in groups of 64 that 32 work-items share leave most of it idle; in groups of 32 with as many or more
- * work-items, or of 4e6 bodies, they do not. */
-static void test_small_groups_where_large_ones_leave_the_device_idle(void **state)
+/* What was the fastest or close to it on an H200 (132 compute units): doc/numbers.md, "Tree: sparse groups".  The
+ * fewer sinks, the smaller the groups, and the more work-items share a sink. */
+static void test_few_sinks_are_shared_by_more_work_items(void **state)
 {
-    static const shape large = {64, 32, 1}, small = {32, 64, 2}, middle = {32, 32, 1};
+    static const shape large = {64, 64, 1}, small = {32, 64, 2};
     static const struct {
-        shape of;
+        gravel_precision precision;
         size_t sinks, sources;
-        int sparse;
+        int number;
+        size_t size, threads;
     } c[] = {
-        {large, 80000, 1000000, 1},   {large, 100000, 1000000, 1}, {large, 150000, 1000000, 1},
-        {large, 400000, 1000000, 0},  {small, 80000, 1000000, 1},  {small, 100000, 1000000, 0},
-        {small, 150000, 1000000, 0},  {small, 250000, 1000000, 0}, {middle, 150000, 1000000, 0},
-        {middle, 250000, 1000000, 0}, {large, 262144, 4194304, 1}, {large, 419430, 4194304, 0},
-        {large, 1000000, 4194304, 0},
-    };
-
-    (void)state;
-    for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
-        const gv_tree_cut cut = cut_of(c[k].of, 132, c[k].sinks, c[k].sources);
-
-        if ((cut.walk != GV_TP_WALK) != c[k].sparse)
-            print_message("case %zu: %zu of %zu\n", k, c[k].sinks, c[k].sources);
-        assert_int_equal(cut.walk != GV_TP_WALK, c[k].sparse);
-        assert_int_equal(cut.size, c[k].sparse ? GV_SPARSE_SINKS : c[k].of.n_group);
-        assert_true(cut.groups * cut.size >= c[k].sinks && cut.places >= cut.groups);
-    }
-    /* a device of a few units is full */
-    assert_int_equal(cut_of(large, 8, 100000, 1000000).walk, GV_TP_WALK);
-    /* groups of one are for sinks that are few among many bodies, not for half of a small tree */
-    assert_int_equal(cut_of(large, 132, 1000, 1000000).size, 1);
-    assert_int_equal(cut_of(large, 132, 1000, 4096).size, GV_SPARSE_SINKS);
-    assert_int_equal(cut_of(large, 132, 4096, 4096).size, 64);
-}
-
-/* While the device has room: 64 work-items share 16 sinks, not 32. */
-static void test_more_work_items_share_very_few_sinks(void **state)
-{
-    static const shape large = {64, 32, 1}, small = {32, 64, 2};
-
-    (void)state;
-    assert_int_equal(cut_of(large, 132, 25000, 1000000).walk, GV_TP_SHARED);
-    assert_int_equal(cut_of(large, 132, 80000, 1000000).walk, GV_TP_SHARED);
-    assert_int_equal(cut_of(large, 132, 100000, 1000000).walk, GV_TP_SPARSE);
-    assert_int_equal(cut_of(large, 132, 150000, 1000000).walk, GV_TP_SPARSE);
-    assert_int_equal(cut_of(small, 132, 25000, 1000000).walk, GV_TP_SPARSE); /* as many as it is */
-    assert_int_equal(cut_in(GRAVEL_DP, (shape){32, 32, 1}, 132, 25000, 1000000).walk, GV_TP_SHARED);
-    assert_int_equal(cut_in(GRAVEL_DP, (shape){32, 32, 1}, 132, 80000, 1000000).walk, GV_TP_SPARSE);
-    assert_int_equal(cut_of(large, 8, 25000, 1000000).walk, GV_TP_SPARSE); /* no room */
-}
-
-/* Few sinks among many bodies and a small theta: the stack of shared groups is deep, and the configuration's where that
- * has no use, no room, or groups fill the device. */
-static void test_shared_groups_have_a_deep_stack(void **state)
-{
-    static const struct {
-        shape of;
-        double theta;
-        size_t local_memory, sinks;
-        gv_tree_program walk;
-        const char *stack;
-    } c[] = {
-        {{64, 32, 1}, 0.3, LOCAL_MEMORY, 10000, GV_TP_SHARED, "-DGV_STACK=2048 "},
-        {{64, 32, 1}, 0.5, LOCAL_MEMORY, 10000, GV_TP_SHARED, "-DGV_STACK=2048 "},
-        {{64, 32, 1}, 0.75, LOCAL_MEMORY, 10000, GV_TP_SHARED, "-DGV_STACK=1024 "},
-        {{32, 64, 2}, 0.3, LOCAL_MEMORY, 10000, GV_TP_SHARED, "-DGV_STACK=2048 "},
-        {{32, 64, 2}, 0.75, LOCAL_MEMORY, 10000, GV_TP_SPARSE, "-DGV_STACK=1024 "},
-        {{64, 32, 1}, 0.3, LOCAL_MEMORY, 150000, GV_TP_SPARSE, "-DGV_STACK=1024 "},
-        {{64, 32, 1}, 0.3, LOCAL_MEMORY, 1000000, GV_TP_WALK, "-DGV_STACK=1024 "},
-        {{64, 32, 1}, 0.3, 12288, 10000, GV_TP_SPARSE, "-DGV_STACK=1024 "},
+        {GRAVEL_SP, 100, 10000, 0, 1, 128},       {GRAVEL_SP, 2500, 10000, 0, 16, 128},
+        {GRAVEL_SP, 1000, 100000, 0, 1, 128},     {GRAVEL_SP, 10000, 1000000, 0, 16, 128},
+        {GRAVEL_DS, 30000, 1000000, 1, 32, 128},  {GRAVEL_SP, 100000, 1000000, 1, 32, 128},
+        {GRAVEL_SP, 250000, 1000000, 2, 32, 64},  {GRAVEL_SP, 400000, 1000000, -1, 64, 64},
+        {GRAVEL_DP, 3000, 100000, 0, 16, 128},    {GRAVEL_DP, 30000, 1000000, 1, 32, 128},
+        {GRAVEL_DP, 100000, 1000000, 2, 32, 64},  {GRAVEL_DP, 250000, 1000000, -1, 64, 64},
+        {GRAVEL_SP, 50000, 100000, -1, 64, 64},   {GRAVEL_SP, 1000, 1000, -1, 64, 64},
+        {GRAVEL_SP, 419430, 4194304, -1, 64, 64},
     };
 
     (void)state;
     for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
         gv_config config;
-        gv_tree_plan *plan = plan_of(&config, GRAVEL_SP, c[k].of, 132, c[k].theta, c[k].local_memory);
-        const gv_tree_cut cut = gv_tree_cut_of(plan, &config, c[k].sinks, 1000000);
+        gv_tree_plan *plan = plan_of(&config, c[k].precision, large, 132, LOCAL_MEMORY);
+        const gv_tree_cut cut = gv_tree_cut_of(plan, &config, c[k].sinks, c[k].sources);
 
-        if (cut.walk != c[k].walk || !strstr(plan->program[cut.walk].options, c[k].stack))
-            print_message("case %zu: %d %s\n", k, (int)cut.walk, plan->program[cut.walk].options);
-        assert_int_equal(cut.walk, c[k].walk);
-        assert_non_null(strstr(plan->program[cut.walk].options, c[k].stack));
+        if (shape_number(&cut) != c[k].number || cut.size != c[k].size)
+            print_message("case %zu: %zu of %zu: shape %d, groups of %zu\n", k, c[k].sinks, c[k].sources,
+                          shape_number(&cut), cut.size);
+        assert_int_equal(shape_number(&cut), c[k].number);
+        assert_int_equal(cut.size, c[k].size);
+        assert_int_equal(gv_tree_walk_threads(plan, &config, cut.walk), c[k].threads);
+        assert_true(cut.groups * cut.size >= c[k].sinks && cut.places >= cut.groups);
         free(plan);
     }
+    /* a device of a few units is full */
+    assert_int_equal(cut_of(large, 8, 100000, 1000000).walk, GV_TP_WALK);
+    assert_int_equal(cut_of(small, 8, 100000, 1000000).size, 32);
+}
+
+/* Where local memory or groups of the device do not suffice, fewer work-items share the sinks; at the least as many as
+ * configured, in their way.  The text of a program says how. */
+static void test_shapes_fit_the_device(void **state)
+{
+    static const struct {
+        gravel_precision precision;
+        int n_leaf;
+        size_t local_memory;
+        const char *text;
+    } c[] = {
+        {GRAVEL_SP, 16, 49152, "-DGV_THREADS=128 -DGV_SPLIT=8 -DGV_SINKS_PER_ITEM=1 -DGV_N_GROUP=16 "},
+        {GRAVEL_SP, 32, 49152, "-DGV_THREADS=128 -DGV_SPLIT=8 -DGV_SINKS_PER_ITEM=1 -DGV_N_GROUP=16 "},
+        {GRAVEL_DP, 16, 49152, "-DGV_THREADS=128 -DGV_SPLIT=8 "},
+        {GRAVEL_SP, 16, 20480, "-DGV_THREADS=64 -DGV_SPLIT=4 "},
+        {GRAVEL_SP, 16, 12288, "-DGV_THREADS=32 -DGV_SPLIT=2 "},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
+        gv_config config;
+        gv_tree_plan *plan = plan_in(&config, c[k].precision, (shape){64, 32, 1}, 132, c[k].local_memory, c[k].n_leaf);
+        const char *text = plan->program[GV_TP_FEW].options;
+
+        if (!strstr(text, c[k].text))
+            print_message("case %zu: %s\n", k, text);
+        assert_non_null(strstr(text, c[k].text));
+        free(plan);
+    }
+}
+
+/* The untuned default runs on devices with little room, and its shapes are whole groups. */
+static void test_the_default_fits_the_device(void **state)
+{
+    static const size_t memory[] = {32768, 49152, 65536};
+    gv_limits limits;
+    gv_variant variant;
+    gv_config config;
+
+    (void)state;
+    memset(&limits, 0, sizeof limits);
+    limits.info.type = GRAVEL_DEVICE_GPU;
+    limits.info.has_fp64 = 1;
+    for (int precision = GRAVEL_SP; precision <= GRAVEL_DP; precision++)
+        for (size_t m = 0; m < sizeof memory / sizeof *memory; m++)
+            for (int units = 4; units <= 512; units *= 2)
+                for (size_t n = 10; n <= 20000000; n = 3 * n + 1)
+                    for (int ptx = 0; ptx < 2; ptx++) {
+                        limits.info.local_memory = memory[m];
+                        limits.info.compute_units = units;
+                        limits.info.max_group = units % 32 ? 128 : 256;
+                        limits.has_ptx_asm = ptx;
+                        gv_variant_set(&variant, 2, (gravel_precision)precision, 0);
+                        gv_tree_space.built_in(&config, &variant, &limits, n, n);
+                        const char *why = gv_space_can_run(&gv_tree_space, &config, &variant, &limits);
+
+                        if (why)
+                            fail_msg("%s, %zu bytes, %d units, %zu bodies: %s", variant.name, memory[m], units, n, why);
+                    }
 }
 
 /* One work-item a group: one program, and places for parts of 8 sinks where not all bodies are sinks. */
@@ -188,9 +210,9 @@ static void test_tiles_of_few_bodies_are_alike(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_groups_where_large_ones_leave_the_device_idle),
-        cmocka_unit_test(test_more_work_items_share_very_few_sinks),
-        cmocka_unit_test(test_shared_groups_have_a_deep_stack),
+        cmocka_unit_test(test_few_sinks_are_shared_by_more_work_items),
+        cmocka_unit_test(test_shapes_fit_the_device),
+        cmocka_unit_test(test_the_default_fits_the_device),
         cmocka_unit_test(test_groups_of_one_work_item_are_cut_in_place),
         cmocka_unit_test(test_tiles_of_few_bodies_are_alike),
     };

@@ -8,16 +8,13 @@
 #define VALUE(name) (config->value[GV_TT_##name])
 #define OPTIONS(which) plan->program[which].options, sizeof plan->program[which].options
 
-/* Few sinks: each is computed by several work-items, so that all work-items of the group have work. */
-static void plan_walk(gv_tree_plan *plan, int walk, gv_tree_kind kind, const gv_config *config,
-                      const gravel_tree_options *options)
+/* The kernel of one walk: groups of a shape, or as configured where that is NULL. */
+static void plan_walk(gv_tree_plan *plan, int which, gv_tree_kind kind, const gv_tree_shape *shape,
+                      const gv_config *config, const gravel_tree_options *options)
 {
-    const int sparse = walk != GV_TP_WALK, shared = walk == GV_TP_SHARED, which = walk + (int)kind;
-    const int threads = shared ? (int)plan->shared_threads : VALUE(THREADS);
-    const int tile = shared ? (int)plan->shared_tile : VALUE(TILE);
-    const int stack = shared ? (int)plan->shared_stack : VALUE(STACK);
-    const int n = sparse ? GV_SPARSE_SINKS : VALUE(N_GROUP);
-    const int split = sparse && threads > 1 ? threads / n : VALUE(SPLIT);
+    const int threads = shape ? (int)shape->threads : VALUE(THREADS), tile = shape ? (int)shape->tile : VALUE(TILE);
+    const int n = shape ? (int)shape->sinks : VALUE(N_GROUP), stack = shape ? (int)shape->stack : VALUE(STACK);
+    const int split = !shape ? VALUE(SPLIT) : threads > n ? threads / n : 1;
     plan->program[which].file = threads > 1 ? "tree/walk_group.cl" : "tree/walk_lanes.cl";
     snprintf(OPTIONS(which),
              "-DGV_PRECISION=%d -DGV_LANES=%d -DGV_RSQRT=%d -DGV_THREADS=%d -DGV_SPLIT=%d -DGV_SINKS_PER_ITEM=%d "
@@ -30,52 +27,41 @@ static void plan_walk(gv_tree_plan *plan, int walk, gv_tree_kind kind, const gv_
              threads > 1 && VALUE(SORT_THREADS) == 1 ? " -DGV_ITEM_LOOPS=1" : "");
 }
 
-/* Work-items of a compute unit below which smaller groups are faster, though each of their sinks costs more: of the
- * 2048 that an H200 holds; with 570 groups of 16 sinks took 0.65 to 0.8 of the time of groups of 64, with 950 as much,
- * with 1140 more than groups of 32 (doc/numbers.md). */
-enum { FEW_ITEMS = 640 };
+/* The fewer sinks a compute unit has, the smaller their groups and the more work-items share one: else most of the
+ * device is idle, and all wait for the slowest group.  On an H200, 10000 to 1e6 bodies, a hundredth to a quarter
+ * active, theta 0.3 to 0.75, these take 1.03 of the time of the best of eleven shapes at each point in sp, 1.02 in ds
+ * and dp (doc/numbers.md, "Tree: sparse groups").  The boxes of few sinks are large, and with a small theta most cells
+ * in and around them are opened, which a short stack takes in small portions. */
+static const gv_tree_shape few_shapes[2][GV_TREE_SHAPES] = {
+    {{8, 16, 128, 128, 2048}, {25, 32, 128, 128, 2048}, {60, 32, 64, 64, 2048}},
+    {{8, 16, 128, 128, 2048}, {12.5, 32, 128, 128, 2048}, {31, 32, 64, 64, 2048}}, /* dp */
+};
 
-/* Very few sinks: a group of them is shared by at least 64 work-items, where the device has room for these.  At 25000
- * of 1e6 bodies 64 work-items a group take 0.74 of the time of 32 on an H200 in sp, at 80000 (38 groups a compute unit)
- * 0.97, at 150000 1.11; in dp 0.82, at 50000 (24) 1.03, at 80000 1.13.
- * Their boxes are large, and with a small theta most cells in and around them are opened.  Where these do not fit on
- * the stack, few are taken at once, and the whole call waits for some groups: with 2048 places instead of 1024 and
- * theta 0.3 1000 of 1e6 sinks take 0.27 to 0.65 of the time, 40000 0.68 to 0.85; with theta 0.75 there is no
- * difference.  Where groups fill the device the longer stack loses up to 0.1 (doc/numbers.md). */
-enum { SHARED_THREADS = 64, SHARED_TILE = 128, SHARED_GROUPS = 40, SHARED_GROUPS_DP = 20, DEEP_STACK = 2048 };
-#define DEEP_THETA 0.5
-
-static int can_share(const gv_config *config, const gv_limits *limits, gravel_precision precision)
+static int fits(const gv_tree_shape *shape, const gv_config *config, const gv_limits *limits,
+                gravel_precision precision)
 {
-    return limits->info.max_group >= VALUE(THREADS) && VALUE(TILE) % VALUE(THREADS) == 0 &&
-           gv_tree_local_bytes(config, precision) <= limits->info.local_memory;
+    gv_config group = *config;
+    group.value[GV_TT_THREADS] = (int)shape->threads;
+    group.value[GV_TT_TILE] = (int)shape->tile;
+    group.value[GV_TT_STACK] = (int)shape->stack;
+    return shape->threads <= (size_t)limits->info.max_group &&
+           gv_tree_local_bytes(&group, precision) <= limits->info.local_memory;
 }
 
-static void plan_shared(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
-                        const gv_limits *limits)
+/* Where the device has no room, fewer work-items; no fewer than configured, and then all as configured. */
+static gv_tree_shape plan_shape(const gv_tree_shape *wanted, const gv_config *config, const gv_limits *limits,
+                                gravel_precision precision)
 {
-    gv_config wide = *config;
-    if (VALUE(THREADS) > 1 && VALUE(THREADS) < SHARED_THREADS) {
-        wide.value[GV_TT_THREADS] = SHARED_THREADS;
-        wide.value[GV_TT_TILE] = VALUE(TILE) < SHARED_TILE ? SHARED_TILE : VALUE(TILE);
-        wide = can_share(&wide, limits, options->precision) ? wide : *config;
-    }
-    gv_config deep = wide;
-    if (VALUE(THREADS) > 1 && options->theta <= DEEP_THETA && VALUE(STACK) < DEEP_STACK) {
-        deep.value[GV_TT_STACK] = DEEP_STACK;
-        deep = can_share(&deep, limits, options->precision) ? deep : wide;
-    }
-    plan->shared_threads = (size_t)deep.value[GV_TT_THREADS];
-    plan->shared_tile = (size_t)deep.value[GV_TT_TILE];
-    plan->shared_stack = (size_t)deep.value[GV_TT_STACK];
-    if (plan->shared_threads > (size_t)VALUE(THREADS) || plan->shared_stack > (size_t)VALUE(STACK))
-        plan->shared_groups = options->precision == GRAVEL_DP ? SHARED_GROUPS_DP : SHARED_GROUPS;
-    else
-        plan->shared_groups = 0;
+    const size_t least = (size_t)VALUE(THREADS);
+    gv_tree_shape shape = *wanted;
+    while (shape.threads / 2 >= least && !fits(&shape, config, limits, precision))
+        shape.threads /= 2, shape.tile /= 2;
+    if (fits(&shape, config, limits, precision))
+        return shape;
+    return (gv_tree_shape){shape.most, shape.sinks, least, (size_t)VALUE(TILE), (size_t)VALUE(STACK)};
 }
 
-static void plan_sizes(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
-                       const gv_limits *limits)
+static void plan_sizes(gv_tree_plan *plan, const gv_config *config, const gv_limits *limits)
 {
     const gravel_device_info *device = &limits->info;
     const int cpu = VALUE(SORT_THREADS) == 1;
@@ -87,7 +73,6 @@ static void plan_sizes(gv_tree_plan *plan, const gv_config *config, const gravel
     plan->part_tile = cpu ? 4096 : 8 * plan->look_group;
     plan->part_sinks = VALUE(THREADS) > 1 ? 0 : VALUE(LANES) < GV_LEAST_PART ? GV_LEAST_PART : (size_t)VALUE(LANES);
     plan->compute_units = (size_t)device->compute_units;
-    plan_shared(plan, config, options, limits);
 }
 
 void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
@@ -100,7 +85,7 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
         [GV_TP_GROUPS] = "tree/groups.cl",  [GV_TP_ESSENTIAL] = "tree/essential.cl",
     };
     const int precision = (int)options->precision, by_error = options->mac != GRAVEL_TREE_GEOMETRIC;
-    plan_sizes(plan, config, options, limits);
+    plan_sizes(plan, config, limits);
     for (int k = 0; k < GV_TP_WALK; k++)
         plan->program[k].file = file[k];
     const int wide = (int)plan->wide_group, items = (int)(plan->build_tile / plan->wide_group);
@@ -125,20 +110,16 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
         snprintf(OPTIONS(GV_TP_GATHER + from), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_FROM=%d -DGV_THREADS=%d", precision,
                  from, (int)plan->look_group);
     }
+    for (int k = 0; k < GV_TREE_SHAPES; k++)
+        plan->few[k] = plan_shape(&few_shapes[precision == GRAVEL_DP][k], config, limits, options->precision);
     for (int kind = 0; kind < GV_TREE_KINDS; kind++) {
-        for (int walk = GV_TP_WALK; walk <= GV_TP_SHARED; walk += GV_TREE_KINDS)
-            plan_walk(plan, walk, (gv_tree_kind)kind, config, options);
+        plan_walk(plan, GV_TP_WALK + kind, (gv_tree_kind)kind, NULL, config, options);
+        for (int k = 0; k < GV_TREE_SHAPES && plan->part_sinks == 0; k++)
+            plan_walk(plan, GV_TP_FEW + k * GV_TREE_KINDS + kind, (gv_tree_kind)kind, &plan->few[k], config, options);
         plan->program[GV_TP_SOFTEN + kind].file = "tree/soften.cl";
         snprintf(OPTIONS(GV_TP_SOFTEN + kind), "-DGV_PRECISION=%d -DGV_LANES=1 -DGV_SOFTEN=%d", precision, kind);
     }
 }
-
-/* All sinks, or most of them: groups of the configuration; all sparse groups of a small call may be split, a part of
- * those of a large one.  Less than half of the bodies: more boxes are large, so more groups may be split.  Few sinks
- * (GV_SPARSE_PART; IDLE_PART where groups of the configuration would leave most of the device idle): smaller groups,
- * since their boxes contain the bodies between the sinks; all may be split, and up to GV_FEW_SINKS of the former are
- * groups of one. */
-enum { IDLE_PART = 4 };
 
 /* One work-item a group, which waits for no other and needs several sinks to fill its lanes: groups of the
  * configuration; of less than half of the bodies they are smaller if there are fewer than compute units, and halved
@@ -156,26 +137,44 @@ static gv_tree_cut cut_alone(const gv_tree_plan *plan, const gv_config *config, 
     return cut;
 }
 
+/* `alone`: groups have one sink each. */
+static int walk_for(const gv_tree_plan *plan, size_t sinks, int alone)
+{
+    for (int k = 0; k < GV_TREE_SHAPES; k++)
+        if ((double)sinks <= plan->few[k].most * (double)plan->compute_units * (double)(alone ? 1 : plan->few[k].sinks))
+            return GV_TP_FEW + k * GV_TREE_KINDS;
+    return GV_TP_WALK;
+}
+
+/* Half of the bodies or more: groups of the configuration; some of those whose boxes are large may be split.  Fewer:
+ * more boxes are large, so more groups may be split; of a shape for few sinks, and of a small call, all.  Up to
+ * GV_FEW_SINKS of many bodies are groups of one. */
 gv_tree_cut gv_tree_cut_of(const gv_tree_plan *plan, const gv_config *config, size_t sinks, size_t sources)
 {
-    const int some = sinks < sources / 2;
+    const int some = sinks < sources / 2, alone = sinks <= sources / GV_SPARSE_PART && sinks <= GV_FEW_SINKS;
     if (plan->part_sinks > 0)
         return cut_alone(plan, config, sinks, some);
-    const size_t items = sinks / (size_t)VALUE(N_GROUP) * (size_t)VALUE(THREADS);
-    const int sparse = sinks <= sources / (items < FEW_ITEMS * plan->compute_units ? IDLE_PART : GV_SPARSE_PART);
-    gv_tree_cut cut = {.walk = GV_TP_WALK};
-    cut.size = sparse ? GV_SPARSE_SINKS : (size_t)VALUE(N_GROUP);
-    if (sinks <= sources / GV_SPARSE_PART && sinks <= GV_FEW_SINKS)
-        cut.size = 1;
+    gv_tree_cut cut = {.walk = some ? walk_for(plan, sinks, alone) : GV_TP_WALK};
+    cut.size = alone ? 1 : gv_tree_walk_sinks(plan, config, cut.walk);
     cut.bodies = some ? GV_SPARSE_BODIES : GV_WIDE * (unsigned)VALUE(N_GROUP);
     cut.groups = (sinks + cut.size - 1) / cut.size;
-    if (sparse)
-        cut.walk = cut.groups <= plan->shared_groups * plan->compute_units ? GV_TP_SHARED : GV_TP_SPARSE;
     if (cut.size > 1)
-        cut.room = sinks <= 16384 || sparse ? cut.groups : some ? cut.groups / 16 + 2048 : cut.groups / 128 + 512;
+        cut.room = sinks <= 16384 || cut.walk != GV_TP_WALK ? cut.groups
+                   : some                                   ? cut.groups / 16 + 2048
+                                                            : cut.groups / 128 + 512;
     cut.room = cut.room < cut.groups ? cut.room : cut.groups;
     cut.places = cut.groups + cut.room * (cut.size - 1);
     return cut;
+}
+
+size_t gv_tree_walk_sinks(const gv_tree_plan *plan, const gv_config *config, int walk)
+{
+    return walk < GV_TP_FEW ? (size_t)VALUE(N_GROUP) : plan->few[(walk - GV_TP_FEW) / GV_TREE_KINDS].sinks;
+}
+
+size_t gv_tree_walk_threads(const gv_tree_plan *plan, const gv_config *config, int walk)
+{
+    return walk < GV_TP_FEW ? (size_t)VALUE(THREADS) : plan->few[(walk - GV_TP_FEW) / GV_TREE_KINDS].threads;
 }
 
 /* Fits to measured errors of Plummer spheres: doc/tree.md */

@@ -43,6 +43,8 @@ typedef enum gv_tree_kind {
     GV_TREE_KINDS
 } gv_tree_kind;
 
+enum { GV_TREE_SHAPES = 3 };
+
 /* what is compiled for a tree; a program is made when it is needed first */
 typedef enum gv_tree_program {
     GV_TP_BOUNDS,
@@ -53,13 +55,18 @@ typedef enum gv_tree_program {
     GV_TP_MOMENTS,
     GV_TP_GROUPS,
     GV_TP_ESSENTIAL,
-    GV_TP_WALK,                                  /* + gv_tree_kind */
-    GV_TP_SPARSE = GV_TP_WALK + GV_TREE_KINDS,   /* + gv_tree_kind: the walk of few sinks among many bodies */
-    GV_TP_SHARED = GV_TP_SPARSE + GV_TREE_KINDS, /* + gv_tree_kind: the same with more work-items a group */
-    GV_TP_GATHER = GV_TP_SHARED + GV_TREE_KINDS, /* + gravel_precision of the planes */
-    GV_TP_SOFTEN = GV_TP_GATHER + GRAVEL_DP + 1, /* + gv_tree_kind */
+    GV_TP_WALK,                             /* + gv_tree_kind: as configured */
+    GV_TP_FEW = GV_TP_WALK + GV_TREE_KINDS, /* + GV_TREE_KINDS x number of the shape + gv_tree_kind */
+    GV_TP_GATHER = GV_TP_FEW + GV_TREE_SHAPES * GV_TREE_KINDS, /* + gravel_precision of the planes */
+    GV_TP_SOFTEN = GV_TP_GATHER + GRAVEL_DP + 1,               /* + gv_tree_kind */
     GV_TP_COUNT = GV_TP_SOFTEN + GV_TREE_KINDS
 } gv_tree_program;
+
+/* Groups of a walk of few sinks. */
+typedef struct gv_tree_shape {
+    double most; /* so many for each compute unit */
+    size_t sinks, threads, tile, stack;
+} gv_tree_shape;
 
 typedef struct gv_tree_plan {
     struct {
@@ -71,8 +78,7 @@ typedef struct gv_tree_plan {
     size_t build_tile, compact_tile, keys_lanes, wide_group, plain_group, look_group, part_sinks;
     size_t part_tile; /* cells that a group counts for a part of a tree */
     size_t compute_units;
-    /* of GV_TP_SHARED; groups of it a compute unit at most, 0: it is the same as GV_TP_SPARSE */
-    size_t shared_threads, shared_tile, shared_stack, shared_groups;
+    gv_tree_shape few[GV_TREE_SHAPES]; /* where groups work together: for more and more sinks */
 } gv_tree_plan;
 
 void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel_tree_options *options,
@@ -80,15 +86,19 @@ void gv_tree_make_plan(gv_tree_plan *plan, const gv_config *config, const gravel
 
 /* How the sinks of a walk are cut into groups. */
 typedef struct gv_tree_cut {
-    gv_tree_program walk; /* GV_TP_WALK, GV_TP_SPARSE for few sinks, GV_TP_SHARED for very few */
-    size_t size;          /* sinks of a group */
-    size_t groups;        /* of so many sinks */
-    size_t room;          /* sparse groups that may be split */
-    size_t places;        /* groups, and room for the parts of sparse ones */
-    unsigned bodies;      /* a group with more of them in and around its box is sparse */
+    int walk;        /* GV_TP_WALK, or the first program of a shape */
+    size_t size;     /* sinks of a group */
+    size_t groups;   /* of so many sinks */
+    size_t room;     /* sparse groups that may be split */
+    size_t places;   /* groups, and room for the parts of sparse ones */
+    unsigned bodies; /* a group with more of them in and around its box is sparse */
 } gv_tree_cut;
 
 gv_tree_cut gv_tree_cut_of(const gv_tree_plan *plan, const gv_config *config, size_t sinks, size_t sources);
+
+/* Of the walk of a cut, which may be one of another tree: most sinks of a group, and its work-items. */
+size_t gv_tree_walk_sinks(const gv_tree_plan *plan, const gv_config *config, int walk);
+size_t gv_tree_walk_threads(const gv_tree_plan *plan, const gv_config *config, int walk);
 
 /* Tolerances of the criteria (doc/tree.md).  Small groups keep less distance from cells, and get less. */
 double gv_tree_tau(const gravel_tree_options *options, int n_group);

@@ -59,7 +59,7 @@ size_t gv_tree_local_bytes(const gv_config *config, gravel_precision precision)
 {
     const size_t scalar = precision == GRAVEL_DP ? 8 : 4;
     const size_t threads = (size_t)VALUE(THREADS), tile = (size_t)VALUE(TILE);
-    size_t pool = (size_t)VALUE(STACK) * 4, sums = GV_SUM_TERMS * (threads + 1) * scalar;
+    size_t pool = (size_t)VALUE(STACK) * 4, sums = GV_SUM_TERMS(threads * scalar) * (threads + 1) * scalar;
     size_t lists = (tile + threads * (size_t)VALUE(N_LEAF)) * 4 + (tile + threads) * 4 + threads * 8 + tile * 4;
     return threads == 1 ? 0
                         : (pool > sums ? pool : sums) + lists +
@@ -167,18 +167,45 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     VALUE(SORT_BITS) = 8;
 }
 
-/* Measured on an H200.  Few sinks: small groups, each sink shared out, else the slowest group determines the time.
- * Many: groups of 64, where lists are shared by more; two sinks a work-item only in sp, for the registers.  Without
- * shuffles a group of work-items is a whole wave of the widest devices. */
+/* Groups of a walk of all bodies, for more and more of them for each compute unit. */
+typedef struct group_shape {
+    size_t most; /* bodies for each compute unit */
+    int n_group, threads;
+} group_shape;
+
+/* The best of eleven shapes or within 0.04 of it on an H200, 10000 to 1e6 bodies, theta 0.3 to 0.75: the fewer bodies,
+ * the more work-items share a sink (doc/numbers.md, "Tree: sparse groups").  With many two sinks a work-item in double,
+ * where loads from local memory cost the most. */
+static group_shape shape_for(size_t each, int dp)
+{
+    static const group_shape shapes[2][5] = {
+        {{40, 16, 128}, {110, 32, 128}, {2500, 64, 128}, {SIZE_MAX, 64, 64}},
+        {{40, 16, 128}, {110, 32, 128}, {400, 64, 128}, {1500, 64, 64}, {SIZE_MAX, 64, 32}},
+    };
+    const group_shape *s = shapes[dp];
+    while (each > s->most)
+        s++;
+    return *s;
+}
+
+/* Without shuffles a group of work-items is no less than a whole wave of the widest devices. */
 static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks)
 {
-    const int few = sinks < 262144, wave = !limits->has_ptx_asm || sinks < 65536 ? 64 : 32;
-    VALUE(THREADS) = wave;
-    VALUE(N_GROUP) = few ? 16 : sinks >= 700000 && variant->precision == GRAVEL_SP ? 64 : wave;
-    VALUE(SPLIT) = few ? wave / 16 : 1;
-    VALUE(TILE) = wave;
+    const int wave = limits->has_ptx_asm ? 32 : 64;
+    const size_t units = limits->info.compute_units > 0 ? (size_t)limits->info.compute_units : 1;
+    const group_shape shape = shape_for(sinks / units, variant->precision == GRAVEL_DP);
+    VALUE(N_GROUP) = shape.n_group;
+    VALUE(THREADS) = shape.threads > wave ? shape.threads : wave;
+    VALUE(TILE) = VALUE(THREADS) > 64 ? VALUE(THREADS) : 64;
+    VALUE(STACK) = 2048;
     VALUE(LANES) = 1;
     VALUE(RSQRT) = variant->precision == GRAVEL_DS ? 2 : 1;
+    while (VALUE(THREADS) > wave && (VALUE(THREADS) > limits->info.max_group ||
+                                     gv_tree_local_bytes(config, variant->precision) > limits->info.local_memory))
+        VALUE(THREADS) /= 2, VALUE(TILE) /= 2;
+    if (gv_tree_local_bytes(config, variant->precision) > limits->info.local_memory)
+        VALUE(STACK) = 1024;
+    VALUE(SPLIT) = VALUE(THREADS) > VALUE(N_GROUP) ? VALUE(THREADS) / VALUE(N_GROUP) : 1;
     VALUE(SORT_THREADS) = 256;
     VALUE(SORT_ITEMS) = limits->has_ptx_asm ? 16 : 8; /* one launch a pass, or three */
     VALUE(SORT_BITS) = 8;

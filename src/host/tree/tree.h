@@ -62,11 +62,10 @@ typedef enum gv_tree_kernel {
     GV_TK_COUNT_PARTS,
     GV_TK_PACK,
     GV_TK_PLACE,
-    GV_TK_WALK,                                  /* + gv_tree_kind */
-    GV_TK_SPARSE = GV_TK_WALK + GV_TREE_KINDS,   /* + gv_tree_kind */
-    GV_TK_SHARED = GV_TK_SPARSE + GV_TREE_KINDS, /* + gv_tree_kind */
-    GV_TK_SOFTEN = GV_TK_SHARED + GV_TREE_KINDS, /* + gv_tree_kind */
-    GV_TK_GATHER = GV_TK_SOFTEN + GV_TREE_KINDS, /* + gravel_precision of the planes, as those below */
+    GV_TK_WALK,                             /* + gv_tree_kind */
+    GV_TK_FEW = GV_TK_WALK + GV_TREE_KINDS, /* + GV_TREE_KINDS x number of the shape + gv_tree_kind */
+    GV_TK_SOFTEN = GV_TK_FEW + GV_TREE_SHAPES * GV_TREE_KINDS, /* + gv_tree_kind */
+    GV_TK_GATHER = GV_TK_SOFTEN + GV_TREE_KINDS,               /* + gravel_precision of the planes, as those below */
     GV_TK_GATHER_SOFT = GV_TK_GATHER + GRAVEL_DP + 1,
     GV_TK_GATHER_LAST = GV_TK_GATHER_SOFT + GRAVEL_DP + 1,
     GV_TK_STORE = GV_TK_GATHER_LAST + GRAVEL_DP + 1,

@@ -133,7 +133,7 @@ static gravel_status turn_groups(gravel_tree *tree, gravel_groups *set, const gv
 
 int gv_tree_walk_kernel(const gv_tree_cut *cut, gv_tree_kind kind)
 {
-    return GV_TK_WALK + ((int)cut->walk - GV_TP_WALK) + (int)kind;
+    return GV_TK_WALK + (cut->walk - GV_TP_WALK) + (int)kind;
 }
 
 /* Groups and their counts from those of a slice on; the walk's kernels number groups from there. */
@@ -164,8 +164,7 @@ static gravel_status launch_walk(gravel_tree *tree, gravel_groups *set, gv_tree_
     const int kernel = gv_tree_walk_kernel(&set->cut, numbers->kind);
     /* of this tree: the groups may be another's */
     const gv_range range =
-        gv_groups(slice.count, set->cut.walk == GV_TP_SHARED ? tree->plan.shared_threads
-                                                             : (size_t)tree->config.value[GV_TT_THREADS]);
+        gv_groups(slice.count, gv_tree_walk_threads(&tree->plan, &tree->config, set->cut.walk));
     cl_mem part[2] = {NULL, NULL}, counts = set->buffer[GV_SB_COUNTS].mem;
     cl_mem points = set->points, points_low = set->points_low, group = set->buffer[GV_SB_GROUP].mem;
     gravel_status status = GRAVEL_OK;
@@ -237,7 +236,7 @@ static gravel_status check_groups(gravel_tree *tree, gravel_groups *set, const d
 {
     const gravel_bodies *b = set->sinks.bodies;
     const int shifted = shift[0] != 0 || shift[1] != 0 || shift[2] != 0;
-    if (set->cut.size > (set->cut.walk != GV_TP_WALK ? GV_SPARSE_SINKS : (size_t)tree->config.value[GV_TT_N_GROUP]))
+    if (set->cut.size > gv_tree_walk_sinks(&tree->plan, &tree->config, set->cut.walk))
         return gv_fail(GRAVEL_ERR_ARGUMENT,
                        "the groups have up to %zu sinks, this tree's configuration walks with fewer: give all trees "
                        "that share groups one configuration",
