@@ -3,6 +3,7 @@
 /* Rows of many work-items are added in this many parts first. */
 #define GV_SUM_PARTS (GV_THREADS > 64 ? 8 : 1)
 #define GV_SUM_PART (GV_THREADS / GV_SUM_PARTS)
+#define GV_SUM_STEP (GV_SUM_PARTS > 1 ? GV_SUM_PART : 1)
 
 /* The work-items' expansions are added into joined[0 ... GV_LOCAL_TERMS - 1]; `part` has room for GV_SUM_AT_ONCE. */
 static inline void gv_join_local(const gv_local *local_sum, local gv_scalar *part, local gv_scalar *joined)
@@ -32,7 +33,7 @@ static inline void gv_join_local(const gv_local *local_sum, local gv_scalar *par
         for (uint k = me; k < n; k += GV_THREADS) {
             gv_scalar all = 0;
 #pragma unroll 4
-            for (uint j = 0; j < GV_THREADS; j += GV_SUM_PARTS > 1 ? GV_SUM_PART : 1)
+            for (uint j = 0; j < GV_THREADS; j += GV_SUM_STEP)
                 all += part[k * GV_SUM_ROW + j];
             joined[from + k] = all;
         }

@@ -34,8 +34,8 @@
 
 /* A group is sparse, and is split, if its box and the space around it hold more than so many bodies for each sink. */
 #define GV_WIDE 32
-/* Where not all bodies are sinks a group is sparse above GV_SPARSE_BODIES bodies.  Up to GV_FEW_SINKS sinks, at most one
- * for every GV_SPARSE_PART bodies, are groups of one. */
+/* Where not all bodies are sinks a group is sparse above GV_SPARSE_BODIES bodies.  Up to GV_FEW_SINKS sinks, one for
+ * every GV_SPARSE_PART bodies at most, are groups of one. */
 #define GV_SPARSE_BODIES 4096
 #define GV_SPARSE_PART 12
 #define GV_FEW_SINKS 1024

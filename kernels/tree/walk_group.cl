@@ -40,7 +40,7 @@
 #define GV_CELL_LIST (GV_TILE + GV_THREADS)
 #define GV_FAR_LIST (2 * GV_THREADS)
 #define GV_SUM_ROW (GV_THREADS + 1)
-#define GV_SUM_AT_ONCE GV_SUM_TERMS(GV_THREADS * (int)sizeof(gv_scalar))
+#define GV_SUM_AT_ONCE GV_SUM_TERMS((int)sizeof(gv_scalar) * GV_THREADS)
 #define GV_SUM_WORDS (GV_SUM_AT_ONCE * GV_SUM_ROW * (int)sizeof(gv_scalar) / 4)
 #define GV_POOL (GV_STACK > GV_SUM_WORDS ? GV_STACK : GV_SUM_WORDS)
 

@@ -146,6 +146,9 @@ static int walk_for(const gv_tree_plan *plan, size_t sinks, int alone)
     return GV_TP_WALK;
 }
 
+/* Sinks for each compute unit that may all walk by themselves: an empty place costs half a nanosecond. */
+enum { ROOM_FOR_ALL = 1280 };
+
 /* Half of the bodies or more: groups of the configuration; some of those whose boxes are large may be split.  Fewer:
  * more boxes are large, so more groups may be split; of a shape for few sinks, and of a small call, all.  Up to
  * GV_FEW_SINKS of many bodies are groups of one. */
@@ -158,10 +161,9 @@ gv_tree_cut gv_tree_cut_of(const gv_tree_plan *plan, const gv_config *config, si
     cut.size = alone ? 1 : gv_tree_walk_sinks(plan, config, cut.walk);
     cut.bodies = some ? GV_SPARSE_BODIES : GV_WIDE * (unsigned)VALUE(N_GROUP);
     cut.groups = (sinks + cut.size - 1) / cut.size;
+    const int all = cut.walk != GV_TP_WALK && sinks <= ROOM_FOR_ALL * plan->compute_units;
     if (cut.size > 1)
-        cut.room = sinks <= 16384 || cut.walk != GV_TP_WALK ? cut.groups
-                   : some                                   ? cut.groups / 16 + 2048
-                                                            : cut.groups / 128 + 512;
+        cut.room = sinks <= 16384 || all ? cut.groups : some ? cut.groups / 16 + 2048 : cut.groups / 128 + 512;
     cut.room = cut.room < cut.groups ? cut.room : cut.groups;
     cut.places = cut.groups + cut.room * (cut.size - 1);
     return cut;

@@ -163,8 +163,7 @@ static gravel_status launch_walk(gravel_tree *tree, gravel_groups *set, gv_tree_
 {
     const int kernel = gv_tree_walk_kernel(&set->cut, numbers->kind);
     /* of this tree: the groups may be another's */
-    const gv_range range =
-        gv_groups(slice.count, gv_tree_walk_threads(&tree->plan, &tree->config, set->cut.walk));
+    const gv_range range = gv_groups(slice.count, gv_tree_walk_threads(&tree->plan, &tree->config, set->cut.walk));
     cl_mem part[2] = {NULL, NULL}, counts = set->buffer[GV_SB_COUNTS].mem;
     cl_mem points = set->points, points_low = set->points_low, group = set->buffer[GV_SB_GROUP].mem;
     gravel_status status = GRAVEL_OK;
