@@ -1,6 +1,7 @@
 #include "host/profile/choice.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Not kept at a corner: slower than what was kept there by so much, and than the winner by so much at least. */
@@ -187,14 +188,14 @@ static double padded(size_t sinks, double grain)
 }
 
 /* The mean of a configuration's slowness over all questions that kept it, or had no room for it, the nearer the more;
- * 0: there are none. */
-static double mean_behind(const gv_choice_among *among, const char *configuration)
+ * 0: there are none.  `found`: its results there. */
+static double mean_behind(const gv_choice_among *among, const int *found)
 {
     double sum = 0, weights = 0;
 
     for (int e = 0; e < among->n; e++) {
         const gv_profile_entry *entry = among->entry[e];
-        const int r = find_result(among, entry, configuration);
+        const int r = found[e];
         const double x = (log_size(entry->sinks) - log_size(among->sinks)) / POOL_SINKS;
         const double y = (log_size(entry->sources) - log_size(among->sources)) / POOL_SOURCES;
         const double counts = r >= 0 ? 1 : entry->n_results == GV_PROFILE_RESULTS ? POOL_UNKNOWN : 0;
@@ -246,17 +247,16 @@ static double least_behind(const gv_choice_corner *corner, int n, int k, double 
 }
 
 /* What one that was not kept here is behind at most: no more than it takes for as many sinks and sources or more. */
-static double most_behind(const gv_profile_entry *here, const gv_choice_among *among, const char *configuration)
+static double most_behind(const gv_profile_entry *here, const gv_choice_among *among, const int *found)
 {
     double most_s = INFINITY;
 
     for (int e = 0; e < among->n; e++) {
         const gv_profile_entry *other = among->entry[e];
         const int is_larger = other->sinks >= here->sinks && other->sources >= here->sources;
-        const int r = is_larger ? find_result(among, other, configuration) : -1;
 
-        if (r >= 0)
-            most_s = fmin(most_s, score_time(&other->result[r]));
+        if (is_larger && found[e] >= 0)
+            most_s = fmin(most_s, score_time(&other->result[found[e]]));
     }
     return fmax(log(most_s / score_time(&here->result[0])), 0);
 }
@@ -273,15 +273,19 @@ static double unevenness(const gv_choice_among *among, const char *configuration
     return among->space->unevenness(&config, among->variant, among->limits, sinks, sources);
 }
 
-static void judge(const gv_choice_corner *corner, int n, double grain, const gv_choice_among *among,
+/* `found`: room for a number for each question. */
+static void judge(const gv_choice_corner *corner, int n, double grain, const gv_choice_among *among, int *found,
                   gv_choice_candidate *candidate)
 {
     const size_t sinks = among->sinks;
     /* a question's own sizes are answered by its finals alone */
     const double part = n > 1 && among->n > 0 ? POOL_PART : 0;
-    const double mean = part > 0 ? mean_behind(among, candidate->configuration) : 0;
     double heaviest = -1, behind[GV_CHOICE_CORNERS];
     int known[GV_CHOICE_CORNERS];
+
+    for (int e = 0; e < among->n; e++)
+        found[e] = find_result(among, among->entry[e], candidate->configuration);
+    const double mean = part > 0 ? mean_behind(among, found) : 0;
 
     candidate->measured = 1;
     for (int k = 0; k < n; k++) {
@@ -293,7 +297,7 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
 
         behind[k] = known[k] ? log_behind(corner[k].entry, r) : unknown_behind(corner[k].entry);
         if (!known[k]) {
-            most = most_behind(corner[k].entry, among, candidate->configuration);
+            most = most_behind(corner[k].entry, among, found);
             least = fmin(least_behind(corner, n, k, grain, among, candidate->configuration), most);
         }
         /* what was measured beside it is not evened out */
@@ -323,9 +327,9 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
 int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES])
 {
-    int n_candidates = 0;
+    int n_candidates = 0, *found = malloc((size_t)(among->n > 0 ? among->n : 1) * sizeof *found);
 
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < n && found; k++) {
         for (int r = 0; r < corner[k].entry->n_results; r++) {
             gv_choice_candidate made = {.configuration = corner[k].entry->result[r].configuration};
             int at = n_candidates, there = 0;
@@ -334,7 +338,7 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among 
                 there |= strcmp(candidate[c].configuration, made.configuration) == 0;
             if (there)
                 continue;
-            judge(corner, n, among->space ? gv_choice_grain(among->space, made.configuration) : 1, among, &made);
+            judge(corner, n, among->space ? gv_choice_grain(among->space, made.configuration) : 1, among, found, &made);
             while (at > 0 && candidate[at - 1].score > made.score)
                 at--;
             memmove(&candidate[at + 1], &candidate[at], (size_t)(n_candidates - at) * sizeof *candidate);
@@ -342,6 +346,7 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among 
             n_candidates++;
         }
     }
+    free(found);
     return n_candidates;
 }
 

@@ -191,16 +191,25 @@ int gv_space_same(const gv_space *space, const gv_config *a, const gv_config *b,
  * more, and this takes a hundredth of the time. */
 static int may_be_same(const gv_space *space, const char *a, const char *b)
 {
+    const int most = space->same_launch ? 1 : 0;
     int differ = 0;
     while (*a && *b) {
-        const size_t n = strcspn(a, " "), m = strcspn(b, " ");
-        if (strncmp(a, b, strcspn(a, "=") + 1) != 0)
+        for (; *a == *b && *a && *a != '='; a++)
+            b++;
+        if (*a != '=' || *b != '=')
             return 1; /* one names a tunable that the other does not */
-        differ += n != m || strncmp(a, b, n) != 0;
-        a += n + (a[n] == ' ');
-        b += m + (b[m] == ' ');
+        for (; *a == *b && *a && *a != ' '; a++)
+            b++;
+        if (((*a && *a != ' ') || (*b && *b != ' ')) && ++differ > most)
+            return 0;
+        for (; *a && *a != ' '; a++)
+            ;
+        for (; *b && *b != ' '; b++)
+            ;
+        a += *a == ' ';
+        b += *b == ' ';
     }
-    return differ <= !!space->same_launch;
+    return 1;
 }
 
 int gv_space_same_text(const gv_space *space, const char *a, const char *b, const gv_variant *variant,

@@ -29,7 +29,7 @@ static void plan_walk(gv_tree_plan *plan, int which, gv_tree_kind kind, const gv
 
 /* The fewer sinks a compute unit has, the smaller their groups and the more work-items share one: else most of the
  * device is idle, and all wait for the slowest group.  On an H200, 10000 to 1e6 bodies, a hundredth to a quarter
- * active, theta 0.3 to 0.75, these take 1.03 of the time of the best of eleven shapes at each point in sp, 1.02 in ds
+ * active, theta 0.3 to 0.75, these take 1.03 of the time of the best of twelve shapes at each point in sp, 1.02 in ds
  * and dp (doc/numbers.md, "Tree: sparse groups").  The boxes of few sinks are large, and with a small theta most cells
  * in and around them are opened, which a short stack takes in small portions. */
 static const gv_tree_shape few_shapes[2][GV_TREE_SHAPES] = {

@@ -173,7 +173,7 @@ typedef struct group_shape {
     int n_group, threads;
 } group_shape;
 
-/* The best of eleven shapes or within 0.04 of it on an H200, 10000 to 1e6 bodies, theta 0.3 to 0.75: the fewer bodies,
+/* The best of twelve shapes or within 0.04 of it on an H200, 10000 to 1e6 bodies, theta 0.3 to 0.75: the fewer bodies,
  * the more work-items share a sink (doc/numbers.md, "Tree: sparse groups").  With many two sinks a work-item in double,
  * where loads from local memory cost the most. */
 static group_shape shape_for(size_t each, int dp)
