@@ -211,7 +211,7 @@ static double mean_behind(const gv_choice_among *among, const int *found)
 /* Between two numbers of sinks, log(time) is interpolated along the padded ones.  Where a device is not full yet, more
  * sinks, or a group that is filled less, cost nothing: the times themselves say how much they cost.  As if both had one
  * number of sources; `behind` is log(time / winner's) at each, the result log(time / winners').  What neither kept has
- * no times that could say it: its `behind` are guesses, and it is no better for padding. */
+ * no times that could say it: its `behind` are guesses, and padding makes it no better, but may make it worse. */
 static double between(const gv_choice_corner *low, const gv_choice_corner *high, const double behind[2], double grain,
                       size_t sinks, int known)
 {
@@ -219,7 +219,8 @@ static double between(const gv_choice_corner *low, const gv_choice_corner *high,
     const double b = log(score_time(&high->entry->result[0]) / (double)high->entry->sources);
     const double x = log(padded(low->entry->sinks, grain)), y = log(padded(high->entry->sinks, grain));
     const double part = high->weight / (low->weight + high->weight);
-    const double way = y > x && known ? part_of_way(log(padded(sinks, grain)), x, y) : part;
+    const double filled = y > x ? part_of_way(log(padded(sinks, grain)), x, y) : part;
+    const double way = known ? filled : fmax(filled, part);
 
     return (1 - way) * (a + behind[0]) + way * (b + behind[1]) - (1 - part) * a - part * b;
 }
