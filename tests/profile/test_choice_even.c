@@ -93,6 +93,33 @@ static void test_unevenness_of_launches(void **state)
     assert_true(gv_direct_space.unevenness(&config, &variant, &limits, 1024, 0) == 0);
 }
 
+/* On a CPU the start of a call counts beside its rows: three vectors of sinks on two cores cost little where a call is
+ * over at once. */
+static void test_unevenness_of_short_calls(void **state)
+{
+    gv_limits limits;
+    gv_variant variant;
+    gv_config config;
+
+    (void)state;
+    h200(&limits);
+    limits.info.type = GRAVEL_DEVICE_CPU;
+    limits.info.compute_units = 2;
+    assert_true(gv_variant_parse("ds2", &variant));
+    assert_ok(gv_space_parse(&gv_direct_space,
+                             "threads=1 blocks_per_cu=1 split=1 sinks_per_item=1 tile=0 unroll=4 lanes=16 rsqrt=4 "
+                             "keep=0 meet=1",
+                             &config));
+    const double whole = 0.4 * log(4 / 3.0);
+    const double few = gv_direct_space.unevenness(&config, &variant, &limits, 48, 1000);
+    const double many = gv_direct_space.unevenness(&config, &variant, &limits, 192, 1000000);
+
+    assert_true(few > 0 && few < 0.4 * whole);
+    assert_true(many >= 0 && many < whole);
+    /* 3 groups, as one more would be a short part */
+    assert_true(fabs(few - 1500 / 5500.0 * whole) < 1e-12);
+}
+
 /* ----------------------------------------------------------- fake options */
 
 /* Configurations of size 2 are uneven at odd numbers of sources. */
@@ -139,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts_that_are_rounded_up_count),
         cmocka_unit_test(test_unevenness_of_launches),
+        cmocka_unit_test(test_unevenness_of_short_calls),
         cmocka_unit_test(test_each_call_is_picked),
     };
 
