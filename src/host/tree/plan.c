@@ -48,7 +48,8 @@ static int fits(const gv_tree_shape *shape, const gv_config *config, const gv_li
            gv_tree_local_bytes(&group, precision) <= limits->info.local_memory;
 }
 
-/* Where the device has no room, fewer work-items; no fewer than configured, and then all as configured. */
+/* Where the device has no room, fewer work-items, down to as many as configured; without room for these in this shape
+ * either, the configuration's work-items, tile and stack. */
 static gv_tree_shape plan_shape(const gv_tree_shape *wanted, const gv_config *config, const gv_limits *limits,
                                 gravel_precision precision)
 {

@@ -64,7 +64,7 @@ typedef enum gv_tree_program {
 
 /* Groups of a walk of few sinks. */
 typedef struct gv_tree_shape {
-    double most; /* so many for each compute unit */
+    double most; /* groups for each compute unit that it is for */
     size_t sinks, threads, tile, stack;
 } gv_tree_shape;
 
