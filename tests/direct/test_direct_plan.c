@@ -25,7 +25,7 @@ static void test_groups_grow_with_the_sources(void **state)
     limits.info.compute_units = 132;
     limits.info.max_group = 1024;
     assert_true(gv_variant_parse("ds4", &variant));
-    for (size_t sinks = 8; sinks <= 512; sinks *= 4) {
+    for (size_t sinks = 64; sinks <= 512; sinks *= 2) {
         gv_direct_space.built_in(&config, &variant, &limits, sinks, 524288);
         const double each = (double)groups_for(&config, &variant, sinks, 262144) / 262144;
 
@@ -38,6 +38,56 @@ static void test_groups_grow_with_the_sources(void **state)
                 fail_msg("%zu x %zu: %.2f times the groups", sinks, sources, over);
         }
     }
+}
+
+/* 3 sinks x 1000000: with groups in proportion to the sources a unit had 15 of 128 work-items each, and took 1.46 of the
+ * time that four groups take. */
+static void test_few_sinks_have_four_groups_a_unit(void **state)
+{
+    static const int wanted[] = {1, 2, 4, 8};
+    gv_variant variant;
+    gv_config config;
+
+    (void)state;
+    assert_true(gv_variant_parse("sp2", &variant));
+    assert_ok(gv_space_parse(
+        &gv_direct_space,
+        "threads=128 blocks_per_cu=4 split=4 sinks_per_item=1 tile=32 unroll=4 lanes=1 rsqrt=1 keep=0", &config));
+    for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
+        config.value[GV_T_BLOCKS_PER_CU] = wanted[k];
+        /* a part has whole tiles where these add less than a tenth of one, and runs of 4 sources else */
+        for (size_t sources = 262145; sources < 4000000; sources += 99733)
+            assert_in_range(groups_for(&config, &variant, 3, sources), 4 * 132 * 94 / 100, 4 * 132);
+        /* up to 262144 as many as won */
+        assert_in_range(groups_for(&config, &variant, 3, 262144), wanted[k] * 132 * 94 / 100, wanted[k] * 132);
+        /* others have more */
+        assert_true(groups_for(&config, &variant, 64, 1048576) > 132 * (size_t)wanted[k]);
+    }
+}
+
+/* 3000 sinks x 1000: eight blocks of 16 sources for a row and a second kernel took 1.37 of the time of one block. */
+static void test_one_block_where_it_is_faster(void **state)
+{
+    gv_variant variant;
+    gv_config config;
+    gv_direct_plan plan;
+
+    (void)state;
+    assert_true(gv_variant_parse("sp2", &variant));
+    assert_ok(gv_space_parse(
+        &gv_direct_space,
+        "threads=256 blocks_per_cu=2 split=8 sinks_per_item=1 tile=64 unroll=4 lanes=1 rsqrt=1 keep=0", &config));
+    for (size_t sinks = 3000; sinks <= 10000; sinks += 3500) {
+        assert_true(gv_direct_plan_make(&plan, &config, &variant, 132, sinks, 1000, 0, 0));
+        assert_int_equal(plan.blocks, 1);
+        assert_int_equal(plan.parts, 8);
+        assert_in_range(plan.part_sources, 125, 128);
+    }
+    /* a device that is not full wants more, and so do long parts */
+    assert_true(gv_direct_plan_make(&plan, &config, &variant, 132, 1024, 1000, 0, 0));
+    assert_true(plan.blocks > 1);
+    assert_true(gv_direct_plan_make(&plan, &config, &variant, 132, 3000, 30000, 0, 0));
+    assert_true(plan.blocks > 1);
 }
 
 /* 145 sources of a part became 160, so that a tenth of the groups that fit were missing. */
@@ -111,6 +161,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups_grow_with_the_sources),
+        cmocka_unit_test(test_few_sinks_have_four_groups_a_unit),
+        cmocka_unit_test(test_one_block_where_it_is_faster),
         cmocka_unit_test(test_parts_are_rounded_to_runs),
         cmocka_unit_test(test_long_parts_are_hardly_longer),
         cmocka_unit_test(test_vectors_have_no_short_parts),

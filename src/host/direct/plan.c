@@ -1,5 +1,6 @@
 #include "host/direct/plan.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,18 +38,6 @@ void gv_direct_layout_set(gv_direct_layout *layout, const gv_variant *variant, g
     layout->quads = variant->order / 2 + low;
 }
 
-/* Configurations are tuned with so many sources at most.  More of them are cut into more parts, up to MORE times as
- * many (what groups of sinks leave to be added takes memory): the last turn of groups, seldom full, counts less.  In
- * proportion, without steps: what is tuned at 524288 sources must be as good at 500000. */
-enum { TUNED_SOURCES = 262144, MORE = 4 };
-
-static size_t groups_wanted(size_t per_unit, size_t compute_units, size_t sources)
-{
-    const size_t most = (size_t)MORE * TUNED_SOURCES;
-    const size_t counted = sources < TUNED_SOURCES ? TUNED_SOURCES : sources < most ? sources : most;
-    return (per_unit * counted + TUNED_SOURCES / 2) / TUNED_SOURCES * compute_units;
-}
-
 static size_t round_up(size_t value, size_t unit)
 {
     return (value + unit - 1) / unit * unit;
@@ -57,6 +46,22 @@ static size_t round_up(size_t value, size_t unit)
 static size_t divide_up(size_t value, size_t by)
 {
     return (value + by - 1) / by;
+}
+
+/* Groups a unit are tuned with so many sources at most.  More of them are cut into more parts, up to MORE times as many
+ * (what groups of sinks leave to be added takes memory): the last turn of groups, seldom full, counts less.  In
+ * proportion, without steps: what is tuned at 524288 sources must be as good at 500000.  FEW sinks are shared by so many
+ * groups anyway that more of them only cost their starts: on a GPU FILL work-items a unit are best there, whatever won
+ * with fewer sources (doc/numbers.md, "Tuning"). */
+enum { TUNED_SOURCES = 262144, MORE = 4, FEW = 64, FILL = 512 };
+
+static size_t groups_wanted(const gv_config *config, size_t compute_units, size_t sinks, size_t sources)
+{
+    const size_t per_unit = (size_t)config->value[GV_T_BLOCKS_PER_CU], most = (size_t)MORE * TUNED_SOURCES;
+    const size_t counted = sources < TUNED_SOURCES ? TUNED_SOURCES : sources < most ? sources : most;
+    if (config->value[GV_T_LANES] == 1 && sinks < FEW && sources > TUNED_SOURCES)
+        return divide_up(FILL, (size_t)config->value[GV_T_THREADS]) * compute_units;
+    return (per_unit * counted + TUNED_SOURCES / 2) / TUNED_SOURCES * compute_units;
 }
 
 /* Groups run in turns of `wanted`; the last turn is seldom full.  The fewest blocks along the sources that keep within
@@ -96,6 +101,26 @@ static size_t round_part(size_t part, size_t tile, const gv_config *config)
     return part >= 4 * tile && 10 * (whole - least) < tile ? whole : least;
 }
 
+/* What a launch of groups with one work-item a lane takes, in sources that one group sums: a unit is full with FULL
+ * work-items, and groups join their rows.  More blocks than one are added by a second kernel, SECOND sources.  Where one
+ * block is ahead by a twentieth it takes 0.91 of the time in the mean, 1.014 at most (doc/numbers.md, "Tuning"). */
+enum { FULL = 384, SECOND = 80 };
+
+static double group_time(const gv_config *config, size_t part, size_t groups, int compute_units)
+{
+    const double turns = (double)divide_up(groups, (size_t)compute_units);
+    return (double)(part + (size_t)config->value[GV_T_SPLIT]) *
+           fmax(turns, (double)FULL / (double)config->value[GV_T_THREADS]);
+}
+
+static int one_block_is_faster(const gv_config *config, size_t whole, const gv_direct_plan *plan, int compute_units)
+{
+    const size_t groups = plan->blocks * plan->sink_groups;
+    return config->value[GV_T_LANES] == 1 && plan->blocks > 1 &&
+           group_time(config, whole, plan->sink_groups, compute_units) <
+               0.95 * (group_time(config, plan->part_sources, groups, compute_units) + SECOND);
+}
+
 int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_variant *variant, int compute_units,
                         size_t sinks, size_t sources, size_t list_capacity, size_t list_bytes)
 {
@@ -108,7 +133,7 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
     plan->stride = plan->sink_groups * group_sinks;
 
     /* as many groups as wanted, but no part without work */
-    const size_t wanted = groups_wanted((size_t)config->value[GV_T_BLOCKS_PER_CU], (size_t)compute_units, sources);
+    const size_t wanted = groups_wanted(config, (size_t)compute_units, sinks, sources);
     size_t blocks = no_short_parts(even_blocks(wanted, plan->sink_groups), config, sources);
     if (variant->features & GV_DIRECT_LISTS && list_capacity > 0) {
         /* one division after the other: the product could overflow */
@@ -118,9 +143,13 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
         blocks = blocks < most ? blocks : most;
     }
     blocks = blocks > 0 ? blocks : 1;
-    const size_t part = round_part(divide_up(sources, blocks * split), tile, config);
-    plan->part_sources = part;
-    plan->blocks = sources > 0 ? divide_up(sources, part * split) : 1;
+    plan->part_sources = round_part(divide_up(sources, blocks * split), tile, config);
+    plan->blocks = sources > 0 ? divide_up(sources, plan->part_sources * split) : 1;
+    const size_t whole = round_part(divide_up(sources, split), tile, config);
+    if (one_block_is_faster(config, whole, plan, compute_units)) {
+        plan->part_sources = whole;
+        plan->blocks = 1;
+    }
     plan->parts = plan->blocks * split;
 
     /* short columns of partial results need no rows; long ones are shared until a row has about four */

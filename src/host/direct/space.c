@@ -276,13 +276,13 @@ static int same_launch(const gv_config *a, const gv_config *b, const gv_variant 
 /* Rows that a core sums while a call starts, 10 to 20 us with PoCL; a row is one source onto one vector of sinks. */
 enum { ROWS_OF_START = 4000 };
 
-/* What is rounded up counts whole.  Units that have one group less than others run these faster; 0.4 of its logarithm
- * is from choices on an H200 (doc/numbers.md, "Tuning").  On CPUs the start of a call is most of a short one, and takes
+/* What is rounded up counts whole.  Units that have one group less than others run these faster; 0.3 of its logarithm
+ * is from choices on an H200 and an H100 (doc/numbers.md, "Tuning").  On CPUs the start of a call is most of a short one, and takes
  * as long whatever is even: 48 sinks x 1000 took 1.3 of the default's time. */
 static double unevenness(const gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                          size_t sources)
 {
-    const double units = limits->info.compute_units, some = 0.4;
+    const double units = limits->info.compute_units, some = 0.3;
     gv_direct_plan plan;
     if (units < 1 || sinks == 0 || sources == 0 ||
         !gv_direct_plan_make(&plan, config, variant, limits->info.compute_units, sinks, sources, 0, 0))

@@ -48,6 +48,7 @@ typedef struct level {
     const gv_profile_entry *entry[2]; /* next below or at the sinks, next above; may be the same */
     double part;                      /* of the second */
     double at;                        /* log of its sources there */
+    int is_below;                     /* the call has fewer sinks than any question, by more than an octave */
 } level;
 
 /* Questions whose sources lie in one level are taken for questions with the same sources: the buckets, and below them
@@ -86,6 +87,7 @@ static int make_level(const gv_profile_entry *const *entry, int n, int of, doubl
     made->entry[0] = low ? low : high;
     made->entry[1] = high ? high : low;
     made->part = part_of_way(sinks, log_size(made->entry[0]->sinks), log_size(made->entry[1]->sinks));
+    made->is_below = log_size(made->entry[0]->sinks) - sinks > 1;
     made->at = (1 - made->part) * log_size(made->entry[0]->sources) + made->part * log_size(made->entry[1]->sources);
     return 1;
 }
@@ -108,11 +110,18 @@ int gv_choice_corners(const gv_profile_entry *const *entry, int n, size_t sinks,
 {
     const double x = log_size(sinks), y = log_size(sources);
     level made[LEVELS];
-    int low = -1, high = -1, n_levels = 0, n_corners = 0;
+    int low = -1, high = -1, n_levels = 0, n_corners = 0, below = 0;
 
-    for (int of = 0; of < LEVELS; of++)
-        n_levels += make_level(entry, n, of, x, y, &made[n_levels]);
+    for (int of = 0; of < LEVELS; of++) {
+        const int is_made = make_level(entry, n, of, x, y, &made[n_levels]);
+
+        below += is_made && made[n_levels].is_below;
+        n_levels += is_made;
+    }
     for (int k = 0; k < n_levels; k++) {
+        /* what wins with 64 sinks tells little about 3: 2.35 of the best time */
+        if (made[k].is_below && below < n_levels)
+            continue;
         if (made[k].at <= y && (low < 0 || made[k].at > made[low].at))
             low = k;
         if (made[k].at >= y && (high < 0 || made[k].at < made[high].at))
@@ -428,7 +437,7 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
 int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call)
 {
     double score[GV_CHOICE_OPTIONS];
-    int best = 0;
+    int best = choice->built_in;
 
     for (int k = 0; k < choice->n; k++) {
         const gv_choice_option *o = &choice->option[k];
@@ -436,11 +445,11 @@ int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call)
         score[k] = o->score;
         if (choice->n > 1 && call->space->unevenness)
             score[k] += call->space->unevenness(&o->config, call->variant, call->limits, call->sinks, call->sources);
-        best = score[k] < score[best] ? k : best;
     }
     /* a default without a score is INFINITY behind, which only a lead of INFINITY is not less than */
-    return choice->built_in >= 0 && best != choice->built_in &&
-                   score[choice->built_in] - score[best] <= choice->option[best].lead
-               ? choice->built_in
-               : best;
+    for (int k = 0; k < choice->n; k++)
+        if (best < 0 || (score[k] < score[best] && (choice->built_in < 0 || k == choice->built_in ||
+                                                     score[choice->built_in] - score[k] > choice->option[k].lead)))
+            best = k;
+    return best;
 }

@@ -14,11 +14,11 @@
  * the configuration, or are full without it, the nearer the more; what that corner allows is not lowered by it. At
  * sizes between the questions launches are more or less even than they were there (space.h): a score has the call's
  * unevenness instead of the corners'. The least score wins, so that a call with exactly a question's sizes gets its
- * winner. Elsewhere the untuned default keeps its place unless the best beats it by more than a quarter of the spreads
- * that were measured, and by 2 % more where some corner did not keep it, or, where the default was not kept, is known
- * at every corner, or from one that has both, is full or is very near; and where the best is known only with more than
- * four times as many sources. Where the questions were asked without the call's searches, or
- * with others, it has to win by GV_CHOICE_OTHER more; if the default was not kept at all, at one corner that has
+ * winner. Elsewhere only those count that beat the untuned default by more than a quarter of the spreads that were
+ * measured, and by 2 % more where some corner did not keep them, or, where the default was not kept, are known at every
+ * corner, or from one that has both, is full or is very near; and none that is known only with more than four times as
+ * many sources. Where the questions were asked without the call's searches, or with others, they have to win by
+ * GV_CHOICE_OTHER more; if the default was not kept at all, at one corner that has
  * measured both. */
 #ifndef GV_CHOICE_H
 #define GV_CHOICE_H
@@ -67,7 +67,7 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among 
                    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES]);
 
 /* By how much more than `best` the untuned default (both from the ranking) has to score for `best` to take its place;
- * `more` (0.1: a tenth) is added where `best` comes from questions with other searches.  INFINITY, the default stays,
+ * `more` (0.1: a tenth) is added where `best` comes from questions with other searches.  INFINITY, it never does,
  * where not all corners have measured it and `best` is a guess: not kept at all corners, nor at one that has seen the
  * default too, is full or is very near.  -INFINITY at a question's own sizes if `more` is 0: its finals decided. */
 double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
@@ -89,7 +89,7 @@ typedef struct gv_choice {
 /* 1 and the options of the question's cell if a profile fits and one of its configurations can run here (look_up.c). */
 int gv_profile_options(const gv_profile_set *user, const gv_profile_set *shipped, const gv_profile_question *question,
                        gv_choice *choice);
-/* The number of the option for a call of that cell. */
+/* The number of the option for a call of that cell: the least score of those that lead the default. */
 int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call);
 
 /* Sizes that share one answer: up to 64 sinks none, then the powers of two and sixteenths of what lies between them;

@@ -202,7 +202,7 @@ static int make_choice(const match *like, const gv_profile_block *shipped, const
     const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
     gv_profile_question call = *question;
     gv_config config;
-    int n = entry ? gather(like, shipped, entry) : 0, n_corners;
+    int n = entry ? gather(like, shipped, entry) : 0, n_corners, runs = 0;
 
     gv_choice_sizes(entry, n, &call.sinks, &call.sources);
     n_corners = gv_choice_corners(entry, n, call.sinks, call.sources, corner);
@@ -223,16 +223,20 @@ static int make_choice(const match *like, const gv_profile_block *shipped, const
         if (!is_default && (c == n || choice->n + (c < of_default) == GV_CHOICE_OPTIONS ||
                             (choice->n > 0 && candidate[c].score > choice->option[0].score + NO_OPTION)))
             continue;
-        if (!can_run(&call, candidate[c].configuration, &o->config) || (c == n && choice->n == 0))
+        if (!can_run(&call, candidate[c].configuration, &o->config))
             continue;
+        runs |= c < n;
         o->score = candidate[c].score - candidate[c].unevenness;
         o->from = candidate[c].from;
         o->lead =
             is_default ? 0 : gv_choice_lead(corner, n_corners, &among, &candidate[c], &candidate[of_default], more);
+        if (o->lead == INFINITY)
+            continue; /* the default stays before it, but not before those behind it */
         if (is_default)
             choice->built_in = choice->n;
         choice->n++;
     }
+    choice->n = runs ? choice->n : 0;
     free(entry);
     return choice->n > 0;
 }
