@@ -160,12 +160,9 @@ static void test_vectors_have_no_short_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_groups_grow_with_the_sources),
-        cmocka_unit_test(test_few_sinks_have_four_groups_a_unit),
-        cmocka_unit_test(test_one_block_where_it_is_faster),
-        cmocka_unit_test(test_parts_are_rounded_to_runs),
-        cmocka_unit_test(test_long_parts_are_hardly_longer),
-        cmocka_unit_test(test_vectors_have_no_short_parts),
+        cmocka_unit_test(test_groups_grow_with_the_sources), cmocka_unit_test(test_few_sinks_have_four_groups_a_unit),
+        cmocka_unit_test(test_one_block_where_it_is_faster), cmocka_unit_test(test_parts_are_rounded_to_runs),
+        cmocka_unit_test(test_long_parts_are_hardly_longer), cmocka_unit_test(test_vectors_have_no_short_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

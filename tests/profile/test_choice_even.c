@@ -73,7 +73,7 @@ static void test_parts_that_are_rounded_up_count(void **state)
 #define DEFAULT "threads=128 blocks_per_cu=2 split=16 sinks_per_item=1 tile=32 unroll=4 lanes=1 rsqrt=1 keep=0 meet=0"
 
 static void add_few(gv_profile_set *set, const gv_limits *limits, size_t sources, const char *const text[2],
-                          const double time_s[2])
+                    const double time_s[2])
 {
     gv_profile_device device;
     gv_profile_entry entry;

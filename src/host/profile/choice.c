@@ -446,10 +446,12 @@ int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call)
         if (choice->n > 1 && call->space->unevenness)
             score[k] += call->space->unevenness(&o->config, call->variant, call->limits, call->sinks, call->sources);
     }
-    /* a default without a score is INFINITY behind, which only a lead of INFINITY is not less than */
-    for (int k = 0; k < choice->n; k++)
-        if (best < 0 || (score[k] < score[best] && (choice->built_in < 0 || k == choice->built_in ||
-                                                     score[choice->built_in] - score[k] > choice->option[k].lead)))
+    for (int k = 0; k < choice->n; k++) {
+        /* a default without a score is INFINITY behind, which only a lead of INFINITY is not less than */
+        const int leads = choice->built_in < 0 || score[choice->built_in] - score[k] > choice->option[k].lead;
+
+        if (leads && (best < 0 || score[k] < score[best]))
             best = k;
+    }
     return best;
 }

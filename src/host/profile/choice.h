@@ -2,7 +2,8 @@
  *
  * A question (sinks, sources) keeps its fastest few configurations, its neighbours' winners and the untuned default,
  * each with its time. A call lies between up to four questions: the two next numbers of sinks, each at the two next
- * numbers of sources. The score of a configuration is the mean over these corners of
+ * numbers of sources, of which those do not count that were only asked at more than twice the call's sinks. The score
+ * of a configuration is the mean over these corners of
  *
  *     log(its time there / the winner's time there),
  *
