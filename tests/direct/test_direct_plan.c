@@ -40,8 +40,8 @@ static void test_groups_grow_with_the_sources(void **state)
     }
 }
 
-/* 3 sinks x 1000000: with groups in proportion to the sources a unit had 15 of 128 work-items each, and took 1.46 of the
- * time that four groups take. */
+/* 3 sinks x 1000000: with groups in proportion to the sources a unit had 15 of 128 work-items each, and the best took
+ * up to 1.46 of the time that four groups take. */
 static void test_few_sinks_have_four_groups_a_unit(void **state)
 {
     static const int wanted[] = {1, 2, 4, 8};

@@ -172,7 +172,7 @@ static double odd_ones(const gv_config *config, const gv_variant *variant, const
     return config->value[0] == 2 && sources % 2 ? 0.5 : 0;
 }
 
-/* Calls of one cell differ; the default goes for the best of what is ahead by more than its lead, as the call has it. */
+/* Calls of one cell differ; the default goes for the best of those that are ahead by more than their lead there. */
 static void test_each_call_is_picked(void **state)
 {
     static const struct {

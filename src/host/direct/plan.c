@@ -50,17 +50,17 @@ static size_t divide_up(size_t value, size_t by)
 
 /* Groups a unit are tuned with so many sources at most.  More of them are cut into more parts, up to MORE times as many
  * (what groups of sinks leave to be added takes memory): the last turn of groups, seldom full, counts less.  In
- * proportion, without steps: what is tuned at 524288 sources must be as good at 500000.  FEW sinks are shared by so many
- * groups anyway that more of them only cost their starts: on a GPU FILL work-items a unit are best there, whatever won
- * with fewer sources (doc/numbers.md, "Tuning"). */
-enum { TUNED_SOURCES = 262144, MORE = 4, FEW = 64, FILL = 512 };
+ * proportion, without steps: what is tuned at 524288 sources must be as good at 500000.  FEW sinks are shared by so
+ * many groups anyway that more of them only cost their starts: on a GPU FEW_ITEMS work-items a unit are best there,
+ * whatever won with fewer sources (doc/numbers.md, "Tuning"). */
+enum { TUNED_SOURCES = 262144, MORE = 4, FEW = 64, FEW_ITEMS = 512 };
 
 static size_t groups_wanted(const gv_config *config, size_t compute_units, size_t sinks, size_t sources)
 {
     const size_t per_unit = (size_t)config->value[GV_T_BLOCKS_PER_CU], most = (size_t)MORE * TUNED_SOURCES;
     const size_t counted = sources < TUNED_SOURCES ? TUNED_SOURCES : sources < most ? sources : most;
     if (config->value[GV_T_LANES] == 1 && sinks < FEW && sources > TUNED_SOURCES)
-        return divide_up(FILL, (size_t)config->value[GV_T_THREADS]) * compute_units;
+        return divide_up(FEW_ITEMS, (size_t)config->value[GV_T_THREADS]) * compute_units;
     return (per_unit * counted + TUNED_SOURCES / 2) / TUNED_SOURCES * compute_units;
 }
 
@@ -102,8 +102,8 @@ static size_t round_part(size_t part, size_t tile, const gv_config *config)
 }
 
 /* What a launch of groups with one work-item a lane takes, in sources that one group sums: a unit is full with FULL
- * work-items, and groups join their rows.  More blocks than one are added by a second kernel, SECOND sources.  Where one
- * block is ahead by a twentieth it takes 0.91 of the time in the mean, 1.014 at most (doc/numbers.md, "Tuning"). */
+ * work-items, and groups join their rows.  More blocks than one are added by a second kernel, SECOND sources.  Where
+ * one block is ahead by a twentieth it takes 0.91 of the time in the mean, 1.014 at most (doc/numbers.md, "Tuning"). */
 enum { FULL = 384, SECOND = 80 };
 
 static double group_time(const gv_config *config, size_t part, size_t groups, int compute_units)

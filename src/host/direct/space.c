@@ -277,8 +277,8 @@ static int same_launch(const gv_config *a, const gv_config *b, const gv_variant 
 enum { ROWS_OF_START = 4000 };
 
 /* What is rounded up counts whole.  Units that have one group less than others run these faster; 0.3 of its logarithm
- * is from choices on an H200 and an H100 (doc/numbers.md, "Tuning").  On CPUs the start of a call is most of a short one, and takes
- * as long whatever is even: 48 sinks x 1000 took 1.3 of the default's time. */
+ * is from choices on an H200 and an H100 (doc/numbers.md, "Tuning").  On CPUs the start of a call is most of a short
+ * one, and takes as long whatever is even: 48 sinks x 1000 took 1.3 of the default's time. */
 static double unevenness(const gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                          size_t sources)
 {

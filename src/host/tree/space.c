@@ -151,8 +151,8 @@ static const gv_constraint constraints[] = {
     {"more than four sinks a work-item do not fit into registers beside the local expansion", 0, registers_suffice},
 };
 
-/* With vectors of 64 bytes leaves of 32 bodies, 24 in double, with 32 bytes 24: 0.93 to 0.98 of the time of leaves of 16
- * where few are active, as much where all are (doc/numbers.md, "Few active bodies on CPUs"). */
+/* With vectors of 64 bytes leaves of 32 bodies, 24 in double, with 32 bytes 24: 0.93 to 0.98 of the time of leaves of
+ * 16 where few are active, as much where all are (doc/numbers.md, "Few active bodies on CPUs"). */
 static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_limits *limits)
 {
     const int dp = variant->precision == GRAVEL_DP;
