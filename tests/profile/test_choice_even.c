@@ -23,19 +23,21 @@ static void h200(gv_limits *limits)
     limits->has_ptx_asm = limits->fast_fma = 1;
 }
 
-static void add_question(gv_profile_set *set, const gv_limits *limits, size_t sources, double of_two, double of_four)
+/* A question of sp6 that keeps two configurations. */
+static void add_question(gv_profile_set *set, const gv_limits *limits, unsigned features, size_t sinks, size_t sources,
+                         const char *const text[2], const double time_s[2])
 {
     gv_profile_device device;
     gv_profile_entry entry;
 
     gv_profile_device_of(&limits->info, &device);
-    make_question(&entry, 1024, sources);
+    make_question(&entry, sinks, sources);
     strcpy(entry.kernel, "direct");
     strcpy(entry.variant, "sp6");
     strcpy(entry.date, "2026-11-25T13:00:00Z");
-    entry.features = GV_DIRECT_NEAREST;
-    add_result(&entry, OF_TWO, of_two, 0.001);
-    add_result(&entry, OF_FOUR, of_four, 0.001);
+    entry.features = features;
+    for (int r = 0; r < 2; r++)
+        add_result(&entry, text[r], time_s[r], 0.001);
     assert_int_equal(gv_profile_set_add(set, &device, &entry), GRAVEL_OK);
 }
 
@@ -47,6 +49,7 @@ static void test_parts_that_are_rounded_up_count(void **state)
         size_t sources;
         int groups;
     } c[] = {{8192, 2}, {32768, 2}, {16384, 2}, {16400, 4}};
+    static const char *const kept[2] = {OF_TWO, OF_FOUR};
     gv_profile_set set = GV_PROFILE_SET_INIT;
     gv_limits limits;
     gv_variant variant;
@@ -55,8 +58,8 @@ static void test_parts_that_are_rounded_up_count(void **state)
     h200(&limits);
     assert_true(gv_variant_parse("sp6", &variant));
     variant.features = GV_DIRECT_NEAREST;
-    add_question(&set, &limits, 8192, 31.86e-6, 33.24e-6);
-    add_question(&set, &limits, 32768, 104.2e-6, 106.5e-6);
+    add_question(&set, &limits, variant.features, 1024, 8192, kept, (const double[2]){31.86e-6, 33.24e-6});
+    add_question(&set, &limits, variant.features, 1024, 32768, kept, (const double[2]){104.2e-6, 106.5e-6});
     for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
         const gv_profile_question call = {&gv_direct_space, &variant, &limits, "", 1024, c[k].sources};
         gravel_origin origin;
@@ -72,21 +75,6 @@ static void test_parts_that_are_rounded_up_count(void **state)
 #define FAR "threads=256 blocks_per_cu=8 split=16 sinks_per_item=1 tile=32 unroll=4 lanes=1 rsqrt=1 keep=0 meet=0"
 #define DEFAULT "threads=128 blocks_per_cu=2 split=16 sinks_per_item=1 tile=32 unroll=4 lanes=1 rsqrt=1 keep=0 meet=0"
 
-static void add_few(gv_profile_set *set, const gv_limits *limits, size_t sources, const char *const text[2],
-                    const double time_s[2])
-{
-    gv_profile_device device;
-    gv_profile_entry entry;
-
-    gv_profile_device_of(&limits->info, &device);
-    make_question(&entry, 4, sources);
-    strcpy(entry.kernel, "direct");
-    strcpy(entry.variant, "sp6");
-    for (int r = 0; r < 2; r++)
-        add_result(&entry, text[r], time_s[r], 0.001);
-    assert_int_equal(gv_profile_set_add(set, &device, &entry), GRAVEL_OK);
-}
-
 /* 5 sinks x 5000 sources: what is known with 32768 alone is no choice against the default, 13.8 us, and hid what takes
  * 8.6 us with 4096. */
 static void test_what_is_far_away_hides_no_other(void **state)
@@ -100,8 +88,8 @@ static void test_what_is_far_away_hides_no_other(void **state)
     (void)state;
     h200(&limits);
     assert_true(gv_variant_parse("sp6", &variant));
-    add_few(&set, &limits, 4096, (const char *const[2]){NEAR, DEFAULT}, (const double[2]){8.6e-6, 13.8e-6});
-    add_few(&set, &limits, 32768, (const char *const[2]){FAR, NEAR}, (const double[2]){8.6e-6, 20e-6});
+    add_question(&set, &limits, 0, 4, 4096, (const char *const[2]){NEAR, DEFAULT}, (const double[2]){8.6e-6, 13.8e-6});
+    add_question(&set, &limits, 0, 4, 32768, (const char *const[2]){FAR, NEAR}, (const double[2]){8.6e-6, 20e-6});
     const gv_profile_question call = {&gv_direct_space, &variant, &limits, "", 5, 5000};
 
     assert_true(gv_profile_look_up(&set, NULL, &call, &config, &origin, NULL));

@@ -20,6 +20,15 @@ static void test_the_nearer_sources_of_a_level(void **state)
     }
 }
 
+/* Questions of these sinks and sources. */
+static void make_three(const size_t size[3][2], gv_profile_entry question[3], const gv_profile_entry *entry[3])
+{
+    for (int k = 0; k < 3; k++) {
+        make_question(&question[k], size[k][0], size[k][1]);
+        entry[k] = &question[k];
+    }
+}
+
 /* 24 sinks x 30000 sources: 8 x 32768 stands beside them, not 16 x 131072, which is in the same bucket of sources. */
 static void test_the_nearest_in_sinks_and_sources(void **state)
 {
@@ -29,10 +38,7 @@ static void test_the_nearest_in_sinks_and_sources(void **state)
     gv_choice_corner corner[GV_CHOICE_CORNERS];
 
     (void)state;
-    for (int k = 0; k < 3; k++) {
-        make_question(&question[k], size[k][0], size[k][1]);
-        entry[k] = &question[k];
-    }
+    make_three(size, question, entry);
     assert_int_equal(gv_choice_corners(entry, 3, 24, 30000, corner), 2);
     assert_ptr_equal(corner[0].entry, entry[0]);
     assert_ptr_equal(corner[1].entry, entry[2]);
@@ -51,10 +57,7 @@ static void test_few_sinks_are_not_judged_by_many(void **state)
     gv_choice_corner corner[GV_CHOICE_CORNERS];
 
     (void)state;
-    for (int k = 0; k < 3; k++) {
-        make_question(&question[k], size[k][0], size[k][1]);
-        entry[k] = &question[k];
-    }
+    make_three(size, question, entry);
     assert_int_equal(gv_choice_corners(entry, 3, 3, 1000000, corner), 2);
     assert_ptr_equal(corner[0].entry, entry[0]);
     assert_ptr_equal(corner[1].entry, entry[1]);
