@@ -271,6 +271,17 @@ static double most_behind(const gv_profile_entry *here, const gv_choice_among *a
     return fmax(log(most_s / score_time(&here->result[0])), 0);
 }
 
+/* Guesses at two numbers of sinks agree: fewer take no less than their part, padded, of what is guessed for more.
+ * Groups of 16 take for 8 sinks what they take for 16, which is further behind those of 8 there. */
+static void agree(const gv_choice_corner *low, const gv_choice_corner *high, double behind[2], double grain)
+{
+    const double apart = log(score_time(&high->entry->result[0]) / score_time(&low->entry->result[0])) +
+                         log((double)low->entry->sources / (double)high->entry->sources);
+    const double part = padded(low->entry->sinks, grain) / padded(high->entry->sinks, grain);
+
+    behind[0] = fmax(behind[0], log(fmin(part, 1)) + apart + behind[1]);
+}
+
 static double unevenness(const gv_choice_among *among, const char *configuration, size_t sinks, size_t sources)
 {
     gv_config config;
@@ -324,6 +335,8 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
                                                           corner[k].entry->sources);
     for (int k = 0; k < n; k++) {
         if (k + 1 < n && corner[k + 1].level == corner[k].level) {
+            if (!known[k] && !known[k + 1])
+                agree(&corner[k], &corner[k + 1], &behind[k], grain);
             candidate->score += (corner[k].weight + corner[k + 1].weight) *
                                 between(&corner[k], &corner[k + 1], &behind[k], grain, sinks, known[k] || known[k + 1]);
             k++;
