@@ -1,5 +1,6 @@
-/* A run without searches: what the profile holds are the answers; those of another kernel text are measured again, and
- * sizes that are named become questions. */
+/* A run without searches: what the profile holds are the answers; those of another kernel text, or whose winner takes
+ * another time now, are measured again, and sizes that are named become questions. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static int is_current(const gv_run *run, const gv_profile_entry *entry)
     return strcmp(entry->kernel_version, run->device.kernel_version) == 0;
 }
 
-/* What a question keeps of another kernel text. */
+/* What is measured again of a question: its winner, and all that it keeps of another kernel text. */
 static int kept_points(gv_run *run, const gv_winners *found, const void *unused, int k, gv_point point[GV_POINTS_MOST])
 {
     const gv_profile_entry *entry = &found->w[k].entry;
@@ -27,7 +28,7 @@ static int kept_points(gv_run *run, const gv_winners *found, const void *unused,
 
     (void)unused;
     run->task = found->w[k].task;
-    for (int r = 0; r < entry->n_results && !is_current(run, entry); r++) {
+    for (int r = 0; r < entry->n_results && (r == 0 || !is_current(run, entry)); r++) {
         gv_config config;
 
         run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
@@ -36,6 +37,24 @@ static int kept_points(gv_run *run, const gv_winners *found, const void *unused,
             n++;
     }
     return n;
+}
+
+/* A time that differs by more is another one: by this part, or by twice the spread that was seen. */
+#define TIME_HOLDS 0.03
+
+/* 1 if the winner of the k-th entry takes as long as the entry says.  Launches may be planned otherwise than when it
+ * was measured, and what else the profile says of these sizes is then as old. */
+static int still_holds(gv_run *run, const gv_winners *found, int k)
+{
+    const gv_effort effort = gv_cross_effort(run);
+    const gv_winner *w = &found->w[k];
+    const gv_profile_result *winner = &w->entry.result[0];
+    gv_outcome now;
+
+    run->wall = gv_now();
+    gv_run_build_from(run, "again", found, kept_points, NULL, k, found->n);
+    return gv_run_evaluate(run, "again", 0, &w->point, &effort, &now) && now.status == GV_OUTCOME_OK &&
+           fabs(log(gv_outcome_score(&now) / winner->time_min_s)) <= fmax(TIME_HOLDS, 2 * winner->spread);
 }
 
 /* Measures what the k-th entry keeps again, with today's kernels.  0: nothing works any more, or the run has to stop.
@@ -186,14 +205,17 @@ int gv_cross_planned(gv_run *run)
 int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
 {
     collect_known(run, found);
-    /* times of another kernel text are no comparison for what is measured now */
+    /* times of another kernel text or launch plan are no comparison for what is measured now */
     for (int k = 0; k < found->n && run->status == GRAVEL_OK && !run->interrupted; k++) {
         gv_winner *w = &found->w[k];
 
-        if (is_current(run, &w->entry))
-            continue;
         run->task = w->task;
         run->best_s = w->time_s;
+        if (is_current(run, &w->entry)) {
+            if (run->spent_s + 5 * w->time_s > end || still_holds(run, found, k))
+                continue;
+            w->entry.kernel_version[0] = '\0'; /* of no text that is known */
+        }
         if (run->spent_s + 5 * w->entry.n_results * w->time_s > end || !measure_again(run, found, k)) {
             *w = found->w[--found->n];
             k--;
