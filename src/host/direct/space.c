@@ -208,15 +208,25 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
     VALUE(BLOCKS_PER_CU) = sinks <= 1 ? 8 : sinks < 16 ? 2 : 4;
 }
 
-/* What AVX-512 was tuned to.  A comparison a pair is a chain from source to source: with searches several sources in
- * flight take 0.6 to 0.8 of the time of one (doc/numbers.md). */
-static int wide_unroll(const gv_variant *variant)
+/* What AVX-512 (wide) and AVX2 were tuned to.  A comparison a pair is a chain from source to source: with searches
+ * several sources in flight take 0.6 to 0.8 of the time of one (doc/numbers.md). */
+static int cpu_unroll(const gv_variant *variant, int wide)
 {
     /* order 2, 4, 6; sp, ds, dp; without searches, nearest neighbours, lists */
-    static const int unroll[3][3][3] = {
-        {{8, 8, 8}, {1, 4, 4}, {8, 8, 4}}, {{1, 4, 4}, {1, 4, 4}, {8, 4, 4}}, {{1, 8, 4}, {1, 8, 8}, {8, 8, 2}}};
+    static const int unroll[2][3][3][3] = {
+        {{{4, 4, 4}, {8, 4, 4}, {4, 4, 4}}, {{4, 4, 4}, {8, 8, 4}, {4, 8, 8}}, {{4, 4, 4}, {4, 4, 4}, {2, 8, 8}}},
+        {{{8, 8, 8}, {1, 4, 4}, {8, 8, 4}}, {{1, 4, 4}, {1, 4, 4}, {8, 4, 4}}, {{1, 8, 4}, {1, 8, 8}, {8, 8, 2}}}};
     const int search = variant->features & GV_DIRECT_LISTS ? 2 : searches(variant);
-    return unroll[variant->order / 2 - 1][variant->precision][search];
+    return unroll[wide][variant->order / 2 - 1][variant->precision][search];
+}
+
+/* Time with it over time without: AVX2 0.7 to 0.99 with order 2, sp4 0.94, but 1.03 to 1.1 in order 6 and 1.04 in dp4,
+ * and ds4 takes 0.8 to 0.94 of it without and with longer runs; AVX-512: sp and order 2 0.77 to 0.94, ds4 and dp4 1.01
+ * to 1.06 (doc/numbers.md). */
+static int cpu_keep(const gv_variant *variant, int wide)
+{
+    const int sp = variant->precision == GRAVEL_SP;
+    return variant->order == 2 || (sp && (wide || variant->order == 4));
 }
 
 static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks)
@@ -231,11 +241,9 @@ static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_
     const int wide = width >= (dp ? 8 : 16), many = sinks > 4 * (size_t)VALUE(LANES);
     const int ds2 = variant->precision == GRAVEL_DS && variant->order == 2;
     VALUE(SINKS_PER_ITEM) = wide && ds2 && many && !searches(variant) ? 4 : 1;
-    VALUE(UNROLL) = wide ? wide_unroll(variant) : dp && variant->order >= 4 && searches(variant) ? 8 : 4;
+    VALUE(UNROLL) = cpu_unroll(variant, wide);
     VALUE(RSQRT) = gv_limits_root(limits, variant->precision, VALUE(LANES));
-    /* AVX2: 0.7 to 0.99 of the time, in dp 0.88 to 1.14; AVX-512: sp and order 2 0.77 to 0.94, ds4 and dp4 1.01 to 1.06
-     * (doc/numbers.md) */
-    VALUE(KEEP) = nearest_alone(variant) && (wide ? variant->order == 2 || variant->precision == GRAVEL_SP : !dp);
+    VALUE(KEEP) = nearest_alone(variant) && cpu_keep(variant, wide);
     /* with searches 0.5 to 0.8 of the time where active bodies stand anywhere, as long where all are active */
     VALUE(MEET) = searches(variant);
     VALUE(BLOCKS_PER_CU) = 4;
