@@ -49,7 +49,7 @@ const gv_opt gv_tune_opts[] = {
      .kind = GV_OPT_FLAG,
      .offset = AT(cross),
      .help = "no search: what the profile keeps for neighbouring questions is\nmeasured at each of its questions (with "
-             "--sinks, --sources:\nat these only, which may be new)"},
+             "--sinks, --sources:\nat these only, which may be new), what no longer holds anew"},
     {.name = "budget",
      .letter = 'b',
      .kind = GV_OPT_SECONDS,

@@ -5,9 +5,7 @@
 #include "tuner/expected.h"
 #include "tuner/subject.h"
 
-/* Neighbour lists, and what all calls are softened by: exact in every precision. */
-enum { GV_TRIAL_CAPACITY = 64 };
-#define GV_TRIAL_SOFTENING 0x1p-7
+#define GV_TRIAL_SOFTENING 0x1p-7 /* of all calls; exact in every precision */
 
 typedef struct gv_direct_trial {
     gv_pool *p;

@@ -1,7 +1,6 @@
 /* Checks of a candidate of direct summation: outputs poisoned with NaN, canaries behind every output array, sampled
  * sinks against the scalar reference, a second set of sinks (a kernel that writes nothing would repeat the first), and
  * the first set once more, which must give the same bits. */
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

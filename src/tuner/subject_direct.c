@@ -14,6 +14,7 @@
 /* Which part of the sources holds a sink decides how long the last group of a GPU takes: up to a fifth more or less
  * with a dozen sinks, 2 % with 300.  Fewer than FEW are timed at several places of the sources, the same for all. */
 enum { FEW = 64, PLACES = 4 };
+enum { CAPACITY = 64 }; /* of neighbour lists */
 
 typedef struct inputs {
     gv_pool pool;
@@ -56,7 +57,7 @@ static gravel_status make_object(gv_direct_trial *t, gravel_context *context)
     options.order = task->variant.order;
     options.precision = task->variant.precision;
     options.nearest = (task->variant.features & GV_DIRECT_NEAREST) != 0;
-    options.neighbour_capacity = (task->variant.features & GV_DIRECT_LISTS) != 0 ? GV_TRIAL_CAPACITY : 0;
+    options.neighbour_capacity = (task->variant.features & GV_DIRECT_LISTS) != 0 ? CAPACITY : 0;
     options.configuration = t->request->configuration;
     status = gravel_direct_create(&t->direct, context, &options);
     if (status != GRAVEL_OK || t->request->build_only)
@@ -123,7 +124,6 @@ static gravel_status build(gv_direct_trial *t, gravel_context *context)
 {
     gravel_status status = make_object(t, context);
 
-    t->is_cpu = gravel_context_get_device(context, 0)->type == GRAVEL_DEVICE_CPU;
     if (status == GRAVEL_OK)
         status = gv_direct_build(t->direct);
     if (status == GRAVEL_OK && t->request->build_only && t->is_cpu) {
@@ -175,6 +175,7 @@ static void direct_evaluate(void *state, gravel_context *context, const gv_reque
                          .expected = &in->expected,
                          .scale = 0.5 + 1.5 * gv_uniform(&seed),
                          .request = request,
+                         .is_cpu = gravel_context_get_device(context, 0)->type == GRAVEL_DEVICE_CPU,
                          .sinks = request->task.sinks,
                          .step = 1,
                          .planes = 4 + 3 * (request->task.variant.order / 2 - 1)};
@@ -184,8 +185,7 @@ static void direct_evaluate(void *state, gravel_context *context, const gv_reque
     memset(outcome, 0, sizeof *outcome);
     if (gv_direct_are_strewn(t.sinks, request->task.sources))
         t.step = request->task.sources / t.sinks;
-    t.places =
-        t.step > 1 && t.sinks < FEW && gravel_context_get_device(context, 0)->type != GRAVEL_DEVICE_CPU ? PLACES : 1;
+    t.places = t.step > 1 && t.sinks < FEW && !t.is_cpu ? PLACES : 1;
     if (made) {
         made->request = request;
         time_it(made, &seed, 1, phase, user, outcome);

@@ -273,6 +273,29 @@ static void test_trees_are_asked_between_buckets(void **state)
     }
 }
 
+/* Launches of fewer than 64 sinks on most sources are planned otherwise than those of 64: a GPU is asked just below. */
+static void test_gpus_are_asked_below_64_sinks(void **state)
+{
+    (void)state;
+    for (int quick = 0; quick < 2; quick++) {
+        const size_t most = quick ? 524288 : 1048576;
+        gv_tune_options options;
+        gv_limits limits;
+        gv_plan made;
+        int found = 0;
+
+        memset(&limits, 0, sizeof limits);
+        limits.info.type = GRAVEL_DEVICE_GPU;
+        fill(&options, NULL, 0, 0);
+        options.n_sinks = options.n_sources = 0;
+        options.quick = quick;
+        gv_plan_make(&options, &limits, &options.variant[0], &made);
+        for (int k = 0; k < made.n; k++)
+            found += made.q[k].sinks > 32 && made.q[k].sinks < 64 && made.q[k].sources == most;
+        assert_int_equal(found, 1);
+    }
+}
+
 static int at_once(void *user)
 {
     (void)user;
@@ -313,11 +336,9 @@ static void test_a_stopped_run_knows_its_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_winners_meet_without_time),
-        cmocka_unit_test(test_profile_is_crossed),
-        cmocka_unit_test(test_new_sizes_are_asked),
-        cmocka_unit_test(test_new_sizes_of_trees_are_asked),
-        cmocka_unit_test(test_trees_are_asked_between_buckets),
+        cmocka_unit_test(test_winners_meet_without_time),    cmocka_unit_test(test_profile_is_crossed),
+        cmocka_unit_test(test_new_sizes_are_asked),          cmocka_unit_test(test_gpus_are_asked_below_64_sinks),
+        cmocka_unit_test(test_new_sizes_of_trees_are_asked), cmocka_unit_test(test_trees_are_asked_between_buckets),
         cmocka_unit_test(test_a_stopped_run_knows_its_plan),
     };
 
