@@ -23,20 +23,15 @@ gv_effort gv_cross_effort(const gv_run *run)
 #define CROSS_BEATS 1.02
 
 /* Behind the winner by time; the slowest falls out where there is no room, for a choice counts what is not kept as
- * slower than what is.  The default stays. */
+ * slower than what is.  The default always has a place: how far ahead of it others are is seen by its time alone. */
 static void sort_in(const gv_run *run, const gv_profile_result *made, gv_profile_entry *entry)
 {
-    char built_in[GV_PROFILE_TEXT];
-    gv_config config;
     int at, last = entry->n_results;
 
-    run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
-    gv_space_format(run->space, &config, built_in, sizeof built_in);
     if (last == GV_PROFILE_RESULTS) {
         last--;
-        last -= gv_space_same_text(run->space, entry->result[last].configuration, built_in, &run->task.variant,
-                                   &run->device.limits, entry->sinks, entry->sources);
-        if (made->time_min_s >= entry->result[last].time_min_s)
+        last -= gv_run_is_default(run, entry, entry->result[last].configuration);
+        if (made->time_min_s >= entry->result[last].time_min_s && !gv_run_is_default(run, entry, made->configuration))
             return;
         memmove(&entry->result[last], &entry->result[last + 1],
                 (size_t)(entry->n_results - 1 - last) * sizeof entry->result[0]);
@@ -141,13 +136,7 @@ static int cross_once(gv_run *run, int pass, const gv_point *winner, const gv_pr
 
 double gv_cross_beats(const gv_run *run, const gv_profile_entry *entry)
 {
-    char built_in[GV_PROFILE_TEXT];
-    gv_config config;
-
-    run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
-    gv_space_format(run->space, &config, built_in, sizeof built_in);
-    return gv_space_same_text(run->space, entry->result[0].configuration, built_in, &run->task.variant,
-                              &run->device.limits, entry->sinks, entry->sources)
+    return gv_run_is_default(run, entry, entry->result[0].configuration)
                ? fmax(CROSS_BEATS, 1 + gv_tune_subject(run->options)->least_gain)
                : CROSS_BEATS;
 }

@@ -213,6 +213,17 @@ int gv_run_same(const gv_run *run, const gv_point *a, const gv_point *b)
                          run->task.sources);
 }
 
+int gv_run_is_default(const gv_run *run, const gv_profile_entry *entry, const char *configuration)
+{
+    char built_in[GV_PROFILE_TEXT];
+    gv_config config;
+
+    run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
+    gv_space_format(run->space, &config, built_in, sizeof built_in);
+    return gv_space_same_text(run->space, configuration, built_in, &run->task.variant, &run->device.limits,
+                              entry->sinks, entry->sources);
+}
+
 /* What was seen of a point that is launched alike, of those known and of the `n` before this one; NULL: none. */
 static const gv_outcome *seen_alike(const gv_run *run, const gv_search *search, const gv_point *before, int n,
                                     const gv_point *point)

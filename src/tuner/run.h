@@ -116,6 +116,8 @@ double gv_run_distance(const gv_task *a, const gv_task *b);                    /
 int gv_run_point(const gv_run *run, const gv_config *config, gv_point *point); /* 0: not in the domain */
 /* 1 if the present question launches both alike: one measurement tells of both. */
 int gv_run_same(const gv_run *run, const gv_point *a, const gv_point *b);
+/* 1 if the entry's question launches the configuration as its untuned default. */
+int gv_run_is_default(const gv_run *run, const gv_profile_entry *entry, const char *configuration);
 /* At once, or a few seconds later with what comes until then, at the end of the run at the latest. */
 void gv_tune_save(gv_run *run, const gv_profile_entry *entry);
 

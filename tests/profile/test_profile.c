@@ -323,17 +323,27 @@ static void test_join_keeps_both(void **state)
         assert_true(fabs(set.block[0].entry[0].result[1].time_s / (early.result[0].time_s * (2e-3 / 5)) - 1) < 1e-12);
         gv_profile_set_free(&set);
     }
-    /* never more than there is room for */
-    assert_ok(gv_profile_set_add(&set, &device, &late));
-    for (int k = 0; k < 20; k++) {
-        make_entry(&early, "sp2", 1, 100, "");
-        sprintf(early.result[0].configuration, "size=%d", 100 + k);
-        early.result[0].time_s = 1.0 / (1 + k);
-        assert_ok(gv_profile_set_add(&set, &device, &early));
+    /* never more than there is room for: what is there stays, the slowest, which may be the default, as well */
+    late.n_results = GV_PROFILE_RESULTS - 1;
+    for (int r = 1; r < late.n_results; r++) {
+        late.result[r] = late.result[0];
+        sprintf(late.result[r].configuration, "size=%d", 10 + r);
+        late.result[r].time_s = 10 + r;
     }
-    assert_int_equal(set.block[0].entry[0].n_results, GV_PROFILE_RESULTS);
-    assert_string_equal(set.block[0].entry[0].result[0].configuration, "size=2");
-    assert_string_equal(set.block[0].entry[0].result[1].configuration, "size=119");
+    assert_ok(gv_profile_set_add(&set, &device, &late));
+    make_entry(&early, "sp2", 1, 100, "size=100");
+    early.n_results = 3;
+    for (int r = 0; r < early.n_results; r++) {
+        early.result[r] = early.result[0];
+        sprintf(early.result[r].configuration, "size=%d", 100 + r);
+        early.result[r].time_s = 5 + r;
+    }
+    assert_ok(gv_profile_set_add(&set, &device, &early));
+    const gv_profile_entry *joined = &set.block[0].entry[0];
+    assert_int_equal(joined->n_results, GV_PROFILE_RESULTS);
+    assert_string_equal(joined->result[0].configuration, "size=2");
+    assert_string_equal(joined->result[1].configuration, "size=100");
+    assert_string_equal(joined->result[GV_PROFILE_RESULTS - 1].configuration, "size=16");
     gv_profile_set_free(&set);
 }
 

@@ -296,6 +296,75 @@ static void test_gpus_are_asked_below_64_sinks(void **state)
     }
 }
 
+/* The default takes twice as long as all others. */
+static char slow_default[] =
+    "echo ready >&3\n"
+    "while read -r line; do\n"
+    "  case $line in *\"$BUILT_IN\"*) t=2000;; *) t=1000;; esac\n"
+    "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":${t}e-12,\\\"time_min_s\\\":${t}e-12}\" >&3\n"
+    "done\n";
+static char *const slow_default_argv[] = {shell, dash_c, slow_default, NULL};
+
+/* Where a question keeps as many as there is room for, all faster than the default, that gets a place nevertheless: how
+ * far ahead of it a choice is would be a guess without. */
+static void test_the_default_has_a_place(void **state)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT, after = GV_PROFILE_SET_INIT;
+    char *profiles, path[1024], built_in[GV_PROFILE_TEXT];
+    gv_tune_options options;
+    gv_tune_summary summary;
+    gv_tune_device device;
+    gv_config config;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    profiles = make_folder();
+    fill(&options, profiles, 0, 0);
+    options.n_sinks = 1;
+    options.sinks[0] = 30;
+    options.budget = 1;
+    options.worker_argv = slow_default_argv;
+    assert_ok(gv_tune_look("cpu:1", 0, &gv_direct_space, &device));
+    gv_direct_space.built_in(&config, &options.variant[0], &device.limits, 30, 1000);
+    gv_space_format(&gv_direct_space, &config, built_in, sizeof built_in);
+    setenv("BUILT_IN", built_in, 1);
+    assert_ok(gv_tune(&options, &summary));
+    assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+    assert_int_equal(set.block[0].n_entries, 1);
+    gv_profile_entry *entry = &set.block[0].entry[0];
+    const int own = config.value[GV_T_UNROLL];
+
+    assert_true(own < 16);
+    for (entry->n_results = 0; entry->n_results < GV_PROFILE_RESULTS; entry->n_results++) {
+        gv_profile_result *result = &entry->result[entry->n_results];
+
+        /* all unrolls but the default's, with one vector of sinks, then with two */
+        config.value[GV_T_UNROLL] = 1 << entry->n_results % 4;
+        if (config.value[GV_T_UNROLL] == own)
+            config.value[GV_T_UNROLL] = 16;
+        config.value[GV_T_SINKS_PER_ITEM] = 1 + entry->n_results / 4;
+        memset(result, 0, sizeof *result);
+        gv_space_format(&gv_direct_space, &config, result->configuration, sizeof result->configuration);
+        result->time_s = result->time_min_s = 1000e-12;
+    }
+    assert_false(knows(entry, built_in));
+    remove_folder(profiles);
+    assert_ok(gv_profile_save(profiles, &set, path, sizeof path));
+    options.cross = 1;
+    options.budget = 0;
+    assert_ok(gv_tune(&options, &summary));
+    unsetenv("BUILT_IN");
+    assert_ok(gv_profile_read_dir(profiles, &after, NULL, NULL));
+    entry = &after.block[0].entry[0];
+    assert_int_equal(entry->n_results, GV_PROFILE_RESULTS);
+    assert_true(knows(entry, built_in));
+    assert_true(entry->result[0].time_s < 1500e-12);
+    gv_profile_set_free(&set);
+    gv_profile_set_free(&after);
+    remove_folder(profiles);
+    free(profiles);
+}
+
 static int at_once(void *user)
 {
     (void)user;
@@ -339,7 +408,7 @@ int main(void)
         cmocka_unit_test(test_winners_meet_without_time),    cmocka_unit_test(test_profile_is_crossed),
         cmocka_unit_test(test_new_sizes_are_asked),          cmocka_unit_test(test_gpus_are_asked_below_64_sinks),
         cmocka_unit_test(test_new_sizes_of_trees_are_asked), cmocka_unit_test(test_trees_are_asked_between_buckets),
-        cmocka_unit_test(test_a_stopped_run_knows_its_plan),
+        cmocka_unit_test(test_a_stopped_run_knows_its_plan), cmocka_unit_test(test_the_default_has_a_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,15 +112,15 @@ static double longer(const gv_profile_entry *later, const gv_profile_entry *earl
     return n > 0 ? exp(sum / n) : 1;
 }
 
-/* The later entry's winner and figures stay; the earlier one's other configurations are sorted in by time behind it, as
- * if they had been timed in the later run. */
+/* The later entry's figures stay, its default's among them; where there is room, the earlier one's other configurations
+ * are sorted in by time behind its winner, as if they had been timed in the later run. */
 static void join(gv_profile_entry *into, const gv_profile_entry *with)
 {
     gv_profile_entry later = strcmp(into->date, with->date) > 0 ? *into : *with;
     const gv_profile_entry *earlier = strcmp(into->date, with->date) > 0 ? with : into;
     const double scale = longer(&later, earlier);
 
-    for (int r = 0; r < earlier->n_results; r++) {
+    for (int r = 0; r < earlier->n_results && later.n_results < GV_PROFILE_RESULTS; r++) {
         gv_profile_result scaled = earlier->result[r];
         int at = later.n_results;
 
@@ -131,12 +131,9 @@ static void join(gv_profile_entry *into, const gv_profile_entry *with)
         scaled.call_s *= scale;
         while (at > 1 && later.result[at - 1].time_s > scaled.time_s)
             at--;
-        if (at == GV_PROFILE_RESULTS)
-            continue;
-        if (later.n_results < GV_PROFILE_RESULTS)
-            later.n_results++;
-        memmove(&later.result[at + 1], &later.result[at], (size_t)(later.n_results - 1 - at) * sizeof later.result[0]);
+        memmove(&later.result[at + 1], &later.result[at], (size_t)(later.n_results - at) * sizeof later.result[0]);
         later.result[at] = scaled;
+        later.n_results++;
     }
     *into = later;
 }
