@@ -19,11 +19,12 @@ MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OM
 
 
 def keep_plugins():
-    """A library for the ranks in which no other is unloaded, so that the sanitizer can tell whose a leak is."""
+    """A library for the ranks in which no other is unloaded: Open MPI unloads its plug-ins at the end, and what was
+    allocated in one cannot be told from other memory any more then."""
     library = os.path.join(BUILD, "keep_plugins.so")
     made = "%s.%d" % (library, os.getpid())
-    gatelib.call([gatelib.need_tool("cc", "gcc"), "-shared", "-fPIC", "-o", made,
-                  os.path.join(gatelib.TOP, "tests", "gates", "keep_plugins.c")])
+    gatelib.call([gatelib.need_tool("cc", "gcc"), "-shared", "-fPIC", "-x", "c", "-o", made, "-"],
+                 input="int dlclose(void *handle) { (void)handle; return 0; }\n")
     os.rename(made, library)
     return library
 
