@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Forces over the ranks of an MPI job on this machine: the cases of tests/cluster/, and `gravel cluster`."""
+import atexit
 import json
 import os
 import shutil
@@ -29,7 +30,19 @@ def keep_plugins():
     return library
 
 
+def suppressions():
+    """Leaks of others: those of all tests, and those of ranks."""
+    path = os.path.join(BUILD, "ranks.%d.supp" % os.getpid())
+    with open(path, "w", encoding="utf-8") as out:
+        for name in ("lsan.supp", "lsan_ranks.supp"):
+            with open(os.path.join(gatelib.TOP, "tests", name), encoding="utf-8") as part:
+                out.write(part.read())
+    atexit.register(os.unlink, path)
+    return path
+
+
 if gatelib.sanitized():
+    MPI["LSAN_OPTIONS"] = "suppressions=%s:print_suppressions=0" % suppressions()
     MPI["LD_PRELOAD"] = keep_plugins()
     MPI["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
 
