@@ -4,17 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd_tune.h"
-#include "cli/plot.h"
+#include "cli/cmd_tune_regret.h"
 #include "gravel/tree.h"
 #include "host/base/clock.h"
 #include "host/base/files.h"
 #include "host/direct/plan.h"
 #include "tuner/ahead.h"
-#include "tuner/regret.h"
 
 #define COMMAND "gravel tune"
 #define LONG_S 0.03
+#define AGAIN_PART 0.1 /* of a budget, for the second sitting */
 
 static const size_t default_sinks[] = {1, 3, 5, 12, 24, 48, 100, 300, 1024, 3000, 10000, 50000};
 static const size_t leaf_sinks[4] = {24, 40, 64, 100}, leaf_sources[2] = {3000, 12000};
@@ -33,15 +32,9 @@ typedef struct grid {
     gv_tune_worker worker;
     gv_ahead ahead;
     axes axes;
-    cJSON *points, *summaries;
-    cJSON *times; /* of the point that is measured: [configuration, seconds, [seconds in each turn]] */
-    char *plot;   /* gnuplot's data blocks */
-    gv_table table;
-    int n_blocks, n_variants, missed;
-    /* points: of the whole grid; measured; of these too noisy; ended before all candidates were timed */
-    int wanted, complete, undecided, stopped;
-    int failing;          /* points where the choice itself fails */
-    char *why;            /* the first failure */
+    regret_result result;
+    cJSON *times;         /* of the point that is measured */
+    int sitting;          /* 0: the first */
     gravel_status broken; /* no worker can be started */
     double end;           /* when the budget is over */
     double point_end;     /* when the point that is measured has to end */
@@ -50,10 +43,11 @@ typedef struct grid {
     uint64_t seed;
 } grid;
 
-static void append(char **text, char *grown)
+/* Why something fails, until something else does. */
+static void note_why(grid *g, char *why)
 {
-    free(*text);
-    *text = grown;
+    free(g->result.why);
+    g->result.why = why;
 }
 
 static int interrupted(void *user)
@@ -74,8 +68,9 @@ static void prepare(void *user, const gv_task *task, const char *const *configur
 }
 
 /* Four digits are more than a time is known to, and there are many. */
-static void put_time(cJSON *times, const char *configuration, int turn, double time_s)
+static void put_time(cJSON *times, const char *configuration, int sitting, int turn, double time_s)
 {
+    const int turns_at = 2 + sitting;
     char text[32];
     cJSON *of = NULL;
 
@@ -88,7 +83,7 @@ static void put_time(cJSON *times, const char *configuration, int turn, double t
     snprintf(text, sizeof text, "%.4g", time_s);
     if (turn == 1)
         cJSON_AddItemToArray(of, cJSON_CreateArray());
-    cJSON_AddItemToArray(turn > 0 ? cJSON_GetArrayItem(of, 2) : of, cJSON_CreateRaw(text));
+    cJSON_AddItemToArray(turn > 0 ? cJSON_GetArrayItem(of, turns_at) : of, cJSON_CreateRaw(text));
 }
 
 static double time_one(void *user, const gv_task *task, const char *configuration, int turn, double stop_above)
@@ -114,7 +109,7 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
 
     if (status != GRAVEL_OK && status != GRAVEL_ERR_CANCELLED) {
         g->broken = status;
-        append(&g->why, gv_format("%s", gravel_error_message()));
+        note_why(g, gv_format("%s", gravel_error_message()));
     }
     if (status != GRAVEL_OK)
         return -1;
@@ -124,93 +119,14 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
     if (outcome.status != GV_OUTCOME_OK && g->reason[0] == '\0')
         snprintf(g->reason, sizeof g->reason, "%s: %s", gv_outcome_name(outcome.status), outcome.reason);
     if (isfinite(gv_outcome_score(&outcome)))
-        put_time(g->times, configuration, turn, turn > 0 ? outcome.time_s : gv_outcome_score(&outcome));
+        put_time(g->times, configuration, g->sitting, turn, turn > 0 ? outcome.time_s : gv_outcome_score(&outcome));
     /* the least time tells what is worth turns, in which what disturbs one disturbs the others as well */
     return turn > 0 && outcome.status == GV_OUTCOME_OK ? outcome.time_s : gv_outcome_score(&outcome);
-}
-
-/* Takes `times`. */
-static cJSON *json_of(const gv_regret_point *p, cJSON *times)
-{
-    cJSON *object = cJSON_CreateObject();
-
-    cJSON_AddStringToObject(object, "kernel", p->task.kernel);
-    cJSON_AddStringToObject(object, "variant", p->task.variant.name);
-    cJSON_AddNumberToObject(object, "features", p->task.variant.features);
-    cJSON_AddNumberToObject(object, "sinks", (double)p->task.sinks);
-    cJSON_AddNumberToObject(object, "sources", (double)p->task.sources);
-    if (p->task.theta > 0)
-        gv_json_number(object, "theta", p->task.theta);
-    if (p->task.active > 0)
-        gv_json_number(object, "active", p->task.active);
-    cJSON_AddNumberToObject(object, "candidates", p->candidates);
-    cJSON_AddNumberToObject(object, "failed", p->failed);
-    cJSON_AddBoolToObject(object, "complete", p->complete);
-    cJSON_AddNumberToObject(object, "turns", p->turns);
-    cJSON_AddBoolToObject(object, "decided", p->decided);
-    cJSON_AddStringToObject(object, "choice", p->choice);
-    gv_json_number(object, "choice_s", p->choice_s);
-    cJSON_AddStringToObject(object, "best", p->best);
-    gv_json_number(object, "best_s", p->best_s);
-    gv_json_number(object, "default_s", p->default_s);
-    gv_json_number(object, "over_best", p->choice_s / p->best_s);
-    gv_json_number(object, "over_default", p->choice_s / p->default_s);
-    cJSON_AddItemToObject(object, "times", times);
-    return object;
 }
 
 static int points_of(const axes *a)
 {
     return a->n_sources * a->n_sinks * a->n_theta * a->n_active;
-}
-
-static void add_to_plot(grid *g, const gv_variant *variant, const gv_regret_point *point, int n, int complete)
-{
-    append(&g->plot, gv_format("%stitle%d = \"%s %s%s\"\n$d%d << EOD\n", g->plot ? g->plot : "", g->n_blocks,
-                               variant->name, gv_tune_features_name(variant->features),
-                               complete < points_of(&g->axes) ? " (incomplete)" : "", g->n_blocks));
-    for (int k = 0; k < n; k++)
-        if (point[k].decided && g->plot)
-            append(&g->plot, gv_format("%s%zu %g %g\n", g->plot, point[k].task.sinks,
-                                       point[k].choice_s / point[k].best_s, point[k].choice_s / point[k].default_s));
-    if (g->plot)
-        append(&g->plot, gv_format("%sEOD\n", g->plot));
-    g->n_blocks++;
-}
-
-/* Figures are of the decided points only. */
-static void tell(grid *g, const gv_variant *variant, const gv_regret_point *point, cJSON **times, int n)
-{
-    gv_regret_summary s;
-    cJSON *object = cJSON_CreateObject();
-
-    gv_regret_summarise(point, n, &s);
-    g->missed += s.points > 0 && !gv_regret_is_kept(&s);
-    g->complete += s.points + s.undecided;
-    g->undecided += s.undecided;
-    g->stopped += n - s.points - s.undecided;
-    gv_table_row(&g->table, s.points > 0 ? "%s|%s|%d of %d|%d|%.3f|%.3f|%.3f|%.3f|%.3f" : "%s|%s|%d of %d|%d|-|-|-|-|-",
-                 variant->name, gv_tune_features_name(variant->features), s.points + s.undecided, points_of(&g->axes),
-                 s.points, s.median, s.p95, s.most, s.median_default, s.most_default);
-    cJSON_AddStringToObject(object, "variant", variant->name);
-    cJSON_AddNumberToObject(object, "features", variant->features);
-    cJSON_AddNumberToObject(object, "points", s.points);
-    cJSON_AddNumberToObject(object, "undecided", s.undecided);
-    cJSON_AddBoolToObject(object, "complete", s.points + s.undecided == points_of(&g->axes));
-    gv_json_number(object, "over_best_median", s.median);
-    gv_json_number(object, "over_best_95_percent", s.p95);
-    gv_json_number(object, "over_best_most", s.most);
-    gv_json_number(object, "over_default_median", s.median_default);
-    gv_json_number(object, "over_default_most", s.most_default);
-    cJSON_AddBoolToObject(object, "kept", gv_regret_is_kept(&s));
-    cJSON_AddItemToArray(g->summaries, object);
-    for (int k = 0; k < n; k++) {
-        cJSON_AddItemToArray(g->points, json_of(&point[k], times[k]));
-        times[k] = NULL;
-    }
-    g->n_variants++;
-    if (s.points > 0)
-        add_to_plot(g, variant, point, n, s.points + s.undecided);
 }
 
 /* The points in an order that is spread over the grid wherever the budget ends: steps of about the golden section. */
@@ -255,142 +171,123 @@ static void show_point(const gv_regret_point *p)
 }
 
 /* Until `end`; the first point has until the end of the whole budget. */
-static gravel_status measure_variant(grid *g, const gv_variant *variant, double end)
+static gravel_status measure_block(grid *g, regret_block *block, double end)
 {
     const int most = points_of(&g->axes);
-    gv_regret_point *point = calloc((size_t)most, sizeof *point);
-    cJSON **times = calloc((size_t)most, sizeof(cJSON *));
-    gravel_status status =
-        point && times ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for the points of a regret");
-    int n = 0;
+    gravel_status status = GRAVEL_OK;
 
+    block->point = calloc((size_t)most, sizeof *block->point);
+    block->times = calloc((size_t)most, sizeof(cJSON *));
+    if (!block->point || !block->times)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the points of a regret");
     for (int k = 0; k < most && status == GRAVEL_OK && (k == 0 || gv_now() < end); k++) {
+        gv_regret_point *point = &block->point[block->n];
         gv_task task;
 
-        task_of(g, variant, k, &task);
+        task_of(g, &block->variant, k, &task);
         g->times = cJSON_CreateArray();
         g->least_s = INFINITY;
         g->reason[0] = '\0';
         g->point_end = k == 0 ? g->end : end;
-        status = gv_regret_measure(&g->setting, &task, &point[n]);
+        status = gv_regret_measure(&g->setting, &task, point);
         if (status != GRAVEL_OK) {
             cJSON_Delete(g->times);
             if (status != GRAVEL_ERR_LAUNCH)
                 break;
-            if (g->failing++ == 0)
-                append(&g->why, gv_format("%s (%s)", gravel_error_message(), g->reason));
+            if (g->result.failing++ == 0)
+                note_why(g, gv_format("%s (%s)", gravel_error_message(), g->reason));
             status = GRAVEL_OK;
             continue;
         }
-        times[n++] = g->times;
+        block->times[block->n++] = g->times;
         if (g->options->verbose)
-            show_point(&point[n - 1]);
+            show_point(point);
         if (gv_signals_pending())
             status = gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
     }
-    if (n > 0)
-        tell(g, variant, point, times, n);
-    for (int k = 0; k < n; k++)
-        cJSON_Delete(times[k]);
-    free(times);
-    free(point);
-    return g->broken ? gv_fail(g->broken, "%s", g->why ? g->why : "") : status;
+    return status;
 }
 
-static gravel_status measure_all(grid *g)
+/* Points beyond a mark, when all have been measured once. */
+static gravel_status measure_again(grid *g)
+{
+    g->sitting = 1;
+    g->point_end = g->end;
+    for (int b = 0; b < g->result.n_blocks; b++) {
+        regret_block *block = &g->result.block[b];
+
+        for (int k = 0; k < block->n && gv_now() < g->end; k++) {
+            if (!gv_regret_is_beyond(&block->point[k]))
+                continue;
+            g->times = block->times[k];
+            g->least_s = block->point[k].best_s;
+            gv_regret_measure_again(&g->setting, &block->point[k]);
+            if (g->options->verbose)
+                show_point(&block->point[k]);
+            if (gv_signals_pending())
+                return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
+        }
+    }
+    return GRAVEL_OK;
+}
+
+/* Lists the blocks, as many as there are. */
+static gravel_status make_blocks(grid *g)
 {
     static const unsigned each[] = {0, GV_DIRECT_NEAREST, GV_DIRECT_NEAREST | GV_DIRECT_LISTS};
     const tune_options *o = g->options;
     const int is_direct = gv_subject_find(o->kernel)->questions == GV_QUESTIONS_PAIRS;
     const int n_features = !is_direct || o->nearest || o->neighbours || o->plain ? 1 : 3;
+    regret_result *r = &g->result;
     gv_variant variant[GV_TUNE_VARIANTS];
     const int n = gv_tune_variants(o, variant, GV_TUNE_VARIANTS);
-    gravel_status status = n > 0 ? GRAVEL_OK : gv_fail(GRAVEL_ERR_ARGUMENT, "there is nothing to measure");
-    int left = n * n_features;
 
-    for (int v = 0; v < n; v++)
-        if (variant[v].precision != GRAVEL_DP || g->setting.limits->info.has_fp64)
-            g->wanted += n_features * points_of(&g->axes);
-    for (int v = 0; v < n && status == GRAVEL_OK; v++) {
-        for (int f = 0; f < n_features && status == GRAVEL_OK; f++, left--) {
-            const double now = gv_now();
-            gv_variant with = variant[v];
-
-            if (with.precision == GRAVEL_DP && !g->setting.limits->info.has_fp64)
+    if (n < 1)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "there is nothing to measure");
+    r->block = calloc((size_t)(n * n_features), sizeof *r->block);
+    if (!r->block)
+        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the points of a regret");
+    for (int v = 0; v < n; v++) {
+        for (int f = 0; f < n_features; f++) {
+            if (variant[v].precision == GRAVEL_DP && !g->setting.limits->info.has_fp64)
                 continue;
-            with.features = n_features == 1 ? with.features : each[f];
-            status = measure_variant(g, &with, now + (g->end - now) / left);
+            r->block[r->n_blocks].variant = variant[v];
+            if (n_features > 1)
+                r->block[r->n_blocks].variant.features = each[f];
+            r->n_blocks++;
         }
     }
-    return status;
+    r->each = points_of(&g->axes);
+    r->wanted = r->n_blocks * r->each;
+    return GRAVEL_OK;
 }
 
-static gravel_status plot(const grid *g)
+static gravel_status measure_all(grid *g)
 {
-    gv_plot plot;
-    const gravel_status status = gv_plot_begin(&plot, g->options->plot, 1000, 560, 0);
+    const double end = g->end - (isfinite(g->end) ? AGAIN_PART * (g->end - gv_now()) : 0);
+    regret_result *r = &g->result;
+    gravel_status status = make_blocks(g);
 
-    if (status != GRAVEL_OK)
-        return status;
-    plot.late = 1;
-    fprintf(plot.script,
-            "%sset logscale x\nset xlabel 'sinks'\nset ylabel 'time of the choice / best kept'\n"
-            "set yrange [0.95:*]\nset grid\nset key outside\nplot %g dt 2 lc rgb 'gray' notitle",
-            g->plot ? g->plot : "", GV_REGRET_MOST);
-    for (int k = 0; k < g->n_blocks; k++)
-        fprintf(plot.script, ", $d%d using 1:2 with points title title%d", k, k);
-    fputs("\n", plot.script);
-    return gv_plot_finish(&plot);
-}
+    for (int b = 0; b < r->n_blocks && status == GRAVEL_OK; b++) {
+        const double now = gv_now();
 
-static gravel_status print(grid *g, const char *device)
-{
-    if (!g->options->json) {
-        gv_table_print(&g->table, stdout);
-        return gv_cli_flush();
+        status = measure_block(g, &r->block[b], now + (end - now) / (r->n_blocks - b));
     }
-    cJSON *root = cJSON_CreateObject();
-
-    gv_json_stamp(root);
-    cJSON_AddStringToObject(root, "device", device);
-    cJSON_AddStringToObject(root, "driver", g->setting.limits->info.driver);
-    cJSON_AddBoolToObject(root, "complete", g->complete == g->wanted);
-    cJSON_AddNumberToObject(root, "points_left_out", g->wanted - g->complete);
-    cJSON_AddItemToObject(root, "summary", g->summaries);
-    cJSON_AddItemToObject(root, "points", g->points);
-    g->summaries = g->points = NULL;
-    return gv_json_write(root, NULL);
+    if (status == GRAVEL_OK)
+        status = measure_again(g);
+    return g->broken ? gv_fail(g->broken, "%s", r->why ? r->why : "") : status;
 }
 
-/* Whatever ended the run: what was measured is printed and drawn, and what is missing is said. */
-static gravel_status report(grid *g, gravel_status status, const char *device)
+static void free_blocks(regret_result *r)
 {
-    gravel_status told = print(g, device);
-
-    if (told == GRAVEL_OK && g->options->plot != NULL && g->n_blocks > 0)
-        told = plot(g);
-    if (told != GRAVEL_OK)
-        gv_cli_fail_writing(COMMAND, told);
-    if (g->options->plot != NULL && g->n_blocks == 0)
-        gv_say(COMMAND, "%s: no point is decided, so that there is nothing to draw", g->options->plot);
-    if (g->complete < g->wanted)
-        gv_say(COMMAND, "incomplete: %s%d of %d points were measured%s",
-               status == GRAVEL_ERR_CANCELLED ? "stopped on request, "
-               : isfinite(g->end)             ? "the budget was over, "
-                                              : "",
-               g->complete, g->wanted, g->stopped > 0 ? "; those begun are in the JSON, not in the figures" : "");
-    if (g->undecided > 0)
-        gv_say(COMMAND, "%d of %d points decide nothing, since turns on this busy machine disagree: not in the figures",
-               g->undecided, g->complete);
-    if (g->failing > 0)
-        gv_say(COMMAND, "%d point%s not be measured: %s", g->failing, g->failing == 1 ? " could" : "s could",
-               g->why ? g->why : "");
-    if (g->missed > 0)
-        gv_say(COMMAND,
-               "%d of %d variants miss the mark: median %.2f, 95 %% %.2f, most %.2f of the best, %.2f of the "
-               "default",
-               g->missed, g->n_variants, GV_REGRET_MEDIAN, GV_REGRET_P95, GV_REGRET_MOST, GV_REGRET_OVER_DEFAULT);
-    return told;
+    for (int b = 0; b < r->n_blocks; b++) {
+        for (int k = 0; k < r->block[b].n; k++)
+            cJSON_Delete(r->block[b].times[k]);
+        free(r->block[b].times);
+        free(r->block[b].point);
+    }
+    free(r->block);
+    free(r->why);
 }
 
 /* Profiles as programs read them: those of other devices too, which answer what this one's do not hold. */
@@ -446,15 +343,13 @@ int gv_tune_regret(const tune_options *o)
     char *device = gv_format("%s", o->device != NULL ? o->device : ""), *argv[8] = {program, words[0], words[1], NULL};
     const gv_tune_worker_options worker = {.argv = argv, .start_s = 60, .interrupted = interrupted};
     gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
-    grid g = {.options = o, .points = cJSON_CreateArray(), .summaries = cJSON_CreateArray()};
+    grid g = {.options = o};
     const gv_subject *subject = gv_subject_find(o->kernel);
     gv_tune_device found;
     gravel_status status, told = GRAVEL_OK;
     int n = 3;
 
     if (subject != NULL && !make_axes(o, subject, &g.axes)) {
-        cJSON_Delete(g.points);
-        cJSON_Delete(g.summaries);
         free(device);
         return GV_EXIT_USAGE;
     }
@@ -466,7 +361,6 @@ int gv_tune_regret(const tune_options *o)
     }
     if (o->no_fp64)
         argv[n++] = words[3];
-    gv_table_start(&g.table, "variant|features|points|decided|over best: median|95 %|most|over default: median|most");
     gv_signals_catch(0, NULL);
     gv_tune_worker_init(&g.worker, &worker);
     status = subject ? gv_tune_look(o->device, o->no_fp64, subject->space, &found)
@@ -479,21 +373,21 @@ int gv_tune_regret(const tune_options *o)
         gv_builders_init(&g.ahead.builders, o->jobs >= 0 ? o->jobs : gv_tune_jobs(&found.limits), &worker);
         status = measure_all(&g);
     }
-    if (g.wanted > 0)
-        told = report(&g, status, found.limits.info.name);
+    if (g.result.wanted > 0) {
+        g.result.options = o;
+        g.result.limits = &found.limits;
+        g.result.is_budget_over = isfinite(g.end);
+        told = gv_tune_tell_regret(&g.result, status);
+    }
     gv_tune_worker_stop(&g.worker);
     gv_ahead_stop(&g.ahead);
     gv_profile_set_free(&user);
     gv_profile_set_free(&shipped);
-    gv_table_free(&g.table);
-    cJSON_Delete(g.points);
-    cJSON_Delete(g.summaries);
-    free(g.plot);
+    free_blocks(&g.result);
     free(device);
-    free(g.why);
     if (status == GRAVEL_ERR_CANCELLED)
         return GV_EXIT_INTERRUPTED;
     if (status != GRAVEL_OK)
         return gv_cli_fail_writing(COMMAND, status);
-    return told != GRAVEL_OK || g.failing > 0 || (o->json && g.missed > 0) ? GV_EXIT_FAILURE : GV_EXIT_OK;
+    return told != GRAVEL_OK || g.result.failing > 0 || (o->json && g.result.missed > 0) ? GV_EXIT_FAILURE : GV_EXIT_OK;
 }

@@ -9,7 +9,7 @@
 #define HOPELESS 1.5
 
 /* Times in turn (odd, for a median), and how many besides the choice and the default have them. */
-enum { TURNS = 3, MOST_TURNS = 101, OTHERS = 4 };
+enum { TURNS = 3, MOST_TURNS = 101, OTHERS = GV_REGRET_FINALS - 2 };
 
 /* Beyond so many turns they go on only while all runs of them together take no longer than that. */
 enum { FEW_TURNS = 9 };
@@ -150,14 +150,33 @@ static int time_turn(const gv_regret_setting *setting, const gv_task *task, int 
     return 1;
 }
 
+/* The first `finals` of the list in turns, until it is known how the first one stands; whole turns, an odd number of
+ * them, go to *turns.  0: stop. */
+static int take_turns(const gv_regret_setting *setting, const gv_task *task, candidate *list, int finals, int *turns)
+{
+    double turn_s = 0;
+
+    for (*turns = 0; *turns < TURNS; ++*turns)
+        if (!time_turn(setting, task, *turns + 1, list, finals))
+            return 0;
+    for (int k = 0; k < finals; k++)
+        turn_s += isfinite(list[k].time_s) ? list[k].turn_s[0] : 0;
+    while (*turns + 2 <= MOST_TURNS && (*turns < FEW_TURNS || *turns * turn_s < MOST_TURNS_S) &&
+           !is_known(list, finals, *turns)) {
+        if (!time_turn(setting, task, *turns + 1, list, finals) || !time_turn(setting, task, *turns + 2, list, finals))
+            break;
+        *turns += 2;
+    }
+    return 1;
+}
+
 /* Candidates 0 and 1 are the choice and the default.  The least of many times is also the one with the luckiest noise,
  * so that it would be a regret of any choice: those two and the fastest others meet again in turns, and only the turns
- * count.  Whole turns, an odd number of them, go to *turns, how many were timed to *timed, how many meet, the first of
- * the list, to *finals. */
+ * count.  How many were timed goes to *timed, how many meet, the first of the list, to *finals. */
 static int time_all(const gv_regret_setting *setting, const gv_task *task, candidate *list, int n, int *timed,
                     int *finals, int *turns)
 {
-    double best = INFINITY, turn_s = 0;
+    double best = INFINITY;
 
     for (*timed = 0; *timed < n; ++*timed) {
         candidate *c = &list[*timed];
@@ -172,19 +191,7 @@ static int time_all(const gv_regret_setting *setting, const gv_task *task, candi
     for (*finals = n < 2 ? n : 2; *finals < n && *finals < 2 + OTHERS; ++*finals)
         if (list[*finals].time_s > CONTENDS * best)
             break;
-    for (*turns = 0; *turns < TURNS; ++*turns)
-        if (!time_turn(setting, task, *turns + 1, list, *finals))
-            return 0;
-    for (int k = 0; k < *finals; k++)
-        turn_s += isfinite(list[k].time_s) ? list[k].turn_s[0] : 0;
-    while (*turns + 2 <= MOST_TURNS && (*turns < FEW_TURNS || *turns * turn_s < MOST_TURNS_S) &&
-           !is_known(list, *finals, *turns)) {
-        if (!time_turn(setting, task, *turns + 1, list, *finals) ||
-            !time_turn(setting, task, *turns + 2, list, *finals))
-            break;
-        *turns += 2;
-    }
-    return 1;
+    return take_turns(setting, task, list, *finals, turns);
 }
 
 /* The median over the turns of the time of the first candidate over that of another. */
@@ -198,32 +205,59 @@ static double over(const candidate *first, const candidate *other, int turns)
     return turns == 0 ? first->time_s / other->time_s : ratio[(turns - 1) / 2];
 }
 
-/* Times, ratios and failures of those that were timed. */
-static void compare(const gv_regret_setting *setting, const gv_task *task, const candidate *list, int timed, int finals,
-                    int turns, const char *built_in, gv_regret_point *point)
+static double middle_turn(const candidate *c, int turns)
 {
-    double most = 1, turn_s[MOST_TURNS];
-    int best = 0;
+    double turn_s[MOST_TURNS];
 
     for (int t = 0; t < turns; t++)
-        turn_s[t] = list[0].turn_s[t];
+        turn_s[t] = c->turn_s[t];
     qsort(turn_s, (size_t)turns, sizeof *turn_s, ascending);
-    point->choice_s = turns > 0 && isfinite(list[0].time_s) ? turn_s[(turns - 1) / 2] : list[0].time_s;
-    point->candidates = timed;
-    point->turns = turns;
-    for (int k = 0; k < timed; k++) {
-        const double ratio = k < finals ? over(&list[0], &list[k], turns) : 0;
+    return turns > 0 && isfinite(c->time_s) ? turn_s[(turns - 1) / 2] : c->time_s;
+}
 
-        point->failed += !isfinite(list[k].time_s);
-        if (is_same(setting, task, list[k].configuration, built_in))
-            point->default_s = ratio > 0 ? point->choice_s / ratio : INFINITY;
-        if (ratio > most) {
-            most = ratio;
+/* The point's times from those of its choice and the ratios of its finals. */
+static void conclude(const gv_regret_setting *setting, const char *built_in, double choice_s, gv_regret_point *point)
+{
+    double most = 1;
+    int best = 0;
+
+    point->choice_s = choice_s;
+    for (int k = 0; k < point->finals; k++) {
+        const gv_regret_final *f = &point->final[k];
+
+        if (is_same(setting, &point->task, f->configuration, built_in))
+            point->default_s = f->over > 0 ? choice_s / f->over : INFINITY;
+        if (f->over > most) {
+            most = f->over;
             best = k;
         }
     }
-    point->best_s = point->choice_s / most;
-    snprintf(point->best, sizeof point->best, "%s", list[best].configuration);
+    point->best_s = choice_s / most;
+    memcpy(point->best, point->final[best].configuration, sizeof point->best);
+}
+
+static void note_sitting(gv_regret_point *point)
+{
+    point->over_best[point->sittings] = point->choice_s / point->best_s;
+    point->over_default[point->sittings] = point->choice_s / point->default_s;
+    point->sittings++;
+}
+
+/* Times, ratios and failures of those that were timed. */
+static void compare(const gv_regret_setting *setting, const candidate *list, int timed, int finals, int turns,
+                    const char *built_in, gv_regret_point *point)
+{
+    point->candidates = timed;
+    point->turns = turns;
+    for (int k = 0; k < timed; k++)
+        point->failed += !isfinite(list[k].time_s);
+    point->finals = finals;
+    for (int k = 0; k < finals; k++) {
+        snprintf(point->final[k].configuration, GV_PROFILE_TEXT, "%s", list[k].configuration);
+        point->final[k].over = over(&list[0], &list[k], turns);
+    }
+    conclude(setting, built_in, middle_turn(&list[0], turns), point);
+    note_sitting(point);
 }
 
 static void prepare(const gv_regret_setting *setting, const gv_task *task, const candidate *list, int n)
@@ -274,12 +308,55 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
         prepare(setting, task, list, n);
     point->complete = time_all(setting, task, list, n, &timed, &finals, &turns);
     point->decided = point->complete && is_known(list, finals, turns);
+    if (finals == 0) { /* stopped before the turns: of the first times */
+        if (timed > 2)
+            qsort(list + 2, (size_t)timed - 2, sizeof *list, faster);
+        finals = timed < GV_REGRET_FINALS ? timed : GV_REGRET_FINALS;
+    }
     if (timed > 0)
-        compare(setting, task, list, timed, finals > 0 ? finals : timed, turns, built_in, point);
+        compare(setting, list, timed, finals, turns, built_in, point);
     free(list);
     if (timed < (n < 2 ? n : 2))
         return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
     return isfinite(point->choice_s) ? GRAVEL_OK : tell_failing(task, point->choice);
+}
+
+int gv_regret_is_beyond(const gv_regret_point *point)
+{
+    return point->decided && (point->choice_s > GV_REGRET_P95 * point->best_s ||
+                              point->choice_s > GV_REGRET_OVER_DEFAULT * point->default_s);
+}
+
+void gv_regret_measure_again(const gv_regret_setting *setting, gv_regret_point *point)
+{
+    candidate list[GV_REGRET_FINALS];
+    const int n = point->finals;
+    char built_in[GV_PROFILE_TEXT];
+    gv_config config;
+    int turns = 0, works = 1;
+
+    setting->space->built_in(&config, &point->task.variant, setting->limits, point->task.sinks, point->task.sources);
+    gv_space_format(setting->space, &config, built_in, sizeof built_in);
+    for (int k = 0; k < n; k++)
+        list[k] = (candidate){point->final[k].configuration, k, point->final[k].over > 0 ? 0 : INFINITY, {0}};
+    if (setting->prepare)
+        prepare(setting, &point->task, list, n);
+    if (!take_turns(setting, &point->task, list, n, &turns) || !is_known(list, n, turns))
+        return;
+    for (int k = 0; k < n; k++)
+        works &= !isfinite(list[k].time_s) || over(&list[0], &list[k], turns) > 0;
+    if (!works)
+        return;
+    gv_regret_point again = *point;
+
+    for (int k = 0; k < n; k++)
+        again.final[k].over = over(&list[0], &list[k], turns);
+    conclude(setting, built_in, middle_turn(&list[0], turns), &again);
+    note_sitting(&again);
+    for (int k = 0; k < n; k++)
+        again.final[k].over = sqrt(again.final[k].over * point->final[k].over);
+    conclude(setting, built_in, sqrt(again.choice_s * point->choice_s), &again);
+    *point = again;
 }
 
 /* The value that a part q of all is not above. */
@@ -301,6 +378,7 @@ void gv_regret_summarise(const gv_regret_point *point, int n, gv_regret_summary 
         summary->undecided += point[k].complete && !point[k].decided;
         if (!point[k].decided)
             continue;
+        summary->twice += point[k].sittings > 1;
         over_best[complete] = point[k].choice_s / point[k].best_s;
         over_default[complete++] = point[k].choice_s / point[k].default_s;
     }

@@ -13,23 +13,34 @@
 #define GV_REGRET_MOST 1.20
 #define GV_REGRET_OVER_DEFAULT 1.02
 
-enum { GV_REGRET_CANDIDATES = 512 };
+enum { GV_REGRET_CANDIDATES = 512, GV_REGRET_FINALS = 6 };
+
+/* One of those that meet in turns. */
+typedef struct gv_regret_final {
+    char configuration[GV_PROFILE_TEXT];
+    double over; /* the choice's time over its time; 0: it fails */
+} gv_regret_final;
 
 typedef struct gv_regret_point {
     gv_task task;
     int candidates; /* timed, the default and the choice among them */
     int failed;
     int complete;         /* 0: stopped before all were timed, in turns too */
-    int turns;            /* in which the fastest were timed one after the other */
+    int turns;            /* of the first sitting, in which the fastest were timed one after the other */
     int decided;          /* 0: not complete, or the turns disagree by more than the marks */
     gravel_origin origin; /* of the choice */
     char choice[GV_PROFILE_TEXT], best[GV_PROFILE_TEXT];
     double choice_s, best_s, default_s; /* the choice's median over the turns, and that over the median ratios */
+    gv_regret_final final[GV_REGRET_FINALS]; /* the choice, the default unless it is the choice, the fastest others */
+    int finals;
+    int sittings; /* how often it was measured, with all others in between: times and ratios are geometric means */
+    double over_best[2], over_default[2]; /* of each sitting */
 } gv_regret_point;
 
 typedef struct gv_regret_summary {
     int points;                          /* the decided ones: figures are of these */
     int undecided;                       /* complete, but the machine was too busy */
+    int twice;                           /* decided by two sittings */
     double median, p95, most;            /* of choice / best */
     double median_default, most_default; /* of choice / default */
 } gv_regret_summary;
@@ -53,6 +64,12 @@ typedef struct gv_regret_setting {
 /* If the timing stops, what was timed is in the point, which is not complete; GRAVEL_ERR_CANCELLED if that is not even
  * the choice and the default.  ERR_LAUNCH if the choice does not run. */
 gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task *task, gv_regret_point *point);
+/* 1: the point is decided and beyond a mark of its own, so that a second sitting tells chance from fault: what else runs
+ * on a shared machine slows some configurations more than others, for minutes. */
+int gv_regret_is_beyond(const gv_regret_point *point);
+/* A second sitting: those that met in turns meet again.  Where it is stopped, or decides nothing, or one of them fails,
+ * the point stays as it is. */
+void gv_regret_measure_again(const gv_regret_setting *setting, gv_regret_point *point);
 void gv_regret_summarise(const gv_regret_point *point, int n, gv_regret_summary *summary);
 int gv_regret_is_kept(const gv_regret_summary *summary); /* 1: within what tuning must keep, or no points */
 

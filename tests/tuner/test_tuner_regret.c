@@ -26,6 +26,8 @@ typedef struct fake_clock {
     int lucky, lucky_turn;               /* the timing of this width in this turn takes half its time */
     int lucky_until;                     /* and in all that follow until this one, or in every other */
     double busy;                         /* each turn takes so many times the one before */
+    int shared;                          /* what else runs slows this width ... */
+    double slowed;                       /* ... so many times */
 } fake_clock;
 
 /* Best where the width fits the sinks: 16 sinks, width 16. */
@@ -45,7 +47,7 @@ static double fake_time(void *user, const gv_task *task, const char *configurati
                                                        (clock->lucky_until != EVERY_OTHER || turn % 2 == 1));
 
     return (width == clock->lucky && is_lucky ? 0.5e-6 : 1e-6) * (clock->busy > 0 ? pow(clock->busy, turn) : 1) *
-           (1 + 0.1 * off * off) * (clock->asked == 1 && clock->disturbed > 0 ? clock->disturbed : 1);
+           (1 + 0.1 * off * off) * (width == clock->shared ? clock->slowed : 1) * (clock->asked == 1 && clock->disturbed > 0 ? clock->disturbed : 1);
 }
 
 static void add(gv_profile_set *set, const gv_limits *limits, size_t sinks, int first, int second, int third)
@@ -163,6 +165,53 @@ static void test_more_turns_decide(void **state)
     gv_profile_set_free(&f.set);
 }
 
+/* What else runs for a while slows the choice: no fault where it is gone in the second sitting, one where it stays. */
+static void test_a_second_sitting(void **state)
+{
+    fixture f;
+    gv_regret_point point, before;
+
+    (void)state;
+    make(&f);
+    f.task.sinks = 2; /* width 2 is 1.1 times as fast as the default */
+    f.clock = (fake_clock){.shared = 2, .slowed = 1.21};
+    assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_true(point.decided && gv_regret_is_beyond(&point));
+    assert_true(fabs(point.choice_s / point.default_s - 1.1) < 1e-12);
+    before = point;
+    f.clock = (fake_clock){0};
+    gv_regret_measure_again(&f.setting, &point);
+    assert_int_equal(point.sittings, 2);
+    assert_int_equal(f.clock.asked, 3 * before.finals); /* those that met, and they alone */
+    assert_true(fabs(point.over_default[0] - 1.1) < 1e-12 && fabs(point.over_default[1] - 1 / 1.1) < 1e-12);
+    assert_true(fabs(point.choice_s / point.default_s - 1) < 1e-12);
+    assert_false(gv_regret_is_beyond(&point));
+    /* it stays */
+    point = before;
+    f.clock = (fake_clock){.shared = 2, .slowed = 1.21};
+    gv_regret_measure_again(&f.setting, &point);
+    assert_true(fabs(point.choice_s / point.default_s - 1.1) < 1e-12 && gv_regret_is_beyond(&point));
+    assert_string_equal(point.best, before.best);
+    assert_true(fabs(point.choice_s / point.best_s - before.choice_s / before.best_s) < 1e-12);
+    /* stopped anywhere, or the turns disagree, or one fails: the first sitting stands */
+    for (int c = 0; c < 3 * before.finals + 2; c++) {
+        const int last = c - 3 * before.finals;
+
+        point = before;
+        f.clock = last < 0    ? (fake_clock){.stop_after = c + 1, .asked = 1}
+                  : last == 0 ? (fake_clock){.lucky = 4, .lucky_turn = 1, .lucky_until = EVERY_OTHER}
+                              : (fake_clock){.fails = 2};
+        gv_regret_measure_again(&f.setting, &point);
+        assert_int_equal(point.sittings, 1);
+        assert_true(point.choice_s == before.choice_s && point.default_s == before.default_s &&
+                    point.best_s == before.best_s);
+    }
+    /* an undecided point needs none */
+    point.decided = 0;
+    assert_false(gv_regret_is_beyond(&point));
+    gv_profile_set_free(&f.set);
+}
+
 static void test_fewer_candidates(void **state)
 {
     fixture f;
@@ -244,6 +293,10 @@ static void test_summary(void **state)
     gv_regret_summarise(point, 40, &s);
     assert_int_equal(s.undecided, 0);
     assert_true(gv_regret_is_kept(&s));
+    assert_int_equal(s.twice, 0);
+    point[5].sittings = 2;
+    gv_regret_summarise(point, 40, &s);
+    assert_int_equal(s.twice, 1);
     gv_regret_summarise(point, 0, &s);
     assert_int_equal(s.points, 0);
 }
@@ -253,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_choice_is_compared),
         cmocka_unit_test(test_more_turns_decide),
+        cmocka_unit_test(test_a_second_sitting),
         cmocka_unit_test(test_fewer_candidates),
         cmocka_unit_test(test_failures_and_stops),
         cmocka_unit_test(test_summary),
