@@ -1,5 +1,5 @@
 /* The inside of a tuning run, shared by plan.c (which questions), shares.c (their order and time), session.c,
- * question.c (one question), between.c, cross.c, cross_known.c, finals.c and builders.c. */
+ * question.c (one question), between.c, cross.c, cross_known.c, sitting.c, finals.c and builders.c. */
 #ifndef GV_RUN_H
 #define GV_RUN_H
 
@@ -125,6 +125,9 @@ void gv_tune_save(gv_run *run, const gv_profile_entry *entry);
 /* Measures at each question the winners and defaults of those around it, and what is good there with other searches,
  * until `end`. */
 void gv_cross(gv_run *run, gv_winners *found, double end);
+#define GV_SIT_PART 0.06 /* of a variant's time */
+/* Winners meet the default again, at another time than before, until `end`: their gains are means of both times. */
+void gv_sit_again(gv_run *run, gv_winners *found, double end);
 /* How many questions of run->task's variant a run without searches is about: those of the profile, or those named. */
 int gv_cross_planned(gv_run *run);
 /* Takes what the profile keeps of run->task's variant for the answers and returns how many these are; what is of

