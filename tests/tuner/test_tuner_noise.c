@@ -131,7 +131,7 @@ static void test_no_time_and_still_the_default(void **state)
                                .n_sources = 3,
                                .sources = {650000, 1000, 700000},
                                .seed = 5,
-                               .budget = 20,
+                               .budget = 60,
                                .budget_s = 40,
                                .quick = 1,
                                .limit_s = 300,

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "host/direct/plan.h"
+#include "host_test.h"
 #include "tuner/run.h"
 #include "tuner/timing.h"
 
@@ -512,16 +514,75 @@ static void test_everything_fails(void **state)
     gv_domain_free(&domain);
 }
 
+typedef struct target {
+    gv_limits limits;
+    gv_variant variant;
+} target;
+
+static int is_valid(const void *user, const gv_domain *domain, const gv_point *point)
+{
+    const target *t = user;
+    gv_config config;
+
+    gv_domain_config(domain, point, &config);
+    return gv_space_check(&gv_direct_space, &config, &t->variant, &t->limits) == NULL;
+}
+
+/* Values that no point can have are left out before points are listed: no point is lost by it. */
+static void test_no_point_is_lost(void **state)
+{
+    (void)state;
+    for (int is_cpu = 0; is_cpu < 2; is_cpu++) {
+        target t = {.limits = {.info = {.type = is_cpu ? GRAVEL_DEVICE_CPU : GRAVEL_DEVICE_GPU,
+                                        .max_group = is_cpu ? 4096 : 1024,
+                                        .has_fp64 = 1,
+                                        .simd_width_float = is_cpu ? 8 : 1,
+                                        .simd_width_double = is_cpu ? 4 : 1,
+                                        .compute_units = 100,
+                                        .local_memory = 48 << 10},
+                               .fast_fma = 1}};
+        gv_domain fast, slow;
+
+        assert_true(gv_variant_parse(is_cpu ? "sp2" : "dp4", &t.variant));
+        assert_ok(gv_domain_of_space(&fast, &gv_direct_space, &t.variant, &t.limits, NULL, 0));
+        slow = fast;
+        for (int d = 0; d < slow.n; d++) {
+            slow.n_values[d] = gv_direct_space.tunable[d].n_values;
+            memcpy(slow.value[d], gv_direct_space.tunable[d].values, sizeof gv_direct_space.tunable[d].values);
+        }
+        assert_ok(gv_domain_fill(&slow, is_valid, &t));
+        assert_true(slow.n_codes > fast.n_codes && fast.n_points > 100);
+        assert_int_equal(slow.n_points, fast.n_points);
+        for (size_t k = 0; k < fast.n_points; k++) {
+            gv_config of[2];
+
+            gv_domain_config(&fast, &fast.point[k], &of[0]);
+            gv_domain_config(&slow, &slow.point[k], &of[1]);
+            assert_memory_equal(&of[0], &of[1], sizeof of[0]);
+        }
+        gv_domain_free(&fast);
+        gv_domain_free(&slow);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_domain_lists_valid_points), cmocka_unit_test(test_same_seed_same_decisions),
-        cmocka_unit_test(test_budget_and_no_repeats),     cmocka_unit_test(test_unlimited_search_finds_the_best),
-        cmocka_unit_test(test_seeds_are_independent),     cmocka_unit_test(test_forest_in_a_large_space),
-        cmocka_unit_test(test_forest_hints_its_steps),    cmocka_unit_test(test_default_strategy_reaches_98_percent),
-        cmocka_unit_test(test_learning_beats_chance),     cmocka_unit_test(test_stop_is_obeyed),
-        cmocka_unit_test(test_starts_come_first),         cmocka_unit_test(test_tiny_spaces),
-        cmocka_unit_test(test_everything_fails),          cmocka_unit_test(test_equal_launches_cost_no_budget),
+        cmocka_unit_test(test_domain_lists_valid_points),
+        cmocka_unit_test(test_same_seed_same_decisions),
+        cmocka_unit_test(test_budget_and_no_repeats),
+        cmocka_unit_test(test_unlimited_search_finds_the_best),
+        cmocka_unit_test(test_seeds_are_independent),
+        cmocka_unit_test(test_forest_in_a_large_space),
+        cmocka_unit_test(test_forest_hints_its_steps),
+        cmocka_unit_test(test_default_strategy_reaches_98_percent),
+        cmocka_unit_test(test_learning_beats_chance),
+        cmocka_unit_test(test_stop_is_obeyed),
+        cmocka_unit_test(test_no_point_is_lost),
+        cmocka_unit_test(test_starts_come_first),
+        cmocka_unit_test(test_tiny_spaces),
+        cmocka_unit_test(test_everything_fails),
+        cmocka_unit_test(test_equal_launches_cost_no_budget),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
