@@ -159,10 +159,21 @@ static void keep(gv_run *run, gv_winners *found, const gv_point *point, int n, c
         found->n++;
     gv_tune_save(run, entry);
     memcpy(result.configuration, entry->result[0].configuration, sizeof result.configuration);
+    memcpy(result.failures, run->failures, sizeof result.failures);
     result.time_s = entry->result[0].time_s;
     result.gain = default_s > 0 ? default_s / entry->result[0].time_min_s : 0;
     if (run->options->finished)
         run->options->finished(&result, run->options->user);
+}
+
+/* `before`: outcomes of the run before this question, in which what failed is not tried again. */
+static void count_failures(gv_run *run, const size_t before[GV_OUTCOME_COUNT], gv_profile_entry *entry)
+{
+    entry->failures = 0;
+    for (int s = 0; s < GV_OUTCOME_COUNT; s++) {
+        run->failures[s] = (int)(run->summary->status[s] - before[s]);
+        entry->failures += s == GV_OUTCOME_OK ? 0 : run->failures[s];
+    }
 }
 
 /* 0: the default of run->task is not in the domain. */
@@ -200,14 +211,18 @@ void gv_question_between(gv_run *run, gv_winners *found, const gv_plan *plan, in
     memset(run->failures, 0, sizeof run->failures);
     if (found->n < GV_TUNE_SIZES * GV_TUNE_SIZES &&
         run->spent_s + n * gv_cross_cost(run, expected_s(run, found)) <= end) {
+        size_t status[GV_OUTCOME_COUNT];
+
         run->wall = gv_now();
         gv_run_build_from(run, "cross", found, points_of, plan, k, plan->n);
+        memcpy(status, run->summary->status, sizeof status);
         const int first = first_answer(run, point, n, entry);
 
         if (first >= 0) {
             const double default_s = has_default && first == 0 ? entry->result[0].time_min_s : 0;
 
             gv_question_cross(run, 0, &point[first + 1], n - first - 1, entry);
+            count_failures(run, status, entry);
             keep(run, found, point, n, entry, default_s);
         }
         run->summary->tasks_done += !run->interrupted;

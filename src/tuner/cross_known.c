@@ -8,7 +8,7 @@
 #include "host/base/clock.h"
 #include "tuner/run.h"
 
-static int by_time(const void *a, const void *b)
+int gv_result_by_time(const void *a, const void *b)
 {
     const gv_profile_result *x = a, *y = b;
 
@@ -86,7 +86,7 @@ static int measure_again(gv_run *run, gv_winners *found, int k)
         const gv_profile_result first = entry->result[0];
         const double beats = gv_cross_beats(run, entry);
 
-        qsort(entry->result, (size_t)entry->n_results, sizeof entry->result[0], by_time);
+        qsort(entry->result, (size_t)entry->n_results, sizeof entry->result[0], gv_result_by_time);
         /* near equals: the simpler one, which the finals put first, stays there */
         for (int r = 1; r < entry->n_results && first.time_min_s < beats * entry->result[0].time_min_s; r++) {
             if (strcmp(entry->result[r].configuration, first.configuration) == 0) {

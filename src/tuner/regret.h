@@ -30,7 +30,7 @@ typedef struct gv_regret_point {
     int decided;          /* 0: not complete, or the turns disagree by more than the marks */
     gravel_origin origin; /* of the choice */
     char choice[GV_PROFILE_TEXT], best[GV_PROFILE_TEXT];
-    double choice_s, best_s, default_s; /* the choice's median over the turns, and that over the median ratios */
+    double choice_s, best_s, default_s;      /* the choice's median over the turns, and that over the median ratios */
     gv_regret_final final[GV_REGRET_FINALS]; /* the choice, the default unless it is the choice, the fastest others */
     int finals;
     int sittings; /* how often it was measured, with all others in between: times and ratios are geometric means */
@@ -64,8 +64,8 @@ typedef struct gv_regret_setting {
 /* If the timing stops, what was timed is in the point, which is not complete; GRAVEL_ERR_CANCELLED if that is not even
  * the choice and the default.  ERR_LAUNCH if the choice does not run. */
 gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task *task, gv_regret_point *point);
-/* 1: the point is decided and beyond a mark of its own, so that a second sitting tells chance from fault: what else runs
- * on a shared machine slows some configurations more than others, for minutes. */
+/* 1: the point is decided and beyond a mark of its own, so that a second sitting tells chance from fault: what else
+ * runs on a shared machine slows some configurations more than others, for minutes. */
 int gv_regret_is_beyond(const gv_regret_point *point);
 /* A second sitting: those that met in turns meet again.  Where it is stopped, or decides nothing, or one of them fails,
  * the point stays as it is. */

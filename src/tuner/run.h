@@ -125,7 +125,8 @@ void gv_tune_save(gv_run *run, const gv_profile_entry *entry);
 /* Measures at each question the winners and defaults of those around it, and what is good there with other searches,
  * until `end`. */
 void gv_cross(gv_run *run, gv_winners *found, double end);
-#define GV_SIT_PART 0.06 /* of a variant's time */
+int gv_result_by_time(const void *a, const void *b); /* orders results of a profile, for qsort */
+#define GV_SIT_PART 0.06                             /* of a variant's time */
 /* Winners meet the default again, at another time than before, until `end`: their gains are means of both times. */
 void gv_sit_again(gv_run *run, gv_winners *found, double end);
 /* How many questions of run->task's variant a run without searches is about: those of the profile, or those named. */

@@ -59,7 +59,8 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     gv_plan asked, between = {.n = 0};
     const double last = run->spent_s + allotted;
     /* a GPU is rarely shared */
-    const double sit_part = run->device.limits.info.type == GRAVEL_DEVICE_CPU && !run->options->record ? GV_SIT_PART : 0;
+    const double sit_part =
+        run->device.limits.info.type == GRAVEL_DEVICE_CPU && !run->options->record ? GV_SIT_PART : 0;
     double left = 0, all, end = run->spent_s + (1 - GV_CROSS_PART - sit_part) * allotted;
     int known = 0;
     gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits,

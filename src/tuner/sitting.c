@@ -1,6 +1,6 @@
-/* A second sitting of a variant's winners.  On a host that others use what else runs slows some configurations more
- * than others, for minutes, so that a question's turns agree on a gain that is gone an hour later; and the winner of many
- * candidates is the one that had most of that luck.  Minutes later it meets the default once more. */
+/* A second sitting of a variant's answers.  On a host that others use what else runs slows some configurations more
+ * than others, for minutes, so that a question's turns agree on a gain that is gone an hour later; and the winner of
+ * many candidates is the one that had most of that luck.  Minutes later all that seem faster meet the default again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,25 +27,6 @@ static int point_of(gv_run *run, const gv_profile_entry *entry, int r, gv_point 
            gv_run_point(run, &config, point);
 }
 
-/* The time of a over that of b, a median over turns; 0: one of them fails, or the run has to stop. */
-static double meet(gv_run *run, const gv_point *a, const gv_point *b)
-{
-    const gv_effort effort = {3, 16, run->options->quick ? 0.002 : 0.008, 0.3, 1e30};
-    double ratio[TURNS];
-
-    for (int t = 0; t < TURNS; t++) {
-        gv_outcome of[2];
-
-        if (!gv_run_evaluate(run, "sitting", t + 1, a, &effort, &of[0]) ||
-            !gv_run_evaluate(run, "sitting", t + 1, b, &effort, &of[1]) || of[0].status != GV_OUTCOME_OK ||
-            of[1].status != GV_OUTCOME_OK)
-            return 0;
-        ratio[t] = gv_outcome_score(&of[0]) / gv_outcome_score(&of[1]);
-    }
-    qsort(ratio, TURNS, sizeof *ratio, ascending);
-    return ratio[TURNS / 2];
-}
-
 /* Moves result r to the front. */
 static void lead(gv_profile_entry *entry, int r)
 {
@@ -64,12 +45,14 @@ static int default_of(const gv_run *run, const gv_profile_entry *entry)
     return d;
 }
 
-/* What leads after the first one's time has changed: the fastest by BEATS, the default unless that is beaten. */
+/* What leads after times have changed: the first one unless another is faster by BEATS, the default unless that is
+ * beaten; the others behind it by time.  A default that led does so on: the finals may have found its times alone to
+ * scatter. */
 static void choose(const gv_run *run, gv_profile_entry *entry)
 {
-    int best = 0, d;
+    int best = 0, d = default_of(run, entry);
 
-    for (int r = 1; r < entry->n_results; r++)
+    for (int r = 1; r < entry->n_results && d > 0; r++)
         if (entry->result[r].time_min_s * BEATS < entry->result[0].time_min_s &&
             entry->result[r].time_min_s < entry->result[best].time_min_s)
             best = r;
@@ -78,35 +61,64 @@ static void choose(const gv_run *run, gv_profile_entry *entry)
     if (d < entry->n_results &&
         entry->result[d].time_min_s < (1 + gv_tune_subject(run->options)->least_gain) * entry->result[0].time_min_s)
         lead(entry, d);
+    if (entry->n_results > 2)
+        qsort(&entry->result[1], (size_t)entry->n_results - 1, sizeof entry->result[0], gv_result_by_time);
 }
 
-/* Until one leads that sat, or the default: those behind a winner may have had the same luck.  1 if the entry has
+/* Point 0 is the default.  Times of all over its time, one after the other, medians over turns; 0: the run has to
+ * stop. */
+static int meet(gv_run *run, const gv_point *point, int n, double over[])
+{
+    const gv_effort effort = {3, 16, run->options->quick ? 0.002 : 0.008, 0.3, 1e30};
+    double ratio[GV_PROFILE_RESULTS][TURNS];
+
+    for (int t = 0; t < TURNS; t++) {
+        double default_s = 0;
+
+        for (int k = 0; k < n; k++) {
+            gv_outcome outcome;
+
+            if (!gv_run_evaluate(run, "sitting", t + 1, &point[k], &effort, &outcome))
+                return 0;
+            default_s = k == 0 ? gv_outcome_score(&outcome) : default_s;
+            ratio[k][t] = gv_outcome_score(&outcome) / default_s;
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        qsort(ratio[k], TURNS, sizeof **ratio, ascending);
+        over[k] = ratio[k][TURNS / 2];
+    }
+    return 1;
+}
+
+/* All that seem faster than the default meet it: a choice between questions may be for any of them.  1 if the entry has
  * changed. */
 static int sit(gv_run *run, gv_profile_entry *entry)
 {
-    char sat[GV_PROFILE_RESULTS][GV_PROFILE_TEXT];
-    int n = 0;
+    const int d = default_of(run, entry);
+    gv_point point[GV_PROFILE_RESULTS];
+    double over[GV_PROFILE_RESULTS];
+    int sitter[GV_PROFILE_RESULTS], n = 1;
 
-    for (; n < GV_PROFILE_RESULTS; n++) {
-        gv_profile_result *first = &entry->result[0];
-        const int d = default_of(run, entry);
-        gv_point winner, built_in;
-        double over;
+    if (d == entry->n_results || !point_of(run, entry, d, &point[0]))
+        return 0;
+    for (int r = 0; r < entry->n_results; r++)
+        if (r != d && entry->result[r].time_min_s < entry->result[d].time_min_s && point_of(run, entry, r, &point[n]))
+            sitter[n++] = r;
+    if (n == 1 || !meet(run, point, n, over))
+        return 0;
+    for (int k = 1; k < n; k++) {
+        gv_profile_result *result = &entry->result[sitter[k]];
+        /* the mean of both sittings; it is the others that are there for having been fast */
+        const double factor = sqrt(over[k] * entry->result[d].time_min_s / result->time_min_s);
 
-        for (int k = 0; k < n; k++)
-            if (strcmp(sat[k], first->configuration) == 0)
-                return 1;
-        if (d == 0 || d == entry->n_results || !point_of(run, entry, 0, &winner) ||
-            !point_of(run, entry, d, &built_in) || (over = meet(run, &winner, &built_in)) == 0)
-            return n > 0;
-        /* the mean of both sittings; it is the winner that was chosen for being fast */
-        over = sqrt(over * entry->result[d].time_min_s / first->time_min_s);
-        first->time_s *= over;
-        first->time_min_s *= over;
-        memcpy(sat[n], first->configuration, sizeof sat[n]);
-        choose(run, entry);
+        if (isfinite(factor) && factor > 0) {
+            result->time_s *= factor;
+            result->time_min_s *= factor;
+        }
     }
-    return n > 0;
+    choose(run, entry);
+    return 1;
 }
 
 void gv_sit_again(gv_run *run, gv_winners *found, double end)

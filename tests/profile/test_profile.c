@@ -115,6 +115,42 @@ static void test_print_and_parse_agree(void **state)
     gv_profile_set_free(&set);
 }
 
+/* As many questions as there is room for, each with all results and tunables, are read again; of more than that the
+ * oldest gives way. */
+static void test_full_profiles_are_read(void **state)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT, back = GV_PROFILE_SET_INIT;
+    gv_profile_device device;
+    gv_profile_entry entry;
+    char *text, configuration[GV_PROFILE_TEXT] = "";
+
+    (void)state;
+    for (int t = 0; t < GV_MAX_TUNABLES; t++)
+        sprintf(configuration + strlen(configuration), "%st%c=%d", t > 0 ? " " : "", 'a' + t, t);
+    make_device(&device, "d", 1);
+    make_entry(&entry, "sp2", 1, 100, configuration);
+    entry.n_results = GV_PROFILE_RESULTS;
+    for (int r = 1; r < GV_PROFILE_RESULTS; r++) {
+        entry.result[r] = entry.result[0];
+        sprintf(strstr(entry.result[r].configuration, "ta=0"), "ta=%d", r);
+        strcat(entry.result[r].configuration, strchr(configuration, ' '));
+    }
+    for (int e = 0; e < GV_PROFILE_ENTRIES + 1; e++) {
+        entry.sources = 1000 + (size_t)e;
+        strcpy(entry.date, e == 5 ? "2026-11-20T00:00:00Z" : "2026-11-21T00:00:00Z");
+        assert_ok(gv_profile_set_add(&set, &device, &entry));
+    }
+    assert_int_equal(set.block[0].n_entries, GV_PROFILE_ENTRIES);
+    assert_int_equal(set.block[0].entry[5].sources, 1000 + GV_PROFILE_ENTRIES);
+    assert_ok(gv_profile_print(&set, &text));
+    assert_ok(gv_profile_parse("text", text, strlen(text), &back));
+    assert_int_equal(back.block[0].n_entries, GV_PROFILE_ENTRIES);
+    assert_int_equal(back.block[0].entry[7].n_results, GV_PROFILE_RESULTS);
+    free(text);
+    gv_profile_set_free(&set);
+    gv_profile_set_free(&back);
+}
+
 /* -------------------------------------------------------------- bad files */
 
 static void refused(const char *text, const char *why)
@@ -191,7 +227,7 @@ static void test_refused_entries(void **state)
  * allocates. */
 static void test_refused_sizes(void **state)
 {
-    const size_t n = 2000000;
+    const size_t n = 4000000;
     char *text = malloc(n + 1);
     size_t at;
 
@@ -453,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_names_hostile),
         cmocka_unit_test(test_families),
         cmocka_unit_test(test_print_and_parse_agree),
+        cmocka_unit_test(test_full_profiles_are_read),
         cmocka_unit_test(test_refused_whole),
         cmocka_unit_test(test_refused_entries),
         cmocka_unit_test(test_refused_sizes),

@@ -47,7 +47,8 @@ static double fake_time(void *user, const gv_task *task, const char *configurati
                                                        (clock->lucky_until != EVERY_OTHER || turn % 2 == 1));
 
     return (width == clock->lucky && is_lucky ? 0.5e-6 : 1e-6) * (clock->busy > 0 ? pow(clock->busy, turn) : 1) *
-           (1 + 0.1 * off * off) * (width == clock->shared ? clock->slowed : 1) * (clock->asked == 1 && clock->disturbed > 0 ? clock->disturbed : 1);
+           (1 + 0.1 * off * off) * (width == clock->shared ? clock->slowed : 1) *
+           (clock->asked == 1 && clock->disturbed > 0 ? clock->disturbed : 1);
 }
 
 static void add(gv_profile_set *set, const gv_limits *limits, size_t sinks, int first, int second, int third)
@@ -304,12 +305,9 @@ static void test_summary(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_choice_is_compared),
-        cmocka_unit_test(test_more_turns_decide),
-        cmocka_unit_test(test_a_second_sitting),
-        cmocka_unit_test(test_fewer_candidates),
-        cmocka_unit_test(test_failures_and_stops),
-        cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_the_choice_is_compared), cmocka_unit_test(test_more_turns_decide),
+        cmocka_unit_test(test_a_second_sitting),       cmocka_unit_test(test_fewer_candidates),
+        cmocka_unit_test(test_failures_and_stops),     cmocka_unit_test(test_summary),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

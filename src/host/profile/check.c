@@ -8,7 +8,7 @@ enum {
     MAX_DEPTH = 16,
     MAX_STRING = 4096,
     MAX_NUMBER = 40,
-    MAX_VALUES = 500000,
+    MAX_VALUES = GV_PROFILE_ENTRIES * (24 + GV_PROFILE_RESULTS * (GV_MAX_TUNABLES + 10)), /* of a full profile */
     MAX_KEYS = 64,
     MAX_DIGITS = 18,
     MAX_SMALL = 300

@@ -72,8 +72,18 @@ static gravel_status add_block(gv_profile_set *set, const gv_profile_device *dev
     return GRAVEL_OK;
 }
 
+/* A file with more entries would be refused by whoever reads it: the oldest one gives way. */
 static gravel_status add_entry(gv_profile_block *block, const gv_profile_entry *entry)
 {
+    int oldest = 0;
+
+    for (int e = 1; block->n_entries == GV_PROFILE_ENTRIES && e < block->n_entries; e++)
+        if (strcmp(block->entry[e].date, block->entry[oldest].date) < 0)
+            oldest = e;
+    if (block->n_entries == GV_PROFILE_ENTRIES) {
+        block->entry[oldest] = *entry;
+        return GRAVEL_OK;
+    }
     if (block->n_entries == block->room) {
         int room = block->room > 0 ? 2 * block->room : 8;
         gv_profile_entry *grown = realloc(block->entry, (size_t)room * sizeof *grown);

@@ -5,7 +5,7 @@
 
 #include "host/profile/profile.h"
 
-enum { GV_PROFILE_SCHEMA = 1, GV_PROFILE_RESULTS = 8, GV_PROFILE_ENTRIES = 4096, GV_PROFILE_TEXT = 384 };
+enum { GV_PROFILE_SCHEMA = 1, GV_PROFILE_RESULTS = 8, GV_PROFILE_ENTRIES = 8192, GV_PROFILE_TEXT = 384 };
 
 /* ------------------------------------------------------------------ names */
 
@@ -88,7 +88,9 @@ const char *gv_json_check(const char *text, size_t size, size_t *at);
 
 /* ------------------------------------------------------------------ files */
 
-enum { GV_PROFILE_FILE_MAX = 16 << 20 }; /* bytes; 2000 questions of one device have 6 MB */
+enum {
+    GV_PROFILE_FILE_MAX = 48 << 20
+}; /* bytes; 3200 questions of one device have 9 MB, all that there is room for 25 */
 
 gravel_status gv_profile_read_file(const char *path, gv_profile_set *set);
 /* A new file beside it, then a rename: readers see the old or the new file, never half of one. */
