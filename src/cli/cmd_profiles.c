@@ -35,7 +35,7 @@ static gravel_status load(const profiles_options *o, gv_profile_set *set, int *r
     gravel_status status = GRAVEL_OK;
 
     if (o->shipped)
-        status = gv_profile_read_shipped(NULL, set, tell_refused, refused);
+        status = gv_profile_read_shipped(NULL, NULL, set, tell_refused, refused);
     else if (dir != NULL)
         status = gv_profile_read_dir(dir, set, tell_refused, refused);
     free(dir);

@@ -300,7 +300,7 @@ static gravel_status read_profiles(const tune_options *o, gv_profile_set *user, 
     if (dir != NULL && dir[0] != '\0')
         status = gv_profile_read_dir(dir, user, NULL, NULL);
     free(dir);
-    return status == GRAVEL_OK ? gv_profile_read_shipped(NULL, shipped, NULL, NULL) : status;
+    return status == GRAVEL_OK ? gv_profile_read_shipped(NULL, NULL, shipped, NULL, NULL) : status;
 }
 
 static void copy_sizes(const gv_size_list *named, const size_t *usual, int n_usual, size_t *size, int *n)

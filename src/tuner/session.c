@@ -71,7 +71,7 @@ static gravel_status read_known(gv_run *run)
             gv_run_warn(run, gravel_error_message());
         free(file);
     }
-    status = gv_profile_read_shipped(&device, &run->known, NULL, NULL);
+    status = gv_profile_read_shipped(&device, NULL, &run->known, NULL, NULL);
     if (status == GRAVEL_OK && path != NULL)
         status = gv_profile_write_file(path, &run->known);
     free(path);

@@ -151,6 +151,57 @@ static void test_full_profiles_are_read(void **state)
     gv_profile_set_free(&back);
 }
 
+static int has_pair(const gv_profile_block *block, int n, const gv_profile_entry *entry)
+{
+    for (int e = 0; e < n; e++)
+        if (strcmp(block->entry[e].kernel, entry->kernel) == 0 && strcmp(block->entry[e].variant, entry->variant) == 0)
+            return 1;
+    return 0;
+}
+
+/* What is read for one kernel and variant is that alone, and all parts make the whole. */
+static void test_shipped_parts_make_the_whole(void **state)
+{
+    gv_profile_set whole = GV_PROFILE_SET_INIT, parts = GV_PROFILE_SET_INIT;
+
+    (void)state;
+    assert_ok(gv_profile_read_shipped(NULL, NULL, &whole, NULL, NULL));
+    assert_true(whole.n_blocks > 1);
+    for (int b = 0; b < whole.n_blocks; b++) {
+        const gv_profile_block *block = &whole.block[b];
+        int n = 0;
+
+        for (int e = 0; e < block->n_entries; e++) {
+            const gv_profile_entry *entry = &block->entry[e];
+            const gv_profile_part part = {entry->kernel, entry->variant};
+            gv_profile_set one = GV_PROFILE_SET_INIT;
+
+            if (has_pair(block, e, entry))
+                continue;
+            assert_ok(gv_profile_read_shipped(&block->device, &part, &one, NULL, NULL));
+            assert_int_equal(one.n_blocks, 1);
+            for (int k = 0; k < one.block[0].n_entries; k++) {
+                const gv_profile_entry *read = &one.block[0].entry[k], *same = gv_profile_set_entry(block, read);
+
+                assert_string_equal(read->kernel, entry->kernel);
+                assert_string_equal(read->variant, entry->variant);
+                assert_non_null(same);
+                assert_memory_equal(read, same, sizeof *read);
+            }
+            n += one.block[0].n_entries;
+            gv_profile_set_free(&one);
+        }
+        assert_int_equal(n, block->n_entries);
+    }
+    const gv_profile_part none = {"direct", "sp3"};
+
+    assert_ok(gv_profile_read_shipped(NULL, &none, &parts, NULL, NULL));
+    for (int b = 0; b < parts.n_blocks; b++)
+        assert_int_equal(parts.block[b].n_entries, 0);
+    gv_profile_set_free(&parts);
+    gv_profile_set_free(&whole);
+}
+
 /* -------------------------------------------------------------- bad files */
 
 static void refused(const char *text, const char *why)
@@ -490,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_families),
         cmocka_unit_test(test_print_and_parse_agree),
         cmocka_unit_test(test_full_profiles_are_read),
+        cmocka_unit_test(test_shipped_parts_make_the_whole),
         cmocka_unit_test(test_refused_whole),
         cmocka_unit_test(test_refused_entries),
         cmocka_unit_test(test_refused_sizes),

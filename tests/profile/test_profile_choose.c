@@ -210,12 +210,12 @@ static void test_shipped_profiles_are_sound(void **state)
     int refused = 0;
 
     (void)state;
-    assert_ok(gv_profile_read_shipped(NULL, &set, count_refused, &refused));
+    assert_ok(gv_profile_read_shipped(NULL, NULL, &set, count_refused, &refused));
     assert_int_equal(refused, 0);
     for (int b = 0; b < set.n_blocks; b++) {
         gv_profile_set own = GV_PROFILE_SET_INIT;
 
-        assert_ok(gv_profile_read_shipped(&set.block[b].device, &own, count_refused, &refused));
+        assert_ok(gv_profile_read_shipped(&set.block[b].device, NULL, &own, count_refused, &refused));
         assert_int_equal(own.n_blocks, 1);
         assert_true(gv_profile_same_device(&own.block[0].device, &set.block[b].device));
         assert_int_equal(own.block[0].n_entries, set.block[b].n_entries);
@@ -250,11 +250,11 @@ static void test_shipped_profiles_of_one_type(void **state)
     int refused = 0, n = 0;
 
     (void)state;
-    assert_ok(gv_profile_read_shipped(NULL, &all, count_refused, &refused));
+    assert_ok(gv_profile_read_shipped(NULL, NULL, &all, count_refused, &refused));
     for (size_t t = 0; t < sizeof type / sizeof type[0]; t++) {
         gv_profile_set set = GV_PROFILE_SET_INIT;
 
-        assert_ok(gv_profile_read_shipped_type(type[t], &set, count_refused, &refused));
+        assert_ok(gv_profile_read_shipped_type(type[t], NULL, &set, count_refused, &refused));
         assert_int_equal(set.n_blocks, count_type(&set, type[t]));
         assert_int_equal(set.n_blocks, count_type(&all, type[t]));
         n += set.n_blocks;

@@ -28,8 +28,8 @@
  * an H200 and a Xeon the choices are as good in the mean, and 7 of them, for 10, take above 1.02 of the default's
  * time. */
 #define GUESSED 0.02
-/* Nothing replaces the default for less: of 1277 calls of an H200 6 take more than 1.02 of its time, 9 without this, and
- * the mean over the best is 1.0073 for 1.0072 (doc/numbers.md). */
+/* Nothing replaces the default for less: of 1277 calls of an H200 6 take more than 1.02 of its time, 9 without this,
+ * and the mean over the best is 1.0073 for 1.0072 (doc/numbers.md). */
 #define LEAST_LEAD 0.01
 /* The weight of a question that answers nearly alone: the call lies within a fifth of the way to the next ones. */
 #define ALONE 0.8
@@ -445,8 +445,7 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
     for (int k = 0; k < n; k++)
         spread += corner[k].weight * fmax(spread_at(among, corner[k].entry, best->configuration),
                                           spread_at(among, corner[k].entry, built_in->configuration));
-    return fmax(log1p(LEAST_LEAD),
-                log1p(SPREAD_PART * spread) + log1p(more) + (best->measured ? 0 : log1p(GUESSED)));
+    return fmax(log1p(LEAST_LEAD), log1p(SPREAD_PART * spread) + log1p(more) + (best->measured ? 0 : log1p(GUESSED)));
 }
 
 /* ------------------------------------------------------------------- calls */

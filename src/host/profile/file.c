@@ -9,7 +9,6 @@
 
 #include "host/device/device.h"
 #include "host/base/files.h"
-#include "host/base/kernels.h"
 #include "host/profile/store.h"
 
 gravel_status gv_profile_read_file(const char *path, gv_profile_set *set)
@@ -159,8 +158,8 @@ gravel_status gv_profile_save(const char *dir, const gv_profile_set *set, char *
     return status;
 }
 
-static gravel_status keep_or_report(gravel_status status, gv_profile_set *from, gv_profile_set *set,
-                                    gv_profile_refused_fn refused, void *user)
+gravel_status gv_profile_keep_or_report(gravel_status status, gv_profile_set *from, gv_profile_set *set,
+                                        gv_profile_refused_fn refused, void *user)
 {
     if (status == GRAVEL_ERR_MEMORY)
         return status;
@@ -174,7 +173,7 @@ static gravel_status keep_or_report(gravel_status status, gv_profile_set *from, 
     return status;
 }
 
-static int is_profile_name(const char *name)
+int gv_profile_is_name(const char *name)
 {
     size_t n = strlen(name);
 
@@ -202,7 +201,7 @@ static gravel_status folder_names(const char *dir, char ***names, size_t *count)
     while ((item = readdir(folder)) != NULL && status == GRAVEL_OK) {
         char **grown;
 
-        if (!is_profile_name(item->d_name))
+        if (!gv_profile_is_name(item->d_name))
             continue;
         grown = realloc(*names, (*count + 1) * sizeof *grown);
         if (grown != NULL) {
@@ -229,58 +228,15 @@ gravel_status gv_profile_read_dir(const char *dir, gv_profile_set *set, gv_profi
     if (status == GRAVEL_ERR_FILE) {
         gv_profile_set none = GV_PROFILE_SET_INIT;
 
-        status = keep_or_report(status, &none, set, refused, user);
+        status = gv_profile_keep_or_report(status, &none, set, refused, user);
     }
     for (size_t i = 0; i < count; i++) {
         gv_profile_set from = GV_PROFILE_SET_INIT;
 
         if (status == GRAVEL_OK)
-            status = keep_or_report(gv_profile_read_file(names[i], &from), &from, set, refused, user);
+            status = gv_profile_keep_or_report(gv_profile_read_file(names[i], &from), &from, set, refused, user);
         free(names[i]);
     }
     free(names);
-    return status;
-}
-
-static gravel_status add_shipped(const gv_kernel_file *file, gv_profile_set *set, gv_profile_refused_fn refused,
-                                 void *user)
-{
-    gv_profile_set from = GV_PROFILE_SET_INIT;
-    const gravel_status status = gv_profile_parse(file->name, file->text, file->size, &from);
-
-    return keep_or_report(status, &from, set, refused, user);
-}
-
-gravel_status gv_profile_read_shipped(const gv_profile_device *device, gv_profile_set *set,
-                                      gv_profile_refused_fn refused, void *user)
-{
-    gravel_status status = GRAVEL_OK;
-    char own[128] = "";
-
-    if (device != NULL)
-        gv_profile_file_name(device, own);
-    for (int i = 0; i < gv_profile_file_count && status == GRAVEL_OK; i++)
-        if (device != NULL ? strcmp(gv_profile_files[i].name, own) == 0 : is_profile_name(gv_profile_files[i].name))
-            status = add_shipped(&gv_profile_files[i], set, refused, user);
-    return status;
-}
-
-gravel_status gv_profile_read_shipped_type(gravel_device_type type, gv_profile_set *set, gv_profile_refused_fn refused,
-                                           void *user)
-{
-    gravel_status status = GRAVEL_OK;
-    /* as gv_profile_print writes it, among the first words of a file of one device */
-    char *mark = gv_format("\"type\": \"%s\"", gv_device_type_name(type));
-
-    if (mark == NULL)
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory to look for profiles");
-    for (int i = 0; i < gv_profile_file_count && status == GRAVEL_OK; i++) {
-        const gv_kernel_file *file = &gv_profile_files[i];
-        const char *entries = strstr(file->text, "\"entries\""), *at = strstr(file->text, mark);
-
-        if (is_profile_name(file->name) && at != NULL && at < entries)
-            status = add_shipped(file, set, refused, user);
-    }
-    free(mark);
     return status;
 }

@@ -1,6 +1,6 @@
-/* The configuration for a call.  The user's files and those shipped for the context's devices are read at the first
- * question; the other shipped ones of the types of its devices, which cost a start tens of milliseconds, when none
- * of these has an entry that fits.  Every answer is kept per variant and cell of sizes (choice.h), so that later
+/* The configuration for a call.  The user's files are read at the first question, what is shipped for the context's
+ * devices about a variant at the first one about it; what is shipped about it for others of their types when none of
+ * these has an entry that fits.  Every answer is kept per variant and cell of sizes (choice.h), so that later
  * questions cost a few comparisons. */
 #include "host/profile/profile.h"
 #include "host/profile/proof.h"
@@ -25,12 +25,12 @@ typedef struct answers {
     gv_variant variant;
     int device;
     char kernel_version[17];
+    int all_shipped; /* what is shipped for others was read; of the first slot of a kernel and variant */
     answer *row[GV_CHOICE_SOURCE_CELLS]; /* NULL until used; GV_CHOICE_SINK_CELLS each */
 } answers;
 
 struct gv_profile_table {
     gv_profile_set user, shipped;
-    int all_shipped; /* read, not only those of the context's devices */
     int n_slots;
     answers **slot;
     int *told; /* per device: the message that it has no profile of its own was given */
@@ -69,15 +69,28 @@ static gravel_status load(gravel_context *context)
     context->release_profiles = gv_profile_release;
     if (context->profile_dir != NULL && context->profile_dir[0] != '\0')
         status = gv_profile_read_dir(context->profile_dir, &table->user, report_refused, context);
-    for (int d = 0; d < context->n_devices && status == GRAVEL_OK; d++) {
-        gv_profile_device device;
-
-        gv_profile_device_of(&context->device[d].info, &device);
-        if (gv_profile_set_find(&table->shipped, &device) == NULL)
-            status = gv_profile_read_shipped(&device, &table->shipped, report_refused, context);
-    }
     if (status != GRAVEL_OK)
         gv_profile_release(context);
+    return status;
+}
+
+/* What is shipped for the context's devices about a variant. */
+static gravel_status load_own(gravel_context *context, const gv_space *space, const gv_variant *variant)
+{
+    const gv_profile_part part = {space->kernel, variant->name};
+    gravel_status status = GRAVEL_OK;
+    char read[128] = "";
+
+    for (int d = 0; d < context->n_devices && status == GRAVEL_OK; d++) {
+        gv_profile_device device;
+        char name[128];
+
+        gv_profile_device_of(&context->device[d].info, &device);
+        gv_profile_file_name(&device, name);
+        if (strcmp(name, read) != 0) /* alike devices follow each other, mostly */
+            status = gv_profile_read_shipped(&device, &part, &context->profiles->shipped, report_refused, context);
+        strcpy(read, name);
+    }
     return status;
 }
 
@@ -138,6 +151,15 @@ static int is_slot_of(const answers *slot, const gv_space *space, int device, co
            slot->variant.order == variant->order && slot->variant.precision == variant->precision;
 }
 
+/* The first slot of this kernel and variant, with whatever searches and device; NULL: none yet. */
+static answers *first_of(const struct gv_profile_table *table, const gv_space *space, const gv_variant *variant)
+{
+    for (int s = 0; s < table->n_slots; s++)
+        if (table->slot[s]->space == space && strcmp(table->slot[s]->variant.name, variant->name) == 0)
+            return table->slot[s];
+    return NULL;
+}
+
 static gravel_status find_slot(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
                                answers **slot)
 {
@@ -149,6 +171,12 @@ static gravel_status find_slot(gravel_context *context, int device, const gv_spa
             *slot = table->slot[s];
             return GRAVEL_OK;
         }
+    }
+    if (first_of(table, space, variant) == NULL) {
+        const gravel_status status = load_own(context, space, variant);
+
+        if (status != GRAVEL_OK)
+            return status;
     }
     grown = realloc(table->slot, (size_t)(table->n_slots + 1) * sizeof(answers *));
     if (grown != NULL)
@@ -181,13 +209,12 @@ static int look_up(const struct gv_profile_table *table, const gv_profile_questi
     return cell->choice && cell->choice->origin <= GRAVEL_ORIGIN_SHIPPED;
 }
 
-/* All shipped ones of the types that the context has. */
-static gravel_status load_others(gravel_context *context)
+/* What is shipped about a variant for devices of the types that the context has. */
+static gravel_status load_others(gravel_context *context, const answers *slot)
 {
-    gv_profile_set *shipped = &context->profiles->shipped;
+    const gv_profile_part part = {slot->space->kernel, slot->variant.name};
     gravel_status status = GRAVEL_OK;
 
-    gv_profile_set_free(shipped);
     for (int d = 0; d < context->n_devices && status == GRAVEL_OK; d++) {
         const gravel_device_type type = context->device[d].info.type;
         int before = 0;
@@ -195,7 +222,7 @@ static gravel_status load_others(gravel_context *context)
         while (before < d && context->device[before].info.type != type)
             before++;
         if (before == d)
-            status = gv_profile_read_shipped_type(type, shipped, report_refused, context);
+            status = gv_profile_read_shipped_type(type, &part, &context->profiles->shipped, report_refused, context);
     }
     return status;
 }
@@ -203,15 +230,15 @@ static gravel_status load_others(gravel_context *context)
 static gravel_status ask(gravel_context *context, answers *slot, answer *cell, const gv_profile_question *question)
 {
     struct gv_profile_table *table = context->profiles;
+    answers *first = first_of(table, slot->space, &slot->variant);
     int is_own = look_up(table, question, cell);
 
-    if (!is_own && !table->all_shipped) {
-        gravel_status status;
+    if (!is_own && !first->all_shipped) {
+        const gravel_status status = load_others(context, slot);
 
-        status = load_others(context);
         if (status != GRAVEL_OK)
             return status;
-        table->all_shipped = 1;
+        first->all_shipped = 1;
         is_own = look_up(table, question, cell);
     }
     cell->asked = 1;

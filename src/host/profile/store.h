@@ -88,9 +88,7 @@ const char *gv_json_check(const char *text, size_t size, size_t *at);
 
 /* ------------------------------------------------------------------ files */
 
-enum {
-    GV_PROFILE_FILE_MAX = 48 << 20
-}; /* bytes; 3200 questions of one device have 9 MB, all that there is room for 25 */
+enum { GV_PROFILE_FILE_MAX = 48 << 20 }; /* bytes; 3200 questions of a device have 9 MB, a full profile 25 */
 
 gravel_status gv_profile_read_file(const char *path, gv_profile_set *set);
 /* A new file beside it, then a rename: readers see the old or the new file, never half of one. */
@@ -108,12 +106,22 @@ typedef void (*gv_profile_refused_fn)(const char *message, void *user);
 void gv_profile_set_check(gv_profile_set *set, const gv_space *space, gv_profile_refused_fn refused, void *user);
 /* All *.json of a folder; those refused are reported and left out.  A folder that is not there is an empty one. */
 gravel_status gv_profile_read_dir(const char *dir, gv_profile_set *set, gv_profile_refused_fn refused, void *user);
-/* The profiles built into the library: all, or only the file named for this device. */
-gravel_status gv_profile_read_shipped(const gv_profile_device *device, gv_profile_set *set,
+/* Adds what was read to `set` if `status` is OK, else reports it. */
+gravel_status gv_profile_keep_or_report(gravel_status status, gv_profile_set *from, gv_profile_set *set,
+                                        gv_profile_refused_fn refused, void *user);
+int gv_profile_is_name(const char *name); /* of a file that is read as a profile */
+
+/* Entries of one kernel and variant, whatever their features. */
+typedef struct gv_profile_part {
+    const char *kernel, *variant;
+} gv_profile_part;
+
+/* The profiles built into the library, added: all, or only the file named for this device; one part or (NULL) all. */
+gravel_status gv_profile_read_shipped(const gv_profile_device *device, const gv_profile_part *part, gv_profile_set *set,
                                       gv_profile_refused_fn refused, void *user);
-/* Those of devices of one type, added: others answer nothing for it, and a large file takes a tenth of a second. */
-gravel_status gv_profile_read_shipped_type(gravel_device_type type, gv_profile_set *set, gv_profile_refused_fn refused,
-                                           void *user);
+/* Those of devices of one type: others answer nothing for it. */
+gravel_status gv_profile_read_shipped_type(gravel_device_type type, const gv_profile_part *part, gv_profile_set *set,
+                                           gv_profile_refused_fn refused, void *user);
 
 /* ---------------------------------------------------------------- look-up */
 
