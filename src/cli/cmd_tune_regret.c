@@ -43,7 +43,7 @@ typedef struct grid {
     uint64_t seed;
 } grid;
 
-/* Why something fails, until something else does. */
+/* Why a point fails, or, later, why no worker starts any more. */
 static void note_why(grid *g, char *why)
 {
     free(g->result.why);
@@ -81,7 +81,7 @@ static void put_time(cJSON *times, const char *configuration, int sitting, int t
         cJSON_AddItemToArray(times, of);
     }
     snprintf(text, sizeof text, "%.4g", time_s);
-    if (turn == 1)
+    while (turn > 0 && cJSON_GetArraySize(of) <= turns_at)
         cJSON_AddItemToArray(of, cJSON_CreateArray());
     cJSON_AddItemToArray(turn > 0 ? cJSON_GetArrayItem(of, turns_at) : of, cJSON_CreateRaw(text));
 }
@@ -165,9 +165,10 @@ static void show_point(const gv_regret_point *p)
         fprintf(stderr, ", theta %g, %g active", p->task.theta, p->task.active);
     fprintf(stderr, ": %.3f of the best of %d, %.3f of the default%s\n", p->choice_s / p->best_s, p->candidates,
             p->choice_s / p->default_s,
-            !p->complete  ? " (incomplete)"
-            : !p->decided ? " (undecided)"
-                          : "");
+            !p->complete      ? " (incomplete)"
+            : !p->decided     ? " (undecided)"
+            : p->sittings > 1 ? " (measured twice)"
+                              : "");
 }
 
 /* Until `end`; the first point has until the end of the whole budget. */
@@ -180,7 +181,7 @@ static gravel_status measure_block(grid *g, regret_block *block, double end)
     block->times = calloc((size_t)most, sizeof(cJSON *));
     if (!block->point || !block->times)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the points of a regret");
-    for (int k = 0; k < most && status == GRAVEL_OK && (k == 0 || gv_now() < end); k++) {
+    for (int k = 0; k < most && status == GRAVEL_OK && !g->broken && (k == 0 || gv_now() < end); k++) {
         gv_regret_point *point = &block->point[block->n];
         gv_task task;
 
@@ -216,7 +217,7 @@ static gravel_status measure_again(grid *g)
     for (int b = 0; b < g->result.n_blocks; b++) {
         regret_block *block = &g->result.block[b];
 
-        for (int k = 0; k < block->n && gv_now() < g->end; k++) {
+        for (int k = 0; k < block->n && !g->broken && gv_now() < g->end; k++) {
             if (!gv_regret_is_beyond(&block->point[k]))
                 continue;
             g->times = block->times[k];

@@ -9,8 +9,9 @@ typedef struct account {
     gv_table table;
     cJSON *points, *summaries;
     int to_draw; /* blocks with a decided point */
-    /* points: measured; of these too noisy; measured twice; ended before all candidates were timed */
-    int complete, undecided, twice, stopped;
+    int told;    /* blocks that were begun */
+    /* points: measured; of these too noisy; measured twice, or in vain; ended before all candidates were timed */
+    int complete, undecided, twice, disagree, stopped;
 } account;
 
 static cJSON *pair_of(const double value[2])
@@ -61,13 +62,18 @@ static void tell_block(regret_result *r, regret_block *block, account *a)
 {
     const gv_variant *variant = &block->variant;
     gv_regret_summary s;
-    cJSON *object = cJSON_CreateObject();
+    cJSON *object;
 
+    if (block->n == 0)
+        return;
+    object = cJSON_CreateObject();
     gv_regret_summarise(block->point, block->n, &s);
+    a->told++;
     r->missed += s.points > 0 && !gv_regret_is_kept(&s);
     a->complete += s.points + s.undecided;
     a->undecided += s.undecided;
     a->twice += s.twice;
+    a->disagree += s.disagree;
     a->stopped += block->n - s.points - s.undecided;
     gv_table_row(&a->table, s.points > 0 ? "%s|%s|%d of %d|%d|%.3f|%.3f|%.3f|%.3f|%.3f" : "%s|%s|%d of %d|%d|-|-|-|-|-",
                  variant->name, gv_tune_features_name(variant->features), s.points + s.undecided, r->each, s.points,
@@ -171,6 +177,9 @@ static void remark(const regret_result *r, const account *a, gravel_status statu
                "%d of %d points were beyond a mark and measured again after all others: they count by the mean "
                "of both times",
                a->twice, a->complete);
+    if (a->disagree > 0)
+        gv_say(COMMAND, "%d points beyond a mark were measured again in vain, since the turns disagree or were stopped",
+               a->disagree);
     if (r->failing > 0)
         gv_say(COMMAND, "%d point%s not be measured: %s", r->failing, r->failing == 1 ? " could" : "s could",
                r->why ? r->why : "");
@@ -178,7 +187,7 @@ static void remark(const regret_result *r, const account *a, gravel_status statu
         gv_say(COMMAND,
                "%d of %d variants miss the mark: median %.2f, 95 %% %.2f, most %.2f of the best, %.2f of the "
                "default",
-               r->missed, r->n_blocks, GV_REGRET_MEDIAN, GV_REGRET_P95, GV_REGRET_MOST, GV_REGRET_OVER_DEFAULT);
+               r->missed, a->told, GV_REGRET_MEDIAN, GV_REGRET_P95, GV_REGRET_MOST, GV_REGRET_OVER_DEFAULT);
 }
 
 gravel_status gv_tune_tell_regret(regret_result *result, gravel_status status)

@@ -166,7 +166,7 @@ static void keep(gv_run *run, gv_winners *found, const gv_point *point, int n, c
         run->options->finished(&result, run->options->user);
 }
 
-/* `before`: outcomes of the run before this question, in which what failed is not tried again. */
+/* `before`: the run's outcomes before this question.  Within it nothing that failed is tried again. */
 static void count_failures(gv_run *run, const size_t before[GV_OUTCOME_COUNT], gv_profile_entry *entry)
 {
     entry->failures = 0;

@@ -323,8 +323,9 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
 
 int gv_regret_is_beyond(const gv_regret_point *point)
 {
-    return point->decided && (point->choice_s > GV_REGRET_P95 * point->best_s ||
-                              point->choice_s > GV_REGRET_OVER_DEFAULT * point->default_s);
+    return point->decided && point->sittings == 1 &&
+           (point->choice_s > GV_REGRET_P95 * point->best_s ||
+            point->choice_s > GV_REGRET_OVER_DEFAULT * point->default_s);
 }
 
 void gv_regret_measure_again(const gv_regret_setting *setting, gv_regret_point *point)
@@ -335,6 +336,9 @@ void gv_regret_measure_again(const gv_regret_setting *setting, gv_regret_point *
     gv_config config;
     int turns = 0, works = 1;
 
+    if (!gv_regret_is_beyond(point))
+        return;
+    point->disagree = 1;
     setting->space->built_in(&config, &point->task.variant, setting->limits, point->task.sinks, point->task.sources);
     gv_space_format(setting->space, &config, built_in, sizeof built_in);
     for (int k = 0; k < n; k++)
@@ -349,6 +353,7 @@ void gv_regret_measure_again(const gv_regret_setting *setting, gv_regret_point *
         return;
     gv_regret_point again = *point;
 
+    again.disagree = 0;
     for (int k = 0; k < n; k++)
         again.final[k].over = over(&list[0], &list[k], turns);
     conclude(setting, built_in, middle_turn(&list[0], turns), &again);
@@ -379,6 +384,7 @@ void gv_regret_summarise(const gv_regret_point *point, int n, gv_regret_summary 
         if (!point[k].decided)
             continue;
         summary->twice += point[k].sittings > 1;
+        summary->disagree += point[k].disagree;
         over_best[complete] = point[k].choice_s / point[k].best_s;
         over_default[complete++] = point[k].choice_s / point[k].default_s;
     }

@@ -35,12 +35,14 @@ typedef struct gv_regret_point {
     int finals;
     int sittings; /* how often it was measured, with all others in between: times and ratios are geometric means */
     double over_best[2], over_default[2]; /* of each sitting */
+    int disagree;                         /* a second sitting decided nothing, or was stopped: the first one counts */
 } gv_regret_point;
 
 typedef struct gv_regret_summary {
     int points;                          /* the decided ones: figures are of these */
     int undecided;                       /* complete, but the machine was too busy */
     int twice;                           /* decided by two sittings */
+    int disagree;                        /* by the first, since the second decides nothing */
     double median, p95, most;            /* of choice / best */
     double median_default, most_default; /* of choice / default */
 } gv_regret_summary;
@@ -64,11 +66,11 @@ typedef struct gv_regret_setting {
 /* If the timing stops, what was timed is in the point, which is not complete; GRAVEL_ERR_CANCELLED if that is not even
  * the choice and the default.  ERR_LAUNCH if the choice does not run. */
 gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task *task, gv_regret_point *point);
-/* 1: the point is decided and beyond a mark of its own, so that a second sitting tells chance from fault: what else
- * runs on a shared machine slows some configurations more than others, for minutes. */
+/* 1: decided by one sitting and beyond 1.08 of the best or 1.02 of the default, so that a second sitting tells chance
+ * from fault: what else runs on a shared machine slows some configurations more than others, for minutes. */
 int gv_regret_is_beyond(const gv_regret_point *point);
-/* A second sitting: those that met in turns meet again.  Where it is stopped, or decides nothing, or one of them fails,
- * the point stays as it is. */
+/* A second sitting of a point that is beyond: those that met in turns meet again.  Where it is stopped, or decides
+ * nothing, or one of them fails in most turns, the first one counts. */
 void gv_regret_measure_again(const gv_regret_setting *setting, gv_regret_point *point);
 void gv_regret_summarise(const gv_regret_point *point, int n, gv_regret_summary *summary);
 int gv_regret_is_kept(const gv_regret_summary *summary); /* 1: within what tuning must keep, or no points */

@@ -14,7 +14,8 @@ void gv_run_remark(gv_run *run, gv_remark remark, double scatter)
 {
     static const char *const said[GV_REMARKS] = {"takes too long for this budget; the nearest question answers for it",
                                                  "no gain is reported; tune again when the machine is quiet",
-                                                 "not asked, the time is over"};
+                                                 "not asked, the time is over",
+                                                 "another configuration leads after a second sitting"};
     const gv_task *task = &run->task;
     char about[sizeof run->remarked[0]], text[256];
     int n = snprintf(about, sizeof about, "%s%s, %zu x %zu", task->variant.name,
@@ -51,6 +52,14 @@ void gv_run_remarks(gv_run *run)
                  "answer, or the default; about %.0f s would do for all",
                  n[GV_REMARK_NOT_ASKED], all, run->remarked[GV_REMARK_NOT_ASKED],
                  10 * ceil(0.1 * run->spent_s * all / (asked > 0 ? asked : 1)));
+        gv_run_warn(run, text);
+    }
+    if (n[GV_REMARK_CHANGED] > 0) {
+        snprintf(text, sizeof text,
+                 "at %d question%s another configuration leads after a second sitting than was told, %s%s (sinks x "
+                 "sources): gains are means of both times in the profile",
+                 n[GV_REMARK_CHANGED], n[GV_REMARK_CHANGED] == 1 ? "" : "s", n[GV_REMARK_CHANGED] == 1 ? "" : "as ",
+                 run->remarked[GV_REMARK_CHANGED]);
         gv_run_warn(run, text);
     }
     if (n[GV_REMARK_SCATTER] > 0) {

@@ -31,6 +31,7 @@ typedef enum gv_remark {
     GV_REMARK_TOO_LONG,  /* takes too long for the budget */
     GV_REMARK_SCATTER,   /* times scatter too much for a gain to be reported */
     GV_REMARK_NOT_ASKED, /* the time was over before it */
+    GV_REMARK_CHANGED,   /* another configuration leads after the second sitting */
     GV_REMARKS
 } gv_remark;
 
@@ -126,9 +127,10 @@ void gv_tune_save(gv_run *run, const gv_profile_entry *entry);
  * until `end`. */
 void gv_cross(gv_run *run, gv_winners *found, double end);
 int gv_result_by_time(const void *a, const void *b); /* orders results of a profile, for qsort */
-#define GV_SIT_PART 0.06                             /* of a variant's time */
-/* Winners meet the default again, at another time than before, until `end`: their gains are means of both times. */
-void gv_sit_again(gv_run *run, gv_winners *found, double end);
+#define GV_SITTING_PART 0.06                         /* of a variant's time */
+/* What seems faster than the default meets it again, at another time than before, until `end`: ratios are geometric
+ * means of what was known and of what is seen now. */
+void gv_second_sitting(gv_run *run, gv_winners *found, double end);
 /* How many questions of run->task's variant a run without searches is about: those of the profile, or those named. */
 int gv_cross_planned(gv_run *run);
 /* Takes what the profile keeps of run->task's variant for the answers and returns how many these are; what is of

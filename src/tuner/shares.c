@@ -59,9 +59,9 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     gv_plan asked, between = {.n = 0};
     const double last = run->spent_s + allotted;
     /* a GPU is rarely shared */
-    const double sit_part =
-        run->device.limits.info.type == GRAVEL_DEVICE_CPU && !run->options->record ? GV_SIT_PART : 0;
-    double left = 0, all, end = run->spent_s + (1 - GV_CROSS_PART - sit_part) * allotted;
+    const double sitting_part =
+        run->device.limits.info.type == GRAVEL_DEVICE_CPU && !run->options->record ? GV_SITTING_PART : 0;
+    double left = 0, all, end = run->spent_s + (1 - GV_CROSS_PART - sitting_part) * allotted;
     int known = 0;
     gravel_status status = gv_domain_of_space(&run->domain, run->space, variant, &run->device.limits,
                                               run->options->limit, run->options->unlikely || run->wide);
@@ -120,9 +120,10 @@ static gravel_status run_variant(gv_run *run, const gv_variant *variant, double 
     }
     /* also where the searches took longer than they should: without these times the choice between questions guesses */
     if (status == GRAVEL_OK && !run->options->record)
-        gv_cross(run, found, fmax(last, run->spent_s + GV_CROSS_PART * allotted));
-    if (status == GRAVEL_OK && sit_part > 0)
-        gv_sit_again(run, found, fmax(last, run->spent_s + sit_part * allotted));
+        gv_cross(run, found,
+                 isfinite(last) ? fmax(last - sitting_part * allotted, run->spent_s + GV_CROSS_PART * allotted) : last);
+    if (status == GRAVEL_OK && sitting_part > 0)
+        gv_second_sitting(run, found, fmax(last, run->spent_s + sitting_part * allotted));
     run->summary->tasks_done += run->interrupted ? 0 : known;
     free(found);
     free(run->seen);

@@ -65,73 +65,84 @@ static void choose(const gv_run *run, gv_profile_entry *entry)
         qsort(&entry->result[1], (size_t)entry->n_results - 1, sizeof entry->result[0], gv_result_by_time);
 }
 
-/* Point 0 is the default.  Times of all over its time, one after the other, medians over turns; 0: the run has to
- * stop. */
+/* Times over that of the default, point 0, medians over turns; every other turn goes backwards, so that nobody always
+ * comes first.  0 where one fails.  Returns 0 if the run has to stop or the default fails. */
 static int meet(gv_run *run, const gv_point *point, int n, double over[])
 {
     const gv_effort effort = {3, 16, run->options->quick ? 0.002 : 0.008, 0.3, 1e30};
-    double ratio[GV_PROFILE_RESULTS][TURNS];
+    double ratio[GV_PROFILE_RESULTS][TURNS] = {{0}};
+    int fails[GV_PROFILE_RESULTS] = {0};
 
-    for (int t = 0; t < TURNS; t++) {
-        double default_s = 0;
+    for (int t = 0; t < TURNS && !fails[0]; t++) {
+        double time_s[GV_PROFILE_RESULTS];
 
-        for (int k = 0; k < n; k++) {
+        for (int i = 0; i < n; i++) {
+            const int k = t % 2 ? n - 1 - i : i;
             gv_outcome outcome;
 
+            if (fails[k])
+                continue;
             if (!gv_run_evaluate(run, "sitting", t + 1, &point[k], &effort, &outcome))
                 return 0;
-            default_s = k == 0 ? gv_outcome_score(&outcome) : default_s;
-            ratio[k][t] = gv_outcome_score(&outcome) / default_s;
+            fails[k] = outcome.status != GV_OUTCOME_OK;
+            time_s[k] = gv_outcome_score(&outcome);
         }
+        for (int k = 0; k < n; k++)
+            ratio[k][t] = fails[k] || fails[0] ? 0 : time_s[k] / time_s[0];
     }
     for (int k = 0; k < n; k++) {
         qsort(ratio[k], TURNS, sizeof **ratio, ascending);
-        over[k] = ratio[k][TURNS / 2];
+        over[k] = fails[k] ? 0 : ratio[k][TURNS / 2];
     }
-    return 1;
+    return !fails[0];
 }
 
-/* All that seem faster than the default meet it: a choice between questions may be for any of them.  1 if the entry has
- * changed. */
-static int sit(gv_run *run, gv_profile_entry *entry)
+/* All that seem faster than the default meet it: a choice between questions may be for any of them.  What fails now
+ * counts as no faster.  1 if the entry has changed. */
+static int time_again(gv_run *run, gv_profile_entry *entry, double end)
 {
     const int d = default_of(run, entry);
     gv_point point[GV_PROFILE_RESULTS];
     double over[GV_PROFILE_RESULTS];
-    int sitter[GV_PROFILE_RESULTS], n = 1;
+    int which[GV_PROFILE_RESULTS], n = 1;
 
     if (d == entry->n_results || !point_of(run, entry, d, &point[0]))
         return 0;
     for (int r = 0; r < entry->n_results; r++)
         if (r != d && entry->result[r].time_min_s < entry->result[d].time_min_s && point_of(run, entry, r, &point[n]))
-            sitter[n++] = r;
-    if (n == 1 || !meet(run, point, n, over))
+            which[n++] = r;
+    /* a run that warms up and three that count */
+    if (n == 1 || run->spent_s + 4 * TURNS * n * run->best_s > end || !meet(run, point, n, over))
         return 0;
     for (int k = 1; k < n; k++) {
-        gv_profile_result *result = &entry->result[sitter[k]];
+        gv_profile_result *result = &entry->result[which[k]];
+        const gv_profile_result *built_in = &entry->result[d];
         /* the mean of both sittings; it is the others that are there for having been fast */
-        const double factor = sqrt(over[k] * entry->result[d].time_min_s / result->time_min_s);
+        const double factor = over[k] > 0 ? sqrt(over[k] * built_in->time_min_s / result->time_min_s) : 0;
 
-        if (isfinite(factor) && factor > 0) {
-            result->time_s *= factor;
-            result->time_min_s *= factor;
-        }
+        result->time_s = factor > 0 ? result->time_s * factor : built_in->time_s;
+        result->time_min_s = factor > 0 ? result->time_min_s * factor : built_in->time_min_s;
+        result->call_s = factor > 0 ? result->call_s * factor : built_in->call_s;
     }
     choose(run, entry);
+    gv_date(entry->date);
     return 1;
 }
 
-void gv_sit_again(gv_run *run, gv_winners *found, double end)
+void gv_second_sitting(gv_run *run, gv_winners *found, double end)
 {
     for (int k = 0; k < found->n && run->status == GRAVEL_OK && !run->interrupted; k++) {
         gv_winner *w = &found->w[k];
+        char before[GV_PROFILE_TEXT];
 
-        if (run->spent_s + gv_cross_cost(run, w->time_s) > end)
-            continue;
         run->task = w->task;
         run->best_s = w->time_s;
         run->wall = gv_now();
-        if (sit(run, &w->entry))
-            gv_tune_save(run, &w->entry);
+        memcpy(before, w->entry.result[0].configuration, sizeof before);
+        if (!time_again(run, &w->entry, end))
+            continue;
+        gv_tune_save(run, &w->entry);
+        if (strcmp(before, w->entry.result[0].configuration) != 0)
+            gv_run_remark(run, GV_REMARK_CHANGED, 0);
     }
 }

@@ -159,6 +159,53 @@ static int has_pair(const gv_profile_block *block, int n, const gv_profile_entry
     return 0;
 }
 
+static void count_refused(const char *message, void *user)
+{
+    assert_non_null(strstr(message, ".json"));
+    ++*(int *)user;
+}
+
+/* Of several devices, with entries that go first, last and all, and one that is laid out otherwise. */
+static void test_texts_are_cut(void **state)
+{
+    const gv_profile_about sp2 = {"fake", "sp2"}, ds4 = {"fake", "ds4"}, other = {"other", "sp2"};
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    char *text, *cut;
+    size_t size;
+
+    (void)state;
+    add(&set, "One", 1, "sp2", 1, "size=1");
+    add(&set, "One", 1, "ds4", 1, "size=2");
+    add(&set, "One", 1, "sp2", 100, "size=3");
+    add(&set, "Two", 2, "ds4", 1, "size=4");
+    add(&set, "Two", 2, "ds4", 100, "size=5");
+    assert_ok(gv_profile_print(&set, &text));
+    gv_profile_set_free(&set);
+    for (int c = 0; c < 3; c++) {
+        static const int n[3][2] = {{2, 0}, {1, 2}, {0, 0}};
+
+        cut = gv_profile_cut(text, strlen(text), c == 0 ? &sp2 : c == 1 ? &ds4 : &other, &size);
+        assert_non_null(cut);
+        assert_int_equal(size, strlen(cut));
+        assert_ok(gv_profile_parse("cut", cut, size, &set));
+        assert_int_equal(set.n_blocks, n[c][1] > 0 ? 2 : n[c][0] > 0); /* those with entries */
+        for (int b = 0; b < set.n_blocks; b++)
+            assert_int_equal(set.block[b].n_entries, n[c][b]);
+        for (int b = 0; b < set.n_blocks; b++)
+            for (int e = 0; e < set.block[b].n_entries; e++)
+                assert_string_equal(set.block[b].entry[e].variant, c == 0 ? "sp2" : "ds4");
+        gv_profile_set_free(&set);
+        free(cut);
+    }
+    /* another layout: nothing is left out, the parser sees it all */
+    for (char *at = text; (at = strstr(at, "\n    {")) != NULL; at++)
+        at[1] = '\t';
+    cut = gv_profile_cut(text, strlen(text), &sp2, &size);
+    assert_string_equal(cut, text);
+    free(cut);
+    free(text);
+}
+
 /* What is read for one kernel and variant is that alone, and all parts make the whole. */
 static void test_shipped_parts_make_the_whole(void **state)
 {
@@ -173,7 +220,7 @@ static void test_shipped_parts_make_the_whole(void **state)
 
         for (int e = 0; e < block->n_entries; e++) {
             const gv_profile_entry *entry = &block->entry[e];
-            const gv_profile_part part = {entry->kernel, entry->variant};
+            const gv_profile_about part = {entry->kernel, entry->variant};
             gv_profile_set one = GV_PROFILE_SET_INIT;
 
             if (has_pair(block, e, entry))
@@ -193,11 +240,13 @@ static void test_shipped_parts_make_the_whole(void **state)
         }
         assert_int_equal(n, block->n_entries);
     }
-    const gv_profile_part none = {"direct", "sp3"};
+    const gv_profile_about none = {"direct", "sp3"};
+    int refused = 0;
 
-    assert_ok(gv_profile_read_shipped(NULL, &none, &parts, NULL, NULL));
+    assert_ok(gv_profile_read_shipped(NULL, &none, &parts, count_refused, &refused));
     for (int b = 0; b < parts.n_blocks; b++)
         assert_int_equal(parts.block[b].n_entries, 0);
+    assert_int_equal(refused, 0);
     gv_profile_set_free(&parts);
     gv_profile_set_free(&whole);
 }
@@ -349,12 +398,6 @@ static void test_huge_file_is_refused(void **state)
     remove_folder(folder);
     free(path);
     free(folder);
-}
-
-static void count_refused(const char *message, void *user)
-{
-    assert_non_null(strstr(message, ".json"));
-    ++*(int *)user;
 }
 
 static void test_folder_skips_what_is_refused(void **state)
@@ -541,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_families),
         cmocka_unit_test(test_print_and_parse_agree),
         cmocka_unit_test(test_full_profiles_are_read),
+        cmocka_unit_test(test_texts_are_cut),
         cmocka_unit_test(test_shipped_parts_make_the_whole),
         cmocka_unit_test(test_refused_whole),
         cmocka_unit_test(test_refused_entries),

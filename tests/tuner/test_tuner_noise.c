@@ -150,7 +150,7 @@ static void test_no_time_and_still_the_default(void **state)
 }
 
 /* unroll=16 takes 800 us until the second sitting, which wants three samples in turns, and $LATER us there; the default
- * takes 1000, all others 1100. */
+ * takes 1000, all others 1100.  $LATER may be fail, and with $BROKEN the default fails there. */
 static char lucky_script[] = "echo ready >&3\n"
                              "while read -r line; do\n"
                              "  text=${line#*configuration}; text=${text%%seed*}\n"
@@ -160,7 +160,9 @@ static char lucky_script[] = "echo ready >&3\n"
                              "    *unroll=16*) t=800;;\n"
                              "    *) t=1100; [ \"$text\" != \"$first\" ] || t=1000;;\n"
                              "  esac\n"
-                             "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":${t}e-6}\" >&3\n"
+                             "  case $BROKEN$t$line in broken1000*turn*'\"least\":3'*) t=fail;; esac\n"
+                             "  if [ $t = fail ]; then echo '{\"status\":\"launch\",\"reason\":\"gone\"}' >&3\n"
+                             "  else echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":${t}e-6}\" >&3; fi\n"
                              "done\n";
 static char *const lucky_argv[] = {shell, dash_c, lucky_script, NULL};
 
@@ -168,9 +170,13 @@ static char *const lucky_argv[] = {shell, dash_c, lucky_script, NULL};
 static void test_luck_does_not_lead(void **state)
 {
     static const struct {
-        const char *later;
+        const char *later, *broken;
         double time_s; /* of what leads */
-    } c[] = {{"800", 800e-6}, {"950", 871.8e-6}, {"1300", 1000e-6}};
+    } c[] = {{"800", "", 800e-6},
+             {"950", "", 871.8e-6},
+             {"1300", "", 1000e-6},
+             {"fail", "", 1000e-6},
+             {"950", "broken", 800e-6}};
 
     (void)state;
     SKIP_WITHOUT_DEVICE();
@@ -192,6 +198,7 @@ static void test_luck_does_not_lead(void **state)
                                    .worker_argv = lucky_argv};
 
         setenv("LATER", c[k].later, 1);
+        setenv("BROKEN", c[k].broken, 1);
         assert_true(gv_variant_parse("sp2", &options.variant[0]));
         assert_ok(gv_tune(&options, &summary));
         assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
@@ -199,6 +206,9 @@ static void test_luck_does_not_lead(void **state)
 
         assert_true(fabs(first->time_min_s / c[k].time_s - 1) < 1e-3);
         assert_true((strstr(first->configuration, "unroll=16") != NULL) == (c[k].time_s < 999e-6));
+        /* what fails then is no faster than the default */
+        for (int r = 0; strcmp(c[k].later, "fail") == 0 && r < set.block[0].entry[0].n_results; r++)
+            assert_true(set.block[0].entry[0].result[r].time_min_s > 999e-6);
         gv_profile_set_free(&set);
         remove_folder(folder);
         free(profiles);

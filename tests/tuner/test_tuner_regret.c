@@ -191,7 +191,7 @@ static void test_a_second_sitting(void **state)
     point = before;
     f.clock = (fake_clock){.shared = 2, .slowed = 1.21};
     gv_regret_measure_again(&f.setting, &point);
-    assert_true(fabs(point.choice_s / point.default_s - 1.1) < 1e-12 && gv_regret_is_beyond(&point));
+    assert_true(fabs(point.choice_s / point.default_s - 1.1) < 1e-12);
     assert_string_equal(point.best, before.best);
     assert_true(fabs(point.choice_s / point.best_s - before.choice_s / before.best_s) < 1e-12);
     /* stopped anywhere, or the turns disagree, or one fails: the first sitting stands */
@@ -207,6 +207,21 @@ static void test_a_second_sitting(void **state)
         assert_true(point.choice_s == before.choice_s && point.default_s == before.default_s &&
                     point.best_s == before.best_s);
     }
+    point = before;
+    f.clock = (fake_clock){.fails = 4}; /* not the choice */
+    gv_regret_measure_again(&f.setting, &point);
+    assert_int_equal(point.sittings, 1);
+    assert_int_equal(point.disagree, 1);
+    /* twice is enough, and only what is beyond a mark is measured again */
+    point = before;
+    f.clock = (fake_clock){.shared = 2, .slowed = 1.21};
+    gv_regret_measure_again(&f.setting, &point);
+    assert_int_equal(point.sittings, 2);
+    assert_int_equal(point.disagree, 0);
+    assert_false(gv_regret_is_beyond(&point));
+    f.clock.asked = 0;
+    gv_regret_measure_again(&f.setting, &point);
+    assert_int_equal(f.clock.asked, 0);
     /* an undecided point needs none */
     point.decided = 0;
     assert_false(gv_regret_is_beyond(&point));

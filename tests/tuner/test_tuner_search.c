@@ -517,6 +517,7 @@ static void test_everything_fails(void **state)
 typedef struct target {
     gv_limits limits;
     gv_variant variant;
+    int unlikely;
 } target;
 
 static int is_valid(const void *user, const gv_domain *domain, const gv_point *point)
@@ -525,14 +526,25 @@ static int is_valid(const void *user, const gv_domain *domain, const gv_point *p
     gv_config config;
 
     gv_domain_config(domain, point, &config);
-    return gv_space_check(&gv_direct_space, &config, &t->variant, &t->limits) == NULL;
+    return (t->unlikely ? gv_space_can_run : gv_space_check)(&gv_direct_space, &config, &t->variant, &t->limits) ==
+           NULL;
 }
 
 /* Values that no point can have are left out before points are listed: no point is lost by it. */
 static void test_no_point_is_lost(void **state)
 {
+    static const struct {
+        const char *variant;
+        unsigned features;
+        int is_cpu, unlikely;
+    } c[] = {{"dp4", 0, 0, 0},
+             {"sp2", GV_DIRECT_NEAREST, 0, 1},
+             {"sp2", 0, 1, 0},
+             {"dp6", GV_DIRECT_NEAREST | GV_DIRECT_LISTS, 1, 0}};
+
     (void)state;
-    for (int is_cpu = 0; is_cpu < 2; is_cpu++) {
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        const int is_cpu = c[k].is_cpu;
         target t = {.limits = {.info = {.type = is_cpu ? GRAVEL_DEVICE_CPU : GRAVEL_DEVICE_GPU,
                                         .max_group = is_cpu ? 4096 : 1024,
                                         .has_fp64 = 1,
@@ -540,11 +552,13 @@ static void test_no_point_is_lost(void **state)
                                         .simd_width_double = is_cpu ? 4 : 1,
                                         .compute_units = 100,
                                         .local_memory = 48 << 10},
-                               .fast_fma = 1}};
+                               .fast_fma = 1},
+                    .unlikely = c[k].unlikely};
         gv_domain fast, slow;
 
-        assert_true(gv_variant_parse(is_cpu ? "sp2" : "dp4", &t.variant));
-        assert_ok(gv_domain_of_space(&fast, &gv_direct_space, &t.variant, &t.limits, NULL, 0));
+        assert_true(gv_variant_parse(c[k].variant, &t.variant));
+        t.variant.features = c[k].features;
+        assert_ok(gv_domain_of_space(&fast, &gv_direct_space, &t.variant, &t.limits, NULL, t.unlikely));
         slow = fast;
         for (int d = 0; d < slow.n; d++) {
             slow.n_values[d] = gv_direct_space.tunable[d].n_values;
@@ -553,11 +567,11 @@ static void test_no_point_is_lost(void **state)
         assert_ok(gv_domain_fill(&slow, is_valid, &t));
         assert_true(slow.n_codes > fast.n_codes && fast.n_points > 100);
         assert_int_equal(slow.n_points, fast.n_points);
-        for (size_t k = 0; k < fast.n_points; k++) {
+        for (size_t p = 0; p < fast.n_points; p++) {
             gv_config of[2];
 
-            gv_domain_config(&fast, &fast.point[k], &of[0]);
-            gv_domain_config(&slow, &slow.point[k], &of[1]);
+            gv_domain_config(&fast, &fast.point[p], &of[0]);
+            gv_domain_config(&slow, &slow.point[p], &of[1]);
             assert_memory_equal(&of[0], &of[1], sizeof of[0]);
         }
         gv_domain_free(&fast);

@@ -16,11 +16,11 @@
  * allows is not lowered by it. At sizes between the questions launches are more or less even than they were there
  * (space.h): a score has the call's unevenness instead of the corners'. The least score wins, so that a call with
  * exactly a question's sizes gets its winner. Elsewhere only those count that beat the untuned default by more than a
- * quarter of the spreads that were measured, and by 2 % more where some corner did not keep them, or, where the default
- * was not kept, are known at every corner, or from one that has both, is full or is very near; and none that is known
- * only with more than four times as many sources. Where the questions were asked without the call's searches, or with
- * others, they have to win by GV_CHOICE_OTHER more; if the default was not kept at all, at one corner that has measured
- * both. */
+ * quarter of the spreads that were measured, 1 % at least, and by 2 % more where some corner did not keep them, or,
+ * where the default was not kept, are known at every corner, or from one that has both, is full or is very near; and
+ * none that is known only with more than four times as many sources. Where the questions were asked without the call's
+ * searches, or with others, they have to win by GV_CHOICE_OTHER more; if the default was not kept at all, at one corner
+ * that has measured both. */
 #ifndef GV_CHOICE_H
 #define GV_CHOICE_H
 
@@ -80,7 +80,7 @@ enum { GV_CHOICE_OPTIONS = 12 };
 typedef struct gv_choice_option {
     gv_config config;
     double score, lead;           /* without the unevenness of the call */
-    const gv_profile_entry *from; /* NULL: the default, which nobody has kept */
+    const gv_profile_entry *from; /* NULL: the default, which nobody has kept; valid until its set grows */
 } gv_choice_option;
 typedef struct gv_choice {
     gravel_origin origin;

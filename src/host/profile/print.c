@@ -107,6 +107,7 @@ static void put_result(writer *w, const gv_profile_result *result)
     put(w, "}");
 }
 
+/* gv_profile_cut knows this layout. */
 static void put_entry(writer *w, const gv_profile_entry *entry)
 {
     put(w, "    {");

@@ -77,7 +77,7 @@ static gravel_status load(gravel_context *context)
 /* What is shipped for the context's devices about a variant. */
 static gravel_status load_own(gravel_context *context, const gv_space *space, const gv_variant *variant)
 {
-    const gv_profile_part part = {space->kernel, variant->name};
+    const gv_profile_about about = {space->kernel, variant->name};
     gravel_status status = GRAVEL_OK;
     char read[128] = "";
 
@@ -88,7 +88,7 @@ static gravel_status load_own(gravel_context *context, const gv_space *space, co
         gv_profile_device_of(&context->device[d].info, &device);
         gv_profile_file_name(&device, name);
         if (strcmp(name, read) != 0) /* alike devices follow each other, mostly */
-            status = gv_profile_read_shipped(&device, &part, &context->profiles->shipped, report_refused, context);
+            status = gv_profile_read_shipped(&device, &about, &context->profiles->shipped, report_refused, context);
         strcpy(read, name);
     }
     return status;
@@ -145,17 +145,22 @@ void gv_profile_kernel_version(gravel_context *context, const gv_space *space, c
     }
 }
 
+static int is_about(const answers *slot, const gv_space *space, const gv_variant *variant)
+{
+    return slot->space == space && slot->variant.order == variant->order &&
+           slot->variant.precision == variant->precision;
+}
+
 static int is_slot_of(const answers *slot, const gv_space *space, int device, const gv_variant *variant)
 {
-    return slot->space == space && slot->device == device && slot->variant.features == variant->features &&
-           slot->variant.order == variant->order && slot->variant.precision == variant->precision;
+    return is_about(slot, space, variant) && slot->device == device && slot->variant.features == variant->features;
 }
 
 /* The first slot of this kernel and variant, with whatever searches and device; NULL: none yet. */
 static answers *first_of(const struct gv_profile_table *table, const gv_space *space, const gv_variant *variant)
 {
     for (int s = 0; s < table->n_slots; s++)
-        if (table->slot[s]->space == space && strcmp(table->slot[s]->variant.name, variant->name) == 0)
+        if (is_about(table->slot[s], space, variant))
             return table->slot[s];
     return NULL;
 }
@@ -212,7 +217,7 @@ static int look_up(const struct gv_profile_table *table, const gv_profile_questi
 /* What is shipped about a variant for devices of the types that the context has. */
 static gravel_status load_others(gravel_context *context, const answers *slot)
 {
-    const gv_profile_part part = {slot->space->kernel, slot->variant.name};
+    const gv_profile_about about = {slot->space->kernel, slot->variant.name};
     gravel_status status = GRAVEL_OK;
 
     for (int d = 0; d < context->n_devices && status == GRAVEL_OK; d++) {
@@ -222,7 +227,7 @@ static gravel_status load_others(gravel_context *context, const answers *slot)
         while (before < d && context->device[before].info.type != type)
             before++;
         if (before == d)
-            status = gv_profile_read_shipped_type(type, &part, &context->profiles->shipped, report_refused, context);
+            status = gv_profile_read_shipped_type(type, &about, &context->profiles->shipped, report_refused, context);
     }
     return status;
 }

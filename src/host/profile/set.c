@@ -72,7 +72,8 @@ static gravel_status add_block(gv_profile_set *set, const gv_profile_device *dev
     return GRAVEL_OK;
 }
 
-/* A file with more entries would be refused by whoever reads it: the oldest one gives way. */
+/* A file with more entries would be refused by whoever reads it: the oldest one gives way, or the new one if that is
+ * older. */
 static gravel_status add_entry(gv_profile_block *block, const gv_profile_entry *entry)
 {
     int oldest = 0;
@@ -81,7 +82,8 @@ static gravel_status add_entry(gv_profile_block *block, const gv_profile_entry *
         if (strcmp(block->entry[e].date, block->entry[oldest].date) < 0)
             oldest = e;
     if (block->n_entries == GV_PROFILE_ENTRIES) {
-        block->entry[oldest] = *entry;
+        if (strcmp(block->entry[oldest].date, entry->date) <= 0)
+            block->entry[oldest] = *entry;
         return GRAVEL_OK;
     }
     if (block->n_entries == block->room) {

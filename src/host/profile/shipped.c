@@ -10,47 +10,52 @@
 #include "host/profile/store.h"
 
 /* How gv_profile_print begins an entry and ends a list of them. */
-#define HEAD "    {\"kernel\": \""
+#define ENTRY "    {\"kernel\": \""
+#define VARIANT "\"variant\": \""
 #define END "   ]"
 
-static int starts(const char *line, const char *with)
+/* What stands behind `word` in a line that ends at `end`; NULL: it is not there. */
+static const char *behind(const char *line, const char *end, const char *word)
 {
-    return strncmp(line, with, strlen(with)) == 0;
+    const size_t n = strlen(word);
+
+    while (line != NULL && strncmp(line, word, n) != 0)
+        line = memchr(line + 1, '"', (size_t)(end - line - 1));
+    return line != NULL ? line + n : NULL;
 }
 
-/* 1 if the first line of an entry, up to `end`, says that it is of this part. */
-static int is_of(const char *line, const char *end, const gv_profile_part *part)
+static int is_text(const char *at, const char *text)
 {
-    char variant[64];
-    const char *kernel = line + strlen(HEAD), *at = kernel;
-    const size_t n = strlen(part->kernel),
-                 length = (size_t)snprintf(variant, sizeof variant, "\"variant\": \"%s\",", part->variant);
+    const size_t n = strlen(text);
 
-    if (strncmp(kernel, part->kernel, n) != 0 || kernel[n] != '"')
-        return 0;
-    while (at != NULL && strncmp(at, variant, length) != 0)
-        at = memchr(at + 1, '"', (size_t)(end - at - 1));
-    return at != NULL;
+    return strncmp(at, text, n) == 0 && at[n] == '"';
 }
 
-/* The text without the entries of other kernels and variants, line by line; whole where it is not laid out as
- * gv_profile_print does. */
-static char *text_of(const gv_kernel_file *file, const gv_profile_part *part, size_t *size)
+/* 1 if the first line of an entry, up to `end`, says that it is of this kernel and variant, or does not say. */
+static int is_about(const char *line, const char *end, const gv_profile_about *about)
 {
-    char *made = malloc(file->size + 1);
+    const char *variant = behind(line, end, VARIANT);
+
+    return variant == NULL || (is_text(line + strlen(ENTRY), about->kernel) && is_text(variant, about->variant));
+}
+
+char *gv_profile_cut(const char *text, size_t size, const gv_profile_about *about, size_t *left)
+{
+    char *made = malloc(size + 1);
     size_t n = 0;
     int keeps = 1;
 
-    for (const char *line = file->text, *end; made != NULL && *line != '\0'; line = end) {
+    for (const char *line = text, *end; made != NULL && *line != '\0'; line = end) {
         end = strchr(line, '\n');
         end = end != NULL ? end + 1 : line + strlen(line);
-        if (starts(line, HEAD)) {
-            keeps = is_of(line, end, part);
-        } else if (starts(line, END)) {
+        if (strncmp(line, ENTRY, strlen(ENTRY)) == 0) {
+            keeps = is_about(line, end, about);
+        } else if (strncmp(line, END, strlen(END)) == 0) {
             keeps = 1;
-            /* what was the last entry is not there */
-            if (n > 1 && made[n - 2] == ',')
-                made[--n - 1] = '\n';
+            if (n > 1 && made[n - 2] == ',') { /* "},\n" of an entry that is the last one now */
+                made[n - 2] = '\n';
+                n--;
+            }
         }
         if (keeps) {
             memcpy(made + n, line, (size_t)(end - line));
@@ -59,27 +64,27 @@ static char *text_of(const gv_kernel_file *file, const gv_profile_part *part, si
     }
     if (made != NULL)
         made[n] = '\0';
-    *size = n;
+    *left = n;
     return made;
 }
 
-static gravel_status add(const gv_kernel_file *file, const gv_profile_part *part, gv_profile_set *set,
+static gravel_status add(const gv_kernel_file *file, const gv_profile_about *about, gv_profile_set *set,
                          gv_profile_refused_fn refused, void *user)
 {
     gv_profile_set from = GV_PROFILE_SET_INIT;
     size_t size = file->size;
-    char *text = part != NULL ? text_of(file, part, &size) : NULL;
+    char *text = about != NULL ? gv_profile_cut(file->text, file->size, about, &size) : NULL;
     gravel_status status;
 
-    if (part != NULL && text == NULL)
+    if (about != NULL && text == NULL)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for a shipped profile");
     status = gv_profile_parse(file->name, text != NULL ? text : file->text, size, &from);
     free(text);
     return gv_profile_keep_or_report(status, &from, set, refused, user);
 }
 
-gravel_status gv_profile_read_shipped(const gv_profile_device *device, const gv_profile_part *part, gv_profile_set *set,
-                                      gv_profile_refused_fn refused, void *user)
+gravel_status gv_profile_read_shipped(const gv_profile_device *device, const gv_profile_about *about,
+                                      gv_profile_set *set, gv_profile_refused_fn refused, void *user)
 {
     gravel_status status = GRAVEL_OK;
     char own[128] = "";
@@ -88,11 +93,11 @@ gravel_status gv_profile_read_shipped(const gv_profile_device *device, const gv_
         gv_profile_file_name(device, own);
     for (int i = 0; i < gv_profile_file_count && status == GRAVEL_OK; i++)
         if (device != NULL ? strcmp(gv_profile_files[i].name, own) == 0 : gv_profile_is_name(gv_profile_files[i].name))
-            status = add(&gv_profile_files[i], part, set, refused, user);
+            status = add(&gv_profile_files[i], about, set, refused, user);
     return status;
 }
 
-gravel_status gv_profile_read_shipped_type(gravel_device_type type, const gv_profile_part *part, gv_profile_set *set,
+gravel_status gv_profile_read_shipped_type(gravel_device_type type, const gv_profile_about *about, gv_profile_set *set,
                                            gv_profile_refused_fn refused, void *user)
 {
     gravel_status status = GRAVEL_OK;
@@ -106,7 +111,7 @@ gravel_status gv_profile_read_shipped_type(gravel_device_type type, const gv_pro
         const char *entries = strstr(file->text, "\"entries\""), *at = strstr(file->text, mark);
 
         if (gv_profile_is_name(file->name) && at != NULL && at < entries)
-            status = add(file, part, set, refused, user);
+            status = add(file, about, set, refused, user);
     }
     free(mark);
     return status;

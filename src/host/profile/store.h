@@ -111,16 +111,20 @@ gravel_status gv_profile_keep_or_report(gravel_status status, gv_profile_set *fr
                                         gv_profile_refused_fn refused, void *user);
 int gv_profile_is_name(const char *name); /* of a file that is read as a profile */
 
-/* Entries of one kernel and variant, whatever their features. */
-typedef struct gv_profile_part {
+/* What entries are about: one kernel and variant, whatever their features. */
+typedef struct gv_profile_about {
     const char *kernel, *variant;
-} gv_profile_part;
+} gv_profile_about;
 
-/* The profiles built into the library, added: all, or only the file named for this device; one part or (NULL) all. */
-gravel_status gv_profile_read_shipped(const gv_profile_device *device, const gv_profile_part *part, gv_profile_set *set,
-                                      gv_profile_refused_fn refused, void *user);
+/* A copy of a text that gv_profile_print wrote, without the entries about other kernels and variants: what is laid out
+ * otherwise stays.  `text` ends with a zero byte that `size` does not count; NULL: no memory. */
+char *gv_profile_cut(const char *text, size_t size, const gv_profile_about *about, size_t *left);
+/* The profiles built into the library, added: all, or only the file named for this device; of one kernel
+ * and variant or (NULL) whole. */
+gravel_status gv_profile_read_shipped(const gv_profile_device *device, const gv_profile_about *about,
+                                      gv_profile_set *set, gv_profile_refused_fn refused, void *user);
 /* Those of devices of one type: others answer nothing for it. */
-gravel_status gv_profile_read_shipped_type(gravel_device_type type, const gv_profile_part *part, gv_profile_set *set,
+gravel_status gv_profile_read_shipped_type(gravel_device_type type, const gv_profile_about *about, gv_profile_set *set,
                                            gv_profile_refused_fn refused, void *user);
 
 /* ---------------------------------------------------------------- look-up */
