@@ -56,10 +56,10 @@ void gv_run_remarks(gv_run *run)
     }
     if (n[GV_REMARK_CHANGED] > 0) {
         snprintf(text, sizeof text,
-                 "at %d question%s another configuration leads after a second sitting than was told, %s%s (sinks x "
-                 "sources): gains are means of both times in the profile",
-                 n[GV_REMARK_CHANGED], n[GV_REMARK_CHANGED] == 1 ? "" : "s", n[GV_REMARK_CHANGED] == 1 ? "" : "as ",
-                 run->remarked[GV_REMARK_CHANGED]);
+                 "%d question%s another winner after the second sitting than is told here, %s%s (sinks x sources): the "
+                 "profile has it",
+                 n[GV_REMARK_CHANGED], n[GV_REMARK_CHANGED] == 1 ? " has" : "s have",
+                 n[GV_REMARK_CHANGED] == 1 ? "" : "as ", run->remarked[GV_REMARK_CHANGED]);
         gv_run_warn(run, text);
     }
     if (n[GV_REMARK_SCATTER] > 0) {
