@@ -39,12 +39,9 @@ static void finished(const gv_tune_result *result, void *user)
     ((seen *)user)->result = *result;
 }
 
-/* Returns the first configuration of the profile. */
-static void tune(const char *default_us, const char *alone, seen *s, char first[GV_PROFILE_TEXT])
+/* sp2, 100 sinks x 1000 sources, so many candidates. */
+static gv_tune_options one_question(const char *profiles, char *const *worker, int candidates)
 {
-    char *folder = make_folder(), *profiles = gv_path_join(folder, "profiles");
-    gv_profile_set set = GV_PROFILE_SET_INIT;
-    gv_tune_summary summary;
     gv_tune_options options = {.device = "cpu",
                                .n_variants = 1,
                                .n_sinks = 1,
@@ -52,19 +49,30 @@ static void tune(const char *default_us, const char *alone, seen *s, char first[
                                .n_sources = 1,
                                .sources = {1000},
                                .seed = 5,
-                               .budget = 12,
+                               .budget = candidates,
                                .quick = 1,
                                .limit_s = 300,
                                .profile_dir = profiles,
-                               .worker_argv = worker_argv,
-                               .warn = warn,
-                               .finished = finished,
-                               .user = s};
+                               .worker_argv = worker};
 
+    assert_true(gv_variant_parse("sp2", &options.variant[0]));
+    return options;
+}
+
+/* Returns the first configuration of the profile. */
+static void tune(const char *default_us, const char *alone, seen *s, char first[GV_PROFILE_TEXT])
+{
+    char *folder = make_folder(), *profiles = gv_path_join(folder, "profiles");
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gv_tune_summary summary;
+    gv_tune_options options = one_question(profiles, worker_argv, 12);
+
+    options.warn = warn;
+    options.finished = finished;
+    options.user = s;
     memset(s, 0, sizeof *s);
     setenv("DEFAULT", default_us, 1);
     setenv("ALONE", alone, 1);
-    assert_true(gv_variant_parse("sp2", &options.variant[0]));
     assert_ok(gv_tune(&options, &summary));
     assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
     assert_true(set.n_blocks == 1 && set.block[0].n_entries == 1);
@@ -184,22 +192,10 @@ static void test_luck_does_not_lead(void **state)
         char *folder = make_folder(), *profiles = gv_path_join(folder, "profiles");
         gv_profile_set set = GV_PROFILE_SET_INIT;
         gv_tune_summary summary;
-        gv_tune_options options = {.device = "cpu",
-                                   .n_variants = 1,
-                                   .n_sinks = 1,
-                                   .sinks = {100},
-                                   .n_sources = 1,
-                                   .sources = {1000},
-                                   .seed = 5,
-                                   .budget = 40,
-                                   .quick = 1,
-                                   .limit_s = 300,
-                                   .profile_dir = profiles,
-                                   .worker_argv = lucky_argv};
+        const gv_tune_options options = one_question(profiles, lucky_argv, 40);
 
         setenv("LATER", c[k].later, 1);
         setenv("BROKEN", c[k].broken, 1);
-        assert_true(gv_variant_parse("sp2", &options.variant[0]));
         assert_ok(gv_tune(&options, &summary));
         assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
         const gv_profile_result *first = &set.block[0].entry[0].result[0];
