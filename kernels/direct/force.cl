@@ -360,6 +360,7 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
 #endif
 )
 {
+    GV_ALIGN_STACK
     const uint me = get_local_id(0);
     const uint lane_item = me % GV_ROW;
     const uint row = me / GV_ROW;

@@ -47,6 +47,18 @@
 #define GV_HUGE FLT_MAX
 #endif
 
+/* First in a kernel whose vectors do not all fit into registers.  A compiler that has given the frame pointer away can
+ * no longer align the stack when it finds that some have to be kept there: these cross cache lines in one program and
+ * not in the next, as the stack happens to lie, and order 6 with searches takes up to 1.6 times as long
+ * (doc/numbers.md).  An aligned variable that no optimisation removes says it in time. */
+#if GV_LANES > 1
+#define GV_ALIGN_STACK                                                                                                 \
+    volatile private int aligned_ __attribute__((aligned(64)));                                                        \
+    aligned_ = 0;
+#else
+#define GV_ALIGN_STACK
+#endif
+
 typedef GV_SCALAR gv_scalar;
 typedef GV_PASTE(GV_SCALAR, 4) gv_scalar4;
 

@@ -227,6 +227,7 @@ gv_tasks_evaluate(global const gv_scalar4 *restrict pos, global const gv_scalar4
 #endif
                   global gv_scalar4 *restrict result)
 {
+    GV_ALIGN_STACK
     const uint4 u = unit[get_group_id(0)];
     const uint from = begin[u.z], to = begin[u.z + 1];
     gv_law law = {soft, rate, cut2};

@@ -57,11 +57,11 @@ static void add_entry(const gv_run *run, offers *o, const gv_profile_entry *entr
     }
 }
 
-/* Where nothing is searched, all that the profile keeps of the variant; else what this run has found. */
+/* Where nothing is searched, all that profiles of this device, and of those that are alike, keep of the variant; else
+ * what this run has found. */
 static void collect(const gv_run *run, const gv_winners *found, int others, offers *o)
 {
     gv_profile_device device;
-    const gv_profile_block *block;
 
     for (int k = 0; k < found->n && !others; k++)
         add_entry(run, o, &found->w[k].entry);
@@ -70,12 +70,17 @@ static void collect(const gv_run *run, const gv_winners *found, int others, offe
     if (!run->options->cross)
         return;
     gv_profile_device_of(&run->device.limits.info, &device);
-    block = gv_profile_set_find(&run->known, &device);
-    for (int e = 0; block && e < block->n_entries; e++)
-        if (strcmp(block->entry[e].variant, run->task.variant.name) == 0 &&
-            strcmp(block->entry[e].kernel, run->space->kernel) == 0 &&
-            !(others && block->entry[e].features == run->task.variant.features))
-            add_entry(run, o, &block->entry[e]);
+    for (int b = 0; b < run->known.n_blocks; b++) {
+        const gv_profile_block *block = &run->known.block[b];
+
+        if (!gv_profile_alike(&block->device, &device))
+            continue;
+        for (int e = 0; e < block->n_entries; e++)
+            if (strcmp(block->entry[e].variant, run->task.variant.name) == 0 &&
+                strcmp(block->entry[e].kernel, run->space->kernel) == 0 &&
+                !(others && block->entry[e].features == run->task.variant.features))
+                add_entry(run, o, &block->entry[e]);
+    }
 }
 
 /* Nearest first; of equals in the domain's order, so that the same profile gives the same list. */

@@ -1,5 +1,6 @@
 /* A run without searches: what the profile holds are the answers; those of another kernel text, or whose winner takes
- * another time now, are measured again, and sizes that are named become questions. */
+ * another time now, are measured again; sizes that are named become questions, or those that a device that is alike
+ * has answered. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,20 +163,50 @@ static int names_questions(const gv_tune_options *options)
            (options->n_sinks > 0 || gv_tune_subject(options)->questions == GV_QUESTIONS_SQUARE);
 }
 
-/* Sizes that are named and not known: what is kept around them is measured there. */
+static void plan_add(const gv_winners *found, gv_plan *asked, const gv_plan_question *question)
+{
+    const gv_profile_entry sizes = {.sinks = question->sinks, .sources = question->sources};
+
+    for (int k = 0; k < asked->n; k++)
+        if (asked->q[k].sinks == sizes.sinks && asked->q[k].sources == sizes.sources)
+            return;
+    if (at_sizes(found, &sizes) == found->n && asked->n < GV_TUNE_SIZES * GV_TUNE_SIZES)
+        asked->q[asked->n++] = *question;
+}
+
+/* New questions: sizes that are named and not known, else those that devices that are alike have answered. */
+static void plan_new(const gv_run *run, const gv_winners *found, gv_plan *asked)
+{
+    gv_profile_device device;
+
+    asked->n = 0;
+    if (names_questions(run->options)) {
+        gv_plan named;
+
+        gv_plan_make(run->options, &run->device.limits, &run->task.variant, &named);
+        for (int k = 0; k < named.n; k++)
+            plan_add(found, asked, &named.q[k]);
+        return;
+    }
+    gv_profile_device_of(&run->device.limits.info, &device);
+    for (int b = 0; b < run->known.n_blocks; b++) {
+        const gv_profile_block *block = &run->known.block[b];
+
+        for (int e = 0; gv_profile_alike(&block->device, &device) && e < block->n_entries; e++) {
+            const gv_profile_entry *entry = &block->entry[e];
+
+            if (is_asked(run, entry, entry->driver))
+                plan_add(found, asked, &(gv_plan_question){entry->sinks, entry->sources, 0});
+        }
+    }
+}
+
+/* What is kept around new questions is measured there. */
 static void ask_new(gv_run *run, gv_winners *found, double end)
 {
-    gv_plan named, asked = {.n = 0};
+    gv_plan asked;
 
-    if (!names_questions(run->options))
-        return;
-    gv_plan_make(run->options, &run->device.limits, &run->task.variant, &named);
-    for (int k = 0; k < named.n; k++) {
-        const gv_profile_entry sizes = {.sinks = named.q[k].sinks, .sources = named.q[k].sources};
-
-        if (at_sizes(found, &sizes) == found->n)
-            asked.q[asked.n++] = named.q[k];
-    }
+    plan_new(run, found, &asked);
     for (int k = 0; k < asked.n && run->status == GRAVEL_OK && !run->interrupted; k++) {
         run->task_index++;
         gv_question_between(run, found, &asked, k, end);
@@ -186,16 +217,17 @@ int gv_cross_planned(gv_run *run)
 {
     const gv_tune_options *options = run->options;
     gv_winners *found = calloc(1, sizeof *found);
-    gv_plan named;
+    gv_plan asked;
     int n = 0; /* known or new */
 
     if (names_questions(options)) {
-        gv_plan_make(options, &run->device.limits, &run->task.variant, &named);
-        n = named.n;
+        gv_plan_make(options, &run->device.limits, &run->task.variant, &asked);
+        n = asked.n;
     } else if (found != NULL && gv_domain_of_space(&run->domain, run->space, &run->task.variant, &run->device.limits,
                                                    options->limit, options->unlikely) == GRAVEL_OK) {
         collect_known(run, found);
-        n = found->n;
+        plan_new(run, found, &asked);
+        n = found->n + asked.n;
         gv_domain_free(&run->domain);
     }
     free(found);

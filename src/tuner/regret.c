@@ -55,15 +55,10 @@ static int add(const gv_regret_setting *setting, const gv_task *task, candidate 
     return n;
 }
 
-/* All that this device's questions about the variant keep, whatever their features. */
-static int collect(const gv_regret_setting *setting, const gv_profile_set *set, const gv_task *task, candidate *list,
-                   int n)
+/* All that a device's questions about the variant keep, whatever their features. */
+static int collect(const gv_regret_setting *setting, const gv_profile_block *block, const gv_task *task,
+                   candidate *list, int n)
 {
-    gv_profile_device device;
-    const gv_profile_block *block;
-
-    gv_profile_device_of(&setting->limits->info, &device);
-    block = set ? gv_profile_set_find(set, &device) : NULL;
     for (int e = 0; block && e < block->n_entries; e++) {
         const gv_profile_entry *entry = &block->entry[e];
 
@@ -76,6 +71,26 @@ static int collect(const gv_regret_setting *setting, const gv_profile_set *set, 
             if (gv_space_parse(setting->space, entry->result[r].configuration, &config) == GRAVEL_OK &&
                 gv_space_check(setting->space, &config, &task->variant, setting->limits) == NULL)
                 n = add(setting, task, list, n, entry->result[r].configuration, distance(entry, task) + 1e-3 * r);
+        }
+    }
+    return n;
+}
+
+/* Of this device, of those that are alike, and of the one whose question answers: any other, where these have none. */
+static int collect_all(const gv_regret_setting *setting, const gv_profile_entry *answers, const gv_task *task,
+                       candidate *list, int n)
+{
+    const gv_profile_set *const sets[2] = {setting->user, setting->shipped};
+    gv_profile_device device;
+
+    gv_profile_device_of(&setting->limits->info, &device);
+    for (int i = 0; i < 2; i++) {
+        for (int b = 0; sets[i] && b < sets[i]->n_blocks; b++) {
+            const gv_profile_block *block = &sets[i]->block[b];
+            const int of_answer = answers && answers >= block->entry && answers < block->entry + block->n_entries;
+
+            if (of_answer || gv_profile_alike(&block->device, &device))
+                n = collect(setting, block, task, list, n);
         }
     }
     return n;
@@ -285,6 +300,7 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
                                           setting->kernel_version, task->sinks,    task->sources};
     candidate *list = malloc(GV_REGRET_CANDIDATES * sizeof *list);
     char built_in[GV_PROFILE_TEXT];
+    const gv_profile_entry *answers = NULL;
     gv_config config;
     int n, timed = 0, finals = 0, turns = 0;
 
@@ -295,12 +311,11 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
     point->origin = GRAVEL_ORIGIN_BUILT_IN;
     setting->space->built_in(&config, &task->variant, setting->limits, task->sinks, task->sources);
     gv_space_format(setting->space, &config, built_in, sizeof built_in);
-    gv_profile_look_up(setting->user, setting->shipped, &question, &config, &point->origin, NULL);
+    gv_profile_look_up(setting->user, setting->shipped, &question, &config, &point->origin, &answers);
     gv_space_format(setting->space, &config, point->choice, sizeof point->choice);
     n = add(setting, task, list, 0, point->choice, -2);
     n = add(setting, task, list, n, built_in, -1);
-    n = collect(setting, setting->user, task, list, n);
-    n = collect(setting, setting->shipped, task, list, n);
+    n = collect_all(setting, answers, task, list, n);
     qsort(list, (size_t)n, sizeof *list, nearer);
     if (setting->most > 0 && setting->most < n)
         n = setting->most > 2 ? setting->most : 2;

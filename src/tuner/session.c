@@ -72,6 +72,8 @@ static gravel_status read_known(gv_run *run)
         free(file);
     }
     status = gv_profile_read_shipped(&device, NULL, &run->known, NULL, NULL);
+    if (status == GRAVEL_OK)
+        status = gv_profile_read_shipped_alike(&device, NULL, &run->known, NULL, NULL);
     if (status == GRAVEL_OK && path != NULL)
         status = gv_profile_write_file(path, &run->known);
     free(path);

@@ -197,6 +197,48 @@ static void test_new_questions_hide_no_others(void **state)
     gv_profile_set_free(&shipped);
 }
 
+/* A device with few questions of its own: those of one that is alike fill the gaps, and replace nothing. */
+static void test_alike_devices_fill_gaps(void **state)
+{
+    gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
+    gv_profile_device device;
+    gv_profile_entry entry;
+    gv_limits limits;
+    gv_config config;
+
+    (void)state;
+    make_device(&device, "NVIDIA H200", 132);
+    make_entry(&entry, "ds4", 64, 131072, "size=1 split=1");
+    strcpy(entry.date, "2026-12-31T00:00:00Z"); /* newer than all */
+    assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+    make_entry(&entry, "ds4", 128, 131072, "size=8 split=1");
+    strcpy(entry.driver, "older");
+    assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+    make_device(&device, "NVIDIA H100 PCIe", 132);
+    make_entry(&entry, "ds4", 64, 131072, "size=2 split=1");
+    strcpy(entry.kernel_version, "older");
+    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    make_device(&device, "NVIDIA H100 PCIe", 114);
+    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    make_limits(&limits, "NVIDIA H100 PCIe", 132);
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 64, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[0], 2);
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[0], 8);
+    /* a bucket of sinks that only the other device has */
+    make_device(&device, "NVIDIA H200", 132);
+    make_entry(&entry, "ds4", 256, 131072, "size=4 split=1");
+    assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 256, &config), GRAVEL_ORIGIN_FAMILY);
+    assert_int_equal(config.value[0], 4);
+    /* with other compute units, nothing is filled */
+    make_limits(&limits, "NVIDIA H100 PCIe", 114);
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[0], 2);
+    gv_profile_set_free(&user);
+    gv_profile_set_free(&shipped);
+}
+
 static void test_buckets(void **state)
 {
     static const size_t first[] = {1, 2, 16, 64, 256, 1024, 16384};
@@ -220,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_configurations_are_checked_again),
         cmocka_unit_test(test_nearest_of_the_same_device),
         cmocka_unit_test(test_new_questions_hide_no_others),
+        cmocka_unit_test(test_alike_devices_fill_gaps),
         cmocka_unit_test(test_buckets),
     };
 

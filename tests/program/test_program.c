@@ -14,6 +14,8 @@ static gravel_context *open_context(const char *kernels, const char *cache, test
     options.log = log ? log_into : NULL;
     options.log_user = log;
     assert_ok(gravel_context_create(&context, &options));
+    for (int i = 0; i < context->n_devices; i++)
+        context->device[i].driver_caches = 0; /* binaries at once, also on PoCL (but binaries_that_pay) */
     return context;
 }
 
@@ -380,6 +382,40 @@ static void two_processes(void **state)
     free(cache);
 }
 
+/* Where the driver keeps what it compiles, the twelfth start makes the binary: a start that builds the program twice
+ * counts once, other options count by themselves. */
+static void binaries_that_pay(void **state)
+{
+    char *kernels = make_folder(), *cache = make_folder();
+    test_log *log = calloc(1, sizeof *log);
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    write_text(kernels, "number.cl", NUMBER_KERNEL);
+    write_text(kernels, "value.h", "#define VALUE 60\n");
+    for (int start = 1; start <= 13; start++) {
+        log->text[0] = '\0';
+        gravel_context *context = open_context(kernels, cache, log);
+        context->device[0].driver_caches = 1;
+        assert_int_equal(get_number(context, NULL), 60);
+        assert_int_equal(get_number(context, NULL), 60);
+        if (start == 4)
+            assert_int_equal(get_number(context, "-DEXTRA=4"), 64);
+        assert_int_equal(count_files(cache, "program-", NULL), start >= 12);
+        assert_int_equal(count_files(cache, "starts-", NULL), 1 + (start >= 4));
+        if (start == 13) /* from the binary */
+            assert_null(strstr(log->text, "compiled kernels/"));
+        else
+            assert_contains(log->text, "compiled kernels/");
+        gravel_context_release(context);
+    }
+    free(log);
+    remove_folder(kernels);
+    remove_folder(cache);
+    free(kernels);
+    free(cache);
+}
+
 static int fill(const char *kernels, const char *cache)
 {
     static const char *const options[4] = {"-DEXTRA=0", "-DEXTRA=1", "-DEXTRA=2", "-DEXTRA=3"};
@@ -406,6 +442,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(damaged_entries),
         cmocka_unit_test(unwritable_cache),
         cmocka_unit_test(two_processes),
+        cmocka_unit_test(binaries_that_pay),
     };
 
     if (argc == 3)

@@ -209,6 +209,52 @@ static void test_new_sizes_are_asked(void **state)
     free(folder);
 }
 
+/* A device without answers of its own asks, without sizes, what one that is alike has answered. */
+static void test_questions_of_an_alike_device_are_asked(void **state)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT, after = GV_PROFILE_SET_INIT;
+    gv_profile_device own;
+    gv_tune_options options;
+    gv_tune_summary summary;
+    char *profiles, *path, name[128];
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    profiles = make_folder();
+    tune(NULL, profiles, 12, 0, 0, 0);
+    assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+    own = set.block[0].device;
+    strcpy(set.block[0].device.name, "another of the family");
+    assert_true(gv_profile_alike(&set.block[0].device, &own));
+    gv_profile_file_name(&own, name);
+    path = gv_path_join(profiles, name);
+    assert_ok(gv_profile_write_file(path, &set));
+    fill(&options, profiles, 1, 0);
+    options.n_sinks = options.n_sources = 0;
+    assert_ok(gv_tune(&options, &summary));
+    assert_int_equal(summary.n_tasks, 3);
+    assert_int_equal(summary.tasks_done, 3);
+    assert_ok(gv_profile_read_dir(profiles, &after, NULL, NULL));
+    assert_int_equal(after.n_blocks, 2);
+    const gv_profile_block *block = gv_profile_set_find(&after, &own);
+    assert_non_null(block);
+    assert_int_equal(block->n_entries, 3);
+    for (int e = 0; e < 3; e++) {
+        const gv_profile_entry *there = &set.block[0].entry[e];
+        int k = 0;
+
+        while (k < 3 && block->entry[k].sinks != there->sinks)
+            k++;
+        assert_true(k < 3);
+        assert_true(knows(&block->entry[k], there->result[0].configuration));
+    }
+    gv_profile_set_free(&set);
+    gv_profile_set_free(&after);
+    remove_folder(profiles);
+    free(profiles);
+    free(path);
+}
+
 /* A tree's bodies are sinks and sources: sources that are named are whole questions. */
 static void test_new_sizes_of_trees_are_asked(void **state)
 {
@@ -408,10 +454,15 @@ static void test_a_stopped_run_knows_its_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_winners_meet_without_time),    cmocka_unit_test(test_profile_is_crossed),
-        cmocka_unit_test(test_new_sizes_are_asked),          cmocka_unit_test(test_gpus_are_asked_below_64_sinks),
-        cmocka_unit_test(test_new_sizes_of_trees_are_asked), cmocka_unit_test(test_trees_are_asked_between_buckets),
-        cmocka_unit_test(test_a_stopped_run_knows_its_plan), cmocka_unit_test(test_the_default_has_a_place),
+        cmocka_unit_test(test_winners_meet_without_time),
+        cmocka_unit_test(test_profile_is_crossed),
+        cmocka_unit_test(test_new_sizes_are_asked),
+        cmocka_unit_test(test_questions_of_an_alike_device_are_asked),
+        cmocka_unit_test(test_gpus_are_asked_below_64_sinks),
+        cmocka_unit_test(test_new_sizes_of_trees_are_asked),
+        cmocka_unit_test(test_trees_are_asked_between_buckets),
+        cmocka_unit_test(test_a_stopped_run_knows_its_plan),
+        cmocka_unit_test(test_the_default_has_a_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

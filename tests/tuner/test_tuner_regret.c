@@ -117,6 +117,13 @@ static void test_the_choice_is_compared(void **state)
     assert_string_equal(point.best, "width=4");
     assert_true(point.choice_s == point.best_s);
     assert_true(point.complete);
+    /* a device without a profile: what the one that answers for it kept */
+    strcpy(f.limits.info.name, "Unknown");
+    assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_int_equal(point.origin, GRAVEL_ORIGIN_VENDOR_TYPE);
+    assert_string_equal(point.choice, "width=4");
+    assert_int_equal(point.candidates, 4);
+    strcpy(f.limits.info.name, "Fake");
     /* one disturbed timing of the choice is no regret, nor is a lucky one of another: only those in turn count */
     f.clock = (fake_clock){.disturbed = 3};
     assert_ok(gv_regret_measure(&f.setting, &f.task, &point));

@@ -283,12 +283,13 @@ static int same_launch(const gv_config *a, const gv_config *b, const gv_variant 
            plan[0].part_sources == plan[1].part_sources && plan[0].blocks == plan[1].blocks;
 }
 
-/* Rows that a core sums while a call starts, 10 to 20 us with PoCL; a row is one source onto one vector of sinks. */
-enum { ROWS_OF_START = 4000 };
+/* Rows that a compute unit sums while a call starts, 10 to 20 us with PoCL, some 5 on GPUs, whose units sum many rows
+ * at a time; a row is one source onto one vector of sinks. */
+enum { ROWS_OF_START = 4000, ROWS_OF_START_GPU = 30 };
 
 /* What is rounded up counts whole.  Units that have one group less than others run these faster; 0.3 of its logarithm
- * is from choices on an H200 and an H100 (doc/numbers.md, "Tuning").  On CPUs the start of a call is most of a short
- * one, and takes as long whatever is even: 48 sinks x 1000 took 1.3 of the default's time. */
+ * is from choices on an H200 and an H100 (doc/numbers.md, "Tuning").  The start of a call is most of a short one, and
+ * takes as long whatever is even: 48 sinks x 1000 took 1.3 of the default's time on CPUs, 5 x 30000 1.05 on GPUs. */
 static double unevenness(const gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                          size_t sources)
 {
@@ -299,9 +300,10 @@ static double unevenness(const gv_config *config, const gv_variant *variant, con
         return 0;
     const double groups = (double)plan.blocks * (double)plan.sink_groups;
     const double rows = groups / units * (double)plan.part_sources * config->value[GV_T_SINKS_PER_ITEM];
-    const double busy = config->value[GV_T_LANES] > 1 ? rows / (rows + ROWS_OF_START) : 1;
-    return busy * (log((double)plan.part_sources * (double)plan.parts / (double)sources) +
-                   some * log(ceil(groups / units) * units / groups));
+    const double start = config->value[GV_T_LANES] > 1 ? ROWS_OF_START : ROWS_OF_START_GPU;
+    return rows / (rows + start) *
+           (log((double)plan.part_sources * (double)plan.parts / (double)sources) +
+            some * log(ceil(groups / units) * units / groups));
 }
 
 static const char *const files[] = {"direct/force.cl", NULL};

@@ -335,3 +335,14 @@ gravel_status gv_profile_parse(const char *name, const char *text, size_t size, 
         gv_profile_set_free(set);
     return status;
 }
+
+int gv_profile_parse_device(const char *text, size_t size, gv_profile_device *device)
+{
+    reader r = {"", "", 0};
+    cJSON *object = cJSON_ParseWithLength(text, size);
+
+    memset(device, 0, sizeof *device);
+    read_device(&r, object, device);
+    cJSON_Delete(object);
+    return !r.failed;
+}

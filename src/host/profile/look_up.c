@@ -1,7 +1,7 @@
 /* The ladder: exact device (the user's file, then a shipped one), same family with the nearest number of compute
  * units, same vendor and type, same type. What answers the call's bucket of sinks best brings the other questions of
- * its device, variant and features along, and the model of choice.h picks among their configurations.  It uses no file
- * and no context, so that tests can pass it any device. */
+ * its device, variant and features along, so do the device's own and those of devices that are alike, and the model of
+ * choice.h picks among their configurations.  It uses no file and no context, so that tests can pass it any device. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -142,34 +142,71 @@ static int supersedes(const gv_profile_entry *a, const gv_profile_entry *b, cons
     return is_a != is_b ? is_a : strcmp(a->date, b->date) > 0;
 }
 
-/* Adds the questions of a block that are like one: its variant, features and driver.  Other kernel texts count too,
- * where the text of `like` has no question: most changes of a kernel leave the order of its configurations, and a few
- * new questions must not hide all those from before. */
-static int gather_block(const gv_profile_block *block, const gv_profile_entry *like, const gv_profile_entry **entry,
-                        int n)
+/* Adds the questions of a block that are like one: of its variant and features, and if the device is the wanted one of
+ * its driver.  Other kernel texts count as well, where the text of `like` has no question: most changes of a kernel
+ * leave the order of its configurations, and a few new questions must not hide all those from before.  What another
+ * device answers counts only where nobody has answered yet. */
+static int gather_block(const gv_profile_block *block, const gv_profile_entry *like, int is_own,
+                        const gv_profile_entry **entry, int n)
 {
+    const int before = n;
+
     for (int e = 0; e < block->n_entries; e++) {
         const gv_profile_entry *other = &block->entry[e];
         int k = 0;
 
         if (other->features != like->features || strcmp(other->variant, like->variant) != 0 ||
-            strcmp(other->kernel, like->kernel) != 0 || strcmp(other->driver, like->driver) != 0)
+            strcmp(other->kernel, like->kernel) != 0 || (is_own && strcmp(other->driver, like->driver) != 0))
             continue;
         while (k < n && (entry[k]->sinks != other->sinks || entry[k]->sources != other->sources))
             k++;
-        if (k == n || supersedes(other, entry[k], like))
+        if (k == n || ((is_own || k >= before) && supersedes(other, entry[k], like)))
             entry[k] = other;
         n += k == n;
     }
     return n;
 }
 
-/* What this device's profiles hold beside `like`; `shipped` are those for the device itself, or NULL. */
-static int gather(const match *like, const gv_profile_block *shipped, const gv_profile_entry **entry)
+int gv_profile_alike(const gv_profile_device *a, const gv_profile_device *b)
 {
-    const int n = gather_block(like->block, like->entry, entry, 0);
+    return same_family(a, b) && gv_name_same(a->vendor, b->vendor) && a->compute_units == b->compute_units &&
+           a->simd_width_float == b->simd_width_float && a->simd_width_double == b->simd_width_double;
+}
 
-    return shipped && shipped != like->block ? gather_block(shipped, like->entry, entry, n) : n;
+/* The blocks beside `like` that count for the wanted device: 2 its own, 1 of one that is alike, 0 others. */
+static int nearness(const gv_profile_block *block, const gv_profile_device *wanted)
+{
+    return gv_profile_same_device(&block->device, wanted) ? 2 : gv_profile_alike(&block->device, wanted) ? 1 : 0;
+}
+
+/* What profiles hold beside `like`, which comes first among those as near to the wanted device as it is. */
+static int gather(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted,
+                  const gv_profile_entry **entry)
+{
+    const int near = nearness(like->block, wanted);
+    int n = 0;
+
+    for (int level = 2; level >= 0; level--) {
+        if (level == near)
+            n = gather_block(like->block, like->entry, level != 1, entry, n);
+        for (int s = 0; s < 2 && level > 0; s++)
+            for (int b = 0; sets[s] != NULL && b < sets[s]->n_blocks; b++)
+                if (&sets[s]->block[b] != like->block && nearness(&sets[s]->block[b], wanted) == level)
+                    n = gather_block(&sets[s]->block[b], like->entry, level == 2, entry, n);
+    }
+    return n;
+}
+
+/* How many entries they could be. */
+static size_t room_for(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted)
+{
+    size_t room = (size_t)like->block->n_entries;
+
+    for (int s = 0; s < 2; s++)
+        for (int b = 0; sets[s] != NULL && b < sets[s]->n_blocks; b++)
+            if (&sets[s]->block[b] != like->block && nearness(&sets[s]->block[b], wanted) > 0)
+                room += (size_t)sets[s]->block[b].n_entries;
+    return room;
 }
 
 /* The first candidate that is launched like the default; n: none is. */
@@ -191,18 +228,17 @@ static int find_default(const gv_choice_candidate *candidate, int n, const gv_pr
 
 /* The model's options among the questions of `like` for the question's cell; 0: none of their configurations can run
  * here. */
-static int make_choice(const match *like, const gv_profile_block *shipped, const gv_profile_question *question,
-                       gv_choice *choice)
+static int make_choice(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted,
+                       const gv_profile_question *question, gv_choice *choice)
 {
-    const int room = like->block->n_entries + (shipped ? shipped->n_entries : 0);
-    const gv_profile_entry **entry = malloc((size_t)room * sizeof *entry);
+    const gv_profile_entry **entry = malloc(room_for(like, sets, wanted) * sizeof *entry);
     gv_choice_corner corner[GV_CHOICE_CORNERS];
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES + 1];
     char built_in[GV_PROFILE_TEXT];
     const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
     gv_profile_question call = *question;
     gv_config config;
-    int n = entry ? gather(like, shipped, entry) : 0, n_corners, runs = 0;
+    int n = entry ? gather(like, sets, wanted, entry) : 0, n_corners, runs = 0;
 
     gv_choice_sizes(entry, n, &call.sinks, &call.sources);
     n_corners = gv_choice_corners(entry, n, call.sinks, call.sources, corner);
@@ -244,6 +280,7 @@ static int make_choice(const match *like, const gv_profile_block *shipped, const
 int gv_profile_options(const gv_profile_set *user, const gv_profile_set *shipped, const gv_profile_question *question,
                        gv_choice *choice)
 {
+    const gv_profile_set *const sets[2] = {user, shipped};
     gv_profile_device wanted;
     match *found;
     size_t n;
@@ -265,8 +302,7 @@ int gv_profile_options(const gv_profile_set *user, const gv_profile_set *shipped
         if (!usable(m->entry, question, &own.config))
             continue;
         answer = 1;
-        if (!make_choice(m, m->origin == GRAVEL_ORIGIN_USER && shipped ? gv_profile_set_find(shipped, &wanted) : NULL,
-                         question, choice))
+        if (!make_choice(m, sets, &wanted, question, choice))
             *choice = (gv_choice){.n = 1, .built_in = -1, .option = {own}};
         choice->origin = m->origin;
     }

@@ -74,7 +74,7 @@ static gravel_status load(gravel_context *context)
     return status;
 }
 
-/* What is shipped for the context's devices about a variant. */
+/* What is shipped for the context's devices, and for those that are alike, about a variant. */
 static gravel_status load_own(gravel_context *context, const gv_space *space, const gv_variant *variant)
 {
     const gv_profile_about about = {space->kernel, variant->name};
@@ -89,6 +89,9 @@ static gravel_status load_own(gravel_context *context, const gv_space *space, co
         gv_profile_file_name(&device, name);
         if (strcmp(name, read) != 0) /* alike devices follow each other, mostly */
             status = gv_profile_read_shipped(&device, &about, &context->profiles->shipped, report_refused, context);
+        if (status == GRAVEL_OK && strcmp(name, read) != 0)
+            status =
+                gv_profile_read_shipped_alike(&device, &about, &context->profiles->shipped, report_refused, context);
         strcpy(read, name);
     }
     return status;

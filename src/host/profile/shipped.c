@@ -97,6 +97,32 @@ gravel_status gv_profile_read_shipped(const gv_profile_device *device, const gv_
     return status;
 }
 
+/* Whose answers a file of one device has, which is said before them; 0: it does not say. */
+static int device_of(const gv_kernel_file *file, gv_profile_device *device)
+{
+    static const char word[] = "\"device\": ";
+    const char *at = strstr(file->text, word), *end = strstr(file->text, "\"entries\"");
+
+    return at != NULL && at < end &&
+           gv_profile_parse_device(at + strlen(word), (size_t)(end - at) - strlen(word), device);
+}
+
+gravel_status gv_profile_read_shipped_alike(const gv_profile_device *device, const gv_profile_about *about,
+                                            gv_profile_set *set, gv_profile_refused_fn refused, void *user)
+{
+    gravel_status status = GRAVEL_OK;
+    gv_profile_device other;
+
+    for (int i = 0; i < gv_profile_file_count && status == GRAVEL_OK; i++) {
+        const gv_kernel_file *file = &gv_profile_files[i];
+
+        if (gv_profile_is_name(file->name) && device_of(file, &other) && gv_profile_alike(&other, device) &&
+            !gv_profile_same_device(&other, device))
+            status = add(file, about, set, refused, user);
+    }
+    return status;
+}
+
 gravel_status gv_profile_read_shipped_type(gravel_device_type type, const gv_profile_about *about, gv_profile_set *set,
                                            gv_profile_refused_fn refused, void *user)
 {

@@ -80,6 +80,8 @@ gravel_status gv_profile_set_merge(gv_profile_set *into, const gv_profile_set *f
 /* Reads one file's text into an empty set.  Everything is checked before anything is kept; a failure is ERR_FORMAT with
  * `name` and the place in the message, ERR_UNSUPPORTED for a file of a newer gravel, and the set stays empty. */
 gravel_status gv_profile_parse(const char *name, const char *text, size_t size, gv_profile_set *set);
+/* The object of a device, as it stands before its entries, and what may follow; 0: it is none. */
+int gv_profile_parse_device(const char *text, size_t size, gv_profile_device *device);
 gravel_status gv_profile_print(const gv_profile_set *set, char **text); /* malloc'd, ends with a newline */
 
 /* A JSON text that is worth giving to a parser: size, UTF-8, depth, number and string lengths, duplicate keys.  NULL if
@@ -123,11 +125,18 @@ char *gv_profile_cut(const char *text, size_t size, const gv_profile_about *abou
  * and variant or (NULL) whole. */
 gravel_status gv_profile_read_shipped(const gv_profile_device *device, const gv_profile_about *about,
                                       gv_profile_set *set, gv_profile_refused_fn refused, void *user);
+/* Those of other devices that are alike (gv_profile_alike). */
+gravel_status gv_profile_read_shipped_alike(const gv_profile_device *device, const gv_profile_about *about,
+                                            gv_profile_set *set, gv_profile_refused_fn refused, void *user);
 /* Those of devices of one type: others answer nothing for it. */
 gravel_status gv_profile_read_shipped_type(gravel_device_type type, const gv_profile_about *about, gv_profile_set *set,
                                            gv_profile_refused_fn refused, void *user);
 
 /* ---------------------------------------------------------------- look-up */
+
+/* 1: so near to each other that questions of one fill gaps between those of the other. They are of one family and
+ * vendor, with as many compute units and the same widths; as a rule memory and clock differ. */
+int gv_profile_alike(const gv_profile_device *a, const gv_profile_device *b);
 
 typedef struct gv_profile_question {
     const gv_space *space;

@@ -9,8 +9,11 @@
 #include "host/program/cache.h"
 
 /* PoCL has a cache of its own, of machine code by source and group size (driver_caches).  For a binary it compiles
- * every kernel once more, for groups of any size, which no launch uses: a stored binary saves the next start 0.1 s a
- * program in the compiler's front end and costs the first one as much as the compilation itself. */
+ * every kernel once more, for groups of any size, which no launch uses: that takes as long as the compilation itself
+ * (those of a force call 2 s in order 2, 5 in order 6), and saves each later start the compiler's front end (0.2 and
+ * 0.4 s).  So there the binary is made by the start that has the program for this time: by then as much has been lost as
+ * it costs. */
+enum { START_WITH_BINARY = 12 };
 
 /* Every program is built with these; what else a kernel needs comes with its own options.  -w: some drivers print
  * warnings on the standard error of the process. */
@@ -133,6 +136,24 @@ static int keeps_binaries(const gravel_context *context, int device)
     return gv_cache_has_folder(context) && !(context->for_once && context->device[device].driver_caches);
 }
 
+/* Whether this start makes the binary; if not, the start is counted. */
+static int binary_pays(gravel_context *context, int device, const gv_digest *key)
+{
+    unsigned char *before, starts = 1;
+    size_t size;
+
+    if (!context->device[device].driver_caches)
+        return 1;
+    if (gv_cache_load(context, "starts", key, &before, &size)) {
+        starts = (unsigned char)(before[0] + 1);
+        free(before);
+    }
+    if (starts >= START_WITH_BINARY)
+        return 1;
+    gv_cache_store(context, "starts", key, &starts, sizeof starts);
+    return 0;
+}
+
 static cl_program from_cache(gravel_context *context, int device, const gv_digest *key, const char *options)
 {
     unsigned char *data;
@@ -171,7 +192,8 @@ static gravel_status compile(gravel_context *context, int device, const char *fi
     gv_log(context, GRAVEL_LOG_DEBUG, "compiled kernels/%s with %s%s%s", file, options, log && log[0] ? "\n" : "",
            log ? log : "");
     free(log);
-    unsigned char *binary = keeps_binaries(context, device) ? get_binary(*program, &size) : NULL;
+    unsigned char *binary =
+        keeps_binaries(context, device) && binary_pays(context, device, key) ? get_binary(*program, &size) : NULL;
     if (binary) {
         gv_cache_store(context, "program", key, binary, size);
         free(binary);
