@@ -11,8 +11,8 @@
 /* PoCL has a cache of its own, of machine code by source and group size (driver_caches).  For a binary it compiles
  * every kernel once more, for groups of any size, which no launch uses: that takes as long as the compilation itself
  * (those of a force call 2 s in order 2, 5 in order 6), and saves each later start the compiler's front end (0.2 and
- * 0.4 s).  So there the binary is made by the start that has the program for this time: by then as much has been lost as
- * it costs. */
+ * 0.4 s).  So there the binary is made by the start that has the program for this time: by then as much has been lost
+ * as it costs. */
 enum { START_WITH_BINARY = 12 };
 
 /* Every program is built with these; what else a kernel needs comes with its own options.  -w: some drivers print
