@@ -251,6 +251,33 @@ static void test_shipped_parts_make_the_whole(void **state)
     gv_profile_set_free(&whole);
 }
 
+/* Of other devices those of one family, vendor and size are read, by what each file says of its device at its head. */
+static void test_shipped_of_alike_devices(void **state)
+{
+    static const struct {
+        const char *name;
+        int compute_units, others; /* those of the H200 and of an H100 are shipped */
+    } cases[] = {
+        {"NVIDIA H100 NVL", 132, 2}, {"NVIDIA H200", 132, 1}, {"NVIDIA H100 NVL", 114, 0}, {"NVIDIA A100", 132, 0}};
+    const gv_profile_about about = {"direct", "sp2"};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        gv_profile_set set = GV_PROFILE_SET_INIT;
+        gv_profile_device device;
+
+        make_device(&device, cases[k].name, cases[k].compute_units);
+        assert_ok(gv_profile_read_shipped_alike(&device, &about, &set, NULL, NULL));
+        assert_int_equal(set.n_blocks, cases[k].others);
+        for (int b = 0; b < set.n_blocks; b++) {
+            assert_true(gv_profile_alike(&set.block[b].device, &device));
+            assert_false(gv_profile_same_device(&set.block[b].device, &device));
+            assert_true(set.block[b].n_entries > 0);
+        }
+        gv_profile_set_free(&set);
+    }
+}
+
 /* -------------------------------------------------------------- bad files */
 
 static void refused(const char *text, const char *why)
@@ -586,6 +613,7 @@ int main(void)
         cmocka_unit_test(test_full_profiles_are_read),
         cmocka_unit_test(test_texts_are_cut),
         cmocka_unit_test(test_shipped_parts_make_the_whole),
+        cmocka_unit_test(test_shipped_of_alike_devices),
         cmocka_unit_test(test_refused_whole),
         cmocka_unit_test(test_refused_entries),
         cmocka_unit_test(test_refused_sizes),
