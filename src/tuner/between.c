@@ -114,17 +114,39 @@ int gv_offers_add(const gv_run *run, const gv_winners *found, int others, gv_poi
     return n;
 }
 
-/* What a run of the present question takes: as the nearest one that is known, in proportion to pairs. */
+/* The nearest question that is known so far, and its time. */
+typedef struct nearest {
+    double away, time_s;
+    gv_task task;
+} nearest;
+
+static void consider(const gv_run *run, nearest *near, const gv_task *task, double time_s)
+{
+    const double away = gv_run_distance(task, &run->task);
+
+    if (away < near->away)
+        *near = (nearest){away, time_s, *task};
+}
+
+/* What a run of the present question takes: as the nearest one that is known, in proportion to pairs; where this run
+ * knows none, as what the profiles hold of the variant. */
 static double expected_s(const gv_run *run, const gv_winners *found)
 {
-    const gv_winner *near = NULL;
+    nearest near = {INFINITY, 0, run->task};
 
     for (int k = 0; k < found->n; k++)
-        if (!near || gv_run_distance(&found->w[k].task, &run->task) < gv_run_distance(&near->task, &run->task))
-            near = &found->w[k];
-    return near ? near->time_s * ((double)run->task.sinks / (double)near->task.sinks) *
-                      ((double)run->task.sources / (double)near->task.sources)
-                : 0;
+        consider(run, &near, &found->w[k].task, found->w[k].time_s);
+    for (int b = 0; b < run->known.n_blocks && found->n == 0; b++) {
+        for (int e = 0; e < run->known.block[b].n_entries; e++) {
+            const gv_profile_entry *entry = &run->known.block[b].entry[e];
+            const gv_task of = {.sinks = entry->sinks, .sources = entry->sources};
+
+            if (strcmp(entry->variant, run->task.variant.name) == 0 && strcmp(entry->kernel, run->space->kernel) == 0)
+                consider(run, &near, &of, entry->result[0].time_s);
+        }
+    }
+    return near.time_s * ((double)run->task.sinks / (double)near.task.sinks) *
+           ((double)run->task.sources / (double)near.task.sources);
 }
 
 /* The default, else the first candidate that works, makes the entry; -1: none, else which one it was. */

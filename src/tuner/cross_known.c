@@ -1,6 +1,6 @@
 /* A run without searches: what the profile holds are the answers; those of another kernel text, or whose winner takes
- * another time now, are measured again; sizes that are named become questions, or those that a device that is alike
- * has answered. */
+ * another time now, are measured again.  New questions are the sizes that are named, or without names those that a
+ * device that is alike has answered. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -131,11 +131,12 @@ int gv_result_by_time(const void *a, const void *b); /* orders results of a prof
 /* What seems faster than the default meets it again, at another time than before, until `end`: ratios are geometric
  * means of what was known and of what is seen now. */
 void gv_second_sitting(gv_run *run, gv_winners *found, double end);
-/* How many questions of run->task's variant a run without searches is about: those of the profile, or those named. */
+/* How many questions of run->task's variant a run without searches is about: those of the profile and of devices that
+ * are alike, or those named. */
 int gv_cross_planned(gv_run *run);
 /* Takes what the profile keeps of run->task's variant for the answers and returns how many these are; what is of
  * another kernel text is measured again first, until `end`.  Sizes that the options name and the profile does not hold
- * become questions, until `new_end`. */
+ * become questions, until `new_end`; without names those that only devices that are alike have answered. */
 int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end);
 
 /* Fills the list from n on, up to `most`, with other points that won or came near it around run->task's sizes, with its

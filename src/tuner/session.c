@@ -39,6 +39,25 @@ gravel_status gv_tune_look(const char *device, int no_fp64, const gv_space *spac
 
 /* ------------------------------------------------------------------ starts */
 
+/* The user's other profiles, of devices that are alike. */
+static gravel_status know_alike(gv_run *run, const gv_profile_device *device)
+{
+    gv_profile_set all = GV_PROFILE_SET_INIT;
+    gravel_status status = GRAVEL_OK;
+
+    if (run->options->profile_dir != NULL)
+        status = gv_profile_read_dir(run->options->profile_dir, &all, NULL, NULL);
+    for (int b = 0; b < all.n_blocks; b++) {
+        const gv_profile_block *block = &all.block[b];
+        const int counts = gv_profile_alike(&block->device, device) && !gv_profile_same_device(&block->device, device);
+
+        for (int e = 0; counts && e < block->n_entries && status == GRAVEL_OK; e++)
+            status = gv_profile_set_add(&run->known, &block->device, &block->entry[e]);
+    }
+    gv_profile_set_free(&all);
+    return status;
+}
+
 /* The profiles from before the run: tuning again begins where the last run ended.  A resumed run has changed the
  * profiles already, so it reads the copy that it wrote beside its log when it began. */
 static gravel_status read_known(gv_run *run)
@@ -71,7 +90,9 @@ static gravel_status read_known(gv_run *run)
             gv_run_warn(run, gravel_error_message());
         free(file);
     }
-    status = gv_profile_read_shipped(&device, NULL, &run->known, NULL, NULL);
+    status = know_alike(run, &device);
+    if (status == GRAVEL_OK)
+        status = gv_profile_read_shipped(&device, NULL, &run->known, NULL, NULL);
     if (status == GRAVEL_OK)
         status = gv_profile_read_shipped_alike(&device, NULL, &run->known, NULL, NULL);
     if (status == GRAVEL_OK && path != NULL)

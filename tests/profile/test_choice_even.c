@@ -98,7 +98,6 @@ static void test_what_is_far_away_hides_no_other(void **state)
     gv_profile_set_free(&set);
 }
 
-/* Of a launch: parts of whole runs, as many groups on each unit, and neither. */
 /* What a start of 30 rows leaves of it: groups of parts of so many sources, one sink a work-item, on 132 units */
 static double beside_start(double groups, double part, double uneven)
 {
@@ -107,6 +106,7 @@ static double beside_start(double groups, double part, double uneven)
     return rows / (rows + 30) * uneven;
 }
 
+/* Of a launch: parts of whole runs, as many groups on each unit, and neither. */
 static void test_unevenness_of_launches(void **state)
 {
     gv_limits limits;

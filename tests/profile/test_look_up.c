@@ -225,6 +225,27 @@ static void test_alike_devices_fill_gaps(void **state)
     assert_int_equal(config.value[0], 2);
     assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
     assert_int_equal(config.value[0], 8);
+    /* asked with nothing but other searches, the device's own say less than the other's with these */
+    make_device(&device, "NVIDIA H100 PCIe", 132);
+    make_entry(&entry, "sp2", 64, 131072, "size=2 split=1");
+    entry.features = 1;
+    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    make_device(&device, "NVIDIA H200", 132);
+    make_entry(&entry, "sp2", 64, 131072, "size=8 split=1");
+    assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+    assert_int_equal(ask(&user, &shipped, &limits, "sp2", 64, &config), GRAVEL_ORIGIN_FAMILY);
+    assert_int_equal(config.value[0], 8);
+    /* the device's own answers of another driver come before the other device's, behind those of this driver */
+    make_device(&device, "NVIDIA H100 PCIe", 132);
+    make_entry(&entry, "ds4", 128, 131072, "size=2 split=2");
+    strcpy(entry.driver, "oldest");
+    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[1], 2);
+    make_entry(&entry, "ds4", 128, 131072, "size=1 split=4");
+    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[1], 4);
     /* a bucket of sinks that only the other device has */
     make_device(&device, "NVIDIA H200", 132);
     make_entry(&entry, "ds4", 256, 131072, "size=4 split=1");
@@ -234,6 +255,12 @@ static void test_alike_devices_fill_gaps(void **state)
     /* with other compute units, nothing is filled */
     make_limits(&limits, "NVIDIA H100 PCIe", 114);
     assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[0], 2);
+    make_limits(&limits, "NVIDIA H100 PCIe", 120); /* nor replaced: the newest of one device, not of three */
+    make_device(&device, "NVIDIA H100 PCIe", 120);
+    make_entry(&entry, "ds4", 4, 131072, "size=4 split=1");
+    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 64, &config), GRAVEL_ORIGIN_FAMILY);
     assert_int_equal(config.value[0], 2);
     gv_profile_set_free(&user);
     gv_profile_set_free(&shipped);

@@ -382,8 +382,8 @@ static void two_processes(void **state)
     free(cache);
 }
 
-/* Where the driver keeps what it compiles, the twelfth start makes the binary: a start that builds the program twice
- * counts once, other options count by themselves. */
+/* Where the driver keeps what it compiles, the binary is made at the twelfth compilation: a context that asks twice
+ * compiles once, other options count by themselves. */
 static void binaries_that_pay(void **state)
 {
     char *kernels = make_folder(), *cache = make_folder();
@@ -402,7 +402,7 @@ static void binaries_that_pay(void **state)
         if (start == 4)
             assert_int_equal(get_number(context, "-DEXTRA=4"), 64);
         assert_int_equal(count_files(cache, "program-", NULL), start >= 12);
-        assert_int_equal(count_files(cache, "starts-", NULL), 1 + (start >= 4));
+        assert_int_equal(count_files(cache, "times-", NULL), 1 + (start >= 4));
         if (start == 13) /* from the binary */
             assert_null(strstr(log->text, "compiled kernels/"));
         else

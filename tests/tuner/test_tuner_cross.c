@@ -216,7 +216,7 @@ static void test_questions_of_an_alike_device_are_asked(void **state)
     gv_profile_device own;
     gv_tune_options options;
     gv_tune_summary summary;
-    char *profiles, *path, name[128];
+    char *profiles, *path, *own_file, name[128];
 
     (void)state;
     SKIP_WITHOUT_DEVICE();
@@ -224,10 +224,13 @@ static void test_questions_of_an_alike_device_are_asked(void **state)
     tune(NULL, profiles, 12, 0, 0, 0);
     assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
     own = set.block[0].device;
-    strcpy(set.block[0].device.name, "another of the family");
-    assert_true(gv_profile_alike(&set.block[0].device, &own));
     gv_profile_file_name(&own, name);
-    path = gv_path_join(profiles, name);
+    own_file = gv_path_join(profiles, name);
+    assert_int_equal(unlink(own_file), 0);
+    set.block[0].device.has_fp64 = !own.has_fp64; /* of the same name, but not the same */
+    assert_true(gv_profile_alike(&set.block[0].device, &own));
+    assert_false(gv_profile_same_device(&set.block[0].device, &own));
+    path = gv_path_join(profiles, "another.json");
     assert_ok(gv_profile_write_file(path, &set));
     fill(&options, profiles, 1, 0);
     options.n_sinks = options.n_sources = 0;
@@ -252,6 +255,7 @@ static void test_questions_of_an_alike_device_are_asked(void **state)
     gv_profile_set_free(&after);
     remove_folder(profiles);
     free(profiles);
+    free(own_file);
     free(path);
 }
 

@@ -84,7 +84,8 @@ typedef struct gv_choice_option {
 } gv_choice_option;
 typedef struct gv_choice {
     gravel_origin origin;
-    int n, built_in; /* the number of the default; -1: it is none of them */
+    const gv_profile_entry *answers; /* of all, the one that fits the call best: what decides whose answers count */
+    int n, built_in;                 /* the number of the default; -1: it is none of them */
     gv_choice_option option[GV_CHOICE_OPTIONS];
 } gv_choice;
 /* 1 and the options of the question's cell if a profile fits and one of its configurations can run here (look_up.c). */

@@ -63,8 +63,14 @@ static void rank(match *m, const gv_profile_device *device, const gv_profile_dev
 {
     const gv_profile_entry *entry = m->entry;
 
-    /* of this device, what fits the question better comes before whose file it is */
+    /* of this device, what fits the question better comes before whose file it is; a device that is alike and was
+     * asked with these searches comes before this one asked with others */
     m->rank[0] = (double)(m->origin == GRAVEL_ORIGIN_SHIPPED ? GRAVEL_ORIGIN_USER : m->origin);
+    if (m->rank[0] == GRAVEL_ORIGIN_USER && entry->features != question->variant->features)
+        m->rank[0] += 0.5;
+    else if (m->origin == GRAVEL_ORIGIN_FAMILY && entry->features == question->variant->features &&
+             gv_profile_alike(device, wanted))
+        m->rank[0] = GRAVEL_ORIGIN_USER + 0.25;
     m->rank[1] = log_distance(device->simd_width_float, wanted->simd_width_float);
     m->rank[2] = log_distance(device->compute_units, wanted->compute_units);
     /* a search of any kind has more in common with another one than with none */
@@ -142,11 +148,11 @@ static int supersedes(const gv_profile_entry *a, const gv_profile_entry *b, cons
     return is_a != is_b ? is_a : strcmp(a->date, b->date) > 0;
 }
 
-/* Adds the questions of a block that are like one: of its variant and features, and if the device is the wanted one of
- * its driver.  Other kernel texts count as well, where the text of `like` has no question: most changes of a kernel
- * leave the order of its configurations, and a few new questions must not hide all those from before.  What another
- * device answers counts only where nobody has answered yet. */
-static int gather_block(const gv_profile_block *block, const gv_profile_entry *like, int is_own,
+/* Adds the questions of a block with the variant and features of `like`, of one driver or (NULL) any.  Other kernel
+ * texts count as well, where the text of `like` has no question: most changes of a kernel leave the order of its
+ * configurations, and a few new questions must not hide all those from before.  With `fills` only at sizes that have
+ * no answer yet. */
+static int gather_block(const gv_profile_block *block, const gv_profile_entry *like, const char *driver, int fills,
                         const gv_profile_entry **entry, int n)
 {
     const int before = n;
@@ -156,11 +162,11 @@ static int gather_block(const gv_profile_block *block, const gv_profile_entry *l
         int k = 0;
 
         if (other->features != like->features || strcmp(other->variant, like->variant) != 0 ||
-            strcmp(other->kernel, like->kernel) != 0 || (is_own && strcmp(other->driver, like->driver) != 0))
+            strcmp(other->kernel, like->kernel) != 0 || (driver && strcmp(other->driver, driver) != 0))
             continue;
         while (k < n && (entry[k]->sinks != other->sinks || entry[k]->sources != other->sources))
             k++;
-        if (k == n || ((is_own || k >= before) && supersedes(other, entry[k], like)))
+        if (k == n || ((!fills || k >= before) && supersedes(other, entry[k], like)))
             entry[k] = other;
         n += k == n;
     }
@@ -169,44 +175,53 @@ static int gather_block(const gv_profile_block *block, const gv_profile_entry *l
 
 int gv_profile_alike(const gv_profile_device *a, const gv_profile_device *b)
 {
-    return same_family(a, b) && gv_name_same(a->vendor, b->vendor) && a->compute_units == b->compute_units &&
-           a->simd_width_float == b->simd_width_float && a->simd_width_double == b->simd_width_double;
+    char family_a[GRAVEL_NAME_SIZE], family_b[GRAVEL_NAME_SIZE];
+
+    gv_name_family(a->name, family_a);
+    gv_name_family(b->name, family_b);
+    return same_family(a, b) && strcmp(family_a, family_b) == 0 && gv_name_same(a->vendor, b->vendor) &&
+           a->compute_units == b->compute_units && a->simd_width_float == b->simd_width_float &&
+           a->simd_width_double == b->simd_width_double;
 }
 
-/* The blocks beside `like` that count for the wanted device: 2 its own, 1 of one that is alike, 0 others. */
-static int nearness(const gv_profile_block *block, const gv_profile_device *wanted)
+/* The blocks of the wanted device itself, or of those that are alike. */
+static int gather_blocks(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted,
+                         int is_own, const char *driver, int fills, const gv_profile_entry **entry, int n)
 {
-    return gv_profile_same_device(&block->device, wanted) ? 2 : gv_profile_alike(&block->device, wanted) ? 1 : 0;
-}
+    for (int s = 0; s < 2; s++) {
+        for (int b = 0; sets[s] != NULL && b < sets[s]->n_blocks; b++) {
+            const gv_profile_block *block = &sets[s]->block[b];
 
-/* What profiles hold beside `like`, which comes first among those as near to the wanted device as it is. */
-static int gather(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted,
-                  const gv_profile_entry **entry)
-{
-    const int near = nearness(like->block, wanted);
-    int n = 0;
-
-    for (int level = 2; level >= 0; level--) {
-        if (level == near)
-            n = gather_block(like->block, like->entry, level != 1, entry, n);
-        for (int s = 0; s < 2 && level > 0; s++)
-            for (int b = 0; sets[s] != NULL && b < sets[s]->n_blocks; b++)
-                if (&sets[s]->block[b] != like->block && nearness(&sets[s]->block[b], wanted) == level)
-                    n = gather_block(&sets[s]->block[b], like->entry, level == 2, entry, n);
+            if (gv_profile_same_device(&block->device, wanted) == is_own && gv_profile_alike(&block->device, wanted))
+                n = gather_block(block, like->entry, driver, fills, entry, n);
+        }
     }
     return n;
 }
 
-/* How many entries they could be. */
-static size_t room_for(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted)
+/* What profiles hold beside `like`: the device's own answers with one driver; where these leave gaps those with others,
+ * then those of devices that are alike.  Of any other device only what stands beside `like` with its driver. */
+static int gather(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted,
+                  const char *driver, const gv_profile_entry **entry)
 {
-    size_t room = (size_t)like->block->n_entries;
+    const int is_own = gv_profile_same_device(&like->block->device, wanted);
+    int n;
+
+    if (!gv_profile_alike(&like->block->device, wanted))
+        return gather_block(like->block, like->entry, like->entry->driver, 0, entry, 0);
+    n = gather_blocks(like, sets, wanted, 1, is_own ? like->entry->driver : driver, 0, entry, 0);
+    n = gather_blocks(like, sets, wanted, 1, NULL, 1, entry, n);
+    return gather_blocks(like, sets, wanted, 0, NULL, 1, entry, n);
+}
+
+static size_t count_entries(const gv_profile_set *const sets[2])
+{
+    size_t n = 0;
 
     for (int s = 0; s < 2; s++)
         for (int b = 0; sets[s] != NULL && b < sets[s]->n_blocks; b++)
-            if (&sets[s]->block[b] != like->block && nearness(&sets[s]->block[b], wanted) > 0)
-                room += (size_t)sets[s]->block[b].n_entries;
-    return room;
+            n += (size_t)sets[s]->block[b].n_entries;
+    return n;
 }
 
 /* The first candidate that is launched like the default; n: none is. */
@@ -231,14 +246,14 @@ static int find_default(const gv_choice_candidate *candidate, int n, const gv_pr
 static int make_choice(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted,
                        const gv_profile_question *question, gv_choice *choice)
 {
-    const gv_profile_entry **entry = malloc(room_for(like, sets, wanted) * sizeof *entry);
+    const gv_profile_entry **entry = malloc(count_entries(sets) * sizeof *entry);
     gv_choice_corner corner[GV_CHOICE_CORNERS];
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES + 1];
     char built_in[GV_PROFILE_TEXT];
     const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
     gv_profile_question call = *question;
     gv_config config;
-    int n = entry ? gather(like, sets, wanted, entry) : 0, n_corners, runs = 0;
+    int n = entry ? gather(like, sets, wanted, call.limits->info.driver, entry) : 0, n_corners, runs = 0;
 
     gv_choice_sizes(entry, n, &call.sinks, &call.sources);
     n_corners = gv_choice_corners(entry, n, call.sinks, call.sources, corner);
@@ -305,6 +320,7 @@ int gv_profile_options(const gv_profile_set *user, const gv_profile_set *shipped
         if (!make_choice(m, sets, &wanted, question, choice))
             *choice = (gv_choice){.n = 1, .built_in = -1, .option = {own}};
         choice->origin = m->origin;
+        choice->answers = m->entry;
     }
     free(found);
     return answer;
@@ -322,6 +338,6 @@ int gv_profile_look_up(const gv_profile_set *user, const gv_profile_set *shipped
     *config = picked->config;
     *origin = choice.origin;
     if (from != NULL)
-        *from = picked->from;
+        *from = picked->from != NULL ? picked->from : choice.answers;
     return 1;
 }

@@ -87,9 +87,10 @@ static gravel_status load_own(gravel_context *context, const gv_space *space, co
 
         gv_profile_device_of(&context->device[d].info, &device);
         gv_profile_file_name(&device, name);
-        if (strcmp(name, read) != 0) /* alike devices follow each other, mostly */
-            status = gv_profile_read_shipped(&device, &about, &context->profiles->shipped, report_refused, context);
-        if (status == GRAVEL_OK && strcmp(name, read) != 0)
+        if (strcmp(name, read) == 0) /* equal devices follow each other, mostly */
+            continue;
+        status = gv_profile_read_shipped(&device, &about, &context->profiles->shipped, report_refused, context);
+        if (status == GRAVEL_OK)
             status =
                 gv_profile_read_shipped_alike(&device, &about, &context->profiles->shipped, report_refused, context);
         strcpy(read, name);

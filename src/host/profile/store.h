@@ -80,7 +80,7 @@ gravel_status gv_profile_set_merge(gv_profile_set *into, const gv_profile_set *f
 /* Reads one file's text into an empty set.  Everything is checked before anything is kept; a failure is ERR_FORMAT with
  * `name` and the place in the message, ERR_UNSUPPORTED for a file of a newer gravel, and the set stays empty. */
 gravel_status gv_profile_parse(const char *name, const char *text, size_t size, gv_profile_set *set);
-/* The object of a device, as it stands before its entries, and what may follow; 0: it is none. */
+/* A device from its object in a profile; text behind the object is ignored. 0: it is none. */
 int gv_profile_parse_device(const char *text, size_t size, gv_profile_device *device);
 gravel_status gv_profile_print(const gv_profile_set *set, char **text); /* malloc'd, ends with a newline */
 
@@ -134,8 +134,9 @@ gravel_status gv_profile_read_shipped_type(gravel_device_type type, const gv_pro
 
 /* ---------------------------------------------------------------- look-up */
 
-/* 1: so near to each other that questions of one fill gaps between those of the other. They are of one family and
- * vendor, with as many compute units and the same widths; as a rule memory and clock differ. */
+/* 1: so near to each other that questions of one fill gaps between those of the other. Their names are of one family
+ * (gv_name_family), vendor, compute units and vector widths equal; as a rule memory and clock differ. Times of both
+ * stand beside each other unscaled: those of an H100 are 0.99 to 1.09 of an H200's. */
 int gv_profile_alike(const gv_profile_device *a, const gv_profile_device *b);
 
 typedef struct gv_profile_question {
@@ -146,7 +147,8 @@ typedef struct gv_profile_question {
     size_t sinks, sources;
 } gv_profile_question;
 
-/* 1 and the configuration if a profile fits and its configuration passes the constraints, else 0 (built-in). */
+/* 1 and the configuration if a profile fits and its configuration passes the constraints, else 0 (built-in). `from`
+ * (or NULL) gets the entry that kept it, or for the default, which none may have kept, the one that fits best. */
 int gv_profile_look_up(const gv_profile_set *user, const gv_profile_set *shipped, const gv_profile_question *question,
                        gv_config *config, gravel_origin *origin, const gv_profile_entry **from);
 

@@ -183,7 +183,7 @@ static int is_ours(const char *name)
 {
     size_t kind = strncmp(name, "program-", 8) == 0    ? 8
                   : strncmp(name, "features-", 9) == 0 ? 9
-                  : strncmp(name, "starts-", 7) == 0   ? 7
+                  : strncmp(name, "times-", 6) == 0    ? 6
                   : strncmp(name, "proof-", 6) == 0    ? 6
                                                        : 0;
     size_t digits = kind ? strspn(name + kind, "0123456789abcdef") : 0;

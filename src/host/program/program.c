@@ -10,10 +10,10 @@
 
 /* PoCL has a cache of its own, of machine code by source and group size (driver_caches).  For a binary it compiles
  * every kernel once more, for groups of any size, which no launch uses: that takes as long as the compilation itself
- * (those of a force call 2 s in order 2, 5 in order 6), and saves each later start the compiler's front end (0.2 and
- * 0.4 s).  So there the binary is made by the start that has the program for this time: by then as much has been lost
- * as it costs. */
-enum { START_WITH_BINARY = 12 };
+ * (for a force call 2 s in order 2, 5 in order 6), and saves each later start the compiler's front end (0.2 and 0.4 s).
+ * So there the binary is made when a program is compiled for the twelfth time, by whatever process: by then as much
+ * has been lost as it costs. */
+enum { TIMES_TO_BINARY = 12 };
 
 /* Every program is built with these; what else a kernel needs comes with its own options.  -w: some drivers print
  * warnings on the standard error of the process. */
@@ -136,21 +136,21 @@ static int keeps_binaries(const gravel_context *context, int device)
     return gv_cache_has_folder(context) && !(context->for_once && context->device[device].driver_caches);
 }
 
-/* Whether this start makes the binary; if not, the start is counted. */
+/* Whether the binary is made this time; if not, the time is counted. */
 static int binary_pays(gravel_context *context, int device, const gv_digest *key)
 {
-    unsigned char *before, starts = 1;
+    unsigned char *before, times = 1;
     size_t size;
 
     if (!context->device[device].driver_caches)
         return 1;
-    if (gv_cache_load(context, "starts", key, &before, &size)) {
-        starts = (unsigned char)(before[0] + 1);
+    if (gv_cache_load(context, "times", key, &before, &size)) {
+        times = (unsigned char)(before[0] + 1);
         free(before);
     }
-    if (starts >= START_WITH_BINARY)
+    if (times >= TIMES_TO_BINARY)
         return 1;
-    gv_cache_store(context, "starts", key, &starts, sizeof starts);
+    gv_cache_store(context, "times", key, &times, sizeof times);
     return 0;
 }
 
