@@ -21,10 +21,13 @@ void gv_builders_start(gv_builders *builders, const gv_request *request, int n)
     builders->request = request;
     builders->n_requests = n;
     for (int w = 0; w < builders->n; w++) {
-        builders->received[w] = builders->dead[w] = 0;
-        /* a few short lines fit into the pipe, so this does not block */
-        for (int i = w; i < n && !builders->dead[w]; i += builders->n)
-            builders->dead[w] = gv_tune_worker_send(&builders->worker[w], &request[i]) != GRAVEL_OK;
+        builders->received[w] = 0;
+        builders->dead[w] = w < n && gv_tune_worker_send(&builders->worker[w], &request[w]) != GRAVEL_OK;
+        /* A few short lines fit into the pipe, so this does not block.  One that has died by now leaves what it has
+         * answered; a new process in its place would answer the rest of the queue as if it were the first. */
+        for (int i = w + builders->n; i < n && !builders->dead[w]; i += builders->n)
+            if (!gv_tune_worker_send_more(&builders->worker[w], &request[i]))
+                break;
     }
 }
 

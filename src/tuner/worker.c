@@ -270,6 +270,15 @@ gravel_status gv_tune_worker_send(gv_tune_worker *worker, const gv_request *requ
     return sent ? GRAVEL_OK : gv_fail(GRAVEL_ERR_STATE, "a tuning worker takes no requests");
 }
 
+int gv_tune_worker_send_more(gv_tune_worker *worker, const gv_request *request)
+{
+    char *text = worker->pid != 0 ? gv_request_print(request) : NULL;
+    const int sent = text != NULL && write_line(worker->to, text) && write_line(worker->to, "\n");
+
+    free(text);
+    return sent;
+}
+
 static void describe_death(gv_tune_worker *worker, int timed_out, double limit_s, gv_outcome *outcome)
 {
     int building = strcmp(worker->phase, "build") == 0, state;

@@ -45,6 +45,8 @@ gravel_status gv_tune_worker_ask(gv_tune_worker *worker, const gv_request *reque
 
 /* The two halves, for several workers at once. */
 gravel_status gv_tune_worker_send(gv_tune_worker *worker, const gv_request *request);
+/* One more behind it, to the same process; 0: that has ended, which the next answer tells. */
+int gv_tune_worker_send_more(gv_tune_worker *worker, const gv_request *request);
 void gv_tune_worker_receive(gv_tune_worker *worker, double limit_s, gv_outcome *outcome);
 
 /* ------------------------------------------------------------------- text */

@@ -315,6 +315,39 @@ static void test_builders_share_a_batch(void **state)
     gv_builders_stop(&builders);
 }
 
+/* A process that dies while more is sent gets no successor for these: its answers stay in their order. */
+static void test_a_queue_dies_with_its_process(void **state)
+{
+    static const struct timespec moment = {0, 300000000}; /* for it to die */
+    gv_tune_worker worker;
+    gv_request request;
+    gv_outcome outcome;
+
+    (void)state;
+    gv_tune_worker_init(&worker, &options);
+    memset(&request, 0, sizeof request);
+    strcpy(request.task.kernel, "direct");
+    assert_true(gv_variant_parse("sp2", &request.task.variant));
+    request.task.sinks = request.task.sources = 10;
+    strcpy(request.configuration, "good");
+    assert_ok(gv_tune_worker_send(&worker, &request));
+    strcpy(request.configuration, "crash-build");
+    assert_true(gv_tune_worker_send_more(&worker, &request));
+    nanosleep(&moment, NULL);
+    strcpy(request.configuration, "good");
+    for (int k = 0; k < 3; k++)
+        gv_tune_worker_send_more(&worker, &request);
+    assert_int_equal(worker.starts, 1);
+    gv_tune_worker_receive(&worker, LONG_S, &outcome);
+    assert_int_equal(outcome.status, GV_OUTCOME_OK);
+    gv_tune_worker_receive(&worker, LONG_S, &outcome);
+    assert_int_equal(outcome.status, GV_OUTCOME_COMPILE);
+    assert_contains(outcome.reason, "signal 11");
+    assert_int_equal(worker.pid, 0);
+    assert_false(gv_tune_worker_send_more(&worker, &request));
+    gv_tune_worker_stop(&worker);
+}
+
 static void test_worker_that_cannot_start(void **state)
 {
     static char missing[] = "/nonexistent/program", leaves[] = "exit 1", sleeps[] = "sleep 1000";
@@ -415,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_log_of_another_device_is_refused),
         cmocka_unit_test(test_every_death_costs_one_candidate),
         cmocka_unit_test(test_builders_share_a_batch),
+        cmocka_unit_test(test_a_queue_dies_with_its_process),
         cmocka_unit_test(test_worker_that_cannot_start),
         cmocka_unit_test(test_interrupt_ends_a_candidate),
         cmocka_unit_test(test_messages_round_trip),
