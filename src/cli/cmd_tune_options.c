@@ -48,8 +48,10 @@ const gv_opt gv_tune_opts[] = {
     {.name = "cross",
      .kind = GV_OPT_FLAG,
      .offset = AT(cross),
-     .help = "no search: what the profile keeps for neighbouring questions is\nmeasured at each of its questions (with "
-             "--sinks, --sources:\nat these only, which may be new), what no longer holds anew"},
+     .help =
+         "no search: what the profile keeps for neighbouring questions is\nmeasured at each of its questions and those "
+         "of devices that are\nalike (with --sinks, --sources: at these only, which may be\nnew), what no longer holds "
+         "anew"},
     {.name = "budget",
      .letter = 'b',
      .kind = GV_OPT_SECONDS,

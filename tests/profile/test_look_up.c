@@ -200,66 +200,49 @@ static void test_new_questions_hide_no_others(void **state)
 /* A device with few questions of its own: those of one that is alike fill the gaps, and replace nothing. */
 static void test_alike_devices_fill_gaps(void **state)
 {
+    static const char h200[] = "NVIDIA H200", h100[] = "NVIDIA H100 PCIe";
     gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
-    gv_profile_device device;
-    gv_profile_entry entry;
     gv_limits limits;
     gv_config config;
 
     (void)state;
-    make_device(&device, "NVIDIA H200", 132);
-    make_entry(&entry, "ds4", 64, 131072, "size=1 split=1");
-    strcpy(entry.date, "2026-12-31T00:00:00Z"); /* newer than all */
-    assert_ok(gv_profile_set_add(&shipped, &device, &entry));
-    make_entry(&entry, "ds4", 128, 131072, "size=8 split=1");
-    strcpy(entry.driver, "older");
-    assert_ok(gv_profile_set_add(&shipped, &device, &entry));
-    make_device(&device, "NVIDIA H100 PCIe", 132);
-    make_entry(&entry, "ds4", 64, 131072, "size=2 split=1");
-    strcpy(entry.kernel_version, "older");
-    assert_ok(gv_profile_set_add(&user, &device, &entry));
-    make_device(&device, "NVIDIA H100 PCIe", 114);
-    assert_ok(gv_profile_set_add(&user, &device, &entry));
-    make_limits(&limits, "NVIDIA H100 PCIe", 132);
+    add(&shipped, h200, 132, "ds4", 64, "size=1 split=1");
+    strcpy(shipped.block[0].entry[0].date, "2026-12-31T00:00:00Z"); /* newer than all */
+    add(&shipped, h200, 132, "ds4", 128, "size=8 split=1");
+    strcpy(shipped.block[0].entry[1].driver, "older");
+    for (int b = 0; b < 2; b++) {
+        add(&user, h100, b == 0 ? 132 : 114, "ds4", 64, "size=2 split=1");
+        strcpy(user.block[b].entry[0].kernel_version, "older");
+    }
+    make_limits(&limits, h100, 132);
     assert_int_equal(ask(&user, &shipped, &limits, "ds4", 64, &config), GRAVEL_ORIGIN_USER);
     assert_int_equal(config.value[0], 2);
     assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
     assert_int_equal(config.value[0], 8);
     /* asked with nothing but other searches, the device's own say less than the other's with these */
-    make_device(&device, "NVIDIA H100 PCIe", 132);
-    make_entry(&entry, "sp2", 64, 131072, "size=2 split=1");
-    entry.features = 1;
-    assert_ok(gv_profile_set_add(&user, &device, &entry));
-    make_device(&device, "NVIDIA H200", 132);
-    make_entry(&entry, "sp2", 64, 131072, "size=8 split=1");
-    assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+    add(&user, h100, 132, "sp2", 64, "size=2 split=1");
+    user.block[0].entry[1].features = 1;
+    add(&shipped, h200, 132, "sp2", 64, "size=8 split=1");
     assert_int_equal(ask(&user, &shipped, &limits, "sp2", 64, &config), GRAVEL_ORIGIN_FAMILY);
     assert_int_equal(config.value[0], 8);
     /* the device's own answers of another driver come before the other device's, behind those of this driver */
-    make_device(&device, "NVIDIA H100 PCIe", 132);
-    make_entry(&entry, "ds4", 128, 131072, "size=2 split=2");
-    strcpy(entry.driver, "oldest");
-    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    add(&user, h100, 132, "ds4", 128, "size=2 split=2");
+    strcpy(user.block[0].entry[2].driver, "oldest");
     assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
     assert_int_equal(config.value[1], 2);
-    make_entry(&entry, "ds4", 128, 131072, "size=1 split=4");
-    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    add(&user, h100, 132, "ds4", 128, "size=1 split=4");
     assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
     assert_int_equal(config.value[1], 4);
     /* a bucket of sinks that only the other device has */
-    make_device(&device, "NVIDIA H200", 132);
-    make_entry(&entry, "ds4", 256, 131072, "size=4 split=1");
-    assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+    add(&shipped, h200, 132, "ds4", 256, "size=4 split=1");
     assert_int_equal(ask(&user, &shipped, &limits, "ds4", 256, &config), GRAVEL_ORIGIN_FAMILY);
     assert_int_equal(config.value[0], 4);
-    /* with other compute units, nothing is filled */
-    make_limits(&limits, "NVIDIA H100 PCIe", 114);
+    /* with other compute units, nothing is filled, nor replaced: the newest of one device, not of three */
+    make_limits(&limits, h100, 114);
     assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
     assert_int_equal(config.value[0], 2);
-    make_limits(&limits, "NVIDIA H100 PCIe", 120); /* nor replaced: the newest of one device, not of three */
-    make_device(&device, "NVIDIA H100 PCIe", 120);
-    make_entry(&entry, "ds4", 4, 131072, "size=4 split=1");
-    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    make_limits(&limits, h100, 120);
+    add(&user, h100, 120, "ds4", 4, "size=4 split=1");
     assert_int_equal(ask(&user, &shipped, &limits, "ds4", 64, &config), GRAVEL_ORIGIN_FAMILY);
     assert_int_equal(config.value[0], 2);
     gv_profile_set_free(&user);

@@ -123,15 +123,13 @@ static void test_the_choice_is_compared(void **state)
     assert_int_equal(point.origin, GRAVEL_ORIGIN_VENDOR_TYPE);
     assert_string_equal(point.choice, "width=4");
     assert_int_equal(point.candidates, 4);
-    /* also where the untuned default stays */
-    f.task.sinks = 14;
-    for (int r = 0; r < 3; r++)
-        f.set.block[0].entry[0].result[r].time_min_s = f.set.block[0].entry[1].result[r].time_min_s = 1;
+    /* also where the untuned default stays, since all that is known has many more sources */
+    f.task.sources = 1000;
     assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_string_equal(point.choice, "width=1");
     assert_int_equal(point.candidates, 4);
-    gv_profile_set_free(&f.set);
-    make(&f);
-    f.task.sinks = 5;
+    strcpy(f.limits.info.name, "Fake");
+    f.task.sources = 131072;
     /* one disturbed timing of the choice is no regret, nor is a lucky one of another: only those in turn count */
     f.clock = (fake_clock){.disturbed = 3};
     assert_ok(gv_regret_measure(&f.setting, &f.task, &point));

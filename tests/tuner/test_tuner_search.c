@@ -543,6 +543,7 @@ static void test_no_point_is_lost(void **state)
              {"dp6", GV_DIRECT_NEAREST | GV_DIRECT_LISTS, 1, 0}};
 
     (void)state;
+    /* a quick run, as those under the sanitizers, which make it eight times as long, has every other one */
     for (size_t k = 0; k < sizeof c / sizeof c[0]; k += getenv("GRAVEL_TEST_QUICK") != NULL ? 2 : 1) {
         const int is_cpu = c[k].is_cpu;
         target t = {.limits = {.info = {.type = is_cpu ? GRAVEL_DEVICE_CPU : GRAVEL_DEVICE_GPU,
