@@ -247,11 +247,13 @@ def kills_at_any_moment():
 
 
 def stop(folder, number):
-    """A run of hours gets the signal soon after its beginning.  Returns an end that it had not come near to, 0.5 unless
-    this machine is very busy."""
+    """A run of hours gets the signal soon after its first blocks; the kernels that these need may still have to be read
+    when the first checkpoint is there.  Returns an end that it had not come near to, 0.5 unless this machine is very
+    busy."""
     child = subprocess.Popen([PROGRAM, "run", "-i", small(), "-o", folder, "--until", "10000", *SMALL[2:]], cwd=WORK,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not os.path.exists(path(folder + "/checkpoint.gvc")) and child.poll() is None:
+    lines = folder + "/diagnostics.txt"
+    while (not os.path.exists(path(lines)) or len(re.findall("(?m)^[^#].*\n", read(lines))) < 2) and child.poll() is None:
         time.sleep(0.02)
     send_as_timeout(child, number)
     words = child.communicate()[1]
