@@ -8,8 +8,8 @@
  *
  * A work-item holds GV_SINKS_PER_ITEM x GV_LANES sinks in registers and walks through its row's part: tile by tile
  * through local memory (GV_TILE sources a row at once), or straight from global memory (GV_TILE = 0).  Float sums run
- * over GV_DIRECT_FLUSH sources and then go into wide sums.  Rows are added in order in local memory; groups along
- * the sources write partial results, which reduce.cl adds in order.
+ * over a stretch of sources (direct/layout.h) and then go into wide sums.  Rows are added in order in local memory;
+ * groups along the sources write partial results, which reduce.cl adds in order.
  *
  * Self-exclusion costs nothing where it cannot happen: sources go through the masked loop only if one of the sinks may
  * be among them (direct/meet.h).
@@ -32,6 +32,7 @@
  *   GV_RSQRT          see lib/rsqrt.h
  *   GV_KEEP           kind                0, 1
  *   GV_MEET           kind                0 (all sinks), 1 (few of them)
+ *   GV_PREFETCH       sources             0, 1 (read from the tile while the one before acts)
  */
 #include "lib/real.h"
 #include "lib/rsqrt.h"
@@ -80,8 +81,11 @@
 
 #include "direct/meet.h"
 
-#if GV_DIRECT_FLUSH % GV_UNROLL || GV_TILE % GV_DIRECT_FLUSH
-#error "GV_UNROLL must divide GV_DIRECT_FLUSH, and GV_DIRECT_FLUSH must divide GV_TILE"
+#if GV_DIRECT_STRETCH % GV_UNROLL || GV_TILE % GV_DIRECT_STRETCH
+#error "GV_UNROLL must divide GV_DIRECT_STRETCH, and GV_DIRECT_STRETCH must divide GV_TILE"
+#endif
+#if GV_PREFETCH && GV_TILE == 0
+#error "GV_PREFETCH needs a tile: behind the last source there is none in global memory"
 #endif
 #define GV_S GV_SINKS_PER_ITEM
 #define GV_SINK_STEP (GV_ROW * GV_LANES) /* from one vector of an item to its next */
@@ -98,6 +102,9 @@ typedef struct gv_item {
     gv_sink sink[GV_S];
     gv_int id[GV_S];
     gv_wide total[GV_S][GV_COMPONENTS];
+#if GV_PREFETCH
+    gv_source next;
+#endif
 #if GV_SHAPE != GV_SHAPE_PLUMMER
     gv_cutoff cutoff;
 #endif
@@ -154,7 +161,17 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
 #endif
 #pragma unroll
     for (uint k = 0; k < count; k++) {
+#if GV_PREFETCH
+        gv_source j;
+        if (masked)
+            j = gv_fetch(view, first + k);
+        else {
+            j = item->next;
+            item->next = gv_fetch_early(view, first + k + 1);
+        }
+#else
         gv_source j = gv_fetch(view, first + k);
+#endif
         int id = masked ? view.id[first + k] : 0;
 #pragma unroll
         for (int s = 0; s < GV_S; s++) {
@@ -214,7 +231,7 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
 #endif
 }
 
-/* `count` <= GV_DIRECT_FLUSH sources of the view, beginning at `first`; the view's first source has this address.
+/* A stretch: `count` sources of the view, beginning at `first`; the view's first source has this address.
  * Masked: all of them where ids may meet, else those that GV_UNROLL leaves over. */
 static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uint count, int may_meet, uint address,
                               gv_scalar eps2)
@@ -227,7 +244,10 @@ static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uin
     for (int s = 0; s < GV_S; s++)
 #pragma unroll
         for (int c = 0; c < GV_COMPONENTS; c++)
-            sum[s][c] = (gv_real)(0);
+            sum[s][c] = gv_wide_rest(item->total[s][c]);
+#if GV_PREFETCH /* the last turn reads one source too many, which a tile has room for */
+    item->next = gv_fetch_early(view, first);
+#endif
 #pragma unroll 1
     for (uint k = first; k < whole; k += GV_UNROLL)
         gv_run(item, sum, view, k, GV_UNROLL, 0, address, &open, eps2);
@@ -244,7 +264,7 @@ static inline void gv_stretch(gv_item *item, const gv_view view, uint first, uin
     for (int s = 0; s < GV_S; s++)
 #pragma unroll
         for (int c = 0; c < GV_COMPONENTS; c++)
-            item->total[s][c] = gv_wide_flush(item->total[s][c], sum[s][c]);
+            item->total[s][c] = gv_wide_go_on(item->total[s][c], sum[s][c]);
 #if GV_KEEP_RUN && GV_SOFT_LOOK
     if (gv_any(open))
 #pragma unroll
@@ -291,45 +311,7 @@ __attribute__((always_inline)) static inline gv_ids gv_load_item(gv_item *item, 
     return (gv_ids){gv_lowest(low), gv_highest(high)};
 }
 
-#if GV_SPLIT > 1
-/* Rows are added by halves, always in the same order; row 0 has the sum.  `words`: a wide result a work-item. */
-__attribute__((always_inline)) static inline void gv_join_sums(gv_wide *total, local gv_real *words, uint row)
-{
-    const uint me = get_local_id(0);
-    for (uint step = GV_SPLIT / 2; step > 0; step /= 2) {
-#pragma unroll
-        for (int c = 0; c < GV_COMPONENTS; c++)
-            gv_wide_put(total[c], words + c * GV_WIDE_WORDS * GV_THREADS, me, GV_THREADS);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (row < step) {
-#pragma unroll
-            for (int c = 0; c < GV_COMPONENTS; c++)
-                total[c] = gv_wide_sum(
-                    total[c], gv_wide_get(words + c * GV_WIDE_WORDS * GV_THREADS, me + step * GV_ROW, GV_THREADS));
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-}
-#endif
-
-/* Vector s of the item, which begins at sink i, into the partial results of its group along the sources. */
-__attribute__((always_inline)) static inline void gv_store_sums(const gv_item *item, int s, uint i,
-                                                                global gv_scalar *partial, uint stride)
-{
-#pragma unroll
-    for (int c = 0; c < GV_COMPONENTS; c++) {
-        global gv_scalar *out = gv_result_plane(partial, get_group_id(1), c * GV_WIDE_WORDS, stride) + i;
-        gv_store(gv_wide_high(item->total[s][c]), out);
-#if GV_WIDE_WORDS == 2
-        gv_store(item->total[s][c].lo, out + stride);
-#endif
-    }
-#if GV_NEAREST
-    gv_store(item->found[s].r2, gv_result_plane(partial, get_group_id(1), GV_NEAREST_R2, stride) + i);
-    gv_store(item->found[s].nearest,
-             (global uint *)gv_result_plane(partial, get_group_id(1), GV_NEAREST_R2 + 1, stride) + i);
-#endif
-}
+#include "direct/join.h"
 
 /* partial: per group along the sources GV_RESULT_PLANES planes (direct/result.h)
  * neighbour_count: per part a plane;  lists: per part and sink `capacity` addresses
@@ -337,7 +319,7 @@ __attribute__((always_inline)) static inline void gv_store_sums(const gv_item *i
  * The loop over the sources is in the kernel itself: with the loads of a tile, or the whole loop, as functions of
  * their own (all inlined) one compiler allocated registers so that order 6 ran 8 to 11 % slower, and with further
  * arguments before the last ones 8 %. */
-#define GV_TILE_OF(p) local gv_scalar4 tile_##p[GV_TILES];
+#define GV_TILE_OF(p) local gv_scalar4 tile_##p[GV_TILES + GV_PREFETCH];
 #define GV_LOAD(p) tile_##p[at + k] = p[j];
 #define GV_VIEW_TILE(p) view.p = tile_##p + at;
 #define GV_VIEW_GLOBAL(p) view.p = p;
@@ -368,10 +350,12 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
     const uint first_sink = (get_group_id(0) * GV_S * GV_ROW + lane_item) * GV_LANES;
     const uint begin = min(part * part_sources, n_sources);
     const uint end = min(begin + part_sources, n_sources);
+    /* with GV_MEET short stretches are flagged */
+    const uint stretch = GV_MEET || part_sources < GV_DIRECT_LONG_PART ? GV_DIRECT_STRETCH : GV_DIRECT_LONG_STRETCH;
 #if GV_TILE > 0
     GV_PLANES(GV_TILE_OF)
 #if GV_SOFTEN_OF_SOURCES(GV_SOFTEN)
-    local gv_scalar tile_softening[GV_TILES];
+    local gv_scalar tile_softening[GV_TILES + GV_PREFETCH];
 #endif
     local int tile_id[GV_TILES];
     local int id_range[2];
@@ -433,7 +417,7 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
 #pragma unroll 1
             for (uint k = lane_item; k < here; k += GV_ROW)
                 if (gv_may_be_sink(names, tile_id[at + k]))
-                    flagged[(at + k) / GV_DIRECT_FLUSH] = done + 1;
+                    flagged[(at + k) / GV_DIRECT_STRETCH] = done + 1;
         }
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -443,10 +427,10 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
 #endif
         view.id = tile_id + at;
         int may_meet = flagged[row] == done + 1;
-        for (uint k = 0; k < here; k += GV_DIRECT_FLUSH) {
+        for (uint k = 0; k < here; k += stretch) {
             if (GV_MEET)
-                may_meet = flagged[(at + k) / GV_DIRECT_FLUSH] == done + 1;
-            gv_stretch(&item, view, k, min(here - k, (uint)GV_DIRECT_FLUSH), may_meet, begin + done, eps2);
+                may_meet = flagged[(at + k) / GV_DIRECT_STRETCH] == done + 1;
+            gv_stretch(&item, view, k, min(here - k, stretch), may_meet, begin + done, eps2);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -456,8 +440,8 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
     view.softening = softening;
 #endif
     view.id = id;
-    for (uint k = begin; k < end; k += GV_DIRECT_FLUSH) {
-        const uint count = min(end - k, (uint)GV_DIRECT_FLUSH);
+    for (uint k = begin; k < end; k += stretch) {
+        const uint count = min(end - k, stretch);
         gv_stretch(&item, view, k, count, gv_meet(item.id, mine, id + k, count), 0, eps2);
     }
 #endif

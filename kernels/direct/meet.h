@@ -4,7 +4,7 @@
  *             together in the sources, as in forces of all on all, from all others; on GPUs whole tiles are flagged.
  *          1: of those, where it may be a sink's id.  Active bodies of short steps stand anywhere, so that nearly all
  *             ids lie between theirs.  A group with tiles looks ids up in a table of bits, two for each sink (a Bloom
- *             filter), and flags stretches of GV_DIRECT_FLUSH sources; a work-item without them compares the ids of a
+ *             filter), and flags stretches of GV_DIRECT_STRETCH sources; a work-item without them compares the ids of a
  *             stretch with all of its own.
  */
 #ifndef GV_MEET
@@ -22,7 +22,7 @@ static inline int gv_is_within(int id, gv_ids ids)
 }
 
 #if GV_TILE > 0
-#define GV_FLAGS (GV_MEET ? GV_SPLIT * GV_TILE / GV_DIRECT_FLUSH : GV_SPLIT)
+#define GV_FLAGS (GV_MEET ? GV_SPLIT * GV_TILE / GV_DIRECT_STRETCH : GV_SPLIT)
 
 #if GV_MEET
 #define GV_NAME_WORDS GV_DIRECT_NAME_WORDS(GV_SINKS_PER_ITEM *GV_ROW *GV_LANES)

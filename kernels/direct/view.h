@@ -49,6 +49,24 @@ static inline gv_source gv_fetch(const gv_view v, uint j)
     return s;
 }
 
+/* A source that is read before it is needed.  A compiler puts the load back to where it is needed, unless something
+ * that it cannot look into has the value in between. */
+#if GV_PREFETCH
+#if !defined(GV_PTX_ASM)
+#define GV_HOLD(p)
+#elif GV_PRECISION == GV_DP
+#define GV_HOLD(p) asm volatile("" : "+d"(s.p.x), "+d"(s.p.y), "+d"(s.p.z), "+d"(s.p.w));
+#else
+#define GV_HOLD(p) asm volatile("" : "+f"(s.p.x), "+f"(s.p.y), "+f"(s.p.z), "+f"(s.p.w));
+#endif
+static inline gv_source gv_fetch_early(const gv_view v, uint j)
+{
+    gv_source s = gv_fetch(v, j);
+    GV_PLANES(GV_HOLD)
+    return s;
+}
+#endif
+
 /* a match of ids, as a mask for gv_real; id -1 matches nothing */
 static inline gv_mask gv_same(gv_int sink_id, int source_id)
 {

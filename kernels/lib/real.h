@@ -144,6 +144,8 @@ static inline gv_wide gv_wide_add(gv_wide a, gv_real b)
 }
 #define gv_wide_sum(a, b) ((a) + (b))
 #define gv_wide_flush(a, b) ((a) + (b))
+#define gv_wide_rest(a) ((gv_real)(0))
+#define gv_wide_go_on(a, b) ((a) + (b))
 #else
 typedef struct gv_wide {
     gv_real hi, lo;
@@ -172,6 +174,15 @@ static inline gv_wide gv_wide_flush(gv_wide a, gv_real b)
     gv_real with_rest = b + a.lo;
     w.hi = a.hi + with_rest;
     w.lo = with_rest - (w.hi - a.hi);
+    return w;
+}
+/* The same in three operations, where the sum has begun at gv_wide_rest(a), not at zero. */
+#define gv_wide_rest(a) ((a).lo)
+static inline gv_wide gv_wide_go_on(gv_wide a, gv_real b)
+{
+    gv_wide w;
+    w.hi = a.hi + b;
+    w.lo = b - (w.hi - a.hi);
     return w;
 }
 static inline gv_wide gv_wide_sum(gv_wide a, gv_wide b)

@@ -153,7 +153,8 @@ static void parse_and_format(void **state)
 
     gv_space_format(&gv_direct_space, &c, text, sizeof text);
     assert_string_equal(
-        text, "threads=256 blocks_per_cu=8 split=64 sinks_per_item=1 tile=0 unroll=2 lanes=16 rsqrt=1 keep=0 meet=0");
+        text, "threads=256 blocks_per_cu=8 split=64 sinks_per_item=1 tile=0 unroll=2 lanes=16 rsqrt=1 keep=0 meet=0 "
+              "prefetch=0");
     memset(&back, 0, sizeof back);
     assert_ok(gv_space_parse(&gv_direct_space, text, &back));
     assert_memory_equal(&c, &back, sizeof c);
@@ -202,7 +203,7 @@ static void macros(void **state)
     gv_space_macros(&gv_direct_space, &c, text, sizeof text);
     /* blocks_per_cu is a matter of the launch: in the macros it would compile one kernel many times */
     assert_string_equal(text, " -DGV_THREADS=128 -DGV_SPLIT=1 -DGV_SINKS_PER_ITEM=1 -DGV_TILE=128 -DGV_UNROLL=4"
-                              " -DGV_LANES=1 -DGV_RSQRT=1 -DGV_KEEP=0 -DGV_MEET=0");
+                              " -DGV_LANES=1 -DGV_RSQRT=1 -DGV_KEEP=0 -DGV_MEET=0 -DGV_PREFETCH=0");
     gv_direct_program_options(&v, GRAVEL_SOFTEN_EPS, &c, text, sizeof text);
     assert_contains(
         text,
@@ -270,6 +271,8 @@ static void constraints_hold(void **state)
     expect_broken("sp2", wide, "threads=1 tile=64 lanes=16 rsqrt=3", 0, "barriers");
     expect_broken("sp2", g, "threads=32", 0, "smaller than a wave");
     expect_broken("sp2", g, "tile=0", 0, "slower than a tile");
+    expect_broken("sp2", g, "tile=0 split=8 prefetch=1", 1, "prefetch reads from a tile");
+    expect_allowed("sp2", g, "prefetch=1");
     expect_allowed("sp2", g, "tile=0 split=8");
     expect_broken("sp2", g, "rsqrt=3", 0, "reciprocal square root unit");
     expect_broken("sp6", g, "sinks_per_item=8", 0, "registers");
@@ -294,6 +297,10 @@ static void local_bytes(void **state)
     c.value[GV_T_MEET] = 1;
     assert_int_equal(gv_direct_local_bytes(&c, &v, GRAVEL_SOFTEN_EPS),
                      4 * 128 * (16 + 4) + (16 + 2 + 2 * 32) * 4 + 128 * 4 * 2 * 4);
+    c.value[GV_T_PREFETCH] = 1; /* one source behind the last */
+    assert_int_equal(gv_direct_local_bytes(&c, &v, GRAVEL_SOFTEN_EPS),
+                     4 * 128 * (16 + 4) + 16 + (16 + 2 + 2 * 32) * 4 + 128 * 4 * 2 * 4);
+    c.value[GV_T_PREFETCH] = 0;
     v = variant_of("ds6", GV_DIRECT_NEAREST);
     assert_int_equal(gv_direct_local_bytes(&c, &v, GRAVEL_SOFTEN_EPS),
                      4 * 128 * (4 * 16 + 4) + (16 + 2 + 2 * 32) * 4 + 128 * (10 * 2 * 4 + 4));

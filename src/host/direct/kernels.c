@@ -32,7 +32,7 @@ static void make_room_for_softening(const gravel_direct *d, int variant, gv_conf
     int *tile = &config->value[GV_T_TILE];
     while (*tile > 0 &&
            gv_direct_local_bytes(config, &d->variant[variant], GRAVEL_SOFTEN_SUM) > (size_t)d->limits.info.local_memory)
-        *tile = *tile > GV_DIRECT_FLUSH ? *tile / 2 : 0;
+        *tile = *tile > GV_DIRECT_STRETCH ? *tile / 2 : 0;
 }
 
 gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, size_t sinks, size_t sources,

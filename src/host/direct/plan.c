@@ -127,7 +127,7 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
     const size_t split = (size_t)config->value[GV_T_SPLIT];
     const size_t group_sinks = (size_t)config->value[GV_T_THREADS] / split *
                                (size_t)config->value[GV_T_SINKS_PER_ITEM] * (size_t)config->value[GV_T_LANES];
-    const size_t tile = config->value[GV_T_TILE] > 0 ? (size_t)config->value[GV_T_TILE] : GV_DIRECT_FLUSH;
+    const size_t tile = config->value[GV_T_TILE] > 0 ? (size_t)config->value[GV_T_TILE] : GV_DIRECT_STRETCH;
     memset(plan, 0, sizeof *plan);
     plan->sink_groups = divide_up(sinks, group_sinks);
     plan->stride = plan->sink_groups * group_sinks;
@@ -186,13 +186,13 @@ size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant,
     size_t bytes = 0;
     if (config->value[GV_T_TILE] > 0) {
         const size_t softening = GV_SOFTEN_OF_SOURCES((int)soften) ? scalar : 0;
-        bytes += split * (size_t)config->value[GV_T_TILE] * ((size_t)layout.quads * 4 * scalar + softening + 4);
+        const size_t sources = split * (size_t)config->value[GV_T_TILE];
+        bytes += (sources + (size_t)config->value[GV_T_PREFETCH]) * ((size_t)layout.quads * 4 * scalar + softening);
+        bytes += sources * 4;
         const size_t group_sinks = threads / split * (size_t)config->value[GV_T_SINKS_PER_ITEM] * lanes;
         bytes += (split + 2) * 4;
         if (config->value[GV_T_MEET])
-            bytes += (split * (size_t)config->value[GV_T_TILE] / GV_DIRECT_FLUSH - split +
-                      GV_DIRECT_NAME_WORDS(group_sinks)) *
-                     4;
+            bytes += (sources / GV_DIRECT_STRETCH - split + GV_DIRECT_NAME_WORDS(group_sinks)) * 4;
     }
     if (split > 1)
         bytes += threads * lanes *
@@ -223,7 +223,7 @@ void gv_direct_fit_quadrupoles(gv_config *config, const gv_variant *variant, gra
     while (*tile > 0 &&
            gv_direct_local_bytes(config, variant, soften) + (size_t)config->value[GV_T_SPLIT] * (size_t)*tile * quads >
                local_memory)
-        *tile = *tile > GV_DIRECT_FLUSH ? *tile / 2 : 0;
+        *tile = *tile > GV_DIRECT_STRETCH ? *tile / 2 : 0;
 }
 
 void gv_direct_program_options(const gv_variant *variant, gravel_soften soften, const gv_config *config, char *text,

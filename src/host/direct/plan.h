@@ -32,6 +32,7 @@ enum {
     GV_T_RSQRT,
     GV_T_KEEP,
     GV_T_MEET,
+    GV_T_PREFETCH,
     GV_T_COUNT
 };
 

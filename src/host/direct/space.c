@@ -48,6 +48,8 @@ static const gv_tunable tunables[GV_T_COUNT] = {
          1,
          2,
          {0, 1}},
+    [GV_T_PREFETCH] =
+        {"prefetch", "sources", "1: a source is read from the tile while the one before it acts", 1, 2, {0, 1}},
 };
 
 #define VALUE(name) (config->value[GV_T_##name])
@@ -148,6 +150,11 @@ static int searches(const gv_variant *variant)
 {
     return (variant->features & (GV_DIRECT_NEAREST | GV_DIRECT_LISTS)) != 0;
 }
+CONSTRAINT(prefetch_reads_tiles)
+{
+    (void)variant, (void)limits;
+    return VALUE(PREFETCH) == 0 || VALUE(TILE) > 0;
+}
 CONSTRAINT(vectors_compare_ids)
 {
     return VALUE(MEET) == 0 || !by_lanes(limits) || searches(variant);
@@ -164,6 +171,7 @@ static const gv_constraint constraints[] = {
     {"the group is larger than the device allows", 1, group_fits},
     {"split does not divide threads: every row has as many work-items", 1, rows_fit},
     {"tiles of all rows do not fit into local memory", 1, local_memory_fits},
+    {"prefetch reads from a tile", 1, prefetch_reads_tiles},
     {"the variables of all work-items of a group do not fit on the stack of a CPU's thread", 1, stack_suffices},
     {"this device has no estimate instruction for so many lanes", 1, estimate_exists},
     {"this device's compiler gets vectors of so many lanes wrong", 1, vectors_are_right},
