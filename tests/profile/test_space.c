@@ -316,6 +316,22 @@ static void local_bytes(void **state)
     assert_int_equal(gv_direct_local_bytes(&c, &v, GRAVEL_SOFTEN_SUM), 128 * (16 + 4 + 4) + (1 + 2) * 4);
 }
 
+/* Quadrupoles and softening lengths of sources take room in tiles that were chosen without: what is left can run. */
+static void tiles_give_way(void **state)
+{
+    gv_config c = plain();
+    const gv_variant v = variant_of("sp2", 0);
+    const gv_limits g = gpu(1024, 16 << 10, 1);
+    (void)state;
+    assert_ok(gv_space_parse(&gv_direct_space, "threads=64 split=16 tile=64 prefetch=1", &c));
+    gv_direct_fit_quadrupoles(&c, &v, GRAVEL_SOFTEN_EPS, 40 << 10); /* 53 KB of 64 sources a row */
+    assert_int_equal(c.value[GV_T_TILE], 32);
+    assert_int_equal(c.value[GV_T_PREFETCH], 1);
+    gv_direct_fit_quadrupoles(&c, &v, GRAVEL_SOFTEN_EPS, g.info.local_memory);
+    assert_int_equal(c.value[GV_T_TILE], 0);
+    assert_null(gv_space_can_run(&gv_direct_space, &c, &v, &g));
+}
+
 /* ------------------------------------------------------------------- built-in */
 
 static void built_in_runs_everywhere(void **state)
@@ -500,6 +516,7 @@ int main(void)
         cmocka_unit_test(macros),
         cmocka_unit_test(constraints_hold),
         cmocka_unit_test(local_bytes),
+        cmocka_unit_test(tiles_give_way),
         cmocka_unit_test(built_in_runs_everywhere),
         cmocka_unit_test(plans_cover_everything),
         cmocka_unit_test(plan_fills_the_device),

@@ -29,10 +29,9 @@ static gravel_status choose(gravel_direct *d, int variant, size_t sinks, size_t 
 /* The choice of a configuration ignores softening lengths of sources, which need further room in the tiles. */
 static void make_room_for_softening(const gravel_direct *d, int variant, gv_config *config)
 {
-    int *tile = &config->value[GV_T_TILE];
-    while (*tile > 0 &&
+    while (config->value[GV_T_TILE] > 0 &&
            gv_direct_local_bytes(config, &d->variant[variant], GRAVEL_SOFTEN_SUM) > (size_t)d->limits.info.local_memory)
-        *tile = *tile > GV_DIRECT_STRETCH ? *tile / 2 : 0;
+        gv_direct_halve_tile(config);
 }
 
 gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, size_t sinks, size_t sources,

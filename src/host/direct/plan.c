@@ -214,16 +214,26 @@ static void add_rule(unsigned features, char *text, size_t size)
                  !!(features & GV_DIRECT_AHEAD), !!(features & GV_DIRECT_LEAVE_OUT));
 }
 
+void gv_direct_halve_tile(gv_config *config)
+{
+    int *tile = &config->value[GV_T_TILE];
+    *tile = *tile > GV_DIRECT_STRETCH ? *tile / 2 : 0;
+    if (*tile == 0)
+        config->value[GV_T_PREFETCH] = 0;
+}
+
 void gv_direct_fit_quadrupoles(gv_config *config, const gv_variant *variant, gravel_soften soften,
                                uint64_t local_memory)
 {
     const size_t quads = 2 * 4 * (variant->precision == GRAVEL_DP ? sizeof(double) : sizeof(float));
-    int *tile = &config->value[GV_T_TILE], *sinks = &config->value[GV_T_SINKS_PER_ITEM];
+    const int *value = config->value;
+    int *sinks = &config->value[GV_T_SINKS_PER_ITEM];
     *sinks = *sinks > 1 ? *sinks / 2 : 1;
-    while (*tile > 0 &&
-           gv_direct_local_bytes(config, variant, soften) + (size_t)config->value[GV_T_SPLIT] * (size_t)*tile * quads >
+    while (value[GV_T_TILE] > 0 &&
+           gv_direct_local_bytes(config, variant, soften) +
+                   (size_t)(value[GV_T_SPLIT] * value[GV_T_TILE] + value[GV_T_PREFETCH]) * quads >
                local_memory)
-        *tile = *tile > GV_DIRECT_STRETCH ? *tile / 2 : 0;
+        gv_direct_halve_tile(config);
 }
 
 void gv_direct_program_options(const gv_variant *variant, gravel_soften soften, const gv_config *config, char *text,

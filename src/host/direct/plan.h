@@ -82,6 +82,9 @@ void gv_direct_plan_widen(gv_direct_plan *plan, size_t sinks);
 /* Bytes of local memory the force kernel takes. */
 size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant, gravel_soften soften);
 
+/* A tile of half as many sources, or none, which nothing can be read ahead from. */
+void gv_direct_halve_tile(gv_config *config);
+
 /* Quadrupoles need registers, and room in the tiles, that the choice of a configuration does not know of. */
 void gv_direct_fit_quadrupoles(gv_config *config, const gv_variant *variant, gravel_soften soften,
                                uint64_t local_memory);
