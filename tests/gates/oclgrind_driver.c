@@ -19,7 +19,7 @@ static const char *const configurations[] = {
     NULL,
     "threads=64 split=1 sinks_per_item=1 tile=32 unroll=1 lanes=1 rsqrt=0 blocks_per_cu=1",
     "threads=64 split=2 sinks_per_item=2 tile=32 unroll=2 lanes=1 rsqrt=1 blocks_per_cu=2 keep=1 meet=1",
-    "threads=64 split=16 sinks_per_item=1 tile=32 unroll=2 lanes=1 rsqrt=2 blocks_per_cu=1 prefetch=1",
+    "threads=64 split=16 sinks_per_item=1 tile=32 unroll=4 lanes=1 rsqrt=2 blocks_per_cu=1 prefetch=1",
     "threads=32 split=4 sinks_per_item=1 tile=0 unroll=1 lanes=1 rsqrt=1 blocks_per_cu=4",
     "threads=16 split=1 sinks_per_item=2 tile=64 unroll=1 lanes=2 rsqrt=1 blocks_per_cu=2 meet=1",
     "threads=1 split=1 sinks_per_item=1 tile=0 unroll=1 lanes=4 rsqrt=3 blocks_per_cu=3",
