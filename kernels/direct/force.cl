@@ -173,36 +173,45 @@ __attribute__((always_inline)) static inline void gv_run(gv_item *item, gv_real 
         gv_source j = gv_fetch(view, first + k);
 #endif
         int id = masked ? view.id[first + k] : 0;
+        /* separations of all sinks, then roots, then sums: a GPU's compiler that gets pair after pair reuses fewer
+         * operands (doc/numbers.md) */
+        gv_separation d[GV_S];
+        gv_real mass[GV_S], s2[GV_S], rinv[GV_S];
 #pragma unroll
         for (int s = 0; s < GV_S; s++) {
-            gv_real mass = (gv_real)(j.pos.w);
+            d[s] = gv_separate(item->sink[s], j, eps2);
+            mass[s] = (gv_real)(j.pos.w);
             if (masked)
-                mass = gv_select(gv_same(item->id[s], id), (gv_real)(0), mass);
-            gv_separation d = gv_separate(item->sink[s], j, eps2);
+                mass[s] = gv_select(gv_same(item->id[s], id), (gv_real)(0), mass[s]);
 #if GV_LOOK
-            hit[s] |= d.r2 <= item->found[s].threshold;
+            hit[s] |= d[s].r2 <= item->found[s].threshold;
 #elif GV_KEEP_RUN
             least[s] =
-                gv_least(masked ? gv_select(gv_same(item->id[s], id), (gv_real)(GV_HUGE), d.r2) : d.r2, least[s]);
+                gv_least(masked ? gv_select(gv_same(item->id[s], id), (gv_real)(GV_HUGE), d[s].r2) : d[s].r2, least[s]);
 #endif
 #if GV_BY_RULE
-            gv_mask near = gv_near(&item->found[s], item->sink[s], j, d);
+            gv_mask near = gv_near(&item->found[s], item->sink[s], j, d[s]);
             if (masked && GV_RULE == GV_RULE_OTHERS)
                 near = near & !gv_same(item->id[s], id);
             inside[s] |= gv_bit(near, k);
             if (GV_LEAVE_OUT)
-                mass = gv_select(near, (gv_real)(0), mass);
+                mass[s] = gv_select(near, (gv_real)(0), mass[s]);
 #endif
-            const gv_real s2 = gv_softened(item->sink[s], j, d, eps2);
-#if GV_SHAPE != GV_SHAPE_PLUMMER
-            const gv_real rinv = 0;
-#elif GV_ROOTS_FIRST
-            const gv_real rinv = root[k][s];
-#else
-            const gv_real rinv = gv_root(s2);
-#endif
-            gv_interact(sum[s], item->sink[s], j, mass, d, s2, rinv GV_CUTOFF_OF(item));
         }
+#pragma unroll
+        for (int s = 0; s < GV_S; s++) {
+            s2[s] = gv_softened(item->sink[s], j, d[s], eps2);
+#if GV_SHAPE != GV_SHAPE_PLUMMER
+            rinv[s] = 0;
+#elif GV_ROOTS_FIRST
+            rinv[s] = root[k][s];
+#else
+            rinv[s] = gv_root(s2[s]);
+#endif
+        }
+#pragma unroll
+        for (int s = 0; s < GV_S; s++)
+            gv_interact(sum[s], item->sink[s], j, mass[s], d[s], s2[s], rinv[s] GV_CUTOFF_OF(item));
     }
 #if GV_BY_RULE
 #pragma unroll
