@@ -131,6 +131,31 @@ static void test_unevenness_of_launches(void **state)
     assert_true(gv_direct_space.unevenness(&config, &variant, &limits, 1024, 0) == 0);
 }
 
+/* Units with too few work-items count as uneven where there are many sinks: 50000 are 131 groups of 64 with six sinks
+ * each, two waves a unit, and what had won at 65536 x 4096 in three blocks took 1.82 of the default's time here. */
+static void test_units_that_are_not_full(void **state)
+{
+    gv_limits limits;
+    gv_variant variant;
+    gv_config config;
+
+    (void)state;
+    h200(&limits);
+    assert_true(gv_variant_parse("sp4", &variant));
+    assert_ok(gv_space_parse(&gv_direct_space,
+                             "threads=64 blocks_per_cu=1 split=1 sinks_per_item=6 tile=256 unroll=1 lanes=1 rsqrt=1 "
+                             "keep=0 meet=0 prefetch=1",
+                             &config));
+    const double here = gv_direct_space.unevenness(&config, &variant, &limits, 50000, 5000);
+    const double there = gv_direct_space.unevenness(&config, &variant, &limits, 65536, 4096);
+    const double rows = 131 / 132.0 * 5000 * 6;
+
+    assert_true(fabs(here - rows / (rows + 30) * 0.3 * log(384 / 64 * 132 / 131.0)) < 1e-12);
+    assert_true(here > there + 0.3);
+    /* few sinks are shared by groups in ways that times tell better: 1 group, 128 parts of 32 sources */
+    assert_true(gv_direct_space.unevenness(&config, &variant, &limits, 200, 4096) < 0.1);
+}
+
 /* On a CPU the start of a call counts beside its rows: three vectors of sinks on two cores cost little where a call is
  * over at once. */
 static void test_unevenness_of_short_calls(void **state)
@@ -203,11 +228,9 @@ static void test_each_call_is_picked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts_that_are_rounded_up_count),
-        cmocka_unit_test(test_what_is_far_away_hides_no_other),
-        cmocka_unit_test(test_unevenness_of_launches),
-        cmocka_unit_test(test_unevenness_of_short_calls),
-        cmocka_unit_test(test_each_call_is_picked),
+        cmocka_unit_test(test_parts_that_are_rounded_up_count), cmocka_unit_test(test_what_is_far_away_hides_no_other),
+        cmocka_unit_test(test_unevenness_of_launches),          cmocka_unit_test(test_units_that_are_not_full),
+        cmocka_unit_test(test_unevenness_of_short_calls),       cmocka_unit_test(test_each_call_is_picked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,6 +41,9 @@ enum {
 enum { GV_FEW_SINKS = 16384, GV_FEW_OF_SOURCES = 8 };
 int gv_direct_are_strewn(size_t sinks, size_t sources);
 
+/* Work-items with which a compute unit of a GPU is full (doc/numbers.md, "Tuning") */
+enum { GV_DIRECT_FULL = 384 };
+
 /* Planes: arrays with one entry a particle. */
 typedef struct gv_direct_layout {
     int scalar_size;    /* bytes of one scalar on the device */

@@ -297,8 +297,12 @@ static int same_launch(const gv_config *a, const gv_config *b, const gv_variant 
 enum { ROWS_OF_START = 4000, ROWS_OF_START_GPU = 30 };
 
 /* What is rounded up counts whole.  Units that have one group less than others run these faster; 0.3 of its logarithm
- * is from choices on an H200 and an H100 (doc/numbers.md, "Tuning").  The start of a call is most of a short one, and
- * takes as long whatever is even: 48 sinks x 1000 took 1.3 of the default's time on CPUs, 5 x 30000 1.05 on GPUs. */
+ * is from choices on an H200 and an H100 (doc/numbers.md, "Tuning").  So do units with too few work-items, though fewer
+ * sinks are shared by groups in ways that times tell better: 171 groups of 64 were in three blocks at 65536 x 4096, 131
+ * in one at 50000 x 5000, which took 1.82 of the default's time.  The start of a call is most of a short one, and takes
+ * as long whatever is even: 48 sinks x 1000 took 1.3 of the default's time on CPUs, 5 x 30000 1.05 on GPUs. */
+enum { MANY_SINKS = 1024 };
+
 static double unevenness(const gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                          size_t sources)
 {
@@ -308,11 +312,14 @@ static double unevenness(const gv_config *config, const gv_variant *variant, con
         !gv_direct_plan_make(&plan, config, variant, limits->info.compute_units, sinks, sources, 0, 0))
         return 0;
     const double groups = (double)plan.blocks * (double)plan.sink_groups;
+    const double fills = config->value[GV_T_LANES] > 1 || sinks < MANY_SINKS
+                             ? 0
+                             : (double)GV_DIRECT_FULL / (double)config->value[GV_T_THREADS];
     const double rows = groups / units * (double)plan.part_sources * config->value[GV_T_SINKS_PER_ITEM];
     const double start = config->value[GV_T_LANES] > 1 ? ROWS_OF_START : ROWS_OF_START_GPU;
     return rows / (rows + start) *
            (log((double)plan.part_sources * (double)plan.parts / (double)sources) +
-            some * log(ceil(groups / units) * units / groups));
+            some * log(fmax(ceil(groups / units), fills) * units / groups));
 }
 
 static const char *const files[] = {"direct/force.cl", NULL};
