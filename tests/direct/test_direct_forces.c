@@ -309,6 +309,7 @@ static void ceilings(void **state)
             check_ceilings(context, (gravel_precision)p, 1e-2, NULL);
             check_ceilings(context, (gravel_precision)p, 1e-2, "blocks_per_cu=1");
             check_ceilings(context, (gravel_precision)p, 0, NULL);
+            check_ceilings(context, (gravel_precision)p, 0, "blocks_per_cu=1");
         }
 }
 

@@ -101,17 +101,22 @@ static size_t round_part(size_t part, size_t tile, const gv_config *config)
     return part >= 4 * tile && 10 * (whole - least) < tile ? whole : least;
 }
 
-/* What a launch of groups with one work-item a lane takes, in sources that one group sums: a unit is full with
- * GV_DIRECT_FULL work-items, and groups join their rows.  More blocks than one are added by a second kernel, SECOND
- * sources.  Where one block is ahead by a twentieth it takes 0.91 of the time in the mean, 1.014 at most
- * (doc/numbers.md, "Tuning"). */
+/* A unit is full with so many work-items (doc/numbers.md, "Tuning"). */
+enum { FULL = 384 };
+
+double gv_direct_turns(const gv_config *config, size_t groups, int compute_units)
+{
+    return fmax((double)divide_up(groups, (size_t)compute_units), (double)FULL / (double)config->value[GV_T_THREADS]);
+}
+
+/* What a launch of groups with one work-item a lane takes, in sources that one group sums; groups join their rows.
+ * More blocks than one are added by a second kernel, SECOND sources.  Where one block is ahead by a twentieth it takes
+ * 0.91 of the time in the mean, 1.014 at most (doc/numbers.md, "Tuning"). */
 enum { SECOND = 80 };
 
 static double group_time(const gv_config *config, size_t part, size_t groups, int compute_units)
 {
-    const double turns = (double)divide_up(groups, (size_t)compute_units);
-    return (double)(part + (size_t)config->value[GV_T_SPLIT]) *
-           fmax(turns, (double)GV_DIRECT_FULL / (double)config->value[GV_T_THREADS]);
+    return (double)(part + (size_t)config->value[GV_T_SPLIT]) * gv_direct_turns(config, groups, compute_units);
 }
 
 static int one_block_is_faster(const gv_config *config, size_t whole, const gv_direct_plan *plan, int compute_units)

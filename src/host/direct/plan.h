@@ -41,9 +41,6 @@ enum {
 enum { GV_FEW_SINKS = 16384, GV_FEW_OF_SOURCES = 8 };
 int gv_direct_are_strewn(size_t sinks, size_t sources);
 
-/* Work-items with which a compute unit of a GPU is full (doc/numbers.md, "Tuning") */
-enum { GV_DIRECT_FULL = 384 };
-
 /* Planes: arrays with one entry a particle. */
 typedef struct gv_direct_layout {
     int scalar_size;    /* bytes of one scalar on the device */
@@ -66,6 +63,9 @@ typedef struct gv_direct_plan {
     size_t part_sources; /* sources in a part */
     size_t reduce_rows;
 } gv_direct_plan;
+
+/* Turns of groups that the fullest unit of a GPU takes; groups too small to fill a unit take as long as several. */
+double gv_direct_turns(const gv_config *config, size_t groups, int compute_units);
 
 /* `list_capacity` > 0 bounds the number of parts so that their lists stay within `list_bytes`; returns 0 if even one
  * block does not fit. */

@@ -296,30 +296,31 @@ static int same_launch(const gv_config *a, const gv_config *b, const gv_variant 
  * H100 (20 to 40: the same). */
 enum { ROWS_OF_START = 4000, ROWS_OF_START_GPU = 30 };
 
-/* What is rounded up counts whole.  Units that have one group less than others run these faster; 0.3 of its logarithm
- * is from choices on an H200 and an H100 (doc/numbers.md, "Tuning").  So do units with too few work-items, though fewer
- * sinks are shared by groups in ways that times tell better: 171 groups of 64 were in three blocks at 65536 x 4096, 131
- * in one at 50000 x 5000, which took 1.82 of the default's time.  The start of a call is most of a short one, and takes
- * as long whatever is even: 48 sinks x 1000 took 1.3 of the default's time on CPUs, 5 x 30000 1.05 on GPUs. */
+/* Sinks from which on units that are not full count: fewer are shared by groups in ways that times tell better. */
 enum { MANY_SINKS = 1024 };
 
+/* What is rounded up counts whole.  Units that have one group less than others run these faster; 0.3 of its logarithm
+ * is from choices on an H200 and an H100 (doc/numbers.md, "Tuning").  The same for units that are not full: 171 groups
+ * of 64 were in three blocks at 65536 x 4096, 131 in one at 50000 x 5000, which took 1.82 of the default's time.  The
+ * start of a call is most of a short one, and takes as long whatever is even: 48 sinks x 1000 took 1.3 of the default's
+ * time on CPUs, 5 x 30000 1.05 on GPUs. */
 static double unevenness(const gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                          size_t sources)
 {
     const double units = limits->info.compute_units, some = 0.3;
+    const int by_vectors = config->value[GV_T_LANES] > 1;
     gv_direct_plan plan;
     if (units < 1 || sinks == 0 || sources == 0 ||
         !gv_direct_plan_make(&plan, config, variant, limits->info.compute_units, sinks, sources, 0, 0))
         return 0;
     const double groups = (double)plan.blocks * (double)plan.sink_groups;
-    const double fills = config->value[GV_T_LANES] > 1 || sinks < MANY_SINKS
-                             ? 0
-                             : (double)GV_DIRECT_FULL / (double)config->value[GV_T_THREADS];
+    const double turns = by_vectors || sinks < MANY_SINKS
+                             ? ceil(groups / units)
+                             : gv_direct_turns(config, plan.blocks * plan.sink_groups, limits->info.compute_units);
     const double rows = groups / units * (double)plan.part_sources * config->value[GV_T_SINKS_PER_ITEM];
-    const double start = config->value[GV_T_LANES] > 1 ? ROWS_OF_START : ROWS_OF_START_GPU;
+    const double start = by_vectors ? ROWS_OF_START : ROWS_OF_START_GPU;
     return rows / (rows + start) *
-           (log((double)plan.part_sources * (double)plan.parts / (double)sources) +
-            some * log(fmax(ceil(groups / units), fills) * units / groups));
+           (log((double)plan.part_sources * (double)plan.parts / (double)sources) + some * log(turns * units / groups));
 }
 
 static const char *const files[] = {"direct/force.cl", NULL};
