@@ -197,7 +197,7 @@ static void test_new_questions_hide_no_others(void **state)
     gv_profile_set_free(&shipped);
 }
 
-/* A device with few questions of its own: those of one that is alike fill the gaps, and replace nothing. */
+/* A device with few questions of its own: those of one alike fill the gaps, and replace nothing of the user's. */
 static void test_alike_devices_fill_gaps(void **state)
 {
     static const char h200[] = "NVIDIA H200", h100[] = "NVIDIA H100 PCIe";
@@ -249,6 +249,38 @@ static void test_alike_devices_fill_gaps(void **state)
     gv_profile_set_free(&shipped);
 }
 
+/* Of shipped answers, those of a device that is alike count before the device's own where only they are of the kernel
+ * text that runs. */
+static void test_alike_devices_know_the_text(void **state)
+{
+    static const char h200[] = "NVIDIA H200", h100[] = "NVIDIA H100 PCIe", now[] = "0123456789abcdef";
+    static const struct {
+        const char *own, *alike;
+        int is_users, size;
+    } c[] = {
+        {"older", now, 0, 8}, {"older", now, 1, 2}, {"older", "old", 0, 2}, {now, now, 0, 2}, {now, "older", 0, 2}};
+    gv_limits limits;
+    gv_config config;
+
+    (void)state;
+    make_limits(&limits, h100, 132);
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
+        gv_profile_set *own = c[k].is_users ? &user : &shipped;
+
+        add(own, h100, 132, "ds4", 64, "size=2 split=1");
+        strcpy(own->block[0].entry[0].kernel_version, c[k].own);
+        add(&shipped, h200, 132, "ds4", 64, "size=8 split=1");
+        gv_profile_block *alike = &shipped.block[shipped.n_blocks - 1];
+        strcpy(alike->entry[alike->n_entries - 1].kernel_version, c[k].alike);
+        strcpy(alike->entry[alike->n_entries - 1].date, "2026-12-31T00:00:00Z");
+        assert_true(ask(&user, &shipped, &limits, "ds4", 64, &config) != GRAVEL_ORIGIN_BUILT_IN);
+        assert_int_equal(config.value[0], c[k].size);
+        gv_profile_set_free(&user);
+        gv_profile_set_free(&shipped);
+    }
+}
+
 static void test_buckets(void **state)
 {
     static const size_t first[] = {1, 2, 16, 64, 256, 1024, 16384};
@@ -273,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_nearest_of_the_same_device),
         cmocka_unit_test(test_new_questions_hide_no_others),
         cmocka_unit_test(test_alike_devices_fill_gaps),
+        cmocka_unit_test(test_alike_devices_know_the_text),
         cmocka_unit_test(test_buckets),
     };
 

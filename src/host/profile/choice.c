@@ -4,12 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/profile/choice_log.h"
+
 /* Not kept at a corner: slower than what was kept there by so much, and than the winner by so much at least. */
 #define UNKNOWN_BEHIND 1.10
 #define UNKNOWN_LEAST 1.25
 /* Part of a score that comes from all questions, and how far these count, in log2 of sizes: it evens out the noise of
- * single questions and what they did not keep.  0.2, 3 and 4 are from questions left out, doc/numbers.md. */
+ * single questions and what they did not keep.  0.2, 3 and 4 are from questions left out; where times scatter it is
+ * more, up to 0.7: of 486 calls of a shared CPU 6 for 18 take above 1.02 of the default's time so (doc/numbers.md). */
 #define POOL_PART 0.2
+#define POOL_MOST 0.7
+#define POOL_SPREAD 0.04
 #define POOL_SINKS 3
 #define POOL_SOURCES 4
 /* A question that keeps as many as there is room for knows of the others that they are slower, or nothing. */
@@ -19,8 +24,6 @@
 /* Samples scatter by the spread; what is compared is the least of them, which scatters by a part of it: with a quarter
  * calls are no slower than the default where with all of it they are not (doc/numbers.md). */
 #define SPREAD_PART 0.25
-/* Of the distance to a question, an octave of sources counts as two of sinks. */
-#define SOURCES_COUNT 2
 /* What is known only with so many octaves more of sources is no choice against the default: 3 sinks x 30000 took what
  * had won at 1 x 131072, 1.26 of its time. */
 #define FAR_SOURCES 2
@@ -31,116 +34,11 @@
 /* Nothing replaces the default for less: of 1277 calls of an H200 6 take more than 1.02 of its time, 9 without this,
  * and the mean over the best is 1.0073 for 1.0072 (doc/numbers.md). */
 #define LEAST_LEAD 0.01
+/* Where answers are of another kernel text the default may have gained since: of 1201 calls of an H200, most of them
+ * among such answers, 16 for 26 take above 1.02 of its time, and the mean over the best is 1.0145 for 1.0124. */
+#define OTHER_TEXT 0.04
 /* The weight of a question that answers nearly alone: the call lies within a fifth of the way to the next ones. */
 #define ALONE 0.8
-
-/* ----------------------------------------------------------------- corners */
-
-static double log_size(size_t n)
-{
-    return log2((double)(n > 0 ? n : 1));
-}
-
-/* Where x lies between low and high: 0 ... 1. */
-static double part_of_way(double x, double low, double high)
-{
-    return high > low ? fmin(fmax((x - low) / (high - low), 0), 1) : 0;
-}
-
-typedef struct level {
-    const gv_profile_entry *entry[2]; /* next below or at the sinks, next above; may be the same */
-    double part;                      /* of the second */
-    double at;                        /* log of its sources there */
-    int is_below;                     /* the call has fewer sinks than any question, by more than an octave */
-} level;
-
-/* Questions whose sources lie in one level are taken for questions with the same sources: the buckets, and below them
- * those that are over before a device is full. */
-enum { FEW_SOURCES = 2048, LEVELS = GV_SOURCE_BUCKETS + 1 };
-
-static int level_of(size_t sources)
-{
-    return sources < FEW_SOURCES ? 0 : gv_source_bucket(sources) + 1;
-}
-
-/* How far a question of a level is from the call, in log2 of sizes.  A level may hold 16 sinks x 131072 sources and 8 x
- * 32768: beside a call of 24 x 30000 the second tells more. */
-static double away(const gv_profile_entry *entry, double sinks, double sources)
-{
-    return fabs(log_size(entry->sinks) - sinks) + SOURCES_COUNT * fabs(log_size(entry->sources) - sources);
-}
-
-/* Of one level of sources, the questions around a number of sinks; 0: there is none. */
-static int make_level(const gv_profile_entry *const *entry, int n, int of, double sinks, double sources, level *made)
-{
-    const gv_profile_entry *low = NULL, *high = NULL;
-
-    for (int e = 0; e < n; e++) {
-        const double at = log_size(entry[e]->sinks);
-
-        if (level_of(entry[e]->sources) != of)
-            continue;
-        if (at <= sinks && (!low || away(entry[e], sinks, sources) < away(low, sinks, sources)))
-            low = entry[e];
-        if (at >= sinks && (!high || away(entry[e], sinks, sources) < away(high, sinks, sources)))
-            high = entry[e];
-    }
-    if (!low && !high)
-        return 0;
-    made->entry[0] = low ? low : high;
-    made->entry[1] = high ? high : low;
-    made->part = part_of_way(sinks, log_size(made->entry[0]->sinks), log_size(made->entry[1]->sinks));
-    made->is_below = log_size(made->entry[0]->sinks) - sinks > 1;
-    made->at = (1 - made->part) * log_size(made->entry[0]->sources) + made->part * log_size(made->entry[1]->sources);
-    return 1;
-}
-
-static int add_corner(gv_choice_corner *corner, int n, const gv_profile_entry *entry, double weight, int of)
-{
-    for (int k = 0; k < n; k++) {
-        if (corner[k].entry == entry) {
-            corner[k].weight += weight;
-            return n;
-        }
-    }
-    if (weight > 0)
-        corner[n++] = (gv_choice_corner){entry, weight, of};
-    return n;
-}
-
-int gv_choice_corners(const gv_profile_entry *const *entry, int n, size_t sinks, size_t sources,
-                      gv_choice_corner corner[GV_CHOICE_CORNERS])
-{
-    const double x = log_size(sinks), y = log_size(sources);
-    level made[LEVELS];
-    int low = -1, high = -1, n_levels = 0, n_corners = 0, below = 0;
-
-    for (int of = 0; of < LEVELS; of++) {
-        const int is_made = make_level(entry, n, of, x, y, &made[n_levels]);
-
-        below += is_made && made[n_levels].is_below;
-        n_levels += is_made;
-    }
-    for (int k = 0; k < n_levels; k++) {
-        /* what wins with 64 sinks tells little about 3: 2.35 of the best time */
-        if (made[k].is_below && below < n_levels)
-            continue;
-        if (made[k].at <= y && (low < 0 || made[k].at > made[low].at))
-            low = k;
-        if (made[k].at >= y && (high < 0 || made[k].at < made[high].at))
-            high = k;
-    }
-    low = low >= 0 ? low : high;
-    high = high >= 0 ? high : low;
-    for (int k = 0; low >= 0 && k < 2; k++) {
-        const level *l = &made[k == 0 ? low : high];
-        const double part = part_of_way(y, made[low].at, made[high].at), weight = k == 0 ? 1 - part : part;
-
-        n_corners = add_corner(corner, n_corners, l->entry[0], weight * (1 - l->part), k);
-        n_corners = add_corner(corner, n_corners, l->entry[1], weight * l->part, k);
-    }
-    return n_corners;
-}
 
 /* ------------------------------------------------------------------ scores */
 
@@ -208,8 +106,8 @@ static double mean_behind(const gv_choice_among *among, const int *found)
     for (int e = 0; e < among->n; e++) {
         const gv_profile_entry *entry = among->entry[e];
         const int r = found[e];
-        const double x = (log_size(entry->sinks) - log_size(among->sinks)) / POOL_SINKS;
-        const double y = (log_size(entry->sources) - log_size(among->sources)) / POOL_SOURCES;
+        const double x = (gv_log_size(entry->sinks) - gv_log_size(among->sinks)) / POOL_SINKS;
+        const double y = (gv_log_size(entry->sources) - gv_log_size(among->sources)) / POOL_SOURCES;
         const double counts = r >= 0 ? 1 : entry->n_results == GV_PROFILE_RESULTS ? POOL_UNKNOWN : 0;
         const double weight = counts * exp(-x * x - y * y);
 
@@ -218,6 +116,16 @@ static double mean_behind(const gv_choice_among *among, const int *found)
         weights += weight;
     }
     return weights > 0 ? sum / weights : 0;
+}
+
+/* The part of a score at a question that comes from all of them. */
+static double pool_part(const gv_profile_entry *entry)
+{
+    double sum = 0;
+
+    for (int r = 0; r < entry->n_results; r++)
+        sum += fmin(entry->result[r].spread, MOST_SPREAD);
+    return fmax(POOL_PART, POOL_MOST / (1 + pow(POOL_SPREAD * entry->n_results / sum, 4)));
 }
 
 /* Between two numbers of sinks, log(time) is interpolated along the padded ones.  Where a device is not full yet, more
@@ -231,7 +139,7 @@ static double between(const gv_choice_corner *low, const gv_choice_corner *high,
     const double b = log(score_time(&high->entry->result[0]) / (double)high->entry->sources);
     const double x = log(padded(low->entry->sinks, grain)), y = log(padded(high->entry->sinks, grain));
     const double part = high->weight / (low->weight + high->weight);
-    const double filled = y > x ? part_of_way(log(padded(sinks, grain)), x, y) : part;
+    const double filled = y > x ? gv_part_of_way(log(padded(sinks, grain)), x, y) : part;
     const double way = known ? filled : fmax(filled, part);
 
     return (1 - way) * (a + behind[0]) + way * (b + behind[1]) - (1 - part) * a - part * b;
@@ -303,13 +211,13 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
 {
     const size_t sinks = among->sinks;
     /* a question's own sizes are answered by its finals alone */
-    const double part = n > 1 && among->n > 0 ? POOL_PART : 0;
+    const int pools = n > 1 && among->n > 0;
     double heaviest = -1, behind[GV_CHOICE_CORNERS];
     int known[GV_CHOICE_CORNERS];
 
     for (int e = 0; e < among->n; e++)
         found[e] = find_result(among, among->entry[e], candidate->configuration);
-    const double mean = part > 0 ? mean_behind(among, found) : 0;
+    const double mean = pools ? mean_behind(among, found) : 0;
 
     candidate->measured = 1;
     for (int k = 0; k < n; k++) {
@@ -317,6 +225,7 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
 
         known[k] = r >= 0;
         candidate->measured &= known[k];
+        const double part = pools ? pool_part(corner[k].entry) : 0;
         double least = 0, most = INFINITY;
 
         behind[k] = known[k] ? log_behind(corner[k].entry, r) : unknown_behind(corner[k].entry);
@@ -420,10 +329,21 @@ static int is_known_far_away_only(const gv_choice_corner *corner, int n, const g
                                   const char *configuration)
 {
     for (int k = 0; k < n; k++)
-        if (log_size(corner[k].entry->sources) - log_size(among->sources) <= FAR_SOURCES &&
+        if (gv_log_size(corner[k].entry->sources) - gv_log_size(among->sources) <= FAR_SOURCES &&
             find_result(among, corner[k].entry, configuration) >= 0)
             return 0;
     return 1;
+}
+
+/* The weight of the corners that were asked with another kernel text. */
+static double of_other_texts(const gv_choice_corner *corner, int n, const gv_choice_among *among)
+{
+    double weight = 0;
+
+    for (int k = 0; k < n && among->kernel_version && *among->kernel_version; k++)
+        if (strcmp(corner[k].entry->kernel_version, among->kernel_version) != 0)
+            weight += corner[k].weight;
+    return weight;
 }
 
 double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
@@ -445,7 +365,8 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
     for (int k = 0; k < n; k++)
         spread += corner[k].weight * fmax(spread_at(among, corner[k].entry, best->configuration),
                                           spread_at(among, corner[k].entry, built_in->configuration));
-    return fmax(log1p(LEAST_LEAD), log1p(SPREAD_PART * spread) + log1p(more) + (best->measured ? 0 : log1p(GUESSED)));
+    return fmax(log1p(LEAST_LEAD), log1p(SPREAD_PART * spread) + log1p(more) + (best->measured ? 0 : log1p(GUESSED))) +
+           of_other_texts(corner, n, among) * log1p(OTHER_TEXT);
 }
 
 /* ------------------------------------------------------------------- calls */

@@ -148,29 +148,56 @@ static int supersedes(const gv_profile_entry *a, const gv_profile_entry *b, cons
     return is_a != is_b ? is_a : strcmp(a->date, b->date) > 0;
 }
 
+/* What counts beside the answers that are there already. */
+typedef enum fills {
+    BETTER,        /* at sizes that have an answer, the one that supersedes the other */
+    GAPS,          /* only sizes that have none */
+    GAPS_AND_TEXTS /* and those with a shipped answer of another kernel text than runs, for one of that which does */
+} fills;
+
+typedef struct gathered {
+    const gv_profile_set *const *set; /* the user's, the shipped ones */
+    const char *text;                 /* of the kernel that runs */
+    const gv_profile_entry **entry;
+    int n;
+} gathered;
+
+static int is_of(const gv_profile_set *set, const gv_profile_entry *entry)
+{
+    int b = 0;
+
+    while (set != NULL && b < set->n_blocks &&
+           (entry < set->block[b].entry || entry >= set->block[b].entry + set->block[b].n_entries))
+        b++;
+    return set != NULL && b < set->n_blocks;
+}
+
 /* Adds the questions of a block with the variant and features of `like`, of one driver or (NULL) any.  Other kernel
  * texts count as well, where the text of `like` has no question: most changes of a kernel leave the order of its
- * configurations, and a few new questions must not hide all those from before.  With `fills` only at sizes that have
- * no answer yet. */
-static int gather_block(const gv_profile_block *block, const gv_profile_entry *like, const char *driver, int fills,
-                        const gv_profile_entry **entry, int n)
+ * configurations, and a few new questions must not hide all those from before. */
+static void gather_block(gathered *g, const gv_profile_block *block, const gv_profile_entry *like, const char *driver,
+                         fills what)
 {
-    const int before = n;
+    const int before = g->n;
 
     for (int e = 0; e < block->n_entries; e++) {
         const gv_profile_entry *other = &block->entry[e];
-        int k = 0;
+        int k = 0, replaces = 0;
 
         if (other->features != like->features || strcmp(other->variant, like->variant) != 0 ||
             strcmp(other->kernel, like->kernel) != 0 || (driver && strcmp(other->driver, driver) != 0))
             continue;
-        while (k < n && (entry[k]->sinks != other->sinks || entry[k]->sources != other->sources))
+        while (k < g->n && (g->entry[k]->sinks != other->sinks || g->entry[k]->sources != other->sources))
             k++;
-        if (k == n || ((!fills || k >= before) && supersedes(other, entry[k], like)))
-            entry[k] = other;
-        n += k == n;
+        if (k < g->n && (what == BETTER || k >= before))
+            replaces = supersedes(other, g->entry[k], like);
+        else if (k < g->n && what == GAPS_AND_TEXTS)
+            replaces = strcmp(other->kernel_version, g->text) == 0 &&
+                       strcmp(g->entry[k]->kernel_version, g->text) != 0 && !is_of(g->set[0], g->entry[k]);
+        if (k == g->n || replaces)
+            g->entry[k] = other;
+        g->n += k == g->n;
     }
-    return n;
 }
 
 int gv_profile_alike(const gv_profile_device *a, const gv_profile_device *b)
@@ -185,33 +212,36 @@ int gv_profile_alike(const gv_profile_device *a, const gv_profile_device *b)
 }
 
 /* The blocks of the wanted device itself, or of those that are alike. */
-static int gather_blocks(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted,
-                         int is_own, const char *driver, int fills, const gv_profile_entry **entry, int n)
+static void gather_blocks(gathered *g, const match *like, const gv_profile_device *wanted, int is_own,
+                          const char *driver, fills what)
 {
     for (int s = 0; s < 2; s++) {
-        for (int b = 0; sets[s] != NULL && b < sets[s]->n_blocks; b++) {
-            const gv_profile_block *block = &sets[s]->block[b];
+        for (int b = 0; g->set[s] != NULL && b < g->set[s]->n_blocks; b++) {
+            const gv_profile_block *block = &g->set[s]->block[b];
 
             if (gv_profile_same_device(&block->device, wanted) == is_own && gv_profile_alike(&block->device, wanted))
-                n = gather_block(block, like->entry, driver, fills, entry, n);
+                gather_block(g, block, like->entry, driver, what);
         }
     }
-    return n;
 }
 
-/* What profiles hold beside `like`: the device's own answers with one driver; where these leave gaps those with others,
- * then those of devices that are alike.  Of any other device only what stands beside `like` with its driver. */
+/* What profiles hold beside `like`: the device's own answers with one driver; where these leave gaps those with others;
+ * then those of devices that are alike, which also stand for shipped ones of another kernel text: of two such GPUs the
+ * better choices (doc/numbers.md).  Of any other device only what stands beside `like` with its driver. */
 static int gather(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted,
-                  const char *driver, const gv_profile_entry **entry)
+                  const gv_profile_question *question, const gv_profile_entry **entry)
 {
     const int is_own = gv_profile_same_device(&like->block->device, wanted);
-    int n;
+    gathered g = {sets, question->kernel_version, entry, 0};
 
-    if (!gv_profile_alike(&like->block->device, wanted))
-        return gather_block(like->block, like->entry, like->entry->driver, 0, entry, 0);
-    n = gather_blocks(like, sets, wanted, 1, is_own ? like->entry->driver : driver, 0, entry, 0);
-    n = gather_blocks(like, sets, wanted, 1, NULL, 1, entry, n);
-    return gather_blocks(like, sets, wanted, 0, NULL, 1, entry, n);
+    if (!gv_profile_alike(&like->block->device, wanted)) {
+        gather_block(&g, like->block, like->entry, like->entry->driver, BETTER);
+        return g.n;
+    }
+    gather_blocks(&g, like, wanted, 1, is_own ? like->entry->driver : question->limits->info.driver, BETTER);
+    gather_blocks(&g, like, wanted, 1, NULL, GAPS);
+    gather_blocks(&g, like, wanted, 0, NULL, GAPS_AND_TEXTS);
+    return g.n;
 }
 
 static size_t count_entries(const gv_profile_set *const sets[2])
@@ -253,11 +283,12 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
     const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
     gv_profile_question call = *question;
     gv_config config;
-    int n = entry ? gather(like, sets, wanted, call.limits->info.driver, entry) : 0, n_corners, runs = 0;
+    int n = entry ? gather(like, sets, wanted, &call, entry) : 0, n_corners, runs = 0;
 
     gv_choice_sizes(entry, n, &call.sinks, &call.sources);
     n_corners = gv_choice_corners(entry, n, call.sinks, call.sources, corner);
-    const gv_choice_among among = {entry, n, call.sinks, call.sources, call.space, call.variant, call.limits};
+    const gv_choice_among among = {entry,        n,           call.sinks,         call.sources, call.space,
+                                   call.variant, call.limits, call.kernel_version};
     n = gv_choice_rank(corner, n_corners, &among, candidate);
     call.space->built_in(&config, call.variant, call.limits, call.sinks, call.sources);
     gv_space_format(call.space, &config, built_in, sizeof built_in);
