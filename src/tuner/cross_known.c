@@ -248,7 +248,10 @@ int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
                 continue;
             w->entry.kernel_version[0] = '\0'; /* of no text that is known */
         }
-        if (run->spent_s + 5 * w->entry.n_results * w->time_s > end || !measure_again(run, found, k)) {
+        const int is_late = run->spent_s + 5 * w->entry.n_results * w->time_s > end;
+        if (is_late)
+            gv_run_remark(run, GV_REMARK_STAYS, 0);
+        if (is_late || !measure_again(run, found, k)) {
             *w = found->w[--found->n];
             k--;
             continue;

@@ -12,10 +12,10 @@ void gv_run_warn(gv_run *run, const char *text)
 
 void gv_run_remark(gv_run *run, gv_remark remark, double scatter)
 {
-    static const char *const said[GV_REMARKS] = {"takes too long for this budget; the nearest question answers for it",
-                                                 "no gain is reported; tune again when the machine is quiet",
-                                                 "not asked, the time is over",
-                                                 "another configuration leads after a second sitting"};
+    static const char *const said[GV_REMARKS] = {
+        "takes too long for this budget; the nearest question answers for it",
+        "no gain is reported; tune again when the machine is quiet", "not asked, the time is over",
+        "another configuration leads after a second sitting", "not measured again, the time is over; its answer stays"};
     const gv_task *task = &run->task;
     char about[sizeof run->remarked[0]], text[256];
     int n = snprintf(about, sizeof about, "%s%s, %zu x %zu", task->variant.name,
@@ -31,6 +31,14 @@ void gv_run_remark(gv_run *run, gv_remark remark, double scatter)
     gv_run_warn(run, text);
 }
 
+/* What would do for all questions, since one that is asked takes so long on the average. */
+static double enough_s(const gv_run *run, int not_asked)
+{
+    const int all = run->summary->n_tasks, asked = all - not_asked;
+
+    return 10 * ceil(0.1 * run->spent_s * all / (asked > 0 ? asked : 1));
+}
+
 void gv_run_remarks(gv_run *run)
 {
     const int *n = run->remarks;
@@ -44,14 +52,19 @@ void gv_run_remarks(gv_run *run)
         gv_run_warn(run, text);
     }
     if (n[GV_REMARK_NOT_ASKED] > 0) {
-        const int all = run->summary->n_tasks, asked = all - n[GV_REMARK_NOT_ASKED];
-
-        /* a question that is asked takes so long on the average */
         snprintf(text, sizeof text,
                  "%d of %d questions were not asked, the time was over, from %s (sinks x sources) on: the nearest ones "
                  "answer, or the default; about %.0f s would do for all",
-                 n[GV_REMARK_NOT_ASKED], all, run->remarked[GV_REMARK_NOT_ASKED],
-                 10 * ceil(0.1 * run->spent_s * all / (asked > 0 ? asked : 1)));
+                 n[GV_REMARK_NOT_ASKED], run->summary->n_tasks, run->remarked[GV_REMARK_NOT_ASKED],
+                 enough_s(run, n[GV_REMARK_NOT_ASKED]));
+        gv_run_warn(run, text);
+    }
+    if (n[GV_REMARK_STAYS] > 0) {
+        snprintf(text, sizeof text,
+                 "%d of %d questions were not measured again, the time was over, as %s (sinks x sources): what the "
+                 "profile has for them stays; about %.0f s would do for all",
+                 n[GV_REMARK_STAYS], run->summary->n_tasks, run->remarked[GV_REMARK_STAYS],
+                 enough_s(run, n[GV_REMARK_STAYS]));
         gv_run_warn(run, text);
     }
     if (n[GV_REMARK_CHANGED] > 0) {

@@ -32,6 +32,7 @@ typedef enum gv_remark {
     GV_REMARK_SCATTER,   /* times scatter too much for a gain to be reported */
     GV_REMARK_NOT_ASKED, /* the time was over before it */
     GV_REMARK_CHANGED,   /* another configuration leads after the second sitting */
+    GV_REMARK_STAYS,     /* the time was over before an answer of before was measured again */
     GV_REMARKS
 } gv_remark;
 

@@ -157,6 +157,52 @@ static void test_profile_is_crossed(void **state)
     free(folder);
 }
 
+static void hear(const char *text, void *user)
+{
+    snprintf(user, 400, "%s", text);
+}
+
+/* What there is no time to measure again stays in the profile, and the end says so. */
+static void test_what_there_is_no_time_for_stays(void **state)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    char *folder, *profiles, path[1024], said[400] = "";
+    gv_tune_options options;
+    gv_tune_summary summary;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    folder = make_folder();
+    profiles = gv_path_join(folder, "profiles");
+    tune(NULL, profiles, 12, 0, 0, 0);
+    assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+    assert_int_equal(set.block[0].n_entries, 3);
+    for (int e = 0; e < 3; e++) {
+        strcpy(set.block[0].entry[e].kernel_version, "0123456789abcdef");
+        for (int r = 0; r < set.block[0].entry[e].n_results; r++)
+            set.block[0].entry[e].result[r].time_s = 100; /* seconds, for which there is no time */
+    }
+    remove_folder(profiles);
+    assert_ok(gv_profile_save(profiles, &set, path, sizeof path));
+    gv_profile_set_free(&set);
+    fill(&options, profiles, 1, 0);
+    options.n_sinks = options.n_sources = 0; /* all that the profile knows */
+    options.budget_s = 10;
+    options.warn = hear;
+    options.user = said;
+    assert_ok(gv_tune(&options, &summary));
+    assert_int_equal(summary.n_tasks, 3);
+    assert_contains(said, "3 of 3 questions were not measured again, the time was over, as sp2, ");
+    assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+    assert_int_equal(set.block[0].n_entries, 3);
+    for (int e = 0; e < 3; e++)
+        assert_string_equal(set.block[0].entry[e].kernel_version, "0123456789abcdef");
+    gv_profile_set_free(&set);
+    remove_folder(folder);
+    free(profiles);
+    free(folder);
+}
+
 /* Sizes that are named and that the profile does not hold become questions, among what won around them: no search. */
 static void test_new_sizes_are_asked(void **state)
 {
@@ -460,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_winners_meet_without_time),
         cmocka_unit_test(test_profile_is_crossed),
+        cmocka_unit_test(test_what_there_is_no_time_for_stays),
         cmocka_unit_test(test_new_sizes_are_asked),
         cmocka_unit_test(test_questions_of_an_alike_device_are_asked),
         cmocka_unit_test(test_gpus_are_asked_below_64_sinks),
