@@ -31,12 +31,21 @@ void gv_run_remark(gv_run *run, gv_remark remark, double scatter)
     gv_run_warn(run, text);
 }
 
-/* What would do for all questions, since one that is asked takes so long on the average. */
-static double enough_s(const gv_run *run, int not_asked)
+/* Questions that the time was over for: what was not done, at which, what of it.  One that is done takes so long on the
+ * average. */
+static void say_late(gv_run *run, gv_remark remark, const char *done, const char *from, const char *on, const char *so)
 {
-    const int all = run->summary->n_tasks, asked = all - not_asked;
+    const int n = run->remarks[remark], all = run->summary->n_tasks, others = all - n;
+    char text[320];
 
-    return 10 * ceil(0.1 * run->spent_s * all / (asked > 0 ? asked : 1));
+    if (n == 0)
+        return;
+    snprintf(text, sizeof text,
+             "%d of %d questions were not %s, the time was over, %s %s (sinks x sources)%s: %s; about %.0f s would do "
+             "for all",
+             n, all, done, from, run->remarked[remark], on, so,
+             10 * ceil(0.1 * run->spent_s * all / (others > 0 ? others : 1)));
+    gv_run_warn(run, text);
 }
 
 void gv_run_remarks(gv_run *run)
@@ -51,22 +60,8 @@ void gv_run_remarks(gv_run *run)
                  n[GV_REMARK_TOO_LONG] == 1 ? "" : "as ", run->remarked[GV_REMARK_TOO_LONG]);
         gv_run_warn(run, text);
     }
-    if (n[GV_REMARK_NOT_ASKED] > 0) {
-        snprintf(text, sizeof text,
-                 "%d of %d questions were not asked, the time was over, from %s (sinks x sources) on: the nearest ones "
-                 "answer, or the default; about %.0f s would do for all",
-                 n[GV_REMARK_NOT_ASKED], run->summary->n_tasks, run->remarked[GV_REMARK_NOT_ASKED],
-                 enough_s(run, n[GV_REMARK_NOT_ASKED]));
-        gv_run_warn(run, text);
-    }
-    if (n[GV_REMARK_STAYS] > 0) {
-        snprintf(text, sizeof text,
-                 "%d of %d questions were not measured again, the time was over, as %s (sinks x sources): what the "
-                 "profile has for them stays; about %.0f s would do for all",
-                 n[GV_REMARK_STAYS], run->summary->n_tasks, run->remarked[GV_REMARK_STAYS],
-                 enough_s(run, n[GV_REMARK_STAYS]));
-        gv_run_warn(run, text);
-    }
+    say_late(run, GV_REMARK_NOT_ASKED, "asked", "from", " on", "the nearest ones answer, or the default");
+    say_late(run, GV_REMARK_STAYS, "measured again", "as", "", "what the profile has for them stays");
     if (n[GV_REMARK_CHANGED] > 0) {
         snprintf(text, sizeof text,
                  "%d question%s another winner after the second sitting than is told here, %s%s (sinks x sources): the "

@@ -121,11 +121,11 @@ static double mean_behind(const gv_choice_among *among, const int *found)
 /* The part of a score at a question that comes from all of them. */
 static double pool_part(const gv_profile_entry *entry)
 {
-    double sum = 0;
+    double spread = 0;
 
     for (int r = 0; r < entry->n_results; r++)
-        sum += fmin(entry->result[r].spread, MOST_SPREAD);
-    return fmax(POOL_PART, POOL_MOST / (1 + pow(POOL_SPREAD * entry->n_results / sum, 4)));
+        spread += fmin(entry->result[r].spread, MOST_SPREAD) / entry->n_results;
+    return fmax(POOL_PART, POOL_MOST * pow(spread, 4) / (pow(spread, 4) + pow(POOL_SPREAD, 4)));
 }
 
 /* Between two numbers of sinks, log(time) is interpolated along the padded ones.  Where a device is not full yet, more
