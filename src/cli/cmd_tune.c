@@ -312,6 +312,10 @@ static int check_what(const tune_options *o)
         gv_say("gravel tune", "--plot is for --simulate and --regret; 'gravel plot tuning' draws a log");
         return GV_EXIT_USAGE;
     }
+    if (o->keep && !o->regret) {
+        gv_say("gravel tune", "--keep is for --regret");
+        return GV_EXIT_USAGE;
+    }
     if (o->plot != NULL && gv_plot_check(o->plot, 0) != GRAVEL_OK)
         return gv_cli_fail("gravel tune", GRAVEL_ERR_ARGUMENT);
     for (int k = 0; k < o->sources.n; k++)

@@ -12,8 +12,8 @@ typedef struct tune_options {
     double budget, candidate;
     int evaluations, jobs, runs, most;
     uint64_t seed;
-    int nearest, neighbours, plain, quick, cross, resume, exhaustive, unlikely, list, simulate, regret, json, verbose,
-        no_fp64, worker;
+    int nearest, neighbours, plain, quick, cross, resume, exhaustive, unlikely, list, simulate, regret, keep, json,
+        verbose, no_fp64, worker;
 } tune_options;
 
 extern const gv_opt gv_tune_opts[];

@@ -155,6 +155,11 @@ const gv_opt gv_tune_opts[] = {
      .offset = AT(regret),
      .help = "times the configuration that a program would get beside all\nthat the profile keeps, at sizes between "
              "those of its\nquestions (--sinks, --sources)"},
+    {.name = "keep",
+     .kind = GV_OPT_FLAG,
+     .offset = AT(keep),
+     .help = "with --regret: where the choice costs much, what was timed\nbecomes an answer of the profile; without "
+             "--sinks, --sources\nat sizes halfway between those of its questions"},
     {.name = "most",
      .kind = GV_OPT_INT,
      .offset = AT(most),

@@ -86,14 +86,14 @@ static void put_time(cJSON *times, const char *configuration, int sitting, int t
     cJSON_AddItemToArray(turn > 0 ? cJSON_GetArrayItem(of, turns_at) : of, cJSON_CreateRaw(text));
 }
 
-static double time_one(void *user, const gv_task *task, const char *configuration, int turn, double stop_above)
+static double time_one(void *user, const gv_task *task, const char *configuration, int turn, double stop_above,
+                       gv_outcome *outcome)
 {
     grid *g = user;
     const int quick = g->options->quick, first_two = turn == 0 && cJSON_GetArraySize(g->times) < 2;
     /* building included, which may wait for others on a busy machine */
     const double limit_s = g->options->candidate > 0 ? g->options->candidate : 120;
     gv_request request = {.task = *task, .seed = ++g->seed};
-    gv_outcome outcome;
 
     /* without the choice and the default there is nothing to compare */
     if (gv_signals_pending() || (gv_now() > g->point_end && !first_two))
@@ -105,7 +105,7 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
                      : g->least_s > LONG_S ? (gv_effort){1, 1, 0, 0, 1e30}
                      : quick               ? (gv_effort){5, 32, 0.006, 0.3, fmin(stop_above, 1e30)}
                                            : (gv_effort){9, 64, 0.02, 1.0, fmin(stop_above, 1e30)};
-    const gravel_status status = gv_tune_worker_ask(&g->worker, &request, limit_s, &outcome);
+    const gravel_status status = gv_tune_worker_ask(&g->worker, &request, limit_s, outcome);
 
     if (status != GRAVEL_OK && status != GRAVEL_ERR_CANCELLED) {
         g->broken = status;
@@ -113,15 +113,15 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
     }
     if (status != GRAVEL_OK)
         return -1;
-    if (gv_signals_pending() && outcome.status != GV_OUTCOME_OK)
+    if (gv_signals_pending() && outcome->status != GV_OUTCOME_OK)
         return -1; /* cut off, not failed */
-    g->least_s = fmin(g->least_s, gv_outcome_score(&outcome));
-    if (outcome.status != GV_OUTCOME_OK && g->reason[0] == '\0')
-        snprintf(g->reason, sizeof g->reason, "%s: %s", gv_outcome_name(outcome.status), outcome.reason);
-    if (isfinite(gv_outcome_score(&outcome)))
-        put_time(g->times, configuration, g->sitting, turn, turn > 0 ? outcome.time_s : gv_outcome_score(&outcome));
+    g->least_s = fmin(g->least_s, gv_outcome_score(outcome));
+    if (outcome->status != GV_OUTCOME_OK && g->reason[0] == '\0')
+        snprintf(g->reason, sizeof g->reason, "%s: %s", gv_outcome_name(outcome->status), outcome->reason);
+    if (isfinite(gv_outcome_score(outcome)))
+        put_time(g->times, configuration, g->sitting, turn, turn > 0 ? outcome->time_s : gv_outcome_score(outcome));
     /* the least time tells what is worth turns, in which what disturbs one disturbs the others as well */
-    return turn > 0 && outcome.status == GV_OUTCOME_OK ? outcome.time_s : gv_outcome_score(&outcome);
+    return turn > 0 && outcome->status == GV_OUTCOME_OK ? outcome->time_s : gv_outcome_score(outcome);
 }
 
 static int points_of(const axes *a)
@@ -292,16 +292,81 @@ static void free_blocks(regret_result *r)
 }
 
 /* Profiles as programs read them: those of other devices too, which answer what this one's do not hold. */
-static gravel_status read_profiles(const tune_options *o, gv_profile_set *user, gv_profile_set *shipped)
+static gravel_status read_profiles(const char *dir, gv_profile_set *user, gv_profile_set *shipped)
 {
-    char *dir = o->profile_dir != NULL ? gv_format("%s", o->profile_dir)
-                                       : gv_user_folder("XDG_DATA_HOME", ".local/share", "profiles");
     gravel_status status = GRAVEL_OK;
 
     if (dir != NULL && dir[0] != '\0')
         status = gv_profile_read_dir(dir, user, NULL, NULL);
-    free(dir);
     return status == GRAVEL_OK ? gv_profile_read_shipped(NULL, NULL, shipped, NULL, NULL) : status;
+}
+
+/* Sizes that nobody named lie between those of the profile's questions. */
+static gravel_status move_between(grid *g)
+{
+    const tune_options *o = g->options;
+    axes *a = &g->axes;
+
+    if (o->sinks.n == 0)
+        a->n_sinks = gv_regret_sizes_between(&g->setting, 0, a->sinks, GV_MAX_LIST);
+    if (o->sources.n == 0)
+        a->n_sources = gv_regret_sizes_between(&g->setting, 1, a->sources, GV_MAX_LIST);
+    if (a->n_sinks == 0 || a->n_sources == 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the profile of this device has no questions with others between them: "
+                                            "tune first, or name --sinks and --sources");
+    return GRAVEL_OK;
+}
+
+static gravel_status may_keep(const grid *g, const char *dir)
+{
+    gv_profile_device device;
+
+    if (dir == NULL || dir[0] == '\0')
+        return gv_fail(GRAVEL_ERR_FILE, "there is no place for the profile: name one with --profile-dir");
+    gv_profile_device_of(&g->setting.limits->info, &device);
+    return gv_profile_may_save(dir, &device);
+}
+
+/* Points that are worth it become answers of the profile. */
+static gravel_status keep_answers(grid *g, const char *dir)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gv_profile_entry *entry = malloc(sizeof *entry);
+    gv_profile_device device;
+    regret_result *r = &g->result;
+    gravel_status status = entry ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no memory for the entry of a profile");
+    int answers = 0;
+
+    gv_profile_device_of(&g->setting.limits->info, &device);
+    for (int b = 0; b < r->n_blocks; b++) {
+        for (int k = 0; k < r->block[b].n && status == GRAVEL_OK; k++) {
+            if (!gv_regret_is_worth_an_answer(&r->block[b].point[k]))
+                continue;
+            gv_regret_answer(&g->setting, &r->block[b].point[k], entry);
+            status = gv_profile_set_add(&set, &device, entry);
+            answers++;
+        }
+    }
+    if (status == GRAVEL_OK && answers > 0)
+        status = gv_profile_save(dir, &set, r->profile_path, sizeof r->profile_path);
+    r->answers = status == GRAVEL_OK ? answers : 0;
+    gv_profile_set_free(&set);
+    free(entry);
+    return status;
+}
+
+/* With --keep what was measured until a stop is kept as well. */
+static gravel_status measure_and_keep(grid *g, const char *dir)
+{
+    gravel_status status = may_keep(g, dir), kept;
+
+    if (status == GRAVEL_OK)
+        status = move_between(g);
+    if (status != GRAVEL_OK)
+        return status;
+    status = measure_all(g);
+    kept = status == GRAVEL_OK || status == GRAVEL_ERR_CANCELLED ? keep_answers(g, dir) : GRAVEL_OK;
+    return kept != GRAVEL_OK ? kept : status;
 }
 
 static void copy_sizes(const gv_size_list *named, const size_t *usual, int n_usual, size_t *size, int *n)
@@ -318,6 +383,10 @@ static int make_axes(const tune_options *o, const gv_subject *subject, axes *a)
     const int leaves = subject->questions == GV_QUESTIONS_LEAVES;
 
     *a = (axes){.n_sinks = 1, .n_theta = 1, .n_active = 1};
+    if (o->keep && subject->questions == GV_QUESTIONS_SQUARE) {
+        gv_say(COMMAND, "--keep is for --kernel direct and tasks");
+        return 0;
+    }
     copy_sizes(&o->sources, leaves ? leaf_sources : default_sources,
                leaves ? 2 : sizeof default_sources / sizeof *default_sources, a->sources, &a->n_sources);
     if (subject->questions != GV_QUESTIONS_SQUARE) {
@@ -343,6 +412,8 @@ int gv_tune_regret(const tune_options *o)
     char program[4096], words[4][12] = {"tune", "--worker", "--device", "--no-fp64"};
     char *device = gv_format("%s", o->device != NULL ? o->device : ""), *argv[8] = {program, words[0], words[1], NULL};
     const gv_tune_worker_options worker = {.argv = argv, .start_s = 60, .interrupted = interrupted};
+    char *dir = o->profile_dir != NULL ? gv_format("%s", o->profile_dir)
+                                       : gv_user_folder("XDG_DATA_HOME", ".local/share", "profiles");
     gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
     grid g = {.options = o};
     const gv_subject *subject = gv_subject_find(o->kernel);
@@ -352,6 +423,7 @@ int gv_tune_regret(const tune_options *o)
 
     if (subject != NULL && !make_axes(o, subject, &g.axes)) {
         free(device);
+        free(dir);
         return GV_EXIT_USAGE;
     }
     g.end = o->budget > 0 ? gv_now() + o->budget : INFINITY;
@@ -367,12 +439,12 @@ int gv_tune_regret(const tune_options *o)
     status = subject ? gv_tune_look(o->device, o->no_fp64, subject->space, &found)
                      : gv_fail(GRAVEL_ERR_ARGUMENT, "there is no kernel '%s' (direct, tree, tasks)", o->kernel);
     if (status == GRAVEL_OK)
-        status = read_profiles(o, &user, &shipped);
+        status = read_profiles(dir, &user, &shipped);
     if (status == GRAVEL_OK) {
         g.setting = (gv_regret_setting){
             subject->space, &found.limits, found.kernel_version, &user, &shipped, o->most, time_one, prepare, &g};
         gv_builders_init(&g.ahead.builders, o->jobs >= 0 ? o->jobs : gv_tune_jobs(&found.limits), &worker);
-        status = measure_all(&g);
+        status = o->keep ? measure_and_keep(&g, dir) : measure_all(&g);
     }
     if (g.result.wanted > 0) {
         g.result.options = o;
@@ -386,6 +458,7 @@ int gv_tune_regret(const tune_options *o)
     gv_profile_set_free(&shipped);
     free_blocks(&g.result);
     free(device);
+    free(dir);
     if (status == GRAVEL_ERR_CANCELLED)
         return GV_EXIT_INTERRUPTED;
     if (status != GRAVEL_OK)

@@ -24,6 +24,8 @@ typedef struct regret_result {
     char *why;          /* the first failure */
     int missed;         /* blocks that miss a mark: found while telling */
     int is_budget_over; /* or may be, if points are missing */
+    int answers;        /* of the profile, that points became */
+    char profile_path[1024];
 } regret_result;
 
 /* Prints and draws what was measured, whatever ended it (`status`), and says what is missing. */

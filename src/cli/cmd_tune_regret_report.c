@@ -24,7 +24,7 @@ static cJSON *pair_of(const double value[2])
 }
 
 /* Takes `times`. */
-static cJSON *json_of(const gv_regret_point *p, cJSON *times)
+static cJSON *json_of(const gv_regret_point *p, int is_answer, cJSON *times)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -53,6 +53,8 @@ static cJSON *json_of(const gv_regret_point *p, cJSON *times)
         cJSON_AddItemToObject(object, "over_best_each", pair_of(p->over_best));
         cJSON_AddItemToObject(object, "over_default_each", pair_of(p->over_default));
     }
+    if (is_answer)
+        cJSON_AddTrueToObject(object, "answer");
     cJSON_AddItemToObject(object, "times", times);
     return object;
 }
@@ -92,7 +94,9 @@ static void tell_block(regret_result *r, regret_block *block, account *a)
     cJSON_AddBoolToObject(object, "kept", gv_regret_is_kept(&s));
     cJSON_AddItemToArray(a->summaries, object);
     for (int k = 0; k < block->n; k++) {
-        cJSON_AddItemToArray(a->points, json_of(&block->point[k], block->times[k]));
+        const int is_answer = r->answers > 0 && gv_regret_is_worth_an_answer(&block->point[k]);
+
+        cJSON_AddItemToArray(a->points, json_of(&block->point[k], is_answer, block->times[k]));
         block->times[k] = NULL;
     }
     a->to_draw += s.points > 0;
@@ -180,6 +184,9 @@ static void remark(const regret_result *r, const account *a, gravel_status statu
     if (a->disagree > 0)
         gv_say(COMMAND, "%d points beyond a mark were measured again in vain, since the turns disagree or were stopped",
                a->disagree);
+    if (r->options->keep && a->complete > 0)
+        gv_say(COMMAND, "%d of %d points became answers of the profile%s%s", r->answers, a->complete,
+               r->answers > 0 ? " " : "", r->profile_path);
     if (r->failing > 0)
         gv_say(COMMAND, "%d point%s not be measured: %s", r->failing, r->failing == 1 ? " could" : "s could",
                r->why ? r->why : "");

@@ -26,6 +26,7 @@ typedef struct candidate {
     double distance; /* of the question that kept it from the point */
     double time_s;   /* before the turns; INFINITY: it fails */
     double turn_s[MOST_TURNS];
+    double call_s, error;
 } candidate;
 
 static double distance(const gv_profile_entry *entry, const gv_task *task)
@@ -51,7 +52,7 @@ static int add(const gv_regret_setting *setting, const gv_task *task, candidate 
         }
     }
     if (n < GV_REGRET_CANDIDATES)
-        list[n++] = (candidate){configuration, away, INFINITY, {0}};
+        list[n++] = (candidate){configuration, away, INFINITY, {0}, 0, 0};
     return n;
 }
 
@@ -106,8 +107,13 @@ static int nearer(const void *a, const void *b)
 /* 0: stop. */
 static int time_one(const gv_regret_setting *setting, const gv_task *task, int turn, candidate *c, double best)
 {
-    const double time_s = setting->time(setting->time_user, task, c->configuration, turn, HOPELESS * best);
+    gv_outcome outcome = {.call_s = 0};
+    const double time_s = setting->time(setting->time_user, task, c->configuration, turn, HOPELESS * best, &outcome);
 
+    if (turn == 0) {
+        c->call_s = outcome.call_s;
+        c->error = outcome.error;
+    }
     *(turn > 0 ? &c->turn_s[turn - 1] : &c->time_s) = time_s;
     return time_s >= 0;
 }
@@ -220,14 +226,27 @@ static double over(const candidate *first, const candidate *other, int turns)
     return turns == 0 ? first->time_s / other->time_s : ratio[(turns - 1) / 2];
 }
 
-static double middle_turn(const candidate *c, int turns)
+/* The value that a part `at` (0.5: the middle) of its turns is not above. */
+static double sorted_turn(const candidate *c, int turns, double at)
 {
     double turn_s[MOST_TURNS];
 
     for (int t = 0; t < turns; t++)
         turn_s[t] = c->turn_s[t];
     qsort(turn_s, (size_t)turns, sizeof *turn_s, ascending);
-    return turns > 0 && isfinite(c->time_s) ? turn_s[(turns - 1) / 2] : c->time_s;
+    return turns > 0 && isfinite(c->time_s) ? turn_s[(int)(at * (turns - 1))] : c->time_s;
+}
+
+static double middle_turn(const candidate *c, int turns)
+{
+    return sorted_turn(c, turns, 0.5);
+}
+
+static double spread_of(const candidate *c, int turns)
+{
+    const double middle = middle_turn(c, turns);
+
+    return isfinite(middle) ? (sorted_turn(c, turns, 0.75) - sorted_turn(c, turns, 0.25)) / middle : 0;
 }
 
 /* The point's times from those of its choice and the ratios of its finals. */
@@ -270,6 +289,9 @@ static void compare(const gv_regret_setting *setting, const candidate *list, int
     for (int k = 0; k < finals; k++) {
         snprintf(point->final[k].configuration, GV_PROFILE_TEXT, "%s", list[k].configuration);
         point->final[k].over = over(&list[0], &list[k], turns);
+        point->final[k].spread = spread_of(&list[k], turns);
+        point->final[k].call_s = list[k].call_s;
+        point->final[k].error = list[k].error;
     }
     conclude(setting, built_in, middle_turn(&list[0], turns), point);
     note_sitting(point);
@@ -357,7 +379,7 @@ void gv_regret_measure_again(const gv_regret_setting *setting, gv_regret_point *
     setting->space->built_in(&config, &point->task.variant, setting->limits, point->task.sinks, point->task.sources);
     gv_space_format(setting->space, &config, built_in, sizeof built_in);
     for (int k = 0; k < n; k++)
-        list[k] = (candidate){point->final[k].configuration, k, point->final[k].over > 0 ? 0 : INFINITY, {0}};
+        list[k] = (candidate){point->final[k].configuration, k, point->final[k].over > 0 ? 0 : INFINITY, {0}, 0, 0};
     if (setting->prepare)
         prepare(setting, &point->task, list, n);
     if (!take_turns(setting, &point->task, list, n, &turns) || !is_known(list, n, turns))

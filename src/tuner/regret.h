@@ -18,7 +18,8 @@ enum { GV_REGRET_CANDIDATES = 512, GV_REGRET_FINALS = 6 };
 /* One of those that meet in turns. */
 typedef struct gv_regret_final {
     char configuration[GV_PROFILE_TEXT];
-    double over; /* the choice's time over its time; 0: it fails */
+    double over;                  /* the choice's time over its time; 0: it fails */
+    double spread, call_s, error; /* as in a profile: of its turns; of its first timing */
 } gv_regret_final;
 
 typedef struct gv_regret_point {
@@ -48,9 +49,10 @@ typedef struct gv_regret_summary {
 } gv_regret_summary;
 
 /* Seconds of a configuration; more than `stop_above` need not be exact.  INFINITY: it fails.  Negative: stop.  `turn`:
- * 0 at first, then 1, 2 ... for the choice, the default and the fastest others, whose first times do not count. */
+ * 0 at first, then 1, 2 ... for the choice, the default and the fastest others, whose first times do not count.  What
+ * else came of it goes to `outcome`. */
 typedef double (*gv_regret_time_fn)(void *user, const gv_task *task, const char *configuration, int turn,
-                                    double stop_above);
+                                    double stop_above, gv_outcome *outcome);
 
 typedef struct gv_regret_setting {
     const gv_space *space;
@@ -74,5 +76,14 @@ int gv_regret_is_beyond(const gv_regret_point *point);
 void gv_regret_measure_again(const gv_regret_setting *setting, gv_regret_point *point);
 void gv_regret_summarise(const gv_regret_point *point, int n, gv_regret_summary *summary);
 int gv_regret_is_kept(const gv_regret_summary *summary); /* 1: within what tuning must keep, or no points */
+
+/* 1: the choice costs so much at a decided point that what was timed there is worth an answer of the profile: half of
+ * what a mark allows. */
+int gv_regret_is_worth_an_answer(const gv_regret_point *point);
+/* The answer to the point as a question: those that met in turns, by their time. */
+void gv_regret_answer(const gv_regret_setting *setting, const gv_regret_point *point, gv_profile_entry *entry);
+/* Sizes halfway (in octaves) between those of what a device's profiles hold of one kernel, where these are more than a
+ * factor of 1.9 apart: where a choice is least sure.  At most `most`, the smallest; returns how many there are. */
+int gv_regret_sizes_between(const gv_regret_setting *setting, int of_sources, size_t *size, int most);
 
 #endif

@@ -80,6 +80,38 @@ def direct_grid():
     expect(all(p["candidates"] > 1 for p in report["points"]), "what the profile keeps is timed beside the default")
 
 
+def keep():
+    """A profile that says of a slow configuration that it is fast: what is measured there takes its place, once."""
+    need_device()
+    sizes = ("--variant", "sp2", "--plain", "--sinks", "64", "--sources", "8000")
+    good(*ONE, *sizes, "--evaluations", "3", "--log", "l.jsonl")
+    (name,) = [n for n in os.listdir(path("profiles")) if n.endswith(".json")]
+    profile = json.loads(read("profiles/" + name))
+    entry = next(e for e in profile["devices"][0]["entries"] if (e["sinks"], e["sources"]) == (64, 8000))
+    slow = dict(entry["results"][0], time_s=1e-9, time_min_s=1e-9)
+    slow_rsqrt = 0 if slow["configuration"]["rsqrt"] != 0 else 3
+    slow["configuration"] = dict(slow["configuration"], sinks_per_item=1, unroll=2, rsqrt=slow_rsqrt)
+    entry["results"].insert(0, slow)  # the default, which was measured, stays
+    entry["date"] = "2026-01-01T00:00:00Z"
+    with open(path("profiles/" + name), "w", encoding="utf-8") as f:
+        json.dump(profile, f)
+    is_slow = "rsqrt=%d " % slow_rsqrt
+    (point,) = regret(*sizes)["points"]
+    expect(is_slow in point["choice"] and "answer" not in point, "choice: %s" % point)
+    if point["over_default"] < 1.1:
+        raise gatelib.Skipped("the configuration that was to be slow takes %.2f of the default here" % point["over_default"])
+    for kept in (1, 0):
+        done = run(*ONE, "--regret", "--json", "--most", "4", "--keep", *sizes)
+        (point,) = json.loads(done.stdout)["points"]
+        expect(kept == ("answer" in point) or not kept and not point["decided"], "answer: %s" % point)
+        expect(not kept or "1 of 1 points became answers of the profile" in done.stderr, "what was kept is said", done)
+        expect((is_slow in point["choice"]) == bool(kept), "choice: %s" % point)
+    entry = next(e for e in json.loads(read("profiles/" + name))["devices"][0]["entries"]
+                 if (e["sinks"], e["sources"]) == (64, 8000))
+    expect(entry["results"][0]["configuration"]["rsqrt"] != slow_rsqrt, "what leads now: %s" % entry)
+    good("profiles", "validate", "profiles/" + name)
+
+
 def tree_grid():
     need_device()
     report = regret("--kernel", "tree", "--variant", "sp2", "--sources", "300", "--theta", "0.4,0.75", "--active",
@@ -145,12 +177,16 @@ def wrong_use():
     refused(USAGE, "not a list of numbers", *ONE, "--regret", "--kernel", "tree", "--theta", "0.5;1")
     refused(USAGE, "parts of the bodies", *ONE, "--regret", "--kernel", "tree", "--active", "2")
     refused(USAGE, "for --kernel tree", *ONE, "--regret", "--theta", "0.5")
+    refused(USAGE, "--keep is for --regret", *ONE, "--keep")
+    refused(USAGE, "--keep is for --kernel direct and tasks", *ONE, "--regret", "--keep", "--kernel", "tree")
+    done = run(*ONE[:-1], path("said"), "--regret", "--keep", "--budget", "1s")
+    expect(done.returncode in (FAILURE, USAGE) and "said" in done.stderr, "a profile folder that is a file", done)
 
 
 if __name__ == "__main__":
     gatelib.need_file(PROGRAM)
     try:
-        sys.exit(gatelib.main([direct_grid, tree_grid, budget_ends_it, ctrl_c_ends_it, a_failing_choice_says_why,
+        sys.exit(gatelib.main([direct_grid, keep, tree_grid, budget_ends_it, ctrl_c_ends_it, a_failing_choice_says_why,
                                wrong_use]))
     finally:
         shutil.rmtree(WORK, ignore_errors=True)

@@ -31,13 +31,15 @@ typedef struct fake_clock {
 } fake_clock;
 
 /* Best where the width fits the sinks: 16 sinks, width 16. */
-static double fake_time(void *user, const gv_task *task, const char *configuration, int turn, double stop_above)
+static double fake_time(void *user, const gv_task *task, const char *configuration, int turn, double stop_above,
+                        gv_outcome *outcome)
 {
     fake_clock *clock = user;
     const int width = atoi(strchr(configuration, '=') + 1);
     const double off = log2((double)width) - fmin(log2((double)task->sinks), 4);
 
     (void)stop_above;
+    *outcome = (gv_outcome){.call_s = 3e-6, .error = 1e-7 * width};
     clock->turns = turn > clock->turns ? turn : clock->turns;
     if (clock->asked++ == clock->stop_after && clock->stop_after > 0)
         return -1;
@@ -58,6 +60,7 @@ static void add(gv_profile_set *set, const gv_limits *limits, size_t sinks, int 
     gv_profile_entry entry;
     gv_profile_device device;
     fake_clock clock = {0};
+    gv_outcome ignored;
 
     memset(&entry, 0, sizeof entry);
     strcpy(entry.kernel, "fake");
@@ -70,7 +73,7 @@ static void add(gv_profile_set *set, const gv_limits *limits, size_t sinks, int 
     for (int r = 0; r < 3; r++) {
         snprintf(entry.result[r].configuration, GV_PROFILE_TEXT, "width=%d", width[r]);
         entry.result[r].time_s = entry.result[r].time_min_s =
-            fake_time(&clock, &task, entry.result[r].configuration, 0, INFINITY);
+            fake_time(&clock, &task, entry.result[r].configuration, 0, INFINITY, &ignored);
     }
     entry.n_results = 3;
     gv_profile_device_of(&limits->info, &device);
@@ -330,12 +333,134 @@ static void test_summary(void **state)
     assert_int_equal(s.points, 0);
 }
 
+/* The time of a result of an entry; 0: it is not kept. */
+static double time_of(const gv_profile_entry *entry, const char *configuration)
+{
+    for (int r = 0; r < entry->n_results; r++)
+        if (strcmp(entry->result[r].configuration, configuration) == 0)
+            return entry->result[r].time_s;
+    return 0;
+}
+
+/* A point where the choice costs much becomes an answer, after which the choice there is another. */
+static void test_a_point_becomes_an_answer(void **state)
+{
+    fixture f;
+    gv_regret_point point;
+    gv_profile_device device;
+    gv_profile_entry *entry = calloc(1, sizeof *entry);
+
+    (void)state;
+    assert_non_null(entry);
+    make(&f);
+    f.setting.kernel_version = "0123456789abcdef";
+    f.task.sinks = 5;
+    assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_false(gv_regret_is_worth_an_answer(&point)); /* width 4, which is right */
+    /* what no question knew: at 5 sinks width 4 is slow, and by so much that 8 is the best of those kept */
+    f.clock = (fake_clock){.shared = 4, .slowed = 1.3};
+    assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_string_equal(point.choice, "width=4");
+    assert_true(gv_regret_is_worth_an_answer(&point));
+    gv_regret_answer(&f.setting, &point, entry);
+    assert_string_equal(entry->kernel_version, "0123456789abcdef");
+    assert_int_equal(entry->sinks, 5);
+    assert_int_equal(entry->sources, 131072);
+    assert_int_equal(entry->sink_bucket, gv_sink_bucket(5));
+    assert_int_equal(entry->n_results, point.finals);
+    assert_string_equal(entry->result[0].configuration, point.best);
+    for (int k = 0; k < point.finals; k++) /* whatever the machine's pace was: by the ratios */
+        assert_true(fabs(time_of(entry, point.final[k].configuration) * point.final[k].over / point.choice_s - 1) <
+                    1e-12);
+    for (int r = 0; r < entry->n_results; r++) {
+        assert_true(entry->result[r].call_s == 3e-6);
+        assert_true(entry->result[r].error == 1e-7 * atoi(strchr(entry->result[r].configuration, '=') + 1));
+        assert_true(r == 0 || entry->result[r].time_s >= entry->result[r - 1].time_s);
+    }
+    gv_profile_device_of(&f.limits.info, &device);
+    strcpy(entry->driver, "1");
+    assert_ok(gv_profile_set_add(&f.set, &device, entry));
+    assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_string_equal(point.choice, entry->result[0].configuration);
+    assert_false(gv_regret_is_worth_an_answer(&point));
+    /* one that fails is no result; an undecided point is no answer */
+    point.final[0].over = 0;
+    gv_regret_answer(&f.setting, &point, entry);
+    assert_int_equal(entry->n_results, point.finals - 1);
+    point.choice_s = 2 * point.best_s;
+    assert_true(gv_regret_is_worth_an_answer(&point));
+    point.decided = 0;
+    assert_false(gv_regret_is_worth_an_answer(&point));
+    free(entry);
+    gv_profile_set_free(&f.set);
+}
+
+/* The default stands before what is hardly faster, and not before what is. */
+static void test_near_equals_of_an_answer(void **state)
+{
+    fixture f;
+    gv_regret_point point;
+    gv_profile_entry *entry = calloc(1, sizeof *entry);
+
+    (void)state;
+    assert_non_null(entry);
+    make(&f);
+    memset(&point, 0, sizeof point);
+    point.task = f.task;
+    point.task.sinks = 5;
+    point.choice_s = 1;
+    point.finals = 3;
+    strcpy(point.final[0].configuration, "width=4");
+    strcpy(point.final[1].configuration, "width=1");
+    strcpy(point.final[2].configuration, "width=8");
+    point.final[0].over = 1;
+    point.final[1].over = 1 / 1.01;
+    point.final[2].over = 1.005;
+    gv_regret_answer(&f.setting, &point, entry);
+    assert_string_equal(entry->result[0].configuration, "width=1");
+    assert_string_equal(entry->result[1].configuration, "width=8");
+    assert_string_equal(entry->result[2].configuration, "width=4");
+    point.final[1].over = 1 / 1.03;
+    gv_regret_answer(&f.setting, &point, entry);
+    assert_string_equal(entry->result[0].configuration, "width=8");
+    assert_string_equal(entry->result[2].configuration, "width=1");
+    free(entry);
+    gv_profile_set_free(&f.set);
+}
+
+static void test_sizes_between(void **state)
+{
+    fixture f;
+    size_t size[4];
+
+    (void)state;
+    make(&f); /* 2 and 12 sinks, 131072 sources */
+    assert_int_equal(gv_regret_sizes_between(&f.setting, 0, size, 4), 1);
+    assert_int_equal(size[0], 4);
+    assert_int_equal(gv_regret_sizes_between(&f.setting, 1, size, 4), 0);
+    add(&f.set, &f.limits, 20, 8, 4, 2); /* too near */
+    assert_int_equal(gv_regret_sizes_between(&f.setting, 0, size, 4), 1);
+    add(&f.set, &f.limits, 200, 8, 4, 2);
+    assert_int_equal(gv_regret_sizes_between(&f.setting, 0, size, 4), 2);
+    assert_int_equal(size[1], 63);
+    assert_int_equal(gv_regret_sizes_between(&f.setting, 0, size, 1), 1);
+    strcpy(f.limits.info.name, "Unknown");
+    assert_int_equal(gv_regret_sizes_between(&f.setting, 0, size, 4), 0);
+    gv_profile_set_free(&f.set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_choice_is_compared), cmocka_unit_test(test_more_turns_decide),
-        cmocka_unit_test(test_a_second_sitting),       cmocka_unit_test(test_fewer_candidates),
-        cmocka_unit_test(test_failures_and_stops),     cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_the_choice_is_compared),
+        cmocka_unit_test(test_more_turns_decide),
+        cmocka_unit_test(test_a_second_sitting),
+        cmocka_unit_test(test_fewer_candidates),
+        cmocka_unit_test(test_failures_and_stops),
+        cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_a_point_becomes_an_answer),
+        cmocka_unit_test(test_near_equals_of_an_answer),
+        cmocka_unit_test(test_sizes_between),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

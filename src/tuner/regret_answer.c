@@ -1,0 +1,120 @@
+/* What a regret finds out, as answers of the profile: at a point where the choice costs much, the times of those that
+ * met in turns are what a question there would have asked for. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gravel/gravel.h"
+#include "tuner/regret.h"
+#include "tuner/tlog.h"
+
+/* Halfway to a mark: more answers cost a profile little, and other machines of the kind are not the same. */
+#define WORTH_OVER_BEST (1 + 0.5 * (GV_REGRET_P95 - 1))
+#define WORTH_OVER_DEFAULT (1 + 0.5 * (GV_REGRET_OVER_DEFAULT - 1))
+
+/* Near equals: the default comes first. */
+#define NEAR 1.02
+
+/* Sizes nearer to each other leave nothing to ask between them. */
+#define APART 1.9
+
+int gv_regret_is_worth_an_answer(const gv_regret_point *point)
+{
+    return point->decided && (point->choice_s > WORTH_OVER_BEST * point->best_s ||
+                              point->choice_s > WORTH_OVER_DEFAULT * point->default_s);
+}
+
+static int is_default(const gv_regret_setting *setting, const gv_task *task, const char *configuration)
+{
+    char built_in[GV_PROFILE_TEXT];
+    gv_config config;
+
+    setting->space->built_in(&config, &task->variant, setting->limits, task->sinks, task->sources);
+    gv_space_format(setting->space, &config, built_in, sizeof built_in);
+    return gv_space_same_text(setting->space, configuration, built_in, &task->variant, setting->limits, task->sinks,
+                              task->sources);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const gv_profile_result *x = a, *y = b;
+
+    return (x->time_s > y->time_s) - (x->time_s < y->time_s);
+}
+
+void gv_regret_answer(const gv_regret_setting *setting, const gv_regret_point *point, gv_profile_entry *entry)
+{
+    const gv_task *task = &point->task;
+
+    memset(entry, 0, sizeof *entry);
+    snprintf(entry->kernel, sizeof entry->kernel, "%s", task->kernel);
+    snprintf(entry->kernel_version, sizeof entry->kernel_version, "%s", setting->kernel_version);
+    snprintf(entry->variant, sizeof entry->variant, "%s", task->variant.name);
+    entry->features = task->variant.features;
+    gv_name_clean(setting->limits->info.driver, entry->driver);
+    entry->sinks = task->sinks;
+    entry->sources = task->sources;
+    entry->sink_bucket = gv_sink_bucket(task->sinks);
+    entry->source_bucket = gv_source_bucket(task->sources);
+    gv_date(entry->date);
+    snprintf(entry->gravel, sizeof entry->gravel, "%s", GRAVEL_VERSION);
+    snprintf(entry->strategy, sizeof entry->strategy, "regret");
+    entry->evaluations = point->candidates;
+    entry->failures = point->failed;
+    for (int k = 0; k < point->finals && entry->n_results < GV_PROFILE_RESULTS; k++) {
+        const gv_regret_final *f = &point->final[k];
+        gv_profile_result *result = &entry->result[entry->n_results];
+
+        if (!(f->over > 0))
+            continue;
+        memcpy(result->configuration, f->configuration, sizeof result->configuration);
+        /* by the ratios, which what else runs on the machine does not change */
+        result->time_s = result->time_min_s = point->choice_s / f->over;
+        result->spread = f->spread;
+        result->call_s = f->call_s;
+        result->error = f->error;
+        entry->n_results++;
+    }
+    qsort(entry->result, (size_t)entry->n_results, sizeof entry->result[0], by_time);
+    for (int r = 1; r < entry->n_results && entry->result[r].time_s < NEAR * entry->result[0].time_s; r++) {
+        if (is_default(setting, task, entry->result[r].configuration)) {
+            const gv_profile_result first = entry->result[r];
+
+            memmove(&entry->result[1], &entry->result[0], (size_t)r * sizeof first);
+            entry->result[0] = first;
+        }
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return (*(const size_t *)a > *(const size_t *)b) - (*(const size_t *)a < *(const size_t *)b);
+}
+
+int gv_regret_sizes_between(const gv_regret_setting *setting, int of_sources, size_t *size, int most)
+{
+    const gv_profile_set *const sets[2] = {setting->user, setting->shipped};
+    const char *kernel = setting->space->kernel;
+    gv_profile_device device;
+    int n = 0, between = 0;
+    size_t *asked = NULL;
+
+    gv_profile_device_of(&setting->limits->info, &device);
+    for (int i = 0; i < 2; i++) {
+        const gv_profile_block *block = sets[i] ? gv_profile_set_find(sets[i], &device) : NULL;
+        size_t *grown = block ? realloc(asked, (size_t)(n + block->n_entries + 1) * sizeof *asked) : NULL;
+
+        for (int e = 0; grown && e < block->n_entries; e++)
+            if (strcmp(block->entry[e].kernel, kernel) == 0)
+                grown[n++] = of_sources ? block->entry[e].sources : block->entry[e].sinks;
+        asked = grown ? grown : asked;
+    }
+    if (n > 0)
+        qsort(asked, (size_t)n, sizeof *asked, ascending);
+    for (int k = 1; k < n && between < most; k++)
+        if ((double)asked[k] > APART * (double)asked[k - 1])
+            size[between++] = (size_t)floor(sqrt((double)asked[k - 1] * (double)asked[k]));
+    free(asked);
+    return between;
+}
