@@ -180,6 +180,8 @@ static void print_summary(const tune_options *o, const gv_tune_summary *s, const
                "stopped on request after %d of %d questions; %s. `gravel tune --resume` goes on from here.",
                s->tasks_done, s->n_tasks,
                o->record != NULL ? "the log keeps what was measured" : "what was found is kept");
+    } else if (s->profile_path[0] != '\0' && strcmp(o->kernel, "direct") == 0) {
+        gv_say("gravel tune", "'gravel tune --regret --keep --quick' mends what is wrong between these questions");
     }
 }
 
@@ -406,6 +408,7 @@ const gv_command gv_cmd_tune = {
                 "gravel tune --kernel tasks --variant sp2 --sinks 33,48,64 --budget 5m\n"
                 "gravel tune --list --variant sp2\n"
                 "gravel tune --regret --variant ds4 --json > regret.json\n"
+                "gravel tune --regret --keep --quick --budget 10m\n"
                 "gravel tune --regret --kernel tree --sources 5000,30000 --theta 0.3,0.75 --active 0.1,1\n"
                 "gravel tune --simulate --json\n",
     .min_operands = 0,

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/cmd_tune_regret.h"
-#include "gravel/tree.h"
 #include "host/base/clock.h"
 #include "host/base/files.h"
 #include "host/direct/plan.h"
@@ -15,23 +14,12 @@
 #define LONG_S 0.03
 #define AGAIN_PART 0.1 /* of a budget, for the second sitting */
 
-static const size_t default_sinks[] = {1, 3, 5, 12, 24, 48, 100, 300, 1024, 3000, 10000, 50000};
-static const size_t leaf_sinks[4] = {24, 40, 64, 100}, leaf_sources[2] = {3000, 12000};
-static const size_t default_sources[] = {1000, 5000, 30000, 131072, 500000, 1000000};
-
-/* The sizes of a grid: sources x sinks of direct summation, bodies x theta x active part of the tree. */
-typedef struct axes {
-    size_t sources[GV_MAX_LIST], sinks[GV_MAX_LIST];
-    double theta[GV_MAX_LIST], active[GV_MAX_LIST];
-    int n_sources, n_sinks, n_theta, n_active; /* 1 where there is no such axis */
-} axes;
-
 typedef struct grid {
     const tune_options *options;
     gv_regret_setting setting;
     gv_tune_worker worker;
     gv_ahead ahead;
-    axes axes;
+    regret_axes axes;
     regret_result result;
     cJSON *times;         /* of the point that is measured */
     int sitting;          /* 0: the first */
@@ -50,6 +38,12 @@ static void note_why(grid *g, char *why)
     g->result.why = why;
 }
 
+/* Of one candidate, building included, which may wait for others on a busy machine. */
+static double candidate_limit(const grid *g)
+{
+    return g->options->candidate > 0 ? g->options->candidate : 120;
+}
+
 static int interrupted(void *user)
 {
     (void)user;
@@ -63,8 +57,10 @@ static void prepare(void *user, const gv_task *task, const char *const *configur
     /* the choice and the default are timed however late it is */
     const int needed = gv_now() > g->point_end && n > 2 ? 2 : n;
 
-    if (!gv_signals_pending())
-        gv_ahead_build(&g->ahead, task, configuration, needed, g->options->candidate > 0 ? g->options->candidate : 120);
+    if (gv_signals_pending())
+        return;
+    gv_ahead_add(&g->ahead, task, configuration, needed);
+    gv_ahead_build(&g->ahead, candidate_limit(g));
 }
 
 /* Four digits are more than a time is known to, and there are many. */
@@ -91,8 +87,6 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
 {
     grid *g = user;
     const int quick = g->options->quick, first_two = turn == 0 && cJSON_GetArraySize(g->times) < 2;
-    /* building included, which may wait for others on a busy machine */
-    const double limit_s = g->options->candidate > 0 ? g->options->candidate : 120;
     gv_request request = {.task = *task, .seed = ++g->seed};
 
     /* without the choice and the default there is nothing to compare */
@@ -105,7 +99,7 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
                      : g->least_s > LONG_S ? (gv_effort){1, 1, 0, 0, 1e30}
                      : quick               ? (gv_effort){5, 32, 0.006, 0.3, fmin(stop_above, 1e30)}
                                            : (gv_effort){9, 64, 0.02, 1.0, fmin(stop_above, 1e30)};
-    const gravel_status status = gv_tune_worker_ask(&g->worker, &request, limit_s, outcome);
+    const gravel_status status = gv_tune_worker_ask(&g->worker, &request, candidate_limit(g), outcome);
 
     if (status != GRAVEL_OK && status != GRAVEL_ERR_CANCELLED) {
         g->broken = status;
@@ -124,39 +118,6 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
     return turn > 0 && outcome->status == GV_OUTCOME_OK ? outcome->time_s : gv_outcome_score(outcome);
 }
 
-static int points_of(const axes *a)
-{
-    return a->n_sources * a->n_sinks * a->n_theta * a->n_active;
-}
-
-/* The points in an order that is spread over the grid wherever the budget ends: steps of about the golden section. */
-static void task_of(const grid *g, const gv_variant *variant, int k, gv_task *task)
-{
-    const axes *a = &g->axes;
-    const int n = points_of(a), square = gv_subject_find(g->options->kernel)->questions == GV_QUESTIONS_SQUARE;
-    int step = n * 5 / 8, low = n, common = step;
-
-    while (low != 0) { /* until step and n have no common divisor */
-        const int rest = common % low;
-
-        common = low;
-        low = rest;
-        if (low == 0 && common > 1)
-            common = ++step, low = n;
-    }
-    k = (int)((long)k * step % n);
-    memset(task, 0, sizeof *task);
-    snprintf(task->kernel, sizeof task->kernel, "%s", g->setting.space->kernel);
-    task->variant = *variant;
-    task->sources = a->sources[k % a->n_sources];
-    k /= a->n_sources;
-    task->sinks = square ? task->sources : a->sinks[k % a->n_sinks];
-    if (!square)
-        return;
-    task->theta = a->theta[k % a->n_theta];
-    task->active = a->active[k / a->n_theta];
-}
-
 static void show_point(const gv_regret_point *p)
 {
     fprintf(stderr, "gravel: %s %s %zu x %zu", p->task.variant.name, gv_tune_features_name(p->task.variant.features),
@@ -171,10 +132,28 @@ static void show_point(const gv_regret_point *p)
                               : "");
 }
 
+/* Where there are more processes to compile than candidates at a point, those of the points from number k on are built
+ * together, as many as keep all of them busy.  Returns the number of the first point that is not among them. */
+static int prepare_points(grid *g, const gv_variant *variant, int k, double end)
+{
+    const int most = gv_regret_points(&g->axes);
+    gv_regret_list list;
+    gv_task task;
+
+    for (; k < most && gv_now() < end && !gv_ahead_is_full(&g->ahead) && !gv_signals_pending(); k++) {
+        gv_regret_task(&g->axes, g->setting.space, variant, k, &task);
+        if (gv_regret_list_make(&g->setting, &task, &list) == GRAVEL_OK)
+            gv_ahead_add(&g->ahead, &task, list.configuration, list.n);
+    }
+    gv_ahead_build(&g->ahead, candidate_limit(g));
+    return k;
+}
+
 /* Until `end`; the first point has until the end of the whole budget. */
 static gravel_status measure_block(grid *g, regret_block *block, double end)
 {
-    const int most = points_of(&g->axes);
+    const int most = gv_regret_points(&g->axes);
+    int prepared = 0;
     gravel_status status = GRAVEL_OK;
 
     block->point = calloc((size_t)most, sizeof *block->point);
@@ -185,7 +164,9 @@ static gravel_status measure_block(grid *g, regret_block *block, double end)
         gv_regret_point *point = &block->point[block->n];
         gv_task task;
 
-        task_of(g, &block->variant, k, &task);
+        gv_regret_task(&g->axes, g->setting.space, &block->variant, k, &task);
+        if (k >= prepared)
+            prepared = prepare_points(g, &block->variant, k, end);
         g->times = cJSON_CreateArray();
         g->least_s = INFINITY;
         g->reason[0] = '\0';
@@ -258,7 +239,7 @@ static gravel_status make_blocks(grid *g)
             r->n_blocks++;
         }
     }
-    r->each = points_of(&g->axes);
+    r->each = gv_regret_points(&g->axes);
     r->wanted = r->n_blocks * r->each;
     return GRAVEL_OK;
 }
@@ -299,22 +280,6 @@ static gravel_status read_profiles(const char *dir, gv_profile_set *user, gv_pro
     if (dir != NULL && dir[0] != '\0')
         status = gv_profile_read_dir(dir, user, NULL, NULL);
     return status == GRAVEL_OK ? gv_profile_read_shipped(NULL, NULL, shipped, NULL, NULL) : status;
-}
-
-/* Sizes that nobody named lie between those of the profile's questions. */
-static gravel_status move_between(grid *g)
-{
-    const tune_options *o = g->options;
-    axes *a = &g->axes;
-
-    if (o->sinks.n == 0)
-        a->n_sinks = gv_regret_sizes_between(&g->setting, 0, a->sinks, GV_MAX_LIST);
-    if (o->sources.n == 0)
-        a->n_sources = gv_regret_sizes_between(&g->setting, 1, a->sources, GV_MAX_LIST);
-    if (a->n_sinks == 0 || a->n_sources == 0)
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "the profile of this device has no questions with others between them: "
-                                            "tune first, or name --sinks and --sources");
-    return GRAVEL_OK;
 }
 
 static gravel_status may_keep(const grid *g, const char *dir)
@@ -361,50 +326,12 @@ static gravel_status measure_and_keep(grid *g, const char *dir)
     gravel_status status = may_keep(g, dir), kept;
 
     if (status == GRAVEL_OK)
-        status = move_between(g);
+        status = gv_regret_axes_between(g->options, &g->setting, &g->axes);
     if (status != GRAVEL_OK)
         return status;
     status = measure_all(g);
     kept = status == GRAVEL_OK || status == GRAVEL_ERR_CANCELLED ? keep_answers(g, dir) : GRAVEL_OK;
     return kept != GRAVEL_OK ? kept : status;
-}
-
-static void copy_sizes(const gv_size_list *named, const size_t *usual, int n_usual, size_t *size, int *n)
-{
-    *n = named->n > 0 ? named->n : n_usual;
-    memcpy(size, named->n > 0 ? named->value : usual, sizeof *size * (size_t)*n);
-}
-
-/* 0 after a message. */
-static int make_axes(const tune_options *o, const gv_subject *subject, axes *a)
-{
-    const double theta[2] = {GRAVEL_TREE_THETA_MIN, GRAVEL_TREE_THETA_MAX};
-
-    const int leaves = subject->questions == GV_QUESTIONS_LEAVES;
-
-    *a = (axes){.n_sinks = 1, .n_theta = 1, .n_active = 1};
-    if (o->keep && subject->questions == GV_QUESTIONS_SQUARE) {
-        gv_say(COMMAND, "--keep is for --kernel direct and tasks");
-        return 0;
-    }
-    copy_sizes(&o->sources, leaves ? leaf_sources : default_sources,
-               leaves ? 2 : sizeof default_sources / sizeof *default_sources, a->sources, &a->n_sources);
-    if (subject->questions != GV_QUESTIONS_SQUARE) {
-        if (o->theta != NULL || o->active != NULL)
-            gv_say(COMMAND, "--theta and --active are for --kernel tree");
-        else
-            copy_sizes(&o->sinks, leaves ? leaf_sinks : default_sinks,
-                       leaves ? 4 : sizeof default_sinks / sizeof *default_sinks, a->sinks, &a->n_sinks);
-        return o->theta == NULL && o->active == NULL;
-    }
-    a->n_theta =
-        gv_parse_reals(o->theta != NULL ? o->theta : "0.3,0.5,0.75", theta[0], theta[1], a->theta, GV_MAX_LIST);
-    a->n_active = gv_parse_reals(o->active != NULL ? o->active : "0.01,0.1,1", 1e-9, 1, a->active, GV_MAX_LIST);
-    if (a->n_theta < 0)
-        gv_say(COMMAND, "--theta: '%s' is not a list of numbers from %g to %g", o->theta, theta[0], theta[1]);
-    if (a->n_active < 0)
-        gv_say(COMMAND, "--active: '%s' is not a list of parts of the bodies, as 0.01,1", o->active);
-    return a->n_theta > 0 && a->n_active > 0;
 }
 
 int gv_tune_regret(const tune_options *o)
@@ -421,7 +348,7 @@ int gv_tune_regret(const tune_options *o)
     gravel_status status, told = GRAVEL_OK;
     int n = 3;
 
-    if (subject != NULL && !make_axes(o, subject, &g.axes)) {
+    if (subject != NULL && !gv_regret_axes(o, subject, &g.axes)) {
         free(device);
         free(dir);
         return GV_EXIT_USAGE;

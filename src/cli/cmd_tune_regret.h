@@ -4,6 +4,23 @@
 
 #include "cli/cmd_tune.h"
 #include "tuner/regret.h"
+#include "tuner/subject.h"
+
+/* The sizes of a grid: sources x sinks of direct summation, bodies x theta x active part of the tree. */
+typedef struct regret_axes {
+    size_t sources[GV_MAX_LIST], sinks[GV_MAX_LIST];
+    double theta[GV_MAX_LIST], active[GV_MAX_LIST];
+    int n_sources, n_sinks, n_theta, n_active; /* 1 where there is no such axis */
+    int is_square;                             /* sinks are the sources */
+} regret_axes;
+
+/* Those named, else the usual ones.  0 after a message. */
+int gv_regret_axes(const tune_options *o, const gv_subject *subject, regret_axes *a);
+/* For --keep: sizes that nobody named lie between those of the profile's questions. */
+gravel_status gv_regret_axes_between(const tune_options *o, const gv_regret_setting *setting, regret_axes *a);
+int gv_regret_points(const regret_axes *a);
+/* The points in an order that is spread over the grid wherever the budget ends: steps of about the golden section. */
+void gv_regret_task(const regret_axes *a, const gv_space *space, const gv_variant *variant, int k, gv_task *task);
 
 /* The points of one variant with its searches. */
 typedef struct regret_block {

@@ -31,22 +31,32 @@ static int is_new(gv_ahead *ahead, const gv_variant *variant, const char *config
     return 1;
 }
 
-void gv_ahead_build(gv_ahead *ahead, const gv_task *task, const char *const *configuration, int n, double limit_s)
+void gv_ahead_add(gv_ahead *ahead, const gv_task *task, const char *const *configuration, int n)
 {
-    gv_request request[64];
-    int building = 0;
+    for (int k = 0; k < n && ahead->n_waiting < GV_AHEAD_MOST && ahead->builders.n > 0; k++) {
+        gv_request *request = &ahead->waiting[ahead->n_waiting];
 
-    for (int k = 0; k < n && building < 64 && ahead->builders.n > 0; k++) {
-        if (is_new(ahead, &task->variant, configuration[k])) {
-            request[building] = (gv_request){.build_only = 1, .task = *task, .seed = 1, .effort = {1, 1, 0, 0, 1e30}};
-            snprintf(request[building].configuration, sizeof request[0].configuration, "%s", configuration[k]);
-            building++;
-        }
+        if (!is_new(ahead, &task->variant, configuration[k]))
+            continue;
+        *request = (gv_request){.build_only = 1, .task = *task, .seed = 1, .effort = {1, 1, 0, 0, 1e30}};
+        snprintf(request->configuration, sizeof request->configuration, "%s", configuration[k]);
+        ahead->n_waiting++;
     }
-    if (building > 1) {
-        gv_builders_start(&ahead->builders, request, building);
+}
+
+int gv_ahead_is_full(const gv_ahead *ahead)
+{
+    return ahead->n_waiting >= ahead->builders.n;
+}
+
+void gv_ahead_build(gv_ahead *ahead, double limit_s)
+{
+    /* one alone is built as soon by whoever measures it */
+    if (ahead->n_waiting > 1) {
+        gv_builders_start(&ahead->builders, ahead->waiting, ahead->n_waiting);
         gv_builders_finish(&ahead->builders, limit_s);
     }
+    ahead->n_waiting = 0;
 }
 
 void gv_ahead_stop(gv_ahead *ahead)

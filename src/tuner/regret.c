@@ -23,86 +23,10 @@ enum { FEW_TURNS = 9 };
 
 typedef struct candidate {
     const char *configuration;
-    double distance; /* of the question that kept it from the point */
-    double time_s;   /* before the turns; INFINITY: it fails */
+    double time_s; /* before the turns; INFINITY: it fails */
     double turn_s[MOST_TURNS];
     double call_s, error;
 } candidate;
-
-static double distance(const gv_profile_entry *entry, const gv_task *task)
-{
-    return fabs(log2((double)entry->sinks / (double)task->sinks)) +
-           fabs(log2((double)entry->sources / (double)task->sources)) +
-           0.5 * (entry->features != task->variant.features);
-}
-
-/* 1: the same launches of the same programs, whose times differ by noise alone. */
-static int is_same(const gv_regret_setting *setting, const gv_task *task, const char *a, const char *b)
-{
-    return gv_space_same_text(setting->space, a, b, &task->variant, setting->limits, task->sinks, task->sources);
-}
-
-static int add(const gv_regret_setting *setting, const gv_task *task, candidate *list, int n, const char *configuration,
-               double away)
-{
-    for (int k = 0; k < n; k++) {
-        if (is_same(setting, task, list[k].configuration, configuration)) {
-            list[k].distance = fmin(list[k].distance, away);
-            return n;
-        }
-    }
-    if (n < GV_REGRET_CANDIDATES)
-        list[n++] = (candidate){configuration, away, INFINITY, {0}, 0, 0};
-    return n;
-}
-
-/* All that a device's questions about the variant keep, whatever their features. */
-static int collect(const gv_regret_setting *setting, const gv_profile_block *block, const gv_task *task,
-                   candidate *list, int n)
-{
-    for (int e = 0; block && e < block->n_entries; e++) {
-        const gv_profile_entry *entry = &block->entry[e];
-
-        if (strcmp(entry->kernel, task->kernel) != 0 || strcmp(entry->variant, task->variant.name) != 0)
-            continue;
-        for (int r = 0; r < entry->n_results; r++) {
-            gv_config config;
-
-            setting->space->built_in(&config, &task->variant, setting->limits, task->sinks, task->sources);
-            if (gv_space_parse(setting->space, entry->result[r].configuration, &config) == GRAVEL_OK &&
-                gv_space_check(setting->space, &config, &task->variant, setting->limits) == NULL)
-                n = add(setting, task, list, n, entry->result[r].configuration, distance(entry, task) + 1e-3 * r);
-        }
-    }
-    return n;
-}
-
-/* Of this device, of those that are alike, and of the one whose question answers: any other, where these have none. */
-static int collect_all(const gv_regret_setting *setting, const gv_profile_entry *answers, const gv_task *task,
-                       candidate *list, int n)
-{
-    const gv_profile_set *const sets[2] = {setting->user, setting->shipped};
-    gv_profile_device device;
-
-    gv_profile_device_of(&setting->limits->info, &device);
-    for (int i = 0; i < 2; i++) {
-        for (int b = 0; sets[i] && b < sets[i]->n_blocks; b++) {
-            const gv_profile_block *block = &sets[i]->block[b];
-            const int of_answer = answers && answers >= block->entry && answers < block->entry + block->n_entries;
-
-            if (of_answer || gv_profile_alike(&block->device, &device))
-                n = collect(setting, block, task, list, n);
-        }
-    }
-    return n;
-}
-
-static int nearer(const void *a, const void *b)
-{
-    const candidate *x = a, *y = b;
-
-    return (x->distance > y->distance) - (x->distance < y->distance);
-}
 
 /* 0: stop. */
 static int time_one(const gv_regret_setting *setting, const gv_task *task, int turn, candidate *c, double best)
@@ -259,7 +183,7 @@ static void conclude(const gv_regret_setting *setting, const char *built_in, dou
     for (int k = 0; k < point->finals; k++) {
         const gv_regret_final *f = &point->final[k];
 
-        if (is_same(setting, &point->task, f->configuration, built_in))
+        if (gv_regret_is_same(setting, &point->task, f->configuration, built_in))
             point->default_s = f->over > 0 ? choice_s / f->over : INFINITY;
         if (f->over > most) {
             most = f->over;
@@ -297,15 +221,6 @@ static void compare(const gv_regret_setting *setting, const candidate *list, int
     note_sitting(point);
 }
 
-static void prepare(const gv_regret_setting *setting, const gv_task *task, const candidate *list, int n)
-{
-    const char *configuration[GV_REGRET_CANDIDATES];
-
-    for (int k = 0; k < n; k++)
-        configuration[k] = list[k].configuration;
-    setting->prepare(setting->time_user, task, configuration, n);
-}
-
 static gravel_status tell_failing(const gv_task *task, const char *choice)
 {
     char theta[32] = "";
@@ -318,32 +233,25 @@ static gravel_status tell_failing(const gv_task *task, const char *choice)
 
 gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task *task, gv_regret_point *point)
 {
-    const gv_profile_question question = {setting->space,          &task->variant, setting->limits,
-                                          setting->kernel_version, task->sinks,    task->sources};
     candidate *list = malloc(GV_REGRET_CANDIDATES * sizeof *list);
-    char built_in[GV_PROFILE_TEXT];
-    const gv_profile_entry *answers = NULL;
-    gv_config config;
-    int n, timed = 0, finals = 0, turns = 0;
+    gv_regret_list listed;
+    int timed = 0, finals = 0, turns = 0;
+    gravel_status status = list ? gv_regret_list_make(setting, task, &listed)
+                                : gv_fail(GRAVEL_ERR_MEMORY, "no memory for the candidates of a regret");
 
-    if (!list)
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the candidates of a regret");
+    if (status != GRAVEL_OK) {
+        free(list);
+        return status;
+    }
     memset(point, 0, sizeof *point);
     point->task = *task;
-    point->origin = GRAVEL_ORIGIN_BUILT_IN;
-    setting->space->built_in(&config, &task->variant, setting->limits, task->sinks, task->sources);
-    gv_space_format(setting->space, &config, built_in, sizeof built_in);
-    gv_profile_look_up(setting->user, setting->shipped, &question, &config, &point->origin, &answers);
-    gv_space_format(setting->space, &config, point->choice, sizeof point->choice);
-    n = add(setting, task, list, 0, point->choice, -2);
-    n = add(setting, task, list, n, built_in, -1);
-    n = collect_all(setting, answers, task, list, n);
-    qsort(list, (size_t)n, sizeof *list, nearer);
-    if (setting->most > 0 && setting->most < n)
-        n = setting->most > 2 ? setting->most : 2;
+    point->origin = listed.origin;
+    memcpy(point->choice, listed.choice, sizeof point->choice);
+    for (int k = 0; k < listed.n; k++)
+        list[k] = (candidate){listed.configuration[k], INFINITY, {0}, 0, 0};
     if (setting->prepare)
-        prepare(setting, task, list, n);
-    point->complete = time_all(setting, task, list, n, &timed, &finals, &turns);
+        setting->prepare(setting->time_user, task, listed.configuration, listed.n);
+    point->complete = time_all(setting, task, list, listed.n, &timed, &finals, &turns);
     point->decided = point->complete && is_known(list, finals, turns);
     if (finals == 0) { /* stopped before the turns: of the first times */
         if (timed > 2)
@@ -351,9 +259,9 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
         finals = timed < GV_REGRET_FINALS ? timed : GV_REGRET_FINALS;
     }
     if (timed > 0)
-        compare(setting, list, timed, finals, turns, built_in, point);
+        compare(setting, list, timed, finals, turns, listed.built_in, point);
     free(list);
-    if (timed < (n < 2 ? n : 2))
+    if (timed < (listed.n < 2 ? listed.n : 2))
         return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
     return isfinite(point->choice_s) ? GRAVEL_OK : tell_failing(task, point->choice);
 }
@@ -368,6 +276,7 @@ int gv_regret_is_beyond(const gv_regret_point *point)
 void gv_regret_measure_again(const gv_regret_setting *setting, gv_regret_point *point)
 {
     candidate list[GV_REGRET_FINALS];
+    const char *configuration[GV_REGRET_FINALS];
     const int n = point->finals;
     char built_in[GV_PROFILE_TEXT];
     gv_config config;
@@ -379,9 +288,11 @@ void gv_regret_measure_again(const gv_regret_setting *setting, gv_regret_point *
     setting->space->built_in(&config, &point->task.variant, setting->limits, point->task.sinks, point->task.sources);
     gv_space_format(setting->space, &config, built_in, sizeof built_in);
     for (int k = 0; k < n; k++)
-        list[k] = (candidate){point->final[k].configuration, k, point->final[k].over > 0 ? 0 : INFINITY, {0}, 0, 0};
+        list[k] = (candidate){point->final[k].configuration, point->final[k].over > 0 ? 0 : INFINITY, {0}, 0, 0};
+    for (int k = 0; k < n; k++)
+        configuration[k] = list[k].configuration;
     if (setting->prepare)
-        prepare(setting, &point->task, list, n);
+        setting->prepare(setting->time_user, &point->task, configuration, n);
     if (!take_turns(setting, &point->task, list, n, &turns) || !is_known(list, n, turns))
         return;
     for (int k = 0; k < n; k++)

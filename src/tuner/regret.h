@@ -65,6 +65,18 @@ typedef struct gv_regret_setting {
     void *time_user;
 } gv_regret_setting;
 
+/* What is timed at a point: the choice, the default unless that is the choice, then what the nearest questions keep.
+ * Texts are in the list itself and in the setting's profiles. */
+typedef struct gv_regret_list {
+    gravel_origin origin; /* of the choice */
+    char choice[GV_PROFILE_TEXT], built_in[GV_PROFILE_TEXT];
+    int n;
+    const char *configuration[GV_REGRET_CANDIDATES];
+} gv_regret_list;
+gravel_status gv_regret_list_make(const gv_regret_setting *setting, const gv_task *task, gv_regret_list *made);
+/* 1: the same launches of the same programs, whose times differ by noise alone. */
+int gv_regret_is_same(const gv_regret_setting *setting, const gv_task *task, const char *a, const char *b);
+
 /* If the timing stops, what was timed is in the point, which is not complete; GRAVEL_ERR_CANCELLED if that is not even
  * the choice and the default.  ERR_LAUNCH if the choice does not run. */
 gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task *task, gv_regret_point *point);

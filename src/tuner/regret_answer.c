@@ -32,8 +32,7 @@ static int is_default(const gv_regret_setting *setting, const gv_task *task, con
 
     setting->space->built_in(&config, &task->variant, setting->limits, task->sinks, task->sources);
     gv_space_format(setting->space, &config, built_in, sizeof built_in);
-    return gv_space_same_text(setting->space, configuration, built_in, &task->variant, setting->limits, task->sinks,
-                              task->sources);
+    return gv_regret_is_same(setting, task, configuration, built_in);
 }
 
 static int by_time(const void *a, const void *b)

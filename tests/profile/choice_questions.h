@@ -39,7 +39,8 @@ static inline gv_choice_candidate best_in(const gv_space *space, const gv_profil
 
     const gv_choice_among among = {entry, n, sinks, sources, space, NULL, NULL, NULL};
 
-    assert_true(gv_choice_rank(corner, gv_choice_corners(entry, n, sinks, sources, corner), &among, candidate) > 0);
+    assert_true(gv_choice_rank(corner, gv_choice_corners(entry, n, sinks, sources, NULL, corner), &among, candidate) >
+                0);
     return candidate[0];
 }
 

@@ -22,23 +22,23 @@ static void test_corners_surround_a_call(void **state)
         entry[k] = &question[k];
     }
     /* exactly a question */
-    assert_int_equal(gv_choice_corners(entry, 6, 64, 131072, corner), 1);
+    assert_int_equal(gv_choice_corners(entry, 6, 64, 131072, NULL, corner), 1);
     assert_ptr_equal(corner[0].entry, entry[4]);
     assert_true(corner[0].weight == 1);
     /* halfway in log(sinks), at the sources of a question */
-    assert_int_equal(gv_choice_corners(entry, 6, 512, 8192, corner), 2);
+    assert_int_equal(gv_choice_corners(entry, 6, 512, 8192, NULL, corner), 2);
     assert_true(fabs(corner[0].weight - 0.5) < 1e-12 && fabs(corner[1].weight - 0.5) < 1e-12);
     /* inside: four, of sum 1, the nearest the heaviest */
-    assert_int_equal(gv_choice_corners(entry, 6, 128, 16384, corner), 4);
+    assert_int_equal(gv_choice_corners(entry, 6, 128, 16384, NULL, corner), 4);
     for (int k = 0; k < 4; k++)
         sum += corner[k].weight;
     assert_true(fabs(sum - 1) < 1e-12);
     assert_ptr_equal(corner[0].entry, entry[1]);
     assert_true(corner[0].weight > 0.5);
     /* beyond all: the nearest alone */
-    assert_int_equal(gv_choice_corners(entry, 6, 1000000, 1000000, corner), 1);
+    assert_int_equal(gv_choice_corners(entry, 6, 1000000, 1000000, NULL, corner), 1);
     assert_ptr_equal(corner[0].entry, entry[5]);
-    assert_int_equal(gv_choice_corners(entry, 0, 10, 10, corner), 0);
+    assert_int_equal(gv_choice_corners(entry, 0, 10, 10, NULL, corner), 0);
 }
 
 static void test_between_questions(void **state)
@@ -114,7 +114,7 @@ static int keeps_default(gv_profile_entry *question, size_t sinks, double more)
     const gv_profile_entry *entry[2] = {&question[0], &question[1]};
     gv_choice_corner corner[GV_CHOICE_CORNERS];
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
-    const int n = gv_choice_corners(entry, 2, sinks, 131072, corner);
+    const int n = gv_choice_corners(entry, 2, sinks, 131072, NULL, corner);
     const gv_choice_among among = {.entry = entry, .n = 2, .sinks = sinks, .sources = 131072};
     const int m = gv_choice_rank(corner, n, &among, candidate);
 
@@ -165,7 +165,7 @@ static void test_the_default_yields_less_to_what_is_guessed(void **state)
         add_result(&question[q], "default", 1, 0);
     }
     add_result(&question[0], "new", 1, 0);
-    const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
+    const int n = gv_choice_corners(entry, 2, 512, 131072, NULL, corner);
 
     for (int measured = 0; measured < 2; measured++) {
         const gv_choice_candidate a_little = {.configuration = "new", .score = -0.01, .measured = measured};
@@ -208,8 +208,8 @@ static void test_grains(void **state)
 
         const gv_choice_among among = {.sinks = sinks, .sources = 8192, .space = &space};
 
-        assert_int_equal(gv_choice_rank(corner, gv_choice_corners(entry, 2, sinks, 8192, corner), &among, candidate),
-                         2);
+        assert_int_equal(
+            gv_choice_rank(corner, gv_choice_corners(entry, 2, sinks, 8192, NULL, corner), &among, candidate), 2);
         if (a != b)
             assert_string_equal(candidate[0].configuration, a < b ? two : three);
         assert_true(fabs(fabs(candidate[1].score - candidate[0].score) - fabs(log(a / b))) < 1e-12);
@@ -244,6 +244,44 @@ static void test_grains_tell_what_was_not_kept(void **state)
     question[1].result[0].time_s = question[1].result[0].time_min_s = 16.5;
     assert_string_equal(best_in(&space, entry, 2, 8, 262144).configuration, narrow);
     assert_string_equal(best_in(&space, entry, 2, 24, 262144).configuration, wide);
+}
+
+/* Groups of 16 take for eight sinks what the winners take for 16, which their times for 8 and 32 tell: more than half
+ * of what groups of 16 take for 32.  Times of two cores of a Zen 5 (dp2, 8192 sources): 8 sinks 1, 32 sinks 2.64; with
+ * 12 both kinds of groups take as long, and groups of 16 took 1.14 of the default's time. */
+static void test_winners_tell_what_padded_sinks_take(void **state)
+{
+    static const gv_tunable tunable[] = {{"threads", "", "", 1, 2, {8, 16}},
+                                         {"split", "", "", 1, 1, {1}},
+                                         {"sinks_per_item", "", "", 1, 1, {1}},
+                                         {"lanes", "", "", 1, 1, {1}}};
+    static const gv_space space = {.kernel = "fake", .n_tunables = 4, .tunable = tunable};
+    static const char narrow[] = "threads=8 split=1 sinks_per_item=1 lanes=1";
+    static const char wide[] = "threads=16 split=1 sinks_per_item=1 lanes=1";
+    gv_profile_entry question[2];
+    const gv_profile_entry *entry[2] = {&question[0], &question[1]};
+
+    (void)state;
+    make_question(&question[0], 8, 8192);
+    add_result(&question[0], narrow, 1, 0.001);
+    make_question(&question[1], 32, 8192);
+    add_result(&question[1], narrow, 2.64, 0.001);
+    add_result(&question[1], wide, 2.65, 0.001);
+    assert_string_equal(best_in(&space, entry, 2, 8, 8192).configuration, narrow);
+    assert_string_equal(best_in(&space, entry, 2, 12, 8192).configuration, narrow);
+    /* more sinks never take less: groups that are padded to more gain nothing where it seems so */
+    question[1].result[0].time_s = question[1].result[0].time_min_s = 0.9;
+    question[1].result[1].time_s = question[1].result[1].time_min_s = 0.91;
+    add_result(&question[0], wide, 1.01, 0.001);
+    assert_string_equal(best_in(&space, entry, 2, 20, 8192).configuration, narrow);
+    question[0].n_results = 1;
+    question[1].result[0].time_s = question[1].result[0].time_min_s = 2.64;
+    /* what groups of 16 gain with 32 sinks they gain with 12 as well */
+    question[1].result[1] = question[1].result[0];
+    snprintf(question[1].result[0].configuration, GV_PROFILE_TEXT, "%s", wide);
+    question[1].result[0].time_s = question[1].result[0].time_min_s = 2.3;
+    assert_string_equal(best_in(&space, entry, 2, 8, 8192).configuration, narrow);
+    assert_string_equal(best_in(&space, entry, 2, 12, 8192).configuration, wide);
 }
 
 /* The same holds where other questions have a good opinion of it.  Times of an H200 (ds4, microseconds): a group of 256
@@ -415,7 +453,8 @@ static void test_launched_alike(void **state)
         /* more sinks take longer where there are many sources, or the times would say that all are equal */
         add_result(&question[1], "threads=1 blocks_per_cu=1" SHAPE "3", few ? 1 : 4, 0.01);
         add_result(&question[1], "threads=1 blocks_per_cu=1" SHAPE "0", few ? 1.01 : 4.04, 0.01);
-        assert_true(gv_choice_rank(corner, gv_choice_corners(entry, 2, 12, sources, corner), &among, candidate) > 0);
+        assert_true(gv_choice_rank(corner, gv_choice_corners(entry, 2, 12, sources, NULL, corner), &among, candidate) >
+                    0);
         /* the winner of both, or of neither */
         assert_int_equal(strstr(candidate[0].configuration, "rsqrt=3") != NULL, few);
         assert_true(candidate[0].measured);
@@ -450,7 +489,7 @@ static void test_a_guess_does_not_beat_the_default(void **state)
         make_question(&question[q], q == 0 ? 64 : 4096, 131072);
         add_result(&question[q], q == 0 ? "a" : "b", 1, 0.001);
     }
-    const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
+    const int n = gv_choice_corners(entry, 2, 512, 131072, NULL, corner);
     gv_choice_candidate best = {.configuration = "a"};
 
     assert_true(stays_default(corner, n, &none, &best, &built_in, 0));
@@ -476,7 +515,7 @@ static void test_other_searches_do_not_beat_an_unknown_default(void **state)
         add_result(&question[q], "a", 1, 0.001);
         add_result(&question[q], "plain default", 1.5, 0.001);
     }
-    const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
+    const int n = gv_choice_corners(entry, 2, 512, 131072, NULL, corner);
 
     assert_true(stays_default(corner, n, &none, &best, &built_in, GV_CHOICE_OTHER));
     assert_false(stays_default(corner, n, &none, &best, &built_in, 0));
@@ -504,7 +543,7 @@ static void test_a_full_question_knows_the_default(void **state)
 
         snprintf(name, sizeof name, "%d", k);
         add_result(&question[0], name, 1 + 0.01 * k, 0.001);
-        const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
+        const int n = gv_choice_corners(entry, 2, 512, 131072, NULL, corner);
 
         assert_int_equal(stays_default(corner, n, &none, &best, &built_in, 0), k + 1 < GV_PROFILE_RESULTS);
     }
@@ -555,6 +594,7 @@ int main(void)
         cmocka_unit_test(test_the_default_yields_less_to_what_is_guessed),
         cmocka_unit_test(test_grains),
         cmocka_unit_test(test_grains_tell_what_was_not_kept),
+        cmocka_unit_test(test_winners_tell_what_padded_sinks_take),
         cmocka_unit_test(test_what_was_measured_is_not_evened_out),
         cmocka_unit_test(test_guesses_gain_nothing_by_padding),
         cmocka_unit_test(test_guesses_pay_for_padding),

@@ -18,7 +18,7 @@ static int keeps_default(double gain, const char *text_of_low, const char *text_
         add_result(&question[q], "new", 1, 0.001);
         add_result(&question[q], "default", gain, 0.001);
     }
-    const int n = gv_choice_corners(entry, 2, 512, 131072, corner);
+    const int n = gv_choice_corners(entry, 2, 512, 131072, NULL, corner);
     const gv_choice_among among = {.entry = entry, .n = 2, .sinks = 512, .sources = 131072, .kernel_version = text_now};
 
     assert_int_equal(gv_choice_rank(corner, n, &among, candidate), 2);
@@ -40,6 +40,69 @@ static void test_the_default_yields_less_to_other_texts(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof c / sizeof c[0]; k++)
         assert_int_equal(keeps_default(c[k].gain, c[k].low, c[k].high, c[k].now), c[k].keeps);
+}
+
+/* The first corner around 10000 sinks, of which the second question is nearer but of another text. */
+static size_t first_corner(size_t low, size_t other, const char *text_now)
+{
+    const size_t sinks[3] = {low, other, 16384};
+    gv_profile_entry question[3];
+    const gv_profile_entry *entry[3];
+    gv_choice_corner corner[GV_CHOICE_CORNERS];
+
+    for (int q = 0; q < 3; q++) {
+        make_question(&question[q], sinks[q], 131072);
+        strcpy(question[q].kernel_version, q == 1 ? "older" : text);
+        entry[q] = &question[q];
+    }
+    assert_int_equal(gv_choice_corners(entry, 3, 10000, 131072, text_now, corner), 2);
+    assert_int_equal(corner[1].entry->sinks, 16384);
+    return corner[0].entry->sinks;
+}
+
+/* On an H100 10000 x 131072 took what an H200's answers of another text said at 8192, 1.07 of the default's time, where
+ * its own stood at 4096. */
+static void test_other_texts_stand_further_away(void **state)
+{
+    (void)state;
+    assert_int_equal(first_corner(4096, 8192, text), 4096);
+    assert_int_equal(first_corner(4096, 8192, NULL), 8192);
+    assert_int_equal(first_corner(4096, 8192, ""), 8192);
+    assert_int_equal(first_corner(1024, 8192, text), 8192); /* more than an octave and a half further */
+    assert_int_equal(first_corner(4096, 8192, "older"), 8192);
+}
+
+/* What two configurations take that are equal at both corners follows from the questions beyond: those of the text that
+ * runs say that "b" is slower, another text's by more that "a" is. */
+static void test_other_texts_tell_less_of_what_lies_beyond(void **state)
+{
+    static const size_t sinks[4] = {8, 64, 4096, 32768};
+    static const struct {
+        const char *now, *best;
+    } c[] = {{text, "a"}, {NULL, "b"}, {"", "b"}, {"older", "b"}, {"a third", "b"}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        gv_profile_entry question[4];
+        const gv_profile_entry *entry[4];
+        gv_choice_corner corner[GV_CHOICE_CORNERS];
+        gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
+
+        for (int q = 0; q < 4; q++) {
+            make_question(&question[q], sinks[q], 131072);
+            strcpy(question[q].kernel_version, q == 3 ? "older" : text);
+            add_result(&question[q], q == 3 ? "b" : "a", 1, 0.001);
+            add_result(&question[q], q == 3 ? "a" : "b", q == 0 ? 1.1 : q == 3 ? 1.3 : 1, 0.001);
+            entry[q] = &question[q];
+        }
+        const gv_choice_among among = {
+            .entry = entry, .n = 4, .sinks = 512, .sources = 131072, .kernel_version = c[k].now};
+        const int n = gv_choice_corners(entry, 4, 512, 131072, c[k].now, corner);
+
+        assert_int_equal(n, 2);
+        assert_int_equal(gv_choice_rank(corner, n, &among, candidate), 2);
+        assert_string_equal(candidate[0].configuration, c[k].best);
+    }
 }
 
 /* Eight numbers of sinks, at each the default beside another configuration, which takes 1.06 of its time but at the two
@@ -70,6 +133,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_default_yields_less_to_other_texts),
+        cmocka_unit_test(test_other_texts_stand_further_away),
+        cmocka_unit_test(test_other_texts_tell_less_of_what_lies_beyond),
         cmocka_unit_test(test_all_questions_tell_where_times_scatter),
     };
 

@@ -39,11 +39,11 @@ static void test_the_nearest_in_sinks_and_sources(void **state)
 
     (void)state;
     make_three(size, question, entry);
-    assert_int_equal(gv_choice_corners(entry, 3, 24, 30000, corner), 2);
+    assert_int_equal(gv_choice_corners(entry, 3, 24, 30000, NULL, corner), 2);
     assert_ptr_equal(corner[0].entry, entry[0]);
     assert_ptr_equal(corner[1].entry, entry[2]);
     /* but not where the sources are those of the other */
-    assert_int_equal(gv_choice_corners(entry, 3, 24, 131072, corner), 2);
+    assert_int_equal(gv_choice_corners(entry, 3, 24, 131072, NULL, corner), 2);
     assert_ptr_equal(corner[0].entry, entry[1]);
 }
 
@@ -58,13 +58,13 @@ static void test_few_sinks_are_not_judged_by_many(void **state)
 
     (void)state;
     make_three(size, question, entry);
-    assert_int_equal(gv_choice_corners(entry, 3, 3, 1000000, corner), 2);
+    assert_int_equal(gv_choice_corners(entry, 3, 3, 1000000, NULL, corner), 2);
     assert_ptr_equal(corner[0].entry, entry[0]);
     assert_ptr_equal(corner[1].entry, entry[1]);
     /* an octave is near enough, and where nothing else was asked it has to be */
-    assert_int_equal(gv_choice_corners(entry, 3, 32, 1000000, corner), 1);
+    assert_int_equal(gv_choice_corners(entry, 3, 32, 1000000, NULL, corner), 1);
     assert_ptr_equal(corner[0].entry, entry[2]);
-    assert_int_equal(gv_choice_corners(entry + 2, 1, 3, 1000000, corner), 1);
+    assert_int_equal(gv_choice_corners(entry + 2, 1, 3, 1000000, NULL, corner), 1);
 }
 
 /* 3 sinks x 30000 sources took what had won at 1 x 131072, 1.26 of the time of the default. */
@@ -88,7 +88,7 @@ static void test_what_is_known_far_away_is_no_choice_against_the_default(void **
     }
     for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
         const gv_choice_among among = {.sources = c[k].sources};
-        const int n = gv_choice_corners(entry, 2, 8, c[k].sources, corner);
+        const int n = gv_choice_corners(entry, 2, 8, c[k].sources, NULL, corner);
 
         assert_int_equal(n, 2);
         assert_int_equal(stays_default(corner, n, &among, &best, &built_in, 0), c[k].keeps);

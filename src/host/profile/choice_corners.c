@@ -2,11 +2,22 @@
 #include "host/profile/choice.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "host/profile/choice_log.h"
 
 /* Of the distance to a question, an octave of sources counts as two of sinks. */
 #define SOURCES_COUNT 2
+/* A question of another kernel text is as far as if it had so many octaves more of sinks: what it tells has changed
+ * since.  Four sets of 925 to 761 calls of an H100 and an H200 take 1.0096, 1.0100, 1.0102, 1.0155 of the best for
+ * 1.0115, 1.0106, 1.0109, 1.0175 in the mean; with 3 octaves few sinks lose what only such questions know
+ * (doc/numbers.md). */
+#define OTHER_TEXT_AWAY 1.5
+
+typedef struct call {
+    double sinks, sources; /* log2 */
+    const char *kernel_version;
+} call;
 
 typedef struct level {
     const gv_profile_entry *entry[2]; /* next below or at the sinks, next above; may be the same */
@@ -26,13 +37,16 @@ static int level_of(size_t sources)
 
 /* How far a question of a level is from the call, in log2 of sizes.  A level may hold 16 sinks x 131072 sources and 8 x
  * 32768: beside a call of 24 x 30000 the second tells more. */
-static double away(const gv_profile_entry *entry, double sinks, double sources)
+static double away(const gv_profile_entry *entry, const call *to)
 {
-    return fabs(gv_log_size(entry->sinks) - sinks) + SOURCES_COUNT * fabs(gv_log_size(entry->sources) - sources);
+    const int is_other = to->kernel_version && *to->kernel_version && strcmp(entry->kernel_version, to->kernel_version);
+
+    return fabs(gv_log_size(entry->sinks) - to->sinks) +
+           SOURCES_COUNT * fabs(gv_log_size(entry->sources) - to->sources) + (is_other ? OTHER_TEXT_AWAY : 0);
 }
 
 /* Of one level of sources, the questions around a number of sinks; 0: there is none. */
-static int make_level(const gv_profile_entry *const *entry, int n, int of, double sinks, double sources, level *made)
+static int make_level(const gv_profile_entry *const *entry, int n, int of, const call *to, level *made)
 {
     const gv_profile_entry *low = NULL, *high = NULL;
 
@@ -41,17 +55,17 @@ static int make_level(const gv_profile_entry *const *entry, int n, int of, doubl
 
         if (level_of(entry[e]->sources) != of)
             continue;
-        if (at <= sinks && (!low || away(entry[e], sinks, sources) < away(low, sinks, sources)))
+        if (at <= to->sinks && (!low || away(entry[e], to) < away(low, to)))
             low = entry[e];
-        if (at >= sinks && (!high || away(entry[e], sinks, sources) < away(high, sinks, sources)))
+        if (at >= to->sinks && (!high || away(entry[e], to) < away(high, to)))
             high = entry[e];
     }
     if (!low && !high)
         return 0;
     made->entry[0] = low ? low : high;
     made->entry[1] = high ? high : low;
-    made->part = gv_part_of_way(sinks, gv_log_size(made->entry[0]->sinks), gv_log_size(made->entry[1]->sinks));
-    made->is_below = gv_log_size(made->entry[0]->sinks) - sinks > 1;
+    made->part = gv_part_of_way(to->sinks, gv_log_size(made->entry[0]->sinks), gv_log_size(made->entry[1]->sinks));
+    made->is_below = gv_log_size(made->entry[0]->sinks) - to->sinks > 1;
     made->at =
         (1 - made->part) * gv_log_size(made->entry[0]->sources) + made->part * gv_log_size(made->entry[1]->sources);
     return 1;
@@ -71,14 +85,15 @@ static int add_corner(gv_choice_corner *corner, int n, const gv_profile_entry *e
 }
 
 int gv_choice_corners(const gv_profile_entry *const *entry, int n, size_t sinks, size_t sources,
-                      gv_choice_corner corner[GV_CHOICE_CORNERS])
+                      const char *kernel_version, gv_choice_corner corner[GV_CHOICE_CORNERS])
 {
-    const double x = gv_log_size(sinks), y = gv_log_size(sources);
+    const call to = {gv_log_size(sinks), gv_log_size(sources), kernel_version};
+    const double y = to.sources;
     level made[LEVELS];
     int low = -1, high = -1, n_levels = 0, n_corners = 0, below = 0;
 
     for (int of = 0; of < LEVELS; of++) {
-        const int is_made = make_level(entry, n, of, x, y, &made[n_levels]);
+        const int is_made = make_level(entry, n, of, &to, &made[n_levels]);
 
         below += is_made && made[n_levels].is_below;
         n_levels += is_made;

@@ -286,7 +286,7 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
     int n = entry ? gather(like, sets, wanted, &call, entry) : 0, n_corners, runs = 0;
 
     gv_choice_sizes(entry, n, &call.sinks, &call.sources);
-    n_corners = gv_choice_corners(entry, n, call.sinks, call.sources, corner);
+    n_corners = gv_choice_corners(entry, n, call.sinks, call.sources, call.kernel_version, corner);
     const gv_choice_among among = {entry,        n,           call.sinks,         call.sources, call.space,
                                    call.variant, call.limits, call.kernel_version};
     n = gv_choice_rank(corner, n_corners, &among, candidate);
