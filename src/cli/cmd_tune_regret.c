@@ -8,7 +8,7 @@
 #include "host/base/clock.h"
 #include "host/base/files.h"
 #include "host/direct/plan.h"
-#include "tuner/ahead.h"
+#include "tuner/prebuild.h"
 
 #define COMMAND "gravel tune"
 #define LONG_S 0.03
@@ -18,7 +18,7 @@ typedef struct grid {
     const tune_options *options;
     gv_regret_setting setting;
     gv_tune_worker worker;
-    gv_ahead ahead;
+    gv_prebuild prebuild;
     regret_axes axes;
     regret_result result;
     cJSON *times;         /* of the point that is measured */
@@ -59,8 +59,8 @@ static void prepare(void *user, const gv_task *task, const char *const *configur
 
     if (gv_signals_pending())
         return;
-    gv_ahead_add(&g->ahead, task, configuration, needed);
-    gv_ahead_build(&g->ahead, candidate_limit(g));
+    gv_prebuild_add(&g->prebuild, task, configuration, needed);
+    gv_prebuild_run(&g->prebuild, candidate_limit(g));
 }
 
 /* Four digits are more than a time is known to, and there are many. */
@@ -140,12 +140,12 @@ static int prepare_points(grid *g, const gv_variant *variant, int k, double end)
     gv_regret_list list;
     gv_task task;
 
-    for (; k < most && gv_now() < end && !gv_ahead_is_full(&g->ahead) && !gv_signals_pending(); k++) {
+    for (; k < most && gv_now() < end && !gv_prebuild_is_full(&g->prebuild) && !gv_signals_pending(); k++) {
         gv_regret_task(&g->axes, g->setting.space, variant, k, &task);
         if (gv_regret_list_make(&g->setting, &task, &list) == GRAVEL_OK)
-            gv_ahead_add(&g->ahead, &task, list.configuration, list.n);
+            gv_prebuild_add(&g->prebuild, &task, list.configuration, list.n);
     }
-    gv_ahead_build(&g->ahead, candidate_limit(g));
+    gv_prebuild_run(&g->prebuild, candidate_limit(g));
     return k;
 }
 
@@ -370,7 +370,7 @@ int gv_tune_regret(const tune_options *o)
     if (status == GRAVEL_OK) {
         g.setting = (gv_regret_setting){
             subject->space, &found.limits, found.kernel_version, &user, &shipped, o->most, time_one, prepare, &g};
-        gv_builders_init(&g.ahead.builders, o->jobs >= 0 ? o->jobs : gv_tune_jobs(&found.limits), &worker);
+        gv_builders_init(&g.prebuild.builders, o->jobs >= 0 ? o->jobs : gv_tune_jobs(&found.limits), &worker);
         status = o->keep ? measure_and_keep(&g, dir) : measure_all(&g);
     }
     if (g.result.wanted > 0) {
@@ -380,7 +380,7 @@ int gv_tune_regret(const tune_options *o)
         told = gv_tune_tell_regret(&g.result, status);
     }
     gv_tune_worker_stop(&g.worker);
-    gv_ahead_stop(&g.ahead);
+    gv_prebuild_stop(&g.prebuild);
     gv_profile_set_free(&user);
     gv_profile_set_free(&shipped);
     free_blocks(&g.result);

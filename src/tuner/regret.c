@@ -206,6 +206,7 @@ static void compare(const gv_regret_setting *setting, const candidate *list, int
                     const char *built_in, gv_regret_point *point)
 {
     point->candidates = timed;
+    point->least_s = list[0].time_s;
     point->turns = turns;
     for (int k = 0; k < timed; k++)
         point->failed += !isfinite(list[k].time_s);

@@ -32,6 +32,7 @@ typedef struct gv_regret_point {
     gravel_origin origin; /* of the choice */
     char choice[GV_PROFILE_TEXT], best[GV_PROFILE_TEXT];
     double choice_s, best_s, default_s;      /* the choice's median over the turns, and that over the median ratios */
+    double least_s;                          /* the choice's before the turns, the least of several */
     gv_regret_final final[GV_REGRET_FINALS]; /* the choice, the default unless it is the choice, the fastest others */
     int finals;
     int sittings; /* how often it was measured, with all others in between: times and ratios are geometric means */

@@ -68,8 +68,10 @@ void gv_regret_answer(const gv_regret_setting *setting, const gv_regret_point *p
         if (!(f->over > 0))
             continue;
         memcpy(result->configuration, f->configuration, sizeof result->configuration);
-        /* by the ratios, which what else runs on the machine does not change */
-        result->time_s = result->time_min_s = point->choice_s / f->over;
+        /* by the ratios, which what else runs on the machine does not change, at the pace of other questions: the
+         * least of several times */
+        result->time_s = point->choice_s / f->over;
+        result->time_min_s = fmin(point->least_s, point->choice_s) / f->over;
         result->spread = f->spread;
         result->call_s = f->call_s;
         result->error = f->error;

@@ -369,6 +369,7 @@ static void test_a_point_becomes_an_answer(void **state)
     assert_int_equal(entry->sink_bucket, gv_sink_bucket(5));
     assert_int_equal(entry->n_results, point.finals);
     assert_string_equal(entry->result[0].configuration, point.best);
+    assert_true(point.least_s == point.choice_s);
     for (int k = 0; k < point.finals; k++) /* whatever the machine's pace was: by the ratios */
         assert_true(fabs(time_of(entry, point.final[k].configuration) * point.final[k].over / point.choice_s - 1) <
                     1e-12);
@@ -409,6 +410,7 @@ static void test_near_equals_of_an_answer(void **state)
     point.task = f.task;
     point.task.sinks = 5;
     point.choice_s = 1;
+    point.least_s = 0.8; /* the turns were in a slower minute */
     point.finals = 3;
     strcpy(point.final[0].configuration, "width=4");
     strcpy(point.final[1].configuration, "width=1");
@@ -420,6 +422,8 @@ static void test_near_equals_of_an_answer(void **state)
     assert_string_equal(entry->result[0].configuration, "width=1");
     assert_string_equal(entry->result[1].configuration, "width=8");
     assert_string_equal(entry->result[2].configuration, "width=4");
+    assert_true(fabs(entry->result[0].time_s - 1.01) < 1e-12 && fabs(entry->result[0].time_min_s - 0.808) < 1e-12);
+    assert_true(entry->result[2].time_s == 1 && entry->result[2].time_min_s == 0.8);
     point.final[1].over = 1 / 1.03;
     gv_regret_answer(&f.setting, &point, entry);
     assert_string_equal(entry->result[0].configuration, "width=8");
