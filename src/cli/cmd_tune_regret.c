@@ -24,10 +24,12 @@ typedef struct grid {
     cJSON *times;         /* of the point that is measured */
     int sitting;          /* 0: the first */
     gravel_status broken; /* no worker can be started */
-    double end;           /* when the budget is over */
+    double begin, end;    /* when the budget is over */
     double point_end;     /* when the point that is measured has to end */
     double least_s;       /* the fastest candidate of that point so far */
     char reason[280];     /* why its first failing candidate fails; the choice is timed first */
+    gv_progress progress;
+    int measured; /* points */
     uint64_t seed;
 } grid;
 
@@ -118,8 +120,9 @@ static double time_one(void *user, const gv_task *task, const char *configuratio
     return turn > 0 && outcome->status == GV_OUTCOME_OK ? outcome->time_s : gv_outcome_score(outcome);
 }
 
-static void show_point(const gv_regret_point *p)
+static void show_point(gv_progress *progress, const gv_regret_point *p)
 {
+    gv_progress_clear(progress);
     fprintf(stderr, "gravel: %s %s %zu x %zu", p->task.variant.name, gv_tune_features_name(p->task.variant.features),
             p->task.sinks, p->task.sources);
     if (p->task.theta > 0)
@@ -130,6 +133,14 @@ static void show_point(const gv_regret_point *p)
             : !p->decided     ? " (undecided)"
             : p->sittings > 1 ? " (measured twice)"
                               : "");
+}
+
+/* By points or by the budget, whichever ends it sooner. */
+static void show_progress(grid *g)
+{
+    const double by_time = isfinite(g->end) ? (gv_now() - g->begin) / (g->end - g->begin) : 0;
+
+    gv_progress_show(&g->progress, fmax(by_time, (double)g->measured / g->result.wanted), 1);
 }
 
 /* Where there are more processes to compile than candidates at a point, those of the points from number k on are built
@@ -182,8 +193,10 @@ static gravel_status measure_block(grid *g, regret_block *block, double end)
             continue;
         }
         block->times[block->n++] = g->times;
+        g->measured++;
+        show_progress(g);
         if (g->options->verbose)
-            show_point(point);
+            show_point(&g->progress, point);
         if (gv_signals_pending())
             status = gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
     }
@@ -204,8 +217,9 @@ static gravel_status measure_again(grid *g)
             g->times = block->times[k];
             g->least_s = block->point[k].best_s;
             gv_regret_measure_again(&g->setting, &block->point[k]);
+            show_progress(g);
             if (g->options->verbose)
-                show_point(&block->point[k]);
+                show_point(&g->progress, &block->point[k]);
             if (gv_signals_pending())
                 return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
         }
@@ -353,7 +367,9 @@ int gv_tune_regret(const tune_options *o)
         free(dir);
         return GV_EXIT_USAGE;
     }
-    g.end = o->budget > 0 ? gv_now() + o->budget : INFINITY;
+    g.begin = gv_now();
+    g.end = o->budget > 0 ? g.begin + o->budget : INFINITY;
+    gv_progress_start(&g.progress, "points");
     gv_tune_own_path(program, sizeof program);
     if (o->device != NULL && device != NULL) {
         argv[n++] = words[2];
@@ -373,6 +389,7 @@ int gv_tune_regret(const tune_options *o)
         gv_builders_init(&g.prebuild.builders, o->jobs >= 0 ? o->jobs : gv_tune_jobs(&found.limits), &worker);
         status = o->keep ? measure_and_keep(&g, dir) : measure_all(&g);
     }
+    gv_progress_clear(&g.progress);
     if (g.result.wanted > 0) {
         g.result.options = o;
         g.result.limits = &found.limits;

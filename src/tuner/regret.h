@@ -95,8 +95,9 @@ int gv_regret_is_kept(const gv_regret_summary *summary); /* 1: within what tunin
 int gv_regret_is_worth_an_answer(const gv_regret_point *point);
 /* The answer to the point as a question: those that met in turns, by their time. */
 void gv_regret_answer(const gv_regret_setting *setting, const gv_regret_point *point, gv_profile_entry *entry);
-/* Sizes halfway (in octaves) between those of what a device's profiles hold of one kernel, where these are more than a
- * factor of 1.9 apart: where a choice is least sure.  At most `most`, the smallest; returns how many there are. */
+/* Sizes halfway (in octaves) between those that a device's profiles have asked most of one kernel, where these are more
+ * than a factor of 1.9 apart: where a choice is least sure.  At most `most`, the smallest; returns how many there are.
+ */
 int gv_regret_sizes_between(const gv_regret_setting *setting, int of_sources, size_t *size, int most);
 
 #endif

@@ -93,6 +93,27 @@ static int ascending(const void *a, const void *b)
     return (*(const size_t *)a > *(const size_t *)b) - (*(const size_t *)a < *(const size_t *)b);
 }
 
+/* Leaves of n sorted sizes each once, without those that less than half as many questions have as the size that most
+ * have: the answers of a regret stand alone.  Returns how many are left. */
+static int usual_sizes(size_t *asked, int n)
+{
+    int most = 0, usual = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (int k = 0, same = 0; k < n; k += same) {
+            const size_t size = asked[k];
+
+            for (same = 1; k + same < n && asked[k + same] == size; same++)
+                ;
+            if (pass == 0)
+                most = same > most ? same : most;
+            else if (2 * same >= most)
+                asked[usual++] = size;
+        }
+    }
+    return usual;
+}
+
 int gv_regret_sizes_between(const gv_regret_setting *setting, int of_sources, size_t *size, int most)
 {
     const gv_profile_set *const sets[2] = {setting->user, setting->shipped};
@@ -113,6 +134,7 @@ int gv_regret_sizes_between(const gv_regret_setting *setting, int of_sources, si
     }
     if (n > 0)
         qsort(asked, (size_t)n, sizeof *asked, ascending);
+    n = usual_sizes(asked, n);
     for (int k = 1; k < n && between < most; k++)
         if ((double)asked[k] > APART * (double)asked[k - 1])
             size[between++] = (size_t)floor(sqrt((double)asked[k - 1] * (double)asked[k]));

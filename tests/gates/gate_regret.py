@@ -4,6 +4,7 @@ wrong use is refused."""
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -164,6 +165,32 @@ def ctrl_c_ends_it():
             os.unlink(path("some.svg"))
 
 
+def progress_on_a_terminal():
+    """More than two seconds: how far it is, on one line that is gone at the end; none of it in a file."""
+    need_device()
+    try:
+        main_end, terminal = os.openpty()
+    except OSError as why:
+        raise gatelib.Skipped("no terminals on this machine: %s" % why) from why
+    words = ("--regret", "--variant", "sp2", "--plain", "--most", "4", "--sources", "700,900", "--sinks",
+             ",".join(str(k) for k in range(1, 65)))
+    child = subprocess.Popen([PROGRAM, *ONE, *words], stdout=subprocess.DEVNULL, stderr=terminal, cwd=WORK)
+    os.close(terminal)
+    said = ""
+    while "left" not in said:
+        try:
+            block = os.read(main_end, 4096)
+        except OSError:  # the other end is closed: it was done
+            break
+        if not block:
+            break
+        said += block.decode("utf-8", "replace")
+    child.terminate()
+    child.wait(timeout=300)
+    os.close(main_end)
+    expect(re.search(r"\rpoints: [0-9]+ %, about .* left", said.replace("\x1b[K", "")), "silent: %r" % said[:300])
+
+
 def a_failing_choice_says_why():
     need_device()
     done = run(*ONE, "--regret", "--variant", "sp2", "--sinks", "2", "--sources", "64", "--plain", "--most", "2",
@@ -186,7 +213,7 @@ def wrong_use():
 if __name__ == "__main__":
     gatelib.need_file(PROGRAM)
     try:
-        sys.exit(gatelib.main([direct_grid, keep, tree_grid, budget_ends_it, ctrl_c_ends_it, a_failing_choice_says_why,
-                               wrong_use]))
+        sys.exit(gatelib.main([direct_grid, keep, tree_grid, budget_ends_it, ctrl_c_ends_it, progress_on_a_terminal,
+                               a_failing_choice_says_why, wrong_use]))
     finally:
         shutil.rmtree(WORK, ignore_errors=True)

@@ -435,9 +435,12 @@ static void test_near_equals_of_an_answer(void **state)
 static void test_sizes_between(void **state)
 {
     fixture f;
+    gv_profile_entry entry;
+    gv_profile_device device;
     size_t size[4];
 
     (void)state;
+    memset(&entry, 0, sizeof entry);
     make(&f); /* 2 and 12 sinks, 131072 sources */
     assert_int_equal(gv_regret_sizes_between(&f.setting, 0, size, 4), 1);
     assert_int_equal(size[0], 4);
@@ -445,8 +448,21 @@ static void test_sizes_between(void **state)
     add(&f.set, &f.limits, 20, 8, 4, 2); /* too near */
     assert_int_equal(gv_regret_sizes_between(&f.setting, 0, size, 4), 1);
     add(&f.set, &f.limits, 200, 8, 4, 2);
+    strcpy(entry.kernel, "fake"); /* three more questions at 2, 12 and 200: 60 is a size that hardly any has */
+    strcpy(entry.driver, "1");
+    entry.sources = 131072;
+    strcpy(entry.result[0].configuration, "width=8");
+    entry.n_results = 1;
+    gv_profile_device_of(&f.limits.info, &device);
+    for (int k = 0; k < 10; k++) {
+        entry.sinks = k < 3 ? 2 : k < 6 ? 12 : k < 9 ? 200 : 60;
+        snprintf(entry.variant, sizeof entry.variant, "%s", k % 3 == 0 ? "sp2" : k % 3 == 1 ? "sp4" : "dp2");
+        entry.sink_bucket = gv_sink_bucket(entry.sinks);
+        entry.source_bucket = gv_source_bucket(entry.sources);
+        assert_ok(gv_profile_set_add(&f.set, &device, &entry));
+    }
     assert_int_equal(gv_regret_sizes_between(&f.setting, 0, size, 4), 2);
-    assert_int_equal(size[1], 63);
+    assert_int_equal(size[1], 48);
     assert_int_equal(gv_regret_sizes_between(&f.setting, 0, size, 1), 1);
     strcpy(f.limits.info.name, "Unknown");
     assert_int_equal(gv_regret_sizes_between(&f.setting, 0, size, 4), 0);
