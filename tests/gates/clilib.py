@@ -48,6 +48,34 @@ def good(*arguments, **more):
     return done
 
 
+def on_terminal(*arguments, env=None):
+    """Starts the program with a terminal for its messages; returns it and the end to read them at."""
+    try:
+        main_end, terminal = os.openpty()
+    except OSError as why:
+        raise Skipped("no terminals on this machine: %s" % why) from why
+    process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.DEVNULL, stderr=terminal, cwd=WORK, env=env)
+    os.close(terminal)
+    return process, main_end
+
+
+def said_until(part, process, main_end):
+    """What it says until this comes, or all; then it is ended."""
+    said = ""
+    while part not in said:
+        try:
+            block = os.read(main_end, 4096)
+        except OSError:  # the other end is closed: it was done
+            break
+        if not block:
+            break
+        said += block.decode("utf-8", "replace")
+    process.terminate()
+    process.wait()
+    os.close(main_end)
+    return said
+
+
 def refused(code, part, *arguments, **more):
     """Exit status `code`, nothing on stdout, `part` in the message."""
     done = run(*arguments, **more)

@@ -13,8 +13,8 @@ import sys
 import time
 
 import gatelib
-from clilib import (FAILURE, OK, PROGRAM, USAGE, WORK, by_default, cluster, expect, good, need_device, path, read,
-                    refused, run, write)
+from clilib import (FAILURE, OK, PROGRAM, USAGE, WORK, by_default, cluster, expect, good, need_device, on_terminal, path,
+                    read, refused, run, said_until, write)
 from gatelib import Failed
 
 # For a shell behind backquotes or $(), for gnuplot's double quotes, single quotes and new lines, for a terminal.
@@ -332,12 +332,7 @@ def a_first_call_speaks():
         kept, compiled = path("cold-" + cache), path("cold-pocl-" + cache)
         env = dict(os.environ, GRAVEL_CACHE_DIR=kept, POCL_CACHE_DIR=compiled)
         os.makedirs(compiled)
-        try:
-            main_end, terminal = os.openpty()
-        except OSError as why:
-            raise gatelib.Skipped("no terminals on this machine: %s" % why) from why
-        process = subprocess.Popen([PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=terminal, cwd=WORK, env=env)
-        os.close(terminal)
+        process, main_end = on_terminal(*words, env=env)
         while process.poll() is None and not os.path.exists(kept) and not os.listdir(compiled):
             time.sleep(0.005)
         if process.poll() is not None:
@@ -345,18 +340,7 @@ def a_first_call_speaks():
         process.send_signal(signal.SIGSTOP)
         time.sleep(2.5)
         process.send_signal(signal.SIGCONT)
-        said = ""
-        while part not in said:
-            try:
-                block = os.read(main_end, 4096)
-            except OSError:  # the other end is closed: it was done
-                break
-            if not block:
-                break
-            said += block.decode("utf-8", "replace")
-        process.terminate()
-        process.wait()
-        os.close(main_end)
+        said = said_until(part, process, main_end)
         expect(part in said, "silent: %r" % said[:300])
 
 

@@ -13,8 +13,8 @@ import sys
 import time
 
 import gatelib
-from clilib import (FAILURE, PROGRAM, USAGE, WORK, by_default, expect, good, need_device, path, read, refused, run,
-                    send_as_timeout, wrong_kernels)
+from clilib import (FAILURE, PROGRAM, USAGE, WORK, by_default, expect, good, need_device, on_terminal, path, read,
+                    refused, run, said_until, send_as_timeout, wrong_kernels)
 
 DIGITS = 1.1e-3  # a ratio of two times that are written with four digits, each off by half a unit of 1.000 at most
 ONE = ("tune", "--device", "cpu", "--quick", "--profile-dir", "profiles")
@@ -76,7 +76,8 @@ def regret(*arguments):
 def direct_grid():
     need_device()
     good(*ONE, "--variant", "sp2", "--sinks", "8", "--sources", "512", "--evaluations", "3", "--log", "l.jsonl")
-    report = regret("--variant", "sp2", "--sinks", "5,12", "--sources", "300,700", "--nearest")
+    # more processes than candidates at a point: those of several points are compiled together
+    report = regret("--variant", "sp2", "--sinks", "5,12", "--sources", "300,700", "--nearest", "--jobs", "6")
     check_points(report, [(i, j, 1) for i in (5, 12) for j in (300, 700)], ("sinks", "sources", "features"))
     expect(all(p["candidates"] > 1 for p in report["points"]), "what the profile keeps is timed beside the default")
 
@@ -166,28 +167,10 @@ def ctrl_c_ends_it():
 
 
 def progress_on_a_terminal():
-    """More than two seconds: how far it is, on one line that is gone at the end; none of it in a file."""
+    """Of more than two seconds a line says how far it is."""
     need_device()
-    try:
-        main_end, terminal = os.openpty()
-    except OSError as why:
-        raise gatelib.Skipped("no terminals on this machine: %s" % why) from why
-    words = ("--regret", "--variant", "sp2", "--plain", "--most", "4", "--sources", "700,900", "--sinks",
-             ",".join(str(k) for k in range(1, 65)))
-    child = subprocess.Popen([PROGRAM, *ONE, *words], stdout=subprocess.DEVNULL, stderr=terminal, cwd=WORK)
-    os.close(terminal)
-    said = ""
-    while "left" not in said:
-        try:
-            block = os.read(main_end, 4096)
-        except OSError:  # the other end is closed: it was done
-            break
-        if not block:
-            break
-        said += block.decode("utf-8", "replace")
-    child.terminate()
-    child.wait(timeout=300)
-    os.close(main_end)
+    said = said_until("left", *on_terminal(*ONE, "--regret", "--variant", "sp2", "--plain", "--most", "4", "--sources",
+                                           "700,900", "--sinks", ",".join(str(k) for k in range(1, 65))))
     expect(re.search(r"\rpoints: [0-9]+ %, about .* left", said.replace("\x1b[K", "")), "silent: %r" % said[:300])
 
 
@@ -206,6 +189,9 @@ def wrong_use():
     refused(USAGE, "for --kernel tree", *ONE, "--regret", "--theta", "0.5")
     refused(USAGE, "--keep is for --regret", *ONE, "--keep")
     refused(USAGE, "--keep is for --kernel direct and tasks", *ONE, "--regret", "--keep", "--kernel", "tree")
+    # nothing was tuned on one core of it: there is nothing to go between
+    refused(USAGE, "tune first, or name --sinks and --sources", "tune", "--device", "cpu:1", "--profile-dir", "none",
+            "--regret", "--keep")
     done = run(*ONE[:-1], path("said"), "--regret", "--keep", "--budget", "1s")
     expect(done.returncode in (FAILURE, USAGE) and "said" in done.stderr, "a profile folder that is a file", done)
 

@@ -176,6 +176,13 @@ static void test_the_default_yields_less_to_what_is_guessed(void **state)
     }
 }
 
+/* Groups of as many sinks as they have work-items. */
+static const gv_tunable threads_alone[] = {{"threads", "", "", 1, 5, {8, 16, 32, 64, 256}},
+                                           {"split", "", "", 1, 1, {1}},
+                                           {"sinks_per_item", "", "", 1, 1, {1}},
+                                           {"lanes", "", "", 1, 1, {1}}};
+static const gv_space of_threads = {.kernel = "fake", .n_tunables = 4, .tunable = threads_alone};
+
 /* Groups of 16 and of 24 sinks between questions of 16 and 64: 24 sinks fill one group of 24, or two of 16 by three
  * quarters. */
 static void test_grains(void **state)
@@ -220,11 +227,6 @@ static void test_grains(void **state)
  * same, and twelve sinks go with groups of eight. */
 static void test_grains_tell_what_was_not_kept(void **state)
 {
-    static const gv_tunable tunable[] = {{"threads", "", "", 1, 2, {8, 32}},
-                                         {"split", "", "", 1, 1, {1}},
-                                         {"sinks_per_item", "", "", 1, 1, {1}},
-                                         {"lanes", "", "", 1, 1, {1}}};
-    static const gv_space space = {.kernel = "fake", .n_tunables = 4, .tunable = tunable};
     static const char narrow[] = "threads=8 split=1 sinks_per_item=1 lanes=1";
     static const char wide[] = "threads=32 split=1 sinks_per_item=1 lanes=1";
     gv_profile_entry question[2];
@@ -235,15 +237,15 @@ static void test_grains_tell_what_was_not_kept(void **state)
         make_question(&question[q], q == 0 ? 8 : 32, 262144);
         add_result(&question[q], q == 0 ? narrow : wide, q == 0 ? 16 : 30, 0.001);
     }
-    assert_string_equal(best_in(&space, entry, 2, 8, 262144).configuration, narrow);
-    assert_string_equal(best_in(&space, entry, 2, 12, 262144).configuration, narrow);
-    assert_string_equal(best_in(&space, entry, 2, 16, 262144).configuration, narrow); /* 30 against some 22 */
-    assert_string_equal(best_in(&space, entry, 2, 28, 262144).configuration, wide);
-    assert_string_equal(best_in(&space, entry, 2, 32, 262144).configuration, wide);
+    assert_string_equal(best_in(&of_threads, entry, 2, 8, 262144).configuration, narrow);
+    assert_string_equal(best_in(&of_threads, entry, 2, 12, 262144).configuration, narrow);
+    assert_string_equal(best_in(&of_threads, entry, 2, 16, 262144).configuration, narrow); /* 30 against some 22 */
+    assert_string_equal(best_in(&of_threads, entry, 2, 28, 262144).configuration, wide);
+    assert_string_equal(best_in(&of_threads, entry, 2, 32, 262144).configuration, wide);
     /* where the device is not full groups of 32 cost eight sinks what groups of eight do: nothing is said */
     question[1].result[0].time_s = question[1].result[0].time_min_s = 16.5;
-    assert_string_equal(best_in(&space, entry, 2, 8, 262144).configuration, narrow);
-    assert_string_equal(best_in(&space, entry, 2, 24, 262144).configuration, wide);
+    assert_string_equal(best_in(&of_threads, entry, 2, 8, 262144).configuration, narrow);
+    assert_string_equal(best_in(&of_threads, entry, 2, 24, 262144).configuration, wide);
 }
 
 /* Groups of 16 take for eight sinks what the winners take for 16, which their times for 8 and 32 tell: more than half
@@ -251,11 +253,6 @@ static void test_grains_tell_what_was_not_kept(void **state)
  * 12 both kinds of groups take as long, and groups of 16 took 1.14 of the default's time. */
 static void test_winners_tell_what_padded_sinks_take(void **state)
 {
-    static const gv_tunable tunable[] = {{"threads", "", "", 1, 2, {8, 16}},
-                                         {"split", "", "", 1, 1, {1}},
-                                         {"sinks_per_item", "", "", 1, 1, {1}},
-                                         {"lanes", "", "", 1, 1, {1}}};
-    static const gv_space space = {.kernel = "fake", .n_tunables = 4, .tunable = tunable};
     static const char narrow[] = "threads=8 split=1 sinks_per_item=1 lanes=1";
     static const char wide[] = "threads=16 split=1 sinks_per_item=1 lanes=1";
     gv_profile_entry question[2];
@@ -267,32 +264,27 @@ static void test_winners_tell_what_padded_sinks_take(void **state)
     make_question(&question[1], 32, 8192);
     add_result(&question[1], narrow, 2.64, 0.001);
     add_result(&question[1], wide, 2.65, 0.001);
-    assert_string_equal(best_in(&space, entry, 2, 8, 8192).configuration, narrow);
-    assert_string_equal(best_in(&space, entry, 2, 12, 8192).configuration, narrow);
+    assert_string_equal(best_in(&of_threads, entry, 2, 8, 8192).configuration, narrow);
+    assert_string_equal(best_in(&of_threads, entry, 2, 12, 8192).configuration, narrow);
     /* more sinks never take less: groups that are padded to more gain nothing where it seems so */
     question[1].result[0].time_s = question[1].result[0].time_min_s = 0.9;
     question[1].result[1].time_s = question[1].result[1].time_min_s = 0.91;
     add_result(&question[0], wide, 1.01, 0.001);
-    assert_string_equal(best_in(&space, entry, 2, 20, 8192).configuration, narrow);
+    assert_string_equal(best_in(&of_threads, entry, 2, 20, 8192).configuration, narrow);
     question[0].n_results = 1;
     question[1].result[0].time_s = question[1].result[0].time_min_s = 2.64;
     /* what groups of 16 gain with 32 sinks they gain with 12 as well */
     question[1].result[1] = question[1].result[0];
     snprintf(question[1].result[0].configuration, GV_PROFILE_TEXT, "%s", wide);
     question[1].result[0].time_s = question[1].result[0].time_min_s = 2.3;
-    assert_string_equal(best_in(&space, entry, 2, 8, 8192).configuration, narrow);
-    assert_string_equal(best_in(&space, entry, 2, 12, 8192).configuration, wide);
+    assert_string_equal(best_in(&of_threads, entry, 2, 8, 8192).configuration, narrow);
+    assert_string_equal(best_in(&of_threads, entry, 2, 12, 8192).configuration, wide);
 }
 
 /* The same holds where other questions have a good opinion of it.  Times of an H200 (ds4, microseconds): a group of 256
  * sinks takes 70 for 128 of them at least, half of 140 for 512, and so for 256. */
 static void test_what_was_measured_is_not_evened_out(void **state)
 {
-    static const gv_tunable tunable[] = {{"threads", "", "", 1, 2, {64, 256}},
-                                         {"split", "", "", 1, 1, {1}},
-                                         {"sinks_per_item", "", "", 1, 1, {1}},
-                                         {"lanes", "", "", 1, 1, {1}}};
-    static const gv_space space = {.kernel = "fake", .n_tunables = 4, .tunable = tunable};
     static const char narrow[] = "threads=64 split=1 sinks_per_item=1 lanes=1";
     static const char wide[] = "threads=256 split=1 sinks_per_item=1 lanes=1";
     gv_profile_entry question[3];
@@ -308,7 +300,7 @@ static void test_what_was_measured_is_not_evened_out(void **state)
     add_result(&question[2], wide, 800, 0.001);
     add_result(&question[2], narrow, 1200, 0.001);
     /* 66.5 of the narrow one, between 36 and 123 */
-    assert_string_equal(best_in(&space, entry, 3, 256, 131072).configuration, narrow);
+    assert_string_equal(best_in(&of_threads, entry, 3, 256, 131072).configuration, narrow);
 }
 
 /* Groups of 64 at 48 sinks: with 131072 sources they are known to win 128 and to take half of that for 32 or 48; with
@@ -316,11 +308,6 @@ static void test_what_was_measured_is_not_evened_out(void **state)
  * a CPU: four vectors of sinks a work-item, 1.27 of the best.) */
 static void test_guesses_gain_nothing_by_padding(void **state)
 {
-    static const gv_tunable tunable[] = {{"threads", "", "", 1, 2, {16, 64}},
-                                         {"split", "", "", 1, 1, {1}},
-                                         {"sinks_per_item", "", "", 1, 1, {1}},
-                                         {"lanes", "", "", 1, 1, {1}}};
-    static const gv_space space = {.kernel = "fake", .n_tunables = 4, .tunable = tunable};
     static const char narrow[] = "threads=16 split=1 sinks_per_item=1 lanes=1";
     static const char wide[] = "threads=64 split=1 sinks_per_item=1 lanes=1";
     static const size_t sinks[] = {32, 128, 32, 128};
@@ -336,8 +323,8 @@ static void test_guesses_gain_nothing_by_padding(void **state)
         add_result(&question[q], narrow, narrow_s[q], 0.001);
         entry[q] = &question[q];
     }
-    assert_string_equal(best_in(&space, entry, 4, 48, 23171).configuration, narrow);
-    assert_string_equal(best_in(&space, entry, 4, 128, 131072).configuration, wide);
+    assert_string_equal(best_in(&of_threads, entry, 4, 48, 23171).configuration, narrow);
+    assert_string_equal(best_in(&of_threads, entry, 4, 128, 131072).configuration, wide);
 }
 
 /* 24 sinks are two vectors of 16, as 32, and take as long.  That is known of what was measured at both with 32768

@@ -100,11 +100,6 @@ static double padded(size_t sinks, double grain)
     return grain * ceil((double)(sinks > 0 ? sinks : 1) / grain);
 }
 
-static int is_of_other_text(const gv_choice_among *among, const gv_profile_entry *entry)
-{
-    return among->kernel_version && *among->kernel_version && strcmp(entry->kernel_version, among->kernel_version) != 0;
-}
-
 /* The mean of a configuration's slowness over all questions that kept it, or had no room for it, the nearer the more;
  * 0: there are none.  `found`: its results there. */
 static double mean_behind(const gv_choice_among *among, const int *found)
@@ -117,7 +112,8 @@ static double mean_behind(const gv_choice_among *among, const int *found)
         const double x = (gv_log_size(entry->sinks) - gv_log_size(among->sinks)) / POOL_SINKS;
         const double y = (gv_log_size(entry->sources) - gv_log_size(among->sources)) / POOL_SOURCES;
         const double counts = r >= 0 ? 1 : entry->n_results == GV_PROFILE_RESULTS ? POOL_UNKNOWN : 0;
-        const double weight = (is_of_other_text(among, entry) ? POOL_OTHER_TEXT : 1) * counts * exp(-x * x - y * y);
+        const double weight = (gv_choice_is_of_other_text(entry, among->kernel_version) ? POOL_OTHER_TEXT : 1) *
+                              counts * exp(-x * x - y * y);
 
         if (weight > 0)
             sum += weight * (r >= 0 ? log_behind(entry, r) : unknown_behind(entry));
@@ -366,7 +362,7 @@ static double of_other_texts(const gv_choice_corner *corner, int n, const gv_cho
     double weight = 0;
 
     for (int k = 0; k < n; k++)
-        weight += is_of_other_text(among, corner[k].entry) ? corner[k].weight : 0;
+        weight += gv_choice_is_of_other_text(corner[k].entry, among->kernel_version) ? corner[k].weight : 0;
     return weight;
 }
 

@@ -47,8 +47,11 @@ typedef struct gv_choice_candidate {
     int measured;                 /* 1: kept at every corner */
 } gv_choice_candidate;
 
+/* 1: asked with another kernel text than the one that runs; of NULL or an empty one it is unknown, and 0. */
+int gv_choice_is_of_other_text(const gv_profile_entry *entry, const char *kernel_version);
+
 /* The corners around a call among n entries of one device, variant and set of features; returns how many, 0 for n 0.
- * `kernel_version`: that runs, whose questions count as nearer; NULL or empty: unknown. */
+ * `kernel_version`: that runs, whose questions count as nearer. */
 int gv_choice_corners(const gv_profile_entry *const *entry, int n, size_t sinks, size_t sources,
                       const char *kernel_version, gv_choice_corner corner[GV_CHOICE_CORNERS]);
 

@@ -9,7 +9,7 @@
 /* Of the distance to a question, an octave of sources counts as two of sinks. */
 #define SOURCES_COUNT 2
 /* A question of another kernel text is as far as if it had so many octaves more of sinks: what it tells has changed
- * since.  Four sets of 925 to 761 calls of an H100 and an H200 take 1.0096, 1.0100, 1.0102, 1.0155 of the best for
+ * since.  Four sets of 761 to 926 calls of an H100 and an H200 take 1.0096, 1.0100, 1.0102, 1.0155 of the best for
  * 1.0115, 1.0106, 1.0109, 1.0175 in the mean; with 3 octaves few sinks lose what only such questions know
  * (doc/numbers.md). */
 #define OTHER_TEXT_AWAY 1.5
@@ -35,14 +35,18 @@ static int level_of(size_t sources)
     return sources < FEW_SOURCES ? 0 : gv_source_bucket(sources) + 1;
 }
 
+int gv_choice_is_of_other_text(const gv_profile_entry *entry, const char *kernel_version)
+{
+    return kernel_version && *kernel_version && strcmp(entry->kernel_version, kernel_version) != 0;
+}
+
 /* How far a question of a level is from the call, in log2 of sizes.  A level may hold 16 sinks x 131072 sources and 8 x
  * 32768: beside a call of 24 x 30000 the second tells more. */
 static double away(const gv_profile_entry *entry, const call *to)
 {
-    const int is_other = to->kernel_version && *to->kernel_version && strcmp(entry->kernel_version, to->kernel_version);
-
     return fabs(gv_log_size(entry->sinks) - to->sinks) +
-           SOURCES_COUNT * fabs(gv_log_size(entry->sources) - to->sources) + (is_other ? OTHER_TEXT_AWAY : 0);
+           SOURCES_COUNT * fabs(gv_log_size(entry->sources) - to->sources) +
+           (gv_choice_is_of_other_text(entry, to->kernel_version) ? OTHER_TEXT_AWAY : 0);
 }
 
 /* Of one level of sources, the questions around a number of sinks; 0: there is none. */
