@@ -73,6 +73,26 @@ def regret(*arguments):
     return json.loads(done.stdout)
 
 
+def rounded(point):
+    return {key: float("%.8g" % value) if isinstance(value, float) else
+            [time[:2] + [turns[:15] for turns in time[2:]] for time in value] if key == "times" else value
+            for key, value in point.items()}
+
+
+def packed_is_the_same(report):
+    """What bench/regret.py keeps of it: all but digits and turns that nobody needs."""
+    tool = [sys.executable, os.path.join(gatelib.TOP, "bench", "regret.py")]
+    whole, packed = path("whole.json"), path("packed.json")
+    with open(whole, "w", encoding="utf-8") as f:
+        json.dump(report, f)
+    subprocess.run(tool + ["pack", whole, "-o", packed, "--machine", "here"], check=True)
+    again = json.loads(subprocess.run(tool + ["unpack", packed], check=True, stdout=subprocess.PIPE).stdout)
+    expect(again == dict(report, machine="here", points=[rounded(p) for p in report["points"]]), "packed: %s" % again)
+    said = subprocess.run(tool + ["summary", packed], check=True, stdout=subprocess.PIPE, text=True).stdout
+    decided = sum(p["decided"] for p in report["points"])
+    expect("%d points;" % decided in said or decided == 0 and "no point" in said, said)
+
+
 def direct_grid():
     need_device()
     good(*ONE, "--variant", "sp2", "--sinks", "8", "--sources", "512", "--evaluations", "3", "--log", "l.jsonl")
@@ -80,6 +100,7 @@ def direct_grid():
     report = regret("--variant", "sp2", "--sinks", "5,12", "--sources", "300,700", "--nearest", "--jobs", "6")
     check_points(report, [(i, j, 1) for i in (5, 12) for j in (300, 700)], ("sinks", "sources", "features"))
     expect(all(p["candidates"] > 1 for p in report["points"]), "what the profile keeps is timed beside the default")
+    packed_is_the_same(report)
 
 
 def keep():
