@@ -299,6 +299,23 @@ enum { ROWS_OF_START = 4000, ROWS_OF_START_GPU = 30 };
 /* Sinks from which on units that are not full count: fewer are shared by groups in ways that times tell better. */
 enum { MANY_SINKS = 1024 };
 
+/* So few sinks with so many sources wait for memory, whichever group reads them. */
+enum { SINKS_OF_MEMORY = 3, SOURCES_OF_MEMORY = 262144 };
+
+/* Groups of a CPU's call run one after the other on the unit that is free first; all units but one begin late, since
+ * their threads sleep between calls: 48 sinks x 1000 in two groups of two vectors took 1.36 of what they take in three
+ * of one.  In rows (doc/numbers.md). */
+enum { ROWS_LATE = 1000 };
+
+/* When the last of `groups` of so many rows ends: with the first unit, or with the others. */
+static double last_end(double groups, double rows, double units)
+{
+    const double ahead = ROWS_LATE / rows; /* groups that the first unit is ahead */
+    const double of_others = fmax(ceil((groups - floor(ahead)) / units), 1);
+    const double of_first = fmin(groups, ceil((groups + (units - 1) * ceil(ahead)) / units));
+    return units > 1 ? fmin(of_first * rows, of_others * rows + ROWS_LATE) : groups * rows;
+}
+
 /* What is rounded up counts whole.  Units that have one group less than others run these faster; 0.3 of its logarithm
  * is from choices on an H200 and an H100 (doc/numbers.md, "Tuning").  The same for units that are not full: 171 groups
  * of 64 were in three blocks at 65536 x 4096, 131 in one at 50000 x 5000, which took 1.82 of the default's time.  The
@@ -310,17 +327,22 @@ static double unevenness(const gv_config *config, const gv_variant *variant, con
     const double units = limits->info.compute_units, some = 0.3;
     const int by_vectors = config->value[GV_T_LANES] > 1;
     gv_direct_plan plan;
-    if (units < 1 || sinks == 0 || sources == 0 ||
+    const int waits = !by_vectors && sinks <= SINKS_OF_MEMORY && sources > SOURCES_OF_MEMORY;
+    if (units < 1 || sinks == 0 || sources == 0 || waits ||
         !gv_direct_plan_make(&plan, config, variant, limits->info.compute_units, sinks, sources, 0, 0))
         return 0;
     const double groups = (double)plan.blocks * (double)plan.sink_groups;
-    const double turns = by_vectors || sinks < MANY_SINKS
+    const double of_group = (double)plan.part_sources * config->value[GV_T_SINKS_PER_ITEM];
+    const double rows = groups / units * of_group;
+    const double start = by_vectors ? ROWS_OF_START : ROWS_OF_START_GPU;
+    const double longer = log((double)plan.part_sources * (double)plan.parts / (double)sources);
+    if (by_vectors)
+        return rows / (rows + start) * longer +
+               some * log((last_end(groups, of_group, units) + start) / (rows + start));
+    const double turns = sinks < MANY_SINKS
                              ? ceil(groups / units)
                              : gv_direct_turns(config, plan.blocks * plan.sink_groups, limits->info.compute_units);
-    const double rows = groups / units * (double)plan.part_sources * config->value[GV_T_SINKS_PER_ITEM];
-    const double start = by_vectors ? ROWS_OF_START : ROWS_OF_START_GPU;
-    return rows / (rows + start) *
-           (log((double)plan.part_sources * (double)plan.parts / (double)sources) + some * log(turns * units / groups));
+    return rows / (rows + start) * (longer + some * log(turns * units / groups));
 }
 
 static const char *const files[] = {"direct/force.cl", NULL};

@@ -188,7 +188,23 @@ static double least_behind(const gv_choice_corner *corner, int n, int k, double 
     return behind;
 }
 
-/* What one that was not kept here is behind at most: no more than it takes for as many sinks and sources or more. */
+/* log(time / winner's) here of one that was kept with fewer sinks, if it takes as much for each padded one as there;
+ * -INFINITY: it was not.  Groups of 8 that win with 16 sinks take for 24 what they take for three groups. */
+static double behind_in_proportion(const gv_choice_corner *corner, int k, double grain, const gv_choice_among *among,
+                                   const char *configuration)
+{
+    const gv_profile_entry *here = corner[k].entry, *fewer = k > 0 ? corner[k - 1].entry : NULL;
+    const int is_beside = fewer && corner[k - 1].level == corner[k].level;
+    const int r = is_beside ? find_result(among, fewer, configuration) : -1;
+
+    if (r < 0)
+        return -INFINITY;
+    return log(score_time(&fewer->result[r]) / score_time(&here->result[0]) * padded(here->sinks, grain) /
+               padded(fewer->sinks, grain) * (double)here->sources / (double)fewer->sources);
+}
+
+/* What one that was not kept here is behind at most: no more than it takes, with the same kernel text, for as many
+ * sinks and sources or more. */
 static double most_behind(const gv_profile_entry *here, const gv_choice_among *among, const int *found)
 {
     double most_s = INFINITY;
@@ -197,7 +213,7 @@ static double most_behind(const gv_profile_entry *here, const gv_choice_among *a
         const gv_profile_entry *other = among->entry[e];
         const int is_larger = other->sinks >= here->sinks && other->sources >= here->sources;
 
-        if (is_larger && found[e] >= 0)
+        if (is_larger && found[e] >= 0 && !gv_choice_is_of_other_text(other, here->kernel_version))
             most_s = fmin(most_s, score_time(&other->result[found[e]]));
     }
     return fmax(log(most_s / score_time(&here->result[0])), 0);
@@ -253,6 +269,7 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
         if (!known[k]) {
             most = most_behind(corner[k].entry, among, found);
             least = fmin(least_behind(corner, n, k, grain, among, candidate->configuration), most);
+            behind[k] = fmax(behind[k], behind_in_proportion(corner, k, grain, among, candidate->configuration));
         }
         /* what was measured beside it is not evened out */
         behind[k] = fmin(fmax((1 - part) * behind[k] + part * mean, least), most);
