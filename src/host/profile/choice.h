@@ -11,18 +11,18 @@
  * work-items holds a fixed number of sinks, its grain, and computes for all of them: between two numbers of sinks
  * log(time) is linear in log of the padded ones, ceil(n / grain) x grain, so that 24 sinks are not judged by how
  * well 32 fit where a device is full, and as well as 32 where it is not. One that was not kept at a corner counts
- * there as slower than all that were, and than its time at the corner beside allows, in proportion to padded sinks
- * or as the winners' times say of so many; guesses at both agree likewise. A fifth of a score, and more where times
- * scatter, is the mean over all questions that kept the configuration, or are full without it, the nearer the more;
- * what that corner allows is not lowered by it. At sizes between the questions launches are more or less even than
- * they were there (space.h): a score has the call's unevenness instead of the corners'. The least score wins, so
- * that a call with exactly a question's sizes gets its winner. Elsewhere only those count that beat the untuned
- * default by more than a quarter of the spreads that were measured, 1 % at least, by 2 % more where some corner did
- * not keep them and by 4 % more where all corners were asked with another kernel text, or, where the default was not
- * kept, are known at every corner, or from one that has both, is full or is very near; and none that is known only
- * with more than four times as many sources. Where the questions were asked without the call's searches, or with
- * others, they have to win by GV_CHOICE_OTHER more; if the default was not kept at all, at one corner that has
- * measured both. */
+ * there as slower than all that were, and than its time at the corner beside allows: in proportion to padded sinks,
+ * of that for more also as the winners' times say of so many; guesses at both agree likewise. A fifth of a score,
+ * and more where times scatter, is the mean over all questions that kept the configuration, or are full without it,
+ * the nearer the more; what that corner allows is not lowered by it. At sizes between the questions launches are
+ * more or less even than they were there (space.h): a score has the call's unevenness instead of the corners'. The
+ * least score wins, so that a call with exactly a question's sizes gets its winner. Elsewhere only those count that
+ * beat the untuned default by more than a quarter of the spreads that were measured, 1 % at least, by 2 % more
+ * where some corner did not keep them and by 4 % more where all corners were asked with another kernel text, or,
+ * where the default was not kept, are known at every corner, or from one that has both, is full or is very near;
+ * and none that is known only with more than four times as many sources. Where the questions were asked without the
+ * call's searches, or with others, they have to win by GV_CHOICE_OTHER more; if the default was not kept at all, at
+ * one corner that has measured both. */
 #ifndef GV_CHOICE_H
 #define GV_CHOICE_H
 
