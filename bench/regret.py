@@ -8,6 +8,7 @@
 import argparse
 import json
 import os
+import signal
 import statistics
 import sys
 
@@ -84,6 +85,7 @@ def write(found, name):
 
 
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as of 'summary ... | head'
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=("pack", "unpack", "summary"))
     parser.add_argument("file", nargs="+")
