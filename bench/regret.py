@@ -20,10 +20,12 @@ def read(name):
     try:
         with open(name, encoding="utf-8") as handle:
             found = json.load(handle)
-    except (OSError, ValueError) as error:
-        sys.exit("%s: %s" % (name, error))
+    except OSError as error:
+        sys.exit("%s: %s" % (name, error.strerror))
+    except ValueError as error:
+        sys.exit("%s: no JSON: %s" % (name, error))
     if not isinstance(found, dict) or not all("choice" in p for p in found.get("points", [{}])):
-        sys.exit("%s: not a result of 'gravel tune --regret --json'" % name)
+        sys.exit("%s: not what 'gravel tune --regret --json' prints" % name)
     return found
 
 
@@ -79,9 +81,15 @@ def write(found, name):
     if name is None:
         sys.stdout.write(text)
         return
-    with open(name + ".new", "w", encoding="utf-8") as handle:
-        handle.write(text)
-    os.replace(name + ".new", name)
+    new = name + ".new"
+    try:
+        with open(new, "w", encoding="utf-8") as handle:
+            handle.write(text)
+        os.replace(new, name)
+    except OSError as error:
+        if os.path.exists(new):
+            os.remove(new)
+        sys.exit("%s: %s; nothing was written, choose another place with -o" % (name, error.strerror))
 
 
 def main():

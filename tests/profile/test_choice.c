@@ -3,6 +3,9 @@
 
 #include "host/direct/plan.h"
 
+/* A configuration whose groups hold so many sinks. */
+#define GROUP_OF(sinks) "threads=" #sinks " split=1 sinks_per_item=1 lanes=1"
+
 static gv_choice_candidate best_of(const gv_profile_entry *const *entry, int n, size_t sinks, size_t sources)
 {
     return best_in(NULL, entry, n, sinks, sources);
@@ -227,8 +230,8 @@ static void test_grains(void **state)
  * same, and twelve sinks go with groups of eight. */
 static void test_grains_tell_what_was_not_kept(void **state)
 {
-    static const char narrow[] = "threads=8 split=1 sinks_per_item=1 lanes=1";
-    static const char wide[] = "threads=32 split=1 sinks_per_item=1 lanes=1";
+    static const char narrow[] = GROUP_OF(8);
+    static const char wide[] = GROUP_OF(32);
     gv_profile_entry question[2];
     const gv_profile_entry *entry[2] = {&question[0], &question[1]};
 
@@ -253,8 +256,8 @@ static void test_grains_tell_what_was_not_kept(void **state)
  * took 1.31 of the best. */
 static void test_what_wins_with_fewer_sinks_grows_with_them(void **state)
 {
-    static const char narrow[] = "threads=8 split=1 sinks_per_item=1 lanes=1";
-    static const char wide[] = "threads=32 split=1 sinks_per_item=1 lanes=1";
+    static const char narrow[] = GROUP_OF(8);
+    static const char wide[] = GROUP_OF(32);
     gv_profile_entry question[2];
     const gv_profile_entry *entry[2] = {&question[0], &question[1]};
 
@@ -276,8 +279,8 @@ static void test_what_wins_with_fewer_sinks_grows_with_them(void **state)
  * 12 both kinds of groups take as long, and groups of 16 took 1.14 of the default's time. */
 static void test_winners_tell_what_padded_sinks_take(void **state)
 {
-    static const char narrow[] = "threads=8 split=1 sinks_per_item=1 lanes=1";
-    static const char wide[] = "threads=16 split=1 sinks_per_item=1 lanes=1";
+    static const char narrow[] = GROUP_OF(8);
+    static const char wide[] = GROUP_OF(16);
     gv_profile_entry question[2];
     const gv_profile_entry *entry[2] = {&question[0], &question[1]};
 
@@ -308,8 +311,8 @@ static void test_winners_tell_what_padded_sinks_take(void **state)
  * sinks takes 70 for 128 of them at least, half of 140 for 512, and so for 256. */
 static void test_what_was_measured_is_not_evened_out(void **state)
 {
-    static const char narrow[] = "threads=64 split=1 sinks_per_item=1 lanes=1";
-    static const char wide[] = "threads=256 split=1 sinks_per_item=1 lanes=1";
+    static const char narrow[] = GROUP_OF(64);
+    static const char wide[] = GROUP_OF(256);
     gv_profile_entry question[3];
     const gv_profile_entry *entry[3] = {&question[0], &question[1], &question[2]};
 
@@ -331,8 +334,8 @@ static void test_what_was_measured_is_not_evened_out(void **state)
  * a CPU: four vectors of sinks a work-item, 1.27 of the best.) */
 static void test_guesses_gain_nothing_by_padding(void **state)
 {
-    static const char narrow[] = "threads=16 split=1 sinks_per_item=1 lanes=1";
-    static const char wide[] = "threads=64 split=1 sinks_per_item=1 lanes=1";
+    static const char narrow[] = GROUP_OF(16);
+    static const char wide[] = GROUP_OF(64);
     static const size_t sinks[] = {32, 128, 32, 128};
     static const double narrow_s[] = {1, 4, 16, 60};
     gv_profile_entry question[4];

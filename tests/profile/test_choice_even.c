@@ -156,8 +156,9 @@ static void test_units_that_are_not_full(void **state)
     assert_true(gv_direct_space.unevenness(&config, &variant, &limits, 200, 4096) < 0.1);
 }
 
-/* Few sinks with many sources wait for memory: rows that end earlier free nothing (ds4 with nearest, 1 x 1000000 on an
- * H100: 1.04 of the default's time, whose 64 rows of 32 sources are 8 % more than there are). */
+/* Few sinks with many sources wait for memory: rows that end earlier free nothing.  (ds4 with nearest, 1 x 1000000 on
+ * an H100: the default's parts of 32 sources are 8 % more than there are, and it was not chosen, at 1.04 of its time.)
+ */
 static void test_what_waits_for_memory_is_even(void **state)
 {
     gv_limits limits;

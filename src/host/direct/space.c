@@ -299,7 +299,8 @@ enum { ROWS_OF_START = 4000, ROWS_OF_START_GPU = 30 };
 /* Sinks from which on units that are not full count: fewer are shared by groups in ways that times tell better. */
 enum { MANY_SINKS = 1024 };
 
-/* So few sinks with so many sources wait for memory, whichever group reads them. */
+/* So few sinks with more sources than that wait for memory, whichever group reads them: of 941 calls of an H100 8, for
+ * 10, take above 1.02 of the default's time so, 9 with up to 7 sinks (doc/numbers.md). */
 enum { SINKS_OF_MEMORY = 3, SOURCES_OF_MEMORY = 262144 };
 
 /* Groups of a CPU's call run one after the other on the unit that is free first; all units but one begin late, since
