@@ -43,17 +43,26 @@ static void explain(int number)
     raise(number);
 }
 
-void gv_crash_explain(void)
+static int is_ours[N_FATAL];
+
+static void take(int k)
 {
-    struct sigaction action, before;
+    struct sigaction action;
 
     memset(&action, 0, sizeof action);
     action.sa_handler = explain;
     action.sa_flags = SA_NODEFER;
     sigemptyset(&action.sa_mask);
+    is_ours[k] = sigaction(fatal[k].number, &action, NULL) == 0;
+}
+
+void gv_crash_explain(void)
+{
+    struct sigaction before;
+
     for (int k = 0; k < N_FATAL; k++)
         if (sigaction(fatal[k].number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-            sigaction(fatal[k].number, &action, NULL);
+            take(k);
 }
 
 void gv_crash_doing(const char *format, ...)
@@ -63,4 +72,9 @@ void gv_crash_doing(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(doing, sizeof doing, format, arguments);
     va_end(arguments);
+    /* LLVM, in a driver, sets handlers that hold for one crash: a second thread's, before they are set back, would end
+     * the program without a word */
+    for (int k = 0; k < N_FATAL; k++)
+        if (is_ours[k])
+            take(k);
 }
