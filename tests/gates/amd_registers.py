@@ -159,7 +159,7 @@ def helper_options(options):
     other = re.search(r"-DGV_PRECISION=(\S+)", options).group(1)  # bodies of the solver's own precision
     common += " -DGV_OTHER=%s -DGV_LANES=1" % other
     return {"direct/reduce.cl": "%s %s" % (common, nearest), "direct/take.cl": common,
-            "direct/lists.cl": "-DGV_LIST_ITEMS=64"}
+            "direct/lists.cl": "-DGV_LIST_ITEMS=256"}
 
 
 def jobs_of(target, build, quick):

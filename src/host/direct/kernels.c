@@ -156,16 +156,25 @@ gravel_status gv_direct_names_kernel(gravel_direct *d, int order, cl_kernel *ker
     return status;
 }
 
-size_t gv_direct_list_items(const gravel_direct *d)
+/* Without a promise in the kernel's text, 256 work-items are what every GPU's compiler allows for. */
+static size_t most_list_items(const gravel_direct *d)
 {
-    return d->limits.info.type == GRAVEL_DEVICE_CPU ? 1 : GV_LIST_THREADS;
+    const size_t most = d->limits.info.type == GRAVEL_DEVICE_CPU ? 1 : 256, allowed = (size_t)d->limits.info.max_group;
+    return most < allowed ? most : allowed;
+}
+
+/* Where each work-item of a small group has more parts than it reads at once, the group is a large one. */
+size_t gv_direct_list_items(const gravel_direct *d, size_t parts)
+{
+    const size_t most = most_list_items(d);
+    return parts > 8 * GV_LIST_THREADS || most < GV_LIST_THREADS ? most : GV_LIST_THREADS;
 }
 
 gravel_status gv_direct_join_kernel(gravel_direct *d, cl_kernel *kernel)
 {
     char options[64];
     if (!d->join) {
-        snprintf(options, sizeof options, "-DGV_LIST_ITEMS=%zu", gv_direct_list_items(d));
+        snprintf(options, sizeof options, "-DGV_LIST_ITEMS=%zu", most_list_items(d));
         gravel_status status = gv_kernel_make(&d->worker, "direct/lists.cl", options, "gv_join_lists", &d->join);
         if (status)
             return status;

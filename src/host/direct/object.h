@@ -132,7 +132,7 @@ gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, 
                                       cl_kernel *kernel);
 gravel_status gv_direct_names_kernel(gravel_direct *d, int order, cl_kernel *kernel);
 gravel_status gv_direct_join_kernel(gravel_direct *d, cl_kernel *kernel);
-size_t gv_direct_list_items(const gravel_direct *d); /* work-items a group of gv_join_lists */
+size_t gv_direct_list_items(const gravel_direct *d, size_t parts); /* work-items a group of gv_join_lists */
 void gv_direct_release_kernels(gravel_direct *d);
 
 #endif

@@ -104,7 +104,7 @@ gravel_status gv_direct_start_join(gravel_direct *d, gv_direct_job *c)
     gravel_status status = gv_direct_join_kernel(d, &kernel);
     if (status)
         return status;
-    return START(d, &c->ticket->worker, GV_STAGE_LISTS, kernel, gv_groups(c->count, gv_direct_list_items(d)),
+    return START(d, &c->ticket->worker, GV_STAGE_LISTS, kernel, gv_groups(c->count, gv_direct_list_items(d, parts)),
                  GV_MEM(d->part_count), GV_MEM(d->part_list), GV_ARG(from->id), GV_ARG(from->list),
                  GV_UINT(from->list != NULL), GV_UINT(from->address_first), GV_MEM(t->count), GV_MEM(t->list),
                  GV_MEM(t->ids), GV_UINT(parts), GV_UINT(c->plan.stride), GV_UINT(t->capacity));
