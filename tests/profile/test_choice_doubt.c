@@ -154,6 +154,48 @@ static void test_all_questions_tell_where_times_scatter(void **state)
     }
 }
 
+/* At both questions around the call the default takes 0.99 of what another configuration takes, which is the faster one
+ * at all sizes beyond: that does not replace the default.  Nor does one that was ahead by the least of its times only.
+ * (ds4 with nearest, 1 x 1000000, on an H100 and an H200: 1.04 and 1.07 of the default's time.) */
+static void test_what_was_seen_behind_the_default_stays_behind(void **state)
+{
+    static const struct {
+        double mostly, least; /* of the other one, by the default's */
+        int stays;
+    } c[] = {{1.01, 1.01, 1}, {0.97, 0.97, 0}, {1.01, 0.97, 1}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        gv_profile_entry question[8];
+        const gv_profile_entry *entry[8];
+        gv_choice_corner corner[GV_CHOICE_CORNERS];
+        gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
+
+        for (int q = 0; q < 8; q++) {
+            const int is_near = q == 3 || q == 4;
+
+            entry[q] = &question[q];
+            make_question(&question[q], (size_t)8 << q, 131072);
+            add_result(&question[q], is_near && c[k].least > 1 ? "default" : "other", 1, 0.001);
+            add_result(&question[q], is_near && c[k].least > 1 ? "other" : "default", 1.4, 0.001);
+            if (is_near) {
+                gv_profile_result *other = &question[q].result[c[k].least > 1];
+
+                question[q].result[c[k].least < 1].time_s = question[q].result[c[k].least < 1].time_min_s = 1;
+                other->time_s = c[k].mostly;
+                other->time_min_s = c[k].least;
+            }
+        }
+        const int n = gv_choice_corners(entry, 8, 96, 131072, NULL, corner);
+        const gv_choice_among among = {.entry = entry, .n = 8, .sinks = 96, .sources = 131072};
+
+        assert_int_equal(gv_choice_rank(corner, n, &among, candidate), 2);
+        assert_string_equal(candidate[0].configuration, "other");
+        assert_true(candidate[1].score - candidate[0].score > log(1.02));
+        assert_int_equal(stays_default(corner, n, &among, &candidate[0], &candidate[1], 0), c[k].stays);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_other_texts_tell_less_of_what_lies_beyond),
         cmocka_unit_test(test_other_texts_bound_nothing),
         cmocka_unit_test(test_all_questions_tell_where_times_scatter),
+        cmocka_unit_test(test_what_was_seen_behind_the_default_stays_behind),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
