@@ -2,8 +2,10 @@
 #include "host_test.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/time.h>
 
+#include "host/base/files.h"
 #include "host/program/cache.h"
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -318,13 +320,80 @@ static void processes_at_once(void **state)
     free(folder);
 }
 
+static void *lock_and_unlock(void *context)
+{
+    const gv_digest key = make_key(2);
+
+    gv_file_unlock(gv_cache_lock(context, &key));
+    return NULL;
+}
+
+/* 1 if another process would have to wait for some key. */
+static int is_locked(const char *folder)
+{
+    const pid_t child = fork();
+    int how;
+
+    if (child == 0) {
+        struct flock any = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        char *path = gv_path_join(folder, ".lock");
+        const int fd = path ? open(path, O_RDWR) : -1;
+
+        _exit(fd < 0 ? 2 : fcntl(fd, F_SETLK, &any) != 0);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) < 2);
+    return WEXITSTATUS(how);
+}
+
+/* Another thread's lock of another key, and a process that was forked meanwhile, change nothing about it. */
+static void a_lock_lasts_until_it_is_ended(void **state)
+{
+    gravel_context context = {0};
+    const gv_digest key = make_key(1);
+    char *folder = make_folder();
+    pthread_t thread;
+    int pipes[2];
+    char byte;
+
+    (void)state;
+    context.cache_dir = folder;
+    const int lock = gv_cache_lock(&context, &key);
+    assert_true(lock >= 0);
+    assert_true(is_locked(folder));
+    assert_int_equal(pthread_create(&thread, NULL, lock_and_unlock, &context), 0);
+    pthread_join(thread, NULL);
+    assert_true(is_locked(folder));
+
+    assert_int_equal(pipe(pipes), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        close(pipes[1]);
+        _exit(read(pipes[0], &byte, 1) != 0); /* until the test closes it */
+    }
+    assert_true(child > 0);
+    gv_file_unlock(lock);
+    assert_false(is_locked(folder));
+    close(pipes[0]);
+    close(pipes[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    remove_folder(folder);
+    free(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(store_and_load),    cmocka_unit_test(the_first_decides),
-        cmocka_unit_test(every_byte_counts), cmocka_unit_test(foreign_entry),
-        cmocka_unit_test(oldest_go_first),   cmocka_unit_test(names_of_folders_do_not_count),
-        cmocka_unit_test(only_our_own),      cmocka_unit_test(processes_at_once),
+        cmocka_unit_test(store_and_load),
+        cmocka_unit_test(the_first_decides),
+        cmocka_unit_test(every_byte_counts),
+        cmocka_unit_test(foreign_entry),
+        cmocka_unit_test(oldest_go_first),
+        cmocka_unit_test(names_of_folders_do_not_count),
+        cmocka_unit_test(only_our_own),
+        cmocka_unit_test(processes_at_once),
+        cmocka_unit_test(a_lock_lasts_until_it_is_ended),
     };
 
     return cmocka_run_group_tests_name("cache", tests, NULL, NULL);

@@ -1,3 +1,6 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* F_OFD_SETLKW */
+#endif
 #include "host/base/files.h"
 
 #include <dirent.h>
@@ -314,4 +317,38 @@ char *gv_user_folder(const char *xdg, const char *below_home, const char *name)
     if (home)
         return gv_format("%s/%s/gravel/%s", home, below_home, name);
     return NULL;
+}
+
+/* Locks of the open file: those of a process (F_SETLKW) are gone as soon as any of its threads closes the file. */
+#ifdef F_OFD_SETLKW
+#define SET_LOCK F_OFD_SETLKW
+#else
+#define SET_LOCK F_SETLKW
+#endif
+
+int gv_file_lock(const char *path, unsigned mode, off_t byte)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+
+    while (fd >= 0 && fcntl(fd, SET_LOCK, &lock) != 0) {
+        const int error = errno;
+
+        if (error != EINTR) {
+            close(fd);
+            errno = error;
+            return -1;
+        }
+    }
+    return fd;
+}
+
+void gv_file_unlock(int lock)
+{
+    struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+
+    if (lock < 0)
+        return;
+    fcntl(lock, SET_LOCK, &all); /* a process that was forked meanwhile has the open file, too */
+    close(lock);
 }

@@ -34,6 +34,12 @@ int gv_is_temporary(const char *name, const char *base);             /* base NUL
 int gv_temporary_abandoned(const char *path);
 void gv_temporary_sweep(const char *path); /* removes the abandoned ones of PATH */
 
+/* Waits until nobody else, another thread or another process, has locked this byte of a file that is made if it is not
+ * there; gv_file_unlock ends it, as does the end of the process.  The file stays: removing it would let two have "the"
+ * lock.  A descriptor, or -1 and errno. */
+int gv_file_lock(const char *path, unsigned mode, off_t byte);
+void gv_file_unlock(int lock);
+
 /* The folder and its parents, for the user only (mode 0700) */
 gravel_status gv_folder_make(const char *path);
 

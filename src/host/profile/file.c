@@ -1,7 +1,6 @@
 /* Profile files: whole reads, writes by rename, and the lock that lets two tuners save at once. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,27 +61,14 @@ void gv_profile_file_name(const gv_profile_device *device, char name[128])
              (hash ^ hash >> 32) & 0xffffffffull);
 }
 
-/* Waits for other writers of the folder.  The lock file stays: removing it would let two writers hold "the" lock. */
+/* Waits for other writers of the folder. */
 static int lock_folder(const char *dir)
 {
     char *path = gv_path_join(dir, ".lock");
-    struct flock lock;
-    int fd;
+    const int lock = path ? gv_file_lock(path, 0666, 0) : -1;
 
-    if (path == NULL)
-        return -1;
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     free(path);
-    memset(&lock, 0, sizeof lock);
-    lock.l_type = F_WRLCK;
-    lock.l_whence = SEEK_SET;
-    while (fd >= 0 && fcntl(fd, F_SETLKW, &lock) != 0) {
-        if (errno != EINTR) {
-            close(fd);
-            fd = -1;
-        }
-    }
-    return fd;
+    return lock;
 }
 
 gravel_status gv_profile_may_save(const char *dir, const gv_profile_device *device)
@@ -154,7 +140,7 @@ gravel_status gv_profile_save(const char *dir, const gv_profile_set *set, char *
         return gv_fail(GRAVEL_ERR_FILE, "%s: cannot be locked for writing: %s", dir, strerror(errno));
     for (int b = 0; b < set->n_blocks && status == GRAVEL_OK; b++)
         status = save_block(dir, &set->block[b], path, path_size);
-    close(lock);
+    gv_file_unlock(lock);
     return status;
 }
 

@@ -134,34 +134,22 @@ void gv_cache_agree(gravel_context *context, const char *kind, const gv_digest *
     free(kept);
 }
 
-/* One file for all keys, each with a byte of its own: the file stays, so that nobody locks one that was removed. */
+/* One file for all keys, each with a byte of its own. */
 int gv_cache_lock(gravel_context *context, const gv_digest *key)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
     char *path = NULL;
-    int fd = -1;
+    off_t byte = 0;
+    int lock = -1;
 
     if (gv_cache_has_folder(context) && gv_folder_make(context->cache_dir) == GRAVEL_OK &&
         !not_trusted(context->cache_dir))
         path = gv_path_join(context->cache_dir, ".lock");
-    if (path)
-        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    free(path);
     for (int k = 0; k < 4; k++)
-        lock.l_start = lock.l_start << 7 | (key->byte[k] & 0x7f);
-    while (fd >= 0 && fcntl(fd, F_SETLKW, &lock) != 0) {
-        if (errno != EINTR) {
-            close(fd);
-            fd = -1;
-        }
-    }
-    return fd;
-}
-
-void gv_cache_unlock(int lock)
-{
-    if (lock >= 0)
-        close(lock);
+        byte = byte << 7 | (key->byte[k] & 0x7f);
+    if (path)
+        lock = gv_file_lock(path, 0600, byte);
+    free(path);
+    return lock;
 }
 
 typedef struct entry {

@@ -271,7 +271,7 @@ static gravel_status get_program(gravel_context *context, int device, const char
         *program = lock >= 0 ? from_cache(context, device, &key, options) : NULL;
         if (!*program)
             status = compile(context, device, file, text, options, &key, program);
-        gv_cache_unlock(lock);
+        gv_file_unlock(lock);
     }
     free(text);
     if (status != GRAVEL_OK) {
