@@ -79,7 +79,7 @@ static void answers_are_the_references(void **state)
 /* ------------------------------------------------------------------ proofs */
 
 /* A space of one tunable, 0 ... 3; which values are right is up to the test. */
-static int right[4], calls, outcome_status;
+static int right[4], calls, outcome_status, refusals; /* refusals: GRAVEL_ERR_LAUNCH so many times first */
 
 static const gv_tunable tunable[] = {{"kind", "", "of fake", 1, 4, {0, 1, 2, 3}}};
 
@@ -96,6 +96,8 @@ static gravel_status prove_fake(gravel_context *context, int device, const gv_va
 {
     (void)context, (void)device, (void)variant;
     calls++;
+    if (refusals > 0 && refusals--)
+        return gv_fail(GRAVEL_ERR_LAUNCH, "no resources");
     *most = 1e-5;
     *error = right[configuration[strlen("kind=")] - '0'] ? 1e-6 : 1e-2;
     return outcome_status ? gv_fail((gravel_status)outcome_status, "as the test wants it") : GRAVEL_OK;
@@ -214,6 +216,38 @@ static void failures_say_nothing_of_forces(void **state)
     free(cache);
 }
 
+/* A device that is short of resources for a moment is asked again; for longer it is asked again by the next context. */
+static void a_start_that_fails_is_not_kept(void **state)
+{
+    static test_log log;
+    char *cache = make_folder();
+    int became;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    gravel_context *context = open_context(cache, &log);
+    calls = outcome_status = 0;
+    right[0] = right[1] = right[2] = right[3] = refusals = 1;
+    assert_ok(settle(context, 0, &became));
+    assert_true(became == 0 && calls == 2 && log.warnings == 0);
+    gravel_context_release(context);
+    remove_folder(cache);
+
+    context = open_context(cache, &log);
+    calls = 0;
+    refusals = 2;
+    assert_ok(settle(context, 0, &became));
+    assert_true(became == 1 && calls == 3 && log.warnings == 1);
+    assert_ok(settle(context, 0, &became));
+    assert_true(became == 1 && calls == 3);
+    gravel_context_release(context);
+    context = open_context(cache, &log);
+    assert_ok(settle(context, 0, &became));
+    assert_true(became == 0 && calls == 4);
+    gravel_context_release(context);
+    remove_folder(cache);
+    free(cache);
+}
+
 /* A compiler that gets vectors of more than so many lanes wrong */
 static int widest_right;
 
@@ -299,11 +333,9 @@ static void real_proofs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_the_references),
-        cmocka_unit_test(what_is_wrong_is_not_used),
-        cmocka_unit_test(failures_say_nothing_of_forces),
-        cmocka_unit_test(vectors_become_narrower),
-        cmocka_unit_test(real_proofs),
+        cmocka_unit_test(answers_are_the_references),     cmocka_unit_test(what_is_wrong_is_not_used),
+        cmocka_unit_test(failures_say_nothing_of_forces), cmocka_unit_test(a_start_that_fails_is_not_kept),
+        cmocka_unit_test(vectors_become_narrower),        cmocka_unit_test(real_proofs),
     };
 
     return cmocka_run_group_tests_name("proof", tests, NULL, NULL);

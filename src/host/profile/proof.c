@@ -111,21 +111,24 @@ static void set_busy(gravel_context *context, int busy)
     pthread_mutex_unlock(&context->profile_lock);
 }
 
-/* What does not build or start is wrong here too.  Other failures (no memory, a device that is lost) say nothing about
- * the configuration: the call that follows will report them itself. */
+/* What does not build or start is wrong here too; a start is tried again, since a device may be short of resources for
+ * a moment.  Other failures (no memory, a device that is lost) say nothing about the configuration: the call that
+ * follows will report them itself. */
 static enum verdict try(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
-                        const char *configuration, char *why, size_t size)
+                        const char *configuration, char *why, size_t size, gravel_status *status)
 {
     double error = 0, most = 0;
 
     set_busy(context, 1);
-    const gravel_status status = space->prove(context, device, variant, configuration, &error, &most);
+    *status = space->prove(context, device, variant, configuration, &error, &most);
+    if (*status == GRAVEL_ERR_LAUNCH)
+        *status = space->prove(context, device, variant, configuration, &error, &most);
     set_busy(context, 0);
-    if (status == GRAVEL_ERR_BUILD || status == GRAVEL_ERR_LAUNCH) {
+    if (*status == GRAVEL_ERR_BUILD || *status == GRAVEL_ERR_LAUNCH) {
         snprintf(why, size, "%s", gravel_error_message());
         return WRONG;
     }
-    if (status)
+    if (*status)
         return UNKNOWN;
     snprintf(why, size, "a known problem comes out with an error of %.1e, at most %.0e is right", error, most);
     return error <= most ? RIGHT : WRONG;
@@ -147,9 +150,11 @@ static enum verdict prove(gravel_context *context, int device, const gv_space *s
         find_key(context, device, space, variant, configuration, &key);
         p.verdict = load(context, &key);
         if (p.verdict == UNKNOWN) {
-            const unsigned char byte =
-                (unsigned char)(p.verdict = try(context, device, space, variant, configuration, why, sizeof why));
-            if (p.verdict != UNKNOWN)
+            gravel_status status;
+            p.verdict = try(context, device, space, variant, configuration, why, sizeof why, &status);
+            const unsigned char byte = (unsigned char)p.verdict;
+            /* what did not start may do so in another process */
+            if (p.verdict != UNKNOWN && status != GRAVEL_ERR_LAUNCH)
                 gv_cache_store(context, "proof", &key, &byte, 1);
         }
         if (p.verdict != UNKNOWN)
