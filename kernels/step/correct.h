@@ -59,9 +59,9 @@ typedef struct gv_new {
     global const gv_scalar *pot;
 } gv_new;
 
-/* What steps are chosen by; per_mass: 1 / M in the units of the planes. */
+/* What steps are chosen by; per_mass: 1 / M in the units of the planes, mass_part: of pos.w the part of M. */
 typedef struct gv_accuracy {
-    gv_scalar eta4, eta6, per_mass, most, least;
+    gv_scalar eta4, eta6, per_mass, mass_part, most, least;
 } gv_accuracy;
 
 /* Body a, entry k of the active set, at the time (next, next_low).  `last` 0: positions and velocities go back into the
@@ -108,7 +108,7 @@ static inline void gv_correct(const gv_own own, const gv_new new, const gv_accur
     own.pot[a] = new.pot[k];
     own.time[a] = next;
     gv_put_low(own.time_low, a, next_low);
-    const gv_scalar size = how.per_mass * new.pot[k] * new.pot[k];
+    const gv_scalar size = gv_summed_size(new.pot[k], how.per_mass, how.mass_part * s.x.w);
     const gv_scalar wanted = T * gv_wanted_step(GV_ORDER, GV_CRITERION, e, size, GV_FORCE_NOISE, how.eta4, how.eta6);
     const gv_scalar now = gv_block_step(wanted, own.step[a], next, next_low, how.most, how.least);
     if (now == 0)

@@ -108,7 +108,7 @@ static inline void gv_put_time(global uint *at, gv_pair time)
 #endif
 }
 
-/* per_mass: 1 / M in the units of the planes.  `last` 0: a try, after which bodies, list and head are as before.
+/* per_mass, mass_part: step/correct.h.  `last` 0: a try, after which bodies, list and head are as before.
  * `tallied`: whether steps are counted (step/tally.cl). */
 kernel __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) void
 gv_step_finish(global uint *list, global gv_scalar4 *pos, global gv_scalar4 *pos_low, global gv_scalar4 *vel,
@@ -117,16 +117,16 @@ gv_step_finish(global uint *list, global gv_scalar4 *pos, global gv_scalar4 *pos
                global gv_scalar *pot, global gv_scalar4 *to_pos, global gv_scalar4 *to_pos_low,
                global gv_scalar4 *to_vel, global gv_scalar4 *to_vel_low, global gv_scalar4 *to_acc,
                global const gv_scalar4 *to_jerk, global const gv_scalar4 *to_snap, global const gv_scalar *to_pot,
-               gv_scalar eta4, gv_scalar eta6, gv_scalar per_mass, gv_scalar step_most, gv_scalar step_least, int last,
-               uint n, uint above, uint most, gv_scalar until, gv_scalar until_low, uint tallied, global uint *tally,
-               global uint *head)
+               gv_scalar eta4, gv_scalar eta6, gv_scalar per_mass, gv_scalar mass_part, gv_scalar step_most,
+               gv_scalar step_least, int last, uint n, uint above, uint most, gv_scalar until, gv_scalar until_low,
+               uint tallied, global uint *tally, global uint *head)
 {
     local gv_scalar pairs[2 * GV_THREADS];
     local ulong scratch[GV_THREADS];
     local uint powers[GV_TALLY_POWERS];
     const gv_own own = {pos, pos_low, vel, vel_low, acc, jerk, snap, crackle, time, time_low, step, pot};
     const gv_new new = {to_pos, to_pos_low, to_vel, to_vel_low, to_acc, to_jerk, to_snap, to_pot};
-    const gv_accuracy how = {eta4, eta6, per_mass, step_most, step_least};
+    const gv_accuracy how = {eta4, eta6, per_mass, mass_part, step_most, step_least};
     global const gv_scalar *const when = (global const gv_scalar *)(head + GV_HEAD_TIME);
     const uint count = head[GV_HEAD_COUNT];
     const gv_pair now = {when[0], when[1]};

@@ -56,13 +56,33 @@ GV_FORMULA void gv_fit(int order, gv_scalar4 *d, gv_scalar4 *e)
     e[5] = d[5];
 }
 
-/* Rounding of an acceleration over its size, about: the largest that forces in ds and dp have.  The third derivative
- * times T^3 is gv_third_noise such errors wrong, which for short steps is all there is; were it believed, the next step
- * would be shorter still, and so on without end.  The size is that of what was summed, which may cancel: pot^2 / M of a
- * body in the potential pot of the mass M, where that is more than |a|. */
+/* The size of what was summed to an acceleration, which may cancel: pot^2 / M of a body in the potential pot of the
+ * others' mass M.  per_mass: 1 over the mass of all, of which the body itself has this part. */
+GV_FORMULA gv_scalar gv_summed_size(gv_scalar pot, gv_scalar per_mass, gv_scalar part)
+{
+    return per_mass * pot * pot / fmax(GV_R(1.0) - fabs(part), GV_R(1e-6));
+}
+
+/* Rounding of an acceleration over the size of what was summed, or over its own where that is more, about: the largest
+ * that forces in ds and dp have.  The third derivative times T^3 is gv_third_noise such errors wrong, which for short
+ * steps is all there is; were it believed, the next step would be shorter still, and so on without end. */
 #define GV_FORCE_NOISE_DS GV_R(1e-6)
 #define GV_FORCE_NOISE_DP GV_R(4e-15)
 #define gv_third_noise(order) ((order) == 4 ? GV_R(12.0) : GV_R(60.0))
+/* So are the others, which matters only where accelerations cancel to a hundredth. */
+#define GV_CANCELLED GV_R(100.0)
+#define gv_second_noise(order) ((order) == 4 ? GV_R(6.0) : GV_R(0.0))
+#define GV_FOURTH_NOISE GV_R(360.0)
+#define GV_FIFTH_NOISE GV_R(720.0)
+#define gv_without(n, noise) fmax((n) - (noise), GV_R(0.0))
+
+/* The first step: eta |a| / |j|.  Where accelerations cancel, as in the midst of what is symmetric, |a| is rounding and
+ * a part of the size of what was summed takes its place. */
+#define GV_START_PART GV_R(0.01)
+GV_FORMULA gv_scalar gv_first_step(gv_scalar4 acc, gv_scalar4 jerk, gv_scalar size, gv_scalar eta_start)
+{
+    return eta_start * fmax(sqrt(GV_LENGTH2(acc)), GV_START_PART * size) / sqrt(GV_LENGTH2(jerk));
+}
 
 /* derivatives d[0 ... 5] at the end of a step, each times its power of T -> the next step over T, not yet a power of
  * two.  Over |a|, and with roots before products: the noise of high derivatives would leave the range of numbers. */
@@ -73,13 +93,18 @@ GV_FORMULA gv_scalar gv_wanted_step(int order, int criterion, const gv_scalar4 *
     const gv_scalar a2 = GV_LENGTH2(d[0]), per = a2 > 0 ? GV_R(1.0) / sqrt(a2) : GV_R(1.0);
     for (int k = 0; k < 6; k++)
         n[k] = sqrt(GV_LENGTH2(per * d[k]));
-    const gv_scalar near2 = n[0] * n[2] + n[1] * n[1];
     /* what differences of accelerations with their rounding may give alone */
-    const gv_scalar third = fmax(n[3] - gv_third_noise(order) * noise * fmax(per * size, n[0]), GV_R(0.0));
-    const gv_scalar aarseth = sqrt(eta4 * near2 / (n[1] * third + n[2] * n[2]));
+    const gv_scalar third = gv_without(n[3], gv_third_noise(order) * noise * fmax(per * size, n[0]));
+    const gv_scalar cancelled = noise * gv_without(per * size, GV_CANCELLED * n[0]);
+    const gv_scalar second = gv_without(n[2], gv_second_noise(order) * cancelled);
+    const gv_scalar near2 = n[0] * second + n[1] * n[1];
+    const gv_scalar aarseth = sqrt(eta4 * near2 / (n[1] * third + second * second));
     if (criterion == GV_STEP_CRITERION_AARSETH)
         return aarseth;
-    const gv_scalar far2 = n[3] * n[5] + n[4] * n[4];
+    const gv_scalar fourth = gv_without(n[4], GV_FOURTH_NOISE * cancelled);
+    const gv_scalar far2 =
+        gv_without(n[3], gv_third_noise(order) * cancelled) * gv_without(n[5], GV_FIFTH_NOISE * cancelled) +
+        fourth * fourth;
     const gv_scalar general = eta6 * cbrt(sqrt(near2 / far2));
     return criterion == GV_STEP_CRITERION_AVERAGE ? GV_R(0.5) * (aarseth + general) : general;
 }

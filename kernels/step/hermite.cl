@@ -52,7 +52,7 @@ kernel void gv_step_predict(global const uint *list, uint count, gv_scalar next,
         to_soft[k] = soft[a];
 }
 
-/* per_mass: 1 / M in the units of the planes.
+/* per_mass, mass_part: step/correct.h.
  * `last` 0: positions and velocities go back into the active set, for one more evaluation of the forces there. */
 kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next, gv_scalar next_low,
                             global gv_scalar4 *pos, global gv_scalar4 *pos_low, global gv_scalar4 *vel,
@@ -62,29 +62,30 @@ kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next,
                             global gv_scalar4 *to_pos, global gv_scalar4 *to_pos_low, global gv_scalar4 *to_vel,
                             global gv_scalar4 *to_vel_low, global gv_scalar4 *to_acc, global const gv_scalar4 *to_jerk,
                             global const gv_scalar4 *to_snap, global const gv_scalar *to_pot, gv_scalar eta4,
-                            gv_scalar eta6, gv_scalar per_mass, gv_scalar step_most, gv_scalar step_least, int last,
-                            global uint *head)
+                            gv_scalar eta6, gv_scalar per_mass, gv_scalar mass_part, gv_scalar step_most,
+                            gv_scalar step_least, int last, global uint *head)
 {
     const uint k = get_global_id(0);
     if (k >= count)
         return;
     const gv_own own = {pos, pos_low, vel, vel_low, acc, jerk, snap, crackle, time, time_low, step, pot};
     const gv_new new = {to_pos, to_pos_low, to_vel, to_vel_low, to_acc, to_jerk, to_snap, to_pot};
-    const gv_accuracy how = {eta4, eta6, per_mass, step_most, step_least};
+    const gv_accuracy how = {eta4, eta6, per_mass, mass_part, step_most, step_least};
     gv_correct(own, new, how, list[k], k, next, next_low, last, head);
 }
 
-/* Derivatives of all bodies are known up to the jerk (order 6: the snap), those above are zero. */
-kernel void gv_step_first(uint n, gv_scalar start, gv_scalar start_low, global const gv_scalar4 *acc,
-                          global const gv_scalar4 *jerk, global gv_scalar *time, global gv_scalar *time_low,
-                          global gv_scalar *step, gv_scalar eta_start, gv_scalar step_most, gv_scalar step_least,
-                          global uint *head)
+/* Derivatives of all bodies are known up to the jerk (order 6: the snap), those above are zero.  */
+kernel void gv_step_first(uint n, gv_scalar start, gv_scalar start_low, global const gv_scalar4 *pos,
+                          global const gv_scalar4 *acc, global const gv_scalar4 *jerk, global const gv_scalar *pot,
+                          global gv_scalar *time, global gv_scalar *time_low, global gv_scalar *step,
+                          gv_scalar eta_start, gv_scalar per_mass, gv_scalar mass_part, gv_scalar step_most,
+                          gv_scalar step_least, global uint *head)
 {
     const uint k = get_global_id(0);
     if (k >= n)
         return;
-    const gv_scalar a2 = gv_norm2(acc[k]), j2 = gv_norm2(jerk[k]);
-    const gv_scalar wanted = j2 > 0 && a2 > 0 ? eta_start * sqrt(a2 / j2) : step_most;
+    const gv_scalar size = gv_summed_size(pot[k], per_mass, mass_part * pos[k].w);
+    const gv_scalar wanted = gv_first_step(acc[k], jerk[k], size, eta_start);
     const gv_scalar now = gv_block_step(wanted, step_most, start, start_low, step_most, step_least);
     if (now == 0)
         atomic_min(&head[GV_HEAD_SHORT], k);

@@ -285,6 +285,44 @@ static void short_steps_grow(void **state)
     }
 }
 
+/* A body between others that pull it alike: its acceleration is rounding, and so are all differences of it.  A heavy
+ * one in the midst of three light ones, and one of three equal ones. */
+static void steps_do_not_follow_rounding(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    static const double mass[2][4] = {{1, 1e-3, 1e-3, 1e-3}, {0.04, 0.04, 0.04, 0}};
+    const double h = sqrt(0.75);
+    const double x[2][4][3] = {{{0}, {1, 0, 0}, {-0.5, h, 0}, {-0.5, -h, 0}}, {{0}, {0.7, 0, 0}, {-0.7, 0, 0}}};
+    const double v[2][4][3] = {{{0}, {0, 1, 0}, {-h, -0.5, 0}, {h, -0.5, 0}}, {{0}, {0, 0.3, 0}, {0, -0.3, 0}}};
+    for (int which = 0; which < 2; which++)
+        for (int order = 4; order <= 6; order += 2)
+            for (int precision = GRAVEL_DS; precision <= GRAVEL_DP; precision++) {
+                gravel_hermite_options o = GRAVEL_HERMITE_OPTIONS_INIT;
+                gravel_hermite_counts counts;
+                gravel_energies e;
+                double next = 0;
+                o.order = order;
+                o.criterion = order == 6 ? GRAVEL_STEP_AVERAGE : GRAVEL_STEP_AARSETH;
+                system_of_bodies s = make_system(context, (gravel_precision)precision, which ? 3 : 4, mass[which],
+                                                 x[which], v[which], &o);
+                assert_ok(gravel_hermite_start(s.hermite, 0));
+                assert_ok(gravel_hermite_get_energies(s.hermite, &e));
+                const double before = e.kinetic + e.potential;
+                while (next < 1) {
+                    assert_ok(gravel_hermite_step(s.hermite, NULL));
+                    assert_ok(gravel_hermite_get_next(s.hermite, &next));
+                }
+                assert_ok(gravel_hermite_synchronise(s.hermite, 1));
+                gravel_hermite_get_counts(s.hermite, &counts);
+                print_message("order %d, %s: %d blocks\n", order, precision == GRAVEL_DS ? "ds" : "dp",
+                              (int)counts.blocks);
+                /* up to 1 / eta_start shorter at first, then some 30 a unit of time; four times as many */
+                assert_true(counts.blocks < 200);
+                assert_true(relative_energy_error(s.hermite, before) < 1e-5);
+                free_system(&s);
+            }
+}
+
 static void bad_options(void **state)
 {
     CONTEXT_OR_SKIP(context)
@@ -369,6 +407,7 @@ int main(void)
         cmocka_unit_test(own_force),
         cmocka_unit_test(short_steps_name_the_pair),
         cmocka_unit_test(short_steps_grow),
+        cmocka_unit_test(steps_do_not_follow_rounding),
         cmocka_unit_test(bad_options),
         cmocka_unit_test(changed_between_blocks),
     };

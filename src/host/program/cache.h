@@ -20,8 +20,8 @@ void gv_cache_store(gravel_context *context, const char *kind, const gv_digest *
 /* For what is measured: the first of several processes decides, so that all go on alike.  Keeps `data`, or replaces it
  * by what another has kept in the meantime. */
 void gv_cache_agree(gravel_context *context, const char *kind, const gv_digest *key, void *data, size_t size);
-/* Waits for others that make what belongs to this key; gv_file_unlock ends it.  -1: nobody is waited for, since there is
- * no folder or it knows no locks. */
+/* Waits for others that make what belongs to this key; gv_file_unlock ends it.  -1: nobody is waited for: there is no
+ * folder, or it knows no locks. */
 int gv_cache_lock(gravel_context *context, const gv_digest *key);
 /* Removes the oldest entries until `limit` bytes or less remain, and temporary files that were left unfinished. */
 void gv_cache_prune(const char *folder, uint64_t limit);

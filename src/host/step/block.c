@@ -97,6 +97,11 @@ double gv_hermite_per_mass(const gravel_hermite *h)
     return h->mass > 0 ? length * length * length / h->mass : 0;
 }
 
+double gv_hermite_mass_part(const gravel_hermite *h)
+{
+    return h->mass > 0 ? h->bodies->frame.mass / h->mass : 0;
+}
+
 gravel_status gv_hermite_step_words(gravel_hermite *h, cl_mem own[GV_STEP_OWN], cl_mem new[GV_STEP_NEW])
 {
     static const gv_word own_word[GV_STEP_OWN] = {GV_WORD_POSITION,     GV_WORD_POSITION_LOW, GV_WORD_VELOCITY,
@@ -118,13 +123,14 @@ static gravel_status correct(gravel_hermite *h, size_t count, gv_time_words t, i
     gravel_status status = gv_hermite_step_words(h, own, new);
     if (status)
         return status;
-    status = gv_launch(&h->worker, 0, h->kernel[GV_STEP_CORRECT], gv_items(count, 64), GV_MEM(h->select.list),
-                       GV_UINT(count), GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(own[0]), GV_ARG(own[1]),
-                       GV_ARG(own[2]), GV_ARG(own[3]), GV_ARG(own[4]), GV_ARG(own[5]), GV_ARG(own[6]), GV_ARG(own[7]),
-                       GV_ARG(own[8]), GV_ARG(own[9]), GV_ARG(own[10]), GV_ARG(own[11]), GV_ARG(new[0]), GV_ARG(new[1]),
-                       GV_ARG(new[2]), GV_ARG(new[3]), GV_ARG(new[4]), GV_ARG(new[5]), GV_ARG(new[6]), GV_ARG(new[7]),
-                       GV_REAL(p, o->eta4), GV_REAL(p, o->eta6), GV_REAL(p, gv_hermite_per_mass(h)),
-                       GV_REAL(p, o->step_max), GV_REAL(p, o->step_min), GV_INT(last), GV_MEM(h->select.head));
+    status =
+        gv_launch(&h->worker, 0, h->kernel[GV_STEP_CORRECT], gv_items(count, 64), GV_MEM(h->select.list),
+                  GV_UINT(count), GV_REAL(p, t.high), GV_REAL(p, t.low), GV_ARG(own[0]), GV_ARG(own[1]), GV_ARG(own[2]),
+                  GV_ARG(own[3]), GV_ARG(own[4]), GV_ARG(own[5]), GV_ARG(own[6]), GV_ARG(own[7]), GV_ARG(own[8]),
+                  GV_ARG(own[9]), GV_ARG(own[10]), GV_ARG(own[11]), GV_ARG(new[0]), GV_ARG(new[1]), GV_ARG(new[2]),
+                  GV_ARG(new[3]), GV_ARG(new[4]), GV_ARG(new[5]), GV_ARG(new[6]), GV_ARG(new[7]), GV_REAL(p, o->eta4),
+                  GV_REAL(p, o->eta6), GV_REAL(p, gv_hermite_per_mass(h)), GV_REAL(p, gv_hermite_mass_part(h)),
+                  GV_REAL(p, o->step_max), GV_REAL(p, o->step_min), GV_INT(last), GV_MEM(h->select.head));
     gv_hermite_mark(last ? h->bodies : h->active);
     return status;
 }

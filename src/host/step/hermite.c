@@ -187,9 +187,9 @@ static gravel_status reserve(gravel_hermite *h)
 
 static gravel_status first_steps(gravel_hermite *h, double time)
 {
-    enum { WORDS = 5 };
-    static const gv_word word[WORDS] = {GV_WORD_ACCELERATION, GV_WORD_JERK, GV_WORD_TIME, GV_WORD_TIME_LOW,
-                                        GV_WORD_STEP};
+    enum { WORDS = 7 };
+    static const gv_word word[WORDS] = {GV_WORD_POSITION, GV_WORD_ACCELERATION, GV_WORD_JERK, GV_WORD_POTENTIAL,
+                                        GV_WORD_TIME,     GV_WORD_TIME_LOW,     GV_WORD_STEP};
     const gravel_precision p = h->bodies->precision;
     const gv_time_words t = gv_time_split(h->bodies->precision, time);
     const size_t n = h->bodies->count;
@@ -198,8 +198,9 @@ static gravel_status first_steps(gravel_hermite *h, double time)
     if (!status)
         status = gv_launch(&h->worker, 0, h->kernel[GV_STEP_FIRST], gv_items(n, 64), GV_UINT(n), GV_REAL(p, t.high),
                            GV_REAL(p, t.low), GV_ARG(mem[0]), GV_ARG(mem[1]), GV_ARG(mem[2]), GV_ARG(mem[3]),
-                           GV_ARG(mem[4]), GV_REAL(p, h->options.eta_start), GV_REAL(p, h->options.step_max),
-                           GV_REAL(p, h->options.step_min), GV_MEM(h->select.head));
+                           GV_ARG(mem[4]), GV_ARG(mem[5]), GV_ARG(mem[6]), GV_REAL(p, h->options.eta_start),
+                           GV_REAL(p, gv_hermite_per_mass(h)), GV_REAL(p, gv_hermite_mass_part(h)),
+                           GV_REAL(p, h->options.step_max), GV_REAL(p, h->options.step_min), GV_MEM(h->select.head));
     gv_bodies_changed(h->bodies, GRAVEL_TIME);
     gv_bodies_changed(h->bodies, GRAVEL_STEP);
     return status;

@@ -146,7 +146,7 @@ static void finish_step(const moving *m, size_t k, double T, const gv_scalar4 *e
     }
     gv_own(c, GV_OWN_POTENTIAL)[k] = rounded(p, 1, force[3]);
     gv_own(c, GV_OWN_TIME)[k] = m->time;
-    const double size = m->per_mass * force[3] * force[3];
+    const double size = gv_summed_size(force[3], m->per_mass, m->per_mass * gv_own(c, GV_OWN_MASS)[k]);
     const double wanted = T * gv_wanted_step(o->order, (int)o->criterion, e, size, noise, o->eta4, o->eta6);
     step[k] = gv_block_step(wanted, step[k], m->time, 0, o->step_max, o->step_min);
 }

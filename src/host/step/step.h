@@ -119,6 +119,7 @@ gravel_status gv_hermite_try(gravel_hermite *h, size_t count, double time);
 void gv_hermite_mark(gravel_bodies *bodies);
 /* 1 / M in the units of the planes. */
 double gv_hermite_per_mass(const gravel_hermite *h);
+double gv_hermite_mass_part(const gravel_hermite *h); /* of M, of a mass of the planes */
 
 /* ahead.c: whether the device may move such blocks alone; blocks one after another, as gravel_hermite_steps, of which
  * the next one is known and due. */
