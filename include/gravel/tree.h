@@ -152,7 +152,8 @@ GRAVEL_API gravel_status gravel_tree_walk(gravel_tree *tree, const gravel_tree_c
 GRAVEL_API gravel_status gravel_groups_create(gravel_groups **groups, gravel_tree *tree, const gravel_tree_call *call);
 GRAVEL_API void gravel_groups_release(gravel_groups *groups);
 /* Compiles and allocates what such walks of up to so many sources and sinks will need, the results of one ticket among
- * it; the sources' view must be set. */
+ * it; the sources' view must be set.  Where that makes more room for a tree that is built, the next walk builds it
+ * anew, and the counts of the last walk are gone. */
 GRAVEL_API gravel_status gravel_tree_prepare(gravel_tree *tree, const gravel_tree_call *call, size_t sources,
                                              size_t sinks);
 

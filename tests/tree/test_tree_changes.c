@@ -154,6 +154,42 @@ static void test_prepare(void **state)
     free(c);
 }
 
+/* Prepared for more while it is in use: buffers that grew are empty, so the tree is built anew, and the counts of the
+ * walk before are gone.  Without more sources its cells are kept. */
+static void test_prepare_in_use(void **state)
+{
+    (void)state;
+    cloud *c = make_cloud(N, 37, 0, 1), *out = calloc(1, sizeof *out);
+    gravel_bodies *bodies = make_bodies(c, GRAVEL_SP);
+    const gravel_view all = gravel_view_all(bodies);
+    gravel_tree *tree = make_tree(GRAVEL_SP, &all, THETA);
+    gravel_tree_counts counts;
+    gravel_tree_call call;
+    assert_non_null(out);
+    gravel_tree_call_init(&call);
+    call.sinks = all;
+    call.eps = 0.02;
+    walk(tree, &call, out);
+    assert_ok(gravel_tree_prepare(tree, &call, N, N));
+    walk(tree, &call, out);
+    const uint64_t build = tree->build;
+    assert_ok(gravel_tree_prepare(tree, &call, N, N)); /* all is there */
+    assert_ok(gravel_tree_get_counts(tree, &counts));
+    assert_ok(gravel_tree_prepare(tree, &call, N, 20 * N));
+    assert_int_equal(gravel_tree_get_counts(tree, &counts), GRAVEL_ERR_STATE);
+    walk(tree, &call, out);
+    check_all(c, out, NULL, 0, N, GRAVEL_SOFTEN_EPS, 0.02, "prepared for more sinks");
+    assert_int_equal(tree->build, build);
+    assert_ok(gravel_tree_prepare(tree, &call, 20 * N, N));
+    assert_int_equal(gravel_tree_get_counts(tree, &counts), GRAVEL_ERR_STATE);
+    walk(tree, &call, out);
+    check_all(c, out, NULL, 0, N, GRAVEL_SOFTEN_EPS, 0.02, "prepared for more sources");
+    gravel_tree_release(tree);
+    gravel_bodies_release(bodies);
+    free(out);
+    free(c);
+}
+
 /* Kick and drift on the device, in every precision: steps of known accelerations.  sp: three roundings of numbers of
  * about 2 in a frame of 2; ds: 2^-45 of that. */
 static void test_advance(void **state)
@@ -275,9 +311,9 @@ static void test_same_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tickets),   cmocka_unit_test(test_moved),   cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_prepare),   cmocka_unit_test(test_advance), cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_tickets),   cmocka_unit_test(test_moved),          cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_prepare),   cmocka_unit_test(test_advance),        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_same_bits), cmocka_unit_test(test_prepare_in_use),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -65,6 +65,32 @@ static gravel_status reserve_results(gravel_tree *tree, const gravel_tree_call *
     return status;
 }
 
+/* Bytes of what a build fills.  Buffers only grow, and those that do are empty. */
+static size_t build_memory(const gravel_tree *tree)
+{
+    size_t sum = gv_sort_memory(&tree->order);
+    for (int k = 0; k < GV_TB_COUNT; k++)
+        sum += tree->buffer[k].size;
+    return sum;
+}
+
+static gravel_status reserve(gravel_tree *tree, const gv_tree_cut *cut, size_t sources, size_t sinks)
+{
+    const size_t of_build = build_memory(tree), of_all = gravel_tree_get_memory(tree);
+    gravel_status status = gv_tree_settle(tree, 1); /* whether the cells fit is told by the room there was */
+    if (!status)
+        status = reserve_bodies(tree, sources, sinks);
+    if (!status)
+        status = gv_tree_reserve_build(tree, sources);
+    if (!status)
+        status = gv_groups_reserve(tree, &tree->sinks, cut);
+    if (status || build_memory(tree) != of_build)
+        tree->built = 0;
+    if (status || gravel_tree_get_memory(tree) != of_all)
+        tree->walked = NULL;
+    return status;
+}
+
 gravel_status gravel_tree_prepare(gravel_tree *tree, const gravel_tree_call *call, size_t sources, size_t sinks)
 {
     gravel_tree_call taken;
@@ -86,10 +112,6 @@ gravel_status gravel_tree_prepare(gravel_tree *tree, const gravel_tree_call *cal
     list_kernels(tree, &taken, &cut, &needs);
     status = gv_needs_make(&needs, tree, make_kernel);
     if (!status)
-        status = reserve_bodies(tree, sources, sinks);
-    if (!status)
-        status = gv_tree_reserve_build(tree, sources);
-    if (!status)
-        status = gv_groups_reserve(tree, &tree->sinks, &cut);
+        status = reserve(tree, &cut, sources, sinks);
     return status ? status : reserve_results(tree, &taken, sinks);
 }
