@@ -181,7 +181,8 @@ typedef struct gravel_tree_timings {
 } gravel_tree_timings;
 GRAVEL_API gravel_status gravel_tree_get_timings(gravel_tree *tree, gravel_tree_timings *timings);
 
-/* Interactions of the last forces, per sink on average. */
+/* Interactions of the last forces, per sink on average.  ERR_STATE where the tree was built anew since, and where the
+ * groups of that walk were released or have walked through another tree. */
 typedef struct gravel_tree_counts {
     size_t cells, levels, groups;
     double far_cells;  /* cells that entered the expansion of the sink's group */

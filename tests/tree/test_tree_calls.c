@@ -159,13 +159,93 @@ static void by_work_groups(void **state)
     }
 }
 
+/* There are counts of one walk, while what it used is there. */
+static void assert_no_counts(gravel_tree *of)
+{
+    gravel_tree_counts counts;
+    uint32_t each[N];
+    assert_int_equal(gravel_tree_get_counts(of, &counts), GRAVEL_ERR_STATE);
+    assert_int_equal(gravel_tree_get_sink_counts(of, each, NULL), GRAVEL_ERR_STATE);
+}
+
+static void assert_counts(gravel_tree *of)
+{
+    gravel_tree_counts counts;
+    uint32_t each[N];
+    assert_ok(gravel_tree_get_counts(of, &counts));
+    assert_true(counts.groups > 0 && counts.bodies > 0);
+    assert_ok(gravel_tree_get_sink_counts(of, NULL, each));
+    for (int k = 0; k < N; k++)
+        assert_true(each[k] > 0 && each[k] <= N);
+}
+
+static void counts_of_groups(void **state)
+{
+    (void)state;
+    double pot[N];
+    const gravel_view all = gravel_view_all(bodies);
+    gravel_groups *groups;
+    gravel_tree *other;
+    gravel_tree_call call = call_of(all);
+    assert_ok(gravel_tree_create(&other, context, NULL));
+    assert_ok(gravel_tree_set_sources(other, &all));
+    assert_ok(gravel_groups_create(&groups, tree, &call));
+    call.groups = groups;
+    walk_in(tree, &call, pot);
+    assert_counts(tree);
+    walk_in(other, &call, pot); /* the same groups now have other counts */
+    assert_counts(other);
+    assert_no_counts(tree);
+    walk_in(tree, &call, pot);
+    assert_counts(tree);
+    assert_no_counts(other);
+    gravel_groups_release(groups);
+    assert_no_counts(tree);
+    call = call_of(all);
+    walk_in(tree, &call, pot);
+    assert_counts(tree);
+    assert_ok(gravel_groups_create(&groups, tree, &call));
+    call.groups = groups;
+    walk_in(other, &call, pot);
+    gravel_tree_release(other); /* the groups outlive it */
+    gravel_groups_release(groups);
+    assert_counts(tree);
+}
+
+static void counts_of_another_build(void **state)
+{
+    (void)state;
+    enum { FEWER = N / 4 };
+    double pot[N];
+    size_t cells;
+    gravel_bodies *growing;
+    gravel_tree *over;
+    assert_ok(gravel_bodies_create(&growing, context, NULL));
+    assert_ok(gravel_bodies_write(growing, GRAVEL_POSITION, 0, FEWER, &GRAVEL_ARRAY_AOS(x)));
+    assert_ok(gravel_bodies_write(growing, GRAVEL_MASS, 0, FEWER, &GRAVEL_ARRAY(m)));
+    const gravel_view all = gravel_view_all(growing);
+    const gravel_tree_call call = call_of(all);
+    assert_ok(gravel_tree_create(&over, context, NULL));
+    assert_ok(gravel_tree_set_sources(over, &all));
+    walk_in(over, &call, pot);
+    assert_ok(gravel_bodies_write(growing, GRAVEL_POSITION, 0, N, &GRAVEL_ARRAY_AOS(x)));
+    assert_ok(gravel_bodies_write(growing, GRAVEL_MASS, 0, N, &GRAVEL_ARRAY(m)));
+    assert_ok(gravel_tree_get_cell_count(over, &cells)); /* builds the tree of all bodies */
+    assert_no_counts(over);
+    walk_in(over, &call, pot);
+    assert_counts(over);
+    assert_ok(gravel_tree_build(over));
+    assert_no_counts(over);
+    gravel_tree_release(over);
+    gravel_bodies_release(growing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_of_a_shifted_call),
-        cmocka_unit_test(no_softening_lengths),
-        cmocka_unit_test(released_on_the_way),
-        cmocka_unit_test(by_work_groups),
+        cmocka_unit_test(groups_of_a_shifted_call), cmocka_unit_test(no_softening_lengths),
+        cmocka_unit_test(released_on_the_way),      cmocka_unit_test(by_work_groups),
+        cmocka_unit_test(counts_of_groups),         cmocka_unit_test(counts_of_another_build),
     };
     return cmocka_run_group_tests(tests, open_tree, close_tree);
 }

@@ -119,7 +119,8 @@ gravel_status gv_tree_read_places(gravel_tree *tree, gv_slot *slot)
 static gravel_status read_counts(gravel_tree *tree, const uint32_t **counts)
 {
     if (!tree->walked)
-        return gv_fail(GRAVEL_ERR_STATE, "there were no forces yet");
+        return gv_fail(GRAVEL_ERR_STATE,
+                       "there are no counts: no forces since the tree was built, or their groups are gone");
     const size_t size = tree->walked->cut.places * GV_COUNT_WORDS * 4;
     gravel_status status = gv_slot_reserve_host(&tree->worker, &tree->counts, size);
     if (!status)

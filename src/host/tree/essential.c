@@ -109,8 +109,6 @@ void gravel_essential_release(gravel_essential *e)
     if (e->kept)
         e->kept->held = 0;
     gv_slots_release(&e->tree->worker, &e->slots);
-    if (e->tree->walked == &e->set)
-        e->tree->walked = NULL;
     e->tree->in_frame = 0;
     for (int k = 0; k < GV_EB_COUNT; k++)
         gv_buffer_release(&e->buffer[k]);
@@ -153,7 +151,7 @@ static gravel_status take_sinks(gravel_essential *e, gravel_run *runs)
     gravel_tree *tree = e->tree;
     e->begun = e->equal = 0;
     gravel_status status = gv_sinks_make(tree, &e->set, &e->call, 0);
-    tree->walked = NULL;
+    gv_groups_give_counts(tree, NULL);
     e->numbers = gv_tree_numbers_of(tree, e->call.eps, e->call.soften);
     return status || e->set.n == 0 ? status : gv_essential_equal_runs(e, e->most_equal, runs);
 }
@@ -285,7 +283,7 @@ gravel_status gravel_essential_walk(gravel_essential *e, int others)
         status = gv_tree_store(tree, set, &e->result, others);
     const cl_int code = status ? CL_SUCCESS : clFlush(gv_worker_queue(&tree->worker));
     e->of_others = others;
-    tree->walked = status ? NULL : set;
+    gv_groups_give_counts(tree, status ? NULL : set);
     return status ? status : code ? gv_fail_cl(code, "starting a walk") : GRAVEL_OK;
 }
 

@@ -106,8 +106,21 @@ gravel_status gv_groups_make(gravel_tree *tree, gravel_groups *set, double plumm
     return status ? status : launch_groups(tree, set, plummer, last);
 }
 
+void gv_groups_give_counts(gravel_tree *tree, gravel_groups *set)
+{
+    if (tree->walked)
+        tree->walked->walker = NULL;
+    if (set && set->walker)
+        set->walker->walked = NULL;
+    tree->walked = set;
+    if (set)
+        set->walker = tree;
+}
+
 void gv_groups_release(gravel_groups *set)
 {
+    if (set->walker)
+        gv_groups_give_counts(set->walker, NULL);
     for (int k = 0; k < GV_SB_COUNT; k++)
         gv_buffer_release(&set->buffer[k]);
     gv_sort_release(&set->keys);

@@ -87,7 +87,7 @@ static gravel_status reserve(gravel_tree *tree, const gv_tree_cut *cut, size_t s
     if (status || build_memory(tree) != of_build)
         tree->built = 0;
     if (status || gravel_tree_get_memory(tree) != of_all)
-        tree->walked = NULL;
+        gv_groups_give_counts(tree, NULL);
     return status;
 }
 

@@ -89,7 +89,7 @@ gravel_status gravel_tree_set_sources(gravel_tree *tree, const gravel_view *sour
         return status;
     tree->view = *sources;
     tree->built = 0;
-    tree->walked = NULL;
+    gv_groups_give_counts(tree, NULL);
     return GRAVEL_OK;
 }
 
@@ -208,6 +208,7 @@ static gravel_status rebuild(gravel_tree *tree, const gv_selection *s)
     for (int k = GV_STAGE_KEYS; k <= GV_STAGE_MOMENTS; k++)
         gv_worker_clear_stage(&tree->worker, k);
     tree->built = 0;
+    gv_groups_give_counts(tree, NULL); /* they are in the order of the bodies before */
     gravel_status status = take_view(tree, s);
     if (!status && reads_planes(tree)) {
         status = gv_bodies_need(s->bodies, GV_WORD_POSITION, &tree->body);

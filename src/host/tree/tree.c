@@ -263,7 +263,7 @@ gravel_status gv_tree_configure(gravel_tree *tree, size_t n)
         return GRAVEL_OK;
     drop_kernels(tree);
     gv_groups_release(&tree->sinks);
-    tree->walked = NULL;
+    gv_groups_give_counts(tree, NULL);
     tree->built = 0;
     tree->config = config;
     gv_tree_make_plan(&tree->plan, &config, &tree->options, &tree->limits);
@@ -336,6 +336,7 @@ void gravel_tree_release(gravel_tree *tree)
     for (int k = 0; k < GV_TB_COUNT; k++)
         gv_buffer_release(&tree->buffer[k]);
     gv_buffer_release(&tree->result);
+    gv_groups_give_counts(tree, NULL);
     gv_groups_release(&tree->sinks);
     gv_slots_release(&tree->worker, &tree->slots);
     gv_slot_release(&tree->worker, &tree->counts);

@@ -135,7 +135,8 @@ struct gravel_groups {
     cl_mem points, points_low, index, self; /* index: number of the sink; self: its place among the sources, or NULL */
     cl_mem others; /* cells of other trees in the same frame that estimates look at too, or NULL */
     gv_runs_around around;
-    int own; /* GV_OWN_... */
+    gravel_tree *walker; /* the tree that gives their counts, or NULL */
+    int own;             /* GV_OWN_... */
     gv_tree_cut cut;
     gv_buffer buffer[GV_SB_COUNT];
     gv_sort keys, places;
@@ -180,12 +181,12 @@ struct gravel_tree {
     uint64_t build, bad_build; /* number of the last build, and of the last whose cells did not fit */
     int unseen;                /* results in planes came from the last build, whose sizes were not checked yet */
 
-    gravel_groups sinks;         /* of calls without groups of their own */
-    const gravel_groups *walked; /* by the last walk; NULL: none */
-    gv_buffer result;            /* of calls whose results go to planes only */
-    gv_slots slots;              /* points being sent */
-    gv_slot counts;              /* host side: what gravel_tree_get_counts reads */
-    gravel_ticket *tickets;      /* all there are */
+    gravel_groups sinks;    /* of calls without groups of their own */
+    gravel_groups *walked;  /* whose counts are those of the last walk; NULL: there are none */
+    gv_buffer result;       /* of calls whose results go to planes only */
+    gv_slots slots;         /* points being sent */
+    gv_slot counts;         /* host side: what gravel_tree_get_counts reads */
+    gravel_ticket *tickets; /* all there are */
 
     gravel_bodies *own; /* of the calls on host arrays */
     gravel_list *active;
@@ -283,6 +284,9 @@ gravel_status gv_sinks_self(gravel_tree *tree, gravel_groups *set);
 /* Room for groups cut like this. */
 gravel_status gv_groups_reserve(gravel_tree *tree, gravel_groups *set, const gv_tree_cut *cut);
 gravel_status gv_groups_make(gravel_tree *tree, gravel_groups *set, double plummer, int last);
+/* The tree gives the counts of this set from now on (NULL: of none), and no other tree does: those of walks before are
+ * overwritten. */
+void gv_groups_give_counts(gravel_tree *tree, gravel_groups *set);
 /* Buffers and kernels, not the set itself. */
 void gv_groups_release(gravel_groups *set);
 

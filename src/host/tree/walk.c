@@ -317,7 +317,7 @@ gravel_status gv_tree_walk(gravel_tree *tree, const gravel_tree_call *call, grav
     gv_tree_ticket *t = NULL;
     gv_worker_clear_stage(&tree->worker, GV_STAGE_GROUPS);
     gv_worker_clear_stage(&tree->worker, GV_STAGE_WALK);
-    tree->walked = NULL;
+    gv_groups_give_counts(tree, set); /* and other trees none of this set, whether the walk succeeds or not */
     gravel_status status = gv_tree_update(tree, call->moved);
     if (!status && !call->groups)
         status = gv_sinks_make(tree, set, call, 0);
@@ -328,11 +328,12 @@ gravel_status gv_tree_walk(gravel_tree *tree, const gravel_tree_call *call, grav
     if (!status && t)
         status = gv_tree_finish_ticket(t, call, set->n);
     if (status) {
+        gv_groups_give_counts(tree, NULL);
         if (t)
             gravel_ticket_release(&t->forces.base);
         return status;
     }
-    tree->walked = set->n > 0 ? set : NULL;
+    gv_groups_give_counts(tree, set->n > 0 ? set : NULL);
     tree->unseen = tree->unseen || (call->into & GRAVEL_INTO_PLANES && tree->levels_event);
     if (ticket)
         *ticket = &t->forces.base;
