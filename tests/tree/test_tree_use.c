@@ -142,6 +142,35 @@ static void test_refit(void **state)
     free(c.m);
 }
 
+/* Accelerations in the planes of other bodies are not those of the last forces: a tree that has had some before opens
+ * as many cells as a new one. */
+static void test_last_of_other_bodies(void **state)
+{
+    (void)state;
+    cloud c = plummer(5000, 47);
+    gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
+    gravel_tree_counts counts[2];
+    const gravel_forces forces = cloud_forces(&c);
+    options.mac = GRAVEL_TREE_LAST;
+    for (int used = 0; used < 2; used++) {
+        gravel_tree *tree = tree_of(&c, &options);
+        gravel_bodies *others;
+        assert_ok(gravel_bodies_create(&others, context, NULL));
+        assert_ok(gravel_bodies_write(others, GRAVEL_POSITION, 0, c.n, &GRAVEL_ARRAY_SOA(c.x[0], c.x[1], c.x[2])));
+        assert_ok(gravel_bodies_write(others, GRAVEL_MASS, 0, c.n, &GRAVEL_ARRAY(c.m)));
+        const gravel_view all = gravel_view_all(others);
+        if (used)
+            assert_ok(gravel_tree_forces(tree, 0.02, &forces));
+        assert_ok(gravel_tree_set_sources(tree, &all));
+        assert_ok(gravel_tree_forces(tree, 0.02, &forces));
+        assert_ok(gravel_tree_get_counts(tree, &counts[used]));
+        gravel_tree_release(tree);
+        gravel_bodies_release(others);
+    }
+    assert_memory_equal(&counts[0], &counts[1], sizeof counts[0]);
+    free(c.m);
+}
+
 static void test_bad_input(void **state)
 {
     (void)state;
@@ -242,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_active_and_points),
         cmocka_unit_test(test_few_active_are_cut_by_place),
         cmocka_unit_test(test_refit),
+        cmocka_unit_test(test_last_of_other_bodies),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_memory),

@@ -98,7 +98,6 @@ gravel_status gv_tree_write(gravel_tree *tree, const gravel_sources *bodies, con
     const gravel_view view = gravel_view_all(tree->own);
     forget_last(tree);
     tree->view.bodies = NULL;
-    tree->has_last = 0;
     status = gravel_bodies_resize(tree->own, 0);
     if (!status)
         status = gravel_bodies_set_frame(tree->own, frame);

@@ -89,6 +89,7 @@ gravel_status gravel_tree_set_sources(gravel_tree *tree, const gravel_view *sour
         return status;
     tree->view = *sources;
     tree->built = 0;
+    tree->has_last = 0;
     gv_groups_give_counts(tree, NULL);
     return GRAVEL_OK;
 }

@@ -191,7 +191,7 @@ struct gravel_tree {
     gravel_bodies *own; /* of the calls on host arrays */
     gravel_list *active;
     gravel_ticket *last; /* of the last forces */
-    int has_last;        /* the planes of `own` hold accelerations, for the criterion `last` */
+    int has_last;        /* the sources' planes hold accelerations, for the criterion `last` */
 };
 
 /* tree.c */
