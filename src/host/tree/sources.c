@@ -200,7 +200,7 @@ static gravel_status take_view(gravel_tree *tree, const gv_selection *s)
     tree->mass_version = s->bodies->version[GRAVEL_MASS];
     tree->order_version = s->bodies->order_version;
     tree->list_version = tree->view.kind == GRAVEL_VIEW_LIST ? tree->view.list->version : 0;
-    tree->softened = tree->has_inverse = 0;
+    tree->softened = tree->has_inverse = tree->is_torn = 0;
     return GRAVEL_OK;
 }
 
@@ -224,13 +224,17 @@ static gravel_status refit(gravel_tree *tree)
 {
     for (int k = GV_STAGE_KEYS; k <= GV_STAGE_MOMENTS; k++)
         gv_worker_clear_stage(&tree->worker, k);
+    tree->softened = 0;
+    tree->is_torn = 1;
     gravel_status status = gv_tree_gather(tree);
     if (!status)
         status = gv_tree_moments(tree);
+    if (status)
+        return status;
+    tree->is_torn = 0;
     tree->moved_version = tree->sources.bodies->version[GRAVEL_POSITION];
     tree->mass_version = tree->sources.bodies->version[GRAVEL_MASS];
-    tree->softened = 0;
-    return status;
+    return GRAVEL_OK;
 }
 
 static gravel_status resolve(const gravel_tree *tree, gv_selection *s)
@@ -267,7 +271,7 @@ gravel_status gv_tree_update(gravel_tree *tree, gravel_tree_moved moved)
     const gv_change change = changes(tree, &s);
     if (change == GV_OTHER || (change == GV_MOVED && moved == GRAVEL_TREE_REBUILD))
         return rebuild(tree, &s);
-    return change == GV_MOVED && moved == GRAVEL_TREE_REFIT ? refit(tree) : GRAVEL_OK;
+    return change == GV_MOVED && (moved == GRAVEL_TREE_REFIT || tree->is_torn) ? refit(tree) : GRAVEL_OK;
 }
 
 gravel_status gv_tree_update_whole(gravel_tree *tree, gravel_tree_moved moved)

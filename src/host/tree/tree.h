@@ -167,6 +167,7 @@ struct gravel_tree {
     uint64_t moved_version, mass_version, order_version, list_version, soft_version;
     size_t n;
     int built;
+    int is_torn;  /* a refit failed: bodies and moments may be of different positions */
     int in_frame; /* its cells are those of the frame's cube, where that holds all bodies: one of several parts */
     int softened; /* kind that GV_TB_CELL_SOFT is for; 0: none */
     int has_inverse;
