@@ -72,7 +72,7 @@ gravel_precision gravel_bodies_get_precision(const gravel_bodies *bodies)
 
 int gravel_bodies_has_plane(const gravel_bodies *bodies, gravel_plane plane)
 {
-    return bodies && gv_plane_place(plane) && bodies->version[plane] > 0;
+    return bodies && gv_plane_place(plane) && bodies->has[plane];
 }
 
 size_t gravel_bodies_get_memory(const gravel_bodies *bodies)
@@ -85,6 +85,7 @@ size_t gravel_bodies_get_memory(const gravel_bodies *bodies)
 
 void gv_bodies_changed(gravel_bodies *bodies, gravel_plane plane)
 {
+    bodies->has[plane] = 1;
     bodies->version[plane]++;
 }
 
@@ -174,7 +175,7 @@ gravel_status gv_bodies_need_ids(gravel_bodies *bodies)
     int32_t id[BLOCK];
     const gravel_array from = {id, NULL, NULL, 1, GRAVEL_I32};
     gravel_status status = GRAVEL_OK;
-    if (bodies->version[GRAVEL_ID] > 0 && !bodies->own_ids)
+    if (bodies->has[GRAVEL_ID] && !bodies->own_ids)
         return GRAVEL_OK;
     while (bodies->named < bodies->count && !status) {
         const size_t left = bodies->count - bodies->named, n = left < BLOCK ? left : BLOCK;

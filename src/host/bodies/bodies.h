@@ -53,7 +53,8 @@ struct gravel_bodies {
     int32_t next_id;            /* of the next body without one */
     size_t count, capacity;
     gv_buffer word[GV_WORDS];            /* mem NULL: not there, reads as zeros (ids -1) */
-    uint64_t version[GRAVEL_PLANES];     /* changes of a plane (0: never written); what is derived from it compares */
+    unsigned char has[GRAVEL_PLANES];    /* planes that are there */
+    uint64_t version[GRAVEL_PLANES];     /* changes of a plane, also that it went; what is derived from it compares */
     uint64_t order_version;              /* changes of number and order */
     struct gv_bodies_transfer *transfer; /* staging, kernels: transfer.c */
     gv_bodies_marks marks;

@@ -123,7 +123,7 @@ gravel_status gravel_exchange_set_planes(gravel_exchange *x, uint64_t planes)
             status = gv_bodies_need(x->bodies, (gv_word)w, &mem);
     }
     for (int p = 0; p < GRAVEL_PLANES && !status; p++)
-        if (planes >> gv_plane_place((gravel_plane)p)->word & 1 && x->bodies->version[p] == 0)
+        if (planes >> gv_plane_place((gravel_plane)p)->word & 1 && !x->bodies->has[p])
             gv_bodies_changed(x->bodies, (gravel_plane)p);
     return status;
 }

@@ -215,7 +215,7 @@ gravel_status gravel_exchange_join(gravel_exchange *x)
         status = append_all(x, stay, arrive);
     if (arrive > 0)
         for (int p = 0; p < GRAVEL_PLANES; p++)
-            if (bodies->version[p] > 0)
+            if (bodies->has[p])
                 gv_bodies_changed(bodies, (gravel_plane)p);
     memset(x->arrives, 0, (size_t)x->parts * sizeof *x->arrives);
     return status;

@@ -246,7 +246,7 @@ static gravel_status scale_word(gravel_bodies *bodies, cl_kernel kernel, int wor
 static int has_lengths(const gravel_bodies *bodies)
 {
     for (gravel_plane p = GRAVEL_VELOCITY; p < GRAVEL_PLANES; p++)
-        if (bodies->version[p] > 0 && gv_plane_place(p)->unit != GV_UNIT_NONE)
+        if (bodies->has[p] && gv_plane_place(p)->unit != GV_UNIT_NONE)
             return 1;
     return 0;
 }
@@ -336,7 +336,7 @@ static gravel_status convert_planes(gravel_bodies *bodies, const gravel_frame *t
     if (!status)
         status = scale_planes(bodies, bodies->frame.length / to->length);
     for (int p = 0; p < GRAVEL_PLANES && !status; p++)
-        if (bodies->version[p] > 0)
+        if (bodies->has[p])
             gv_bodies_changed(bodies, (gravel_plane)p);
     return status;
 }

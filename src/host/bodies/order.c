@@ -175,7 +175,7 @@ gravel_status gv_order_apply(gravel_bodies *bodies, cl_mem from_device, const ui
     bodies->named = bodies->own_ids ? count : 0;
     bodies->order_version++;
     for (int p = 0; p < GRAVEL_PLANES; p++)
-        if (bodies->version[p] > 0)
+        if (bodies->has[p])
             gv_bodies_changed(bodies, (gravel_plane)p);
     return GRAVEL_OK;
 }

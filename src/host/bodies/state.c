@@ -38,7 +38,7 @@ gravel_status gravel_bodies_save(gravel_bodies *bodies, void *state)
     char *at = (char *)state + sizeof h;
     memcpy(h.magic, magic, sizeof h.magic);
     for (int p = 0; p < GRAVEL_PLANES; p++)
-        h.plane_bits |= (uint64_t)(bodies->version[p] > 0) << p;
+        h.plane_bits |= (uint64_t)bodies->has[p] << p;
     for (int w = 0; w < GV_WORDS; w++) {
         const size_t bytes = bodies->count * gv_word_size(bodies, (gv_word)w);
         if (!bodies->word[w].mem)
@@ -84,6 +84,18 @@ static gravel_status check_state(const gravel_bodies *bodies, const head *h, siz
     return GRAVEL_OK;
 }
 
+/* Away with what is there: planes that a state lacks must neither keep old numbers nor be taken for planes. */
+static gravel_status empty(gravel_bodies *bodies)
+{
+    for (int w = 0; w < GV_WORDS; w++)
+        gv_buffer_release(&bodies->word[w]);
+    for (int p = 0; p < GRAVEL_PLANES; p++) {
+        bodies->version[p] += bodies->has[p];
+        bodies->has[p] = 0;
+    }
+    return gravel_bodies_resize(bodies, 0);
+}
+
 gravel_status gravel_bodies_restore(gravel_bodies *bodies, const void *state, size_t size)
 {
     head h = {.count = 0};
@@ -94,11 +106,8 @@ gravel_status gravel_bodies_restore(gravel_bodies *bodies, const void *state, si
     if (!status && state_bytes(bodies, &h, h.count) != size)
         status = gv_fail(GRAVEL_ERR_FORMAT, "the state of %zu bodies has %zu bytes; it should have %zu",
                          (size_t)h.count, size, state_bytes(bodies, &h, h.count));
-    /* away with what was there: words that the state lacks must not keep old numbers */
-    for (int w = 0; w < GV_WORDS && !status; w++)
-        gv_buffer_release(&bodies->word[w]);
     if (!status)
-        status = gravel_bodies_resize(bodies, 0);
+        status = empty(bodies);
     if (!status)
         status = gravel_bodies_resize(bodies, h.count);
     const char *at = (const char *)state + sizeof h;
@@ -123,10 +132,9 @@ gravel_status gravel_bodies_restore(gravel_bodies *bodies, const void *state, si
     bodies->own_ids = h.own_ids;
     bodies->named = h.named;
     bodies->next_id = h.next_id;
-    for (int p = 0; p < GRAVEL_PLANES; p++) {
-        const int there = (h.plane_bits >> p & 1) != 0;
-        bodies->version[p] = there || bodies->version[p] > 0 ? bodies->version[p] + 1 : 0;
-    }
+    for (int p = 0; p < GRAVEL_PLANES; p++)
+        if (h.plane_bits >> p & 1)
+            gv_bodies_changed(bodies, (gravel_plane)p);
     return GRAVEL_OK;
 }
 

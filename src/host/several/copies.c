@@ -108,7 +108,7 @@ void gv_words_changed(const gravel_bodies *of, gravel_bodies *to, const gv_word 
 {
     for (int p = 0; p < GRAVEL_PLANES; p++) {
         const gv_place *place = gv_plane_place((gravel_plane)p);
-        for (int w = 0; w < words && place && of->version[p] > 0; w++)
+        for (int w = 0; w < words && place && of->has[p]; w++)
             if (place->word == word[w]) {
                 gv_bodies_changed(to, (gravel_plane)p);
                 break;
