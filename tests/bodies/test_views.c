@@ -44,6 +44,32 @@ static void lists(void **state)
     assert_int_equal(gravel_list_get_count(list), 70000); /* a refused call changes nothing */
 }
 
+/* What does not fit is refused, and the list still means what it did. */
+static void list_too_large(void **state)
+{
+    (void)state;
+    enum { LONG = 5000, SHORT = 50 };
+    static uint32_t many[LONG], back[SHORT];
+    uint32_t address[SHORT];
+    gv_selection s;
+    gravel_device_info *info = &context->device[0].info;
+    const uint64_t most = info->max_allocation;
+    gravel_list_release(list);
+    assert_ok(gravel_list_create(&list, context, 0));
+    for (uint32_t k = 0; k < SHORT; k++)
+        address[k] = N - 1 - k;
+    assert_ok(gravel_list_write(list, address, SHORT));
+    const gravel_view view = gravel_view_list(bodies, list);
+    info->max_allocation = LONG * sizeof *many - 4;
+    const gravel_status status = gravel_list_write(list, many, LONG);
+    info->max_allocation = most;
+    assert_int_equal(status, GRAVEL_ERR_DEVICE_MEMORY);
+    assert_ok(gv_view_resolve(&view, "sinks", &s));
+    assert_true(s.count == SHORT && s.list);
+    assert_ok(gravel_list_read(list, back));
+    assert_memory_equal(back, address, sizeof address);
+}
+
 static void views(void **state)
 {
     (void)state;
@@ -131,9 +157,8 @@ static void tickets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists),
-        cmocka_unit_test(views),
-        cmocka_unit_test(tickets),
+        cmocka_unit_test(lists),   cmocka_unit_test(list_too_large), cmocka_unit_test(views),
+        cmocka_unit_test(staging), cmocka_unit_test(tickets),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -34,7 +34,6 @@ void gravel_list_release(gravel_list *list)
     free(list);
 }
 
-/* The list is copied by the device from the slot's side there, so that calls that still read it see the old one. */
 /* A copy of addresses, and the largest of them. */
 typedef struct copying {
     const uint32_t *from;
@@ -53,24 +52,43 @@ static void copy(void *user, size_t first, size_t count)
         ;
 }
 
-static gravel_status send(gravel_list *list, const uint32_t *address, size_t count, uint32_t *largest)
+/* Into `to`, through a slot: the caller's array is free, and calls that still read the buffer come before. */
+static gravel_status send_to(gravel_list *list, const gv_buffer *to, const uint32_t *address, size_t count,
+                             uint32_t *largest)
 {
     enum { GRAIN = 32768 };
     const size_t bytes = count * sizeof *address;
-    const size_t room = list->address.size < bytes ? bytes + bytes / 2 : bytes;
     gv_slot *slot;
-    gravel_status status = gv_buffer_reserve(&list->worker, &list->address, room, "a list of addresses");
-    if (!status)
-        status = gv_slots_take(&list->worker, list->slots, bytes, &slot);
+    gravel_status status = gv_slots_take(&list->worker, list->slots, bytes, &slot);
     if (status)
         return status;
     copying c = {address, slot->host, 0};
     gv_parallel(count > GRAIN ? gv_context_pool(list->worker.context) : NULL, count, GRAIN, copy, &c);
     *largest = c.largest;
-    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&list->worker), list->address.mem, CL_FALSE, 0, bytes,
-                                             slot->host, 0, NULL, &slot->busy);
-    if (code)
-        return gv_fail_cl(code, "sending %zu addresses to %s", count, gv_worker_device(&list->worker)->info.name);
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&list->worker), to->mem, CL_FALSE, 0, bytes, slot->host, 0,
+                                             NULL, &slot->busy);
+    return code ? gv_fail_cl(code, "sending %zu addresses to %s", count, gv_worker_device(&list->worker)->info.name)
+                : GRAVEL_OK;
+}
+
+/* What fails leaves the list as it was: where its buffer is too small, another one takes its place at the end. */
+static gravel_status send(gravel_list *list, const uint32_t *address, size_t count, uint32_t *largest)
+{
+    const size_t bytes = count * sizeof *address;
+    gv_buffer made = {NULL, 0};
+    gravel_status status = GRAVEL_OK;
+    if (list->address.size < bytes)
+        status = gv_buffer_reserve(&list->worker, &made, bytes + bytes / 2, "a list of addresses");
+    if (!status)
+        status = send_to(list, made.mem ? &made : &list->address, address, count, largest);
+    if (status) {
+        gv_buffer_release(&made);
+        return status;
+    }
+    if (made.mem) {
+        gv_buffer_release(&list->address);
+        list->address = made;
+    }
     list->is_sent = 1;
     return GRAVEL_OK;
 }
