@@ -1,8 +1,10 @@
 /* Bodies are removed and moved, and the permutation says where they were. */
+#include "gravel/exchange.h"
 #include "host/bodies/bodies.h"
 #include "host/bodies/order.h"
 #include "one_context.h"
 
+#include <malloc.h>
 #include <math.h>
 
 enum { N = 3000 };
@@ -158,9 +160,26 @@ static void key_order(void **state)
     }
 }
 
+/* An exchange outlives its bodies: only released then. */
+static void exchange_after_its_bodies(void **state)
+{
+    (void)state;
+    gravel_bodies *bodies = numbered(GRAVEL_SP);
+    gravel_exchange *exchange;
+    uint64_t key;
+    double weight;
+    int count;
+    assert_ok(gravel_exchange_create(&exchange, bodies, 1, 0));
+    assert_ok(gravel_exchange_order(exchange, -1, 1, &key, &weight, &count));
+    mallopt(M_PERTURB, 165); /* what is freed does not look as before */
+    gravel_bodies_release(bodies);
+    mallopt(M_PERTURB, 0);
+    gravel_exchange_release(exchange);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(removal), cmocka_unit_test(all_go),
-                                       cmocka_unit_test(key_order)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(removal), cmocka_unit_test(all_go), cmocka_unit_test(key_order),
+                                       cmocka_unit_test(exchange_after_its_bodies)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -16,7 +16,7 @@ enum { KEY_BITS = 63 };
 static gravel_status make_kernels(gravel_exchange *x)
 {
     static const char *const type[GV_EXCHANGE_SIZES] = {"uint", "uint2", "uint4", "ulong4"};
-    gv_worker *worker = &x->bodies->worker;
+    gv_worker *worker = &x->worker;
     char options[96];
     snprintf(options, sizeof options, "-DGV_PRECISION=%d -DGV_LANES=1", (int)x->bodies->precision);
     gravel_status status = gv_kernel_make(worker, "bodies/keys.cl", options, "gv_bodies_keys", &x->keys);
@@ -41,10 +41,10 @@ static gravel_status write_cube(gravel_exchange *x)
     for (int k = 0; k < 8; k++)
         f[k] = (cl_float)d[k];
     const size_t bytes = is_double ? sizeof d : sizeof f;
-    gravel_status status = gv_buffer_reserve(&x->bodies->worker, &x->bounds, bytes, "the cube of the curve");
+    gravel_status status = gv_buffer_reserve(&x->worker, &x->bounds, bytes, "the cube of the curve");
     const cl_int code = status ? CL_SUCCESS
-                               : clEnqueueWriteBuffer(gv_worker_queue(&x->bodies->worker), x->bounds.mem, CL_TRUE, 0,
-                                                      bytes, is_double ? (const void *)d : f, 0, NULL, NULL);
+                               : clEnqueueWriteBuffer(gv_worker_queue(&x->worker), x->bounds.mem, CL_TRUE, 0, bytes,
+                                                      is_double ? (const void *)d : f, 0, NULL, NULL);
     return status ? status : code ? gv_fail_cl(code, "writing the cube of the curve") : GRAVEL_OK;
 }
 
@@ -59,6 +59,7 @@ gravel_status gravel_exchange_create(gravel_exchange **exchange, gravel_bodies *
     if (!x)
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for an exchange of bodies");
     x->bodies = bodies;
+    x->worker = (gv_worker){.context = bodies->worker.context, .device = bodies->worker.device};
     x->parts = parts;
     x->mine = mine;
     x->begin = calloc((size_t)parts + 1, sizeof *x->begin);
@@ -85,18 +86,19 @@ void gravel_exchange_release(gravel_exchange *x)
     const cl_kernel kernel[] = {x->keys, x->sample, x->find, x->pack[0], x->pack[1], x->pack[2], x->pack[3]};
     gv_buffer *const buffer[] = {&x->bounds,       &x->block_key, &x->block_sum, &x->split,
                                  &x->begin_device, &x->staying,   &x->found_box};
-    clFinish(gv_worker_queue(&x->bodies->worker));
+    clFinish(gv_worker_queue(&x->worker));
     if (x->sent)
         x->sent->held = 0;
     if (x->room)
         x->room->held = 0;
-    gv_slots_release(&x->bodies->worker, &x->slots);
+    gv_slots_release(&x->worker, &x->slots);
     for (size_t k = 0; k < sizeof kernel / sizeof kernel[0]; k++)
         if (kernel[k])
             clReleaseKernel(kernel[k]);
     for (size_t k = 0; k < sizeof buffer / sizeof buffer[0]; k++)
         gv_buffer_release(buffer[k]);
     gv_sort_release(&x->sort);
+    gv_worker_clear(&x->worker);
     free(x->begin);
     free(x->arrives);
     free(x);
@@ -134,15 +136,15 @@ static gravel_status sort_keys(gravel_exchange *x)
 {
     gravel_bodies *bodies = x->bodies;
     cl_mem body;
-    gravel_status status = gv_sort_reserve(&x->sort, &bodies->worker, bodies->count);
+    gravel_status status = gv_sort_reserve(&x->sort, &x->worker, bodies->count);
     if (!status)
         status = gv_bodies_need(bodies, GV_WORD_POSITION, &body);
     if (!status)
         status =
-            gv_launch(&bodies->worker, 0, x->keys, gv_items(bodies->count, 64), GV_ARG(body), GV_UINT(bodies->count),
+            gv_launch(&x->worker, 0, x->keys, gv_items(bodies->count, 64), GV_ARG(body), GV_UINT(bodies->count),
                       GV_MEM(x->bounds), GV_MEM(x->sort.key[x->sort.sorted]), GV_MEM(x->sort.index[x->sort.sorted]));
     if (!status)
-        status = gv_sort_run(&x->sort, &bodies->worker, 0, bodies->count, KEY_BITS);
+        status = gv_sort_run(&x->sort, &x->worker, 0, bodies->count, KEY_BITS);
     x->order_version = bodies->order_version;
     x->moved_version = bodies->version[GRAVEL_POSITION];
     return status;
@@ -150,7 +152,7 @@ static gravel_status sort_keys(gravel_exchange *x)
 
 static gravel_status read_blocks(gravel_exchange *x, size_t blocks, uint64_t *key, double *weight)
 {
-    cl_command_queue queue = gv_worker_queue(&x->bodies->worker);
+    cl_command_queue queue = gv_worker_queue(&x->worker);
     const int is_double = x->bodies->precision == GRAVEL_DP;
     /* the second read ends after the first */
     cl_int code = clEnqueueReadBuffer(queue, x->block_key.mem, CL_FALSE, 0, blocks * sizeof *key, key, 0, NULL, NULL);
@@ -184,11 +186,11 @@ gravel_status gravel_exchange_order(gravel_exchange *x, int plane, int most, uin
     if (!status && plane >= 0)
         status = gv_bodies_need(bodies, gv_plane_place((gravel_plane)plane)->word, &weights);
     if (!status)
-        status = gv_buffer_reserve_more(&bodies->worker, &x->block_key, blocks * 8, "blocks of the curve");
+        status = gv_buffer_reserve_more(&x->worker, &x->block_key, blocks * 8, "blocks of the curve");
     if (!status)
-        status = gv_buffer_reserve_more(&bodies->worker, &x->block_sum, blocks * 8, "blocks of the curve");
+        status = gv_buffer_reserve_more(&x->worker, &x->block_sum, blocks * 8, "blocks of the curve");
     if (!status)
-        status = gv_launch(&bodies->worker, 0, x->sample, gv_items(blocks, 64), GV_MEM(x->sort.key[x->sort.sorted]),
+        status = gv_launch(&x->worker, 0, x->sample, gv_items(blocks, 64), GV_MEM(x->sort.key[x->sort.sorted]),
                            GV_MEM(x->sort.index[x->sort.sorted]), GV_UINT(n), GV_UINT(each), GV_UINT(blocks),
                            GV_ARG(weights), GV_MEM(x->block_key), GV_MEM(x->block_sum));
     if (!status)
@@ -215,12 +217,12 @@ gravel_status gravel_exchange_weigh(gravel_exchange *x, int plane, double *sum)
     if (!status)
         status = gv_bodies_need(bodies, gv_plane_place((gravel_plane)plane)->word, &weights);
     if (!status)
-        status = gv_buffer_reserve_more(&bodies->worker, &x->block_sum, blocks * 8, "blocks of the curve");
+        status = gv_buffer_reserve_more(&x->worker, &x->block_sum, blocks * 8, "blocks of the curve");
     if (!status)
-        status = gv_launch(&bodies->worker, 0, x->sample, gv_items(blocks, 64), GV_ARG(none), GV_ARG(none), GV_UINT(n),
+        status = gv_launch(&x->worker, 0, x->sample, gv_items(blocks, 64), GV_ARG(none), GV_ARG(none), GV_UINT(n),
                            GV_UINT(each), GV_UINT(blocks), GV_ARG(weights), GV_ARG(none), GV_MEM(x->block_sum));
     const cl_int code = status ? CL_SUCCESS
-                               : clEnqueueReadBuffer(gv_worker_queue(&bodies->worker), x->block_sum.mem, CL_TRUE, 0,
+                               : clEnqueueReadBuffer(gv_worker_queue(&x->worker), x->block_sum.mem, CL_TRUE, 0,
                                                      blocks * size, sums, 0, NULL, NULL);
     for (size_t k = 0; k < blocks && !status && !code; k++)
         *sum += size == 8 ? ((const double *)(const void *)sums)[k] : (double)((const float *)(const void *)sums)[k];
@@ -246,8 +248,8 @@ gravel_status gravel_exchange_get_box(gravel_exchange *x, double lo[3], double h
     gravel_status status = gv_bodies_bounds(bodies, &x->found_box);
     const size_t size = 2 * gv_word_size(bodies, GV_WORD_POSITION);
     const cl_int code = status ? CL_SUCCESS
-                               : clEnqueueReadBuffer(gv_worker_queue(&bodies->worker), x->found_box.mem, CL_TRUE, 0,
-                                                     size, &box, 0, NULL, NULL);
+                               : clEnqueueReadBuffer(gv_worker_queue(&x->worker), x->found_box.mem, CL_TRUE, 0, size,
+                                                     &box, 0, NULL, NULL);
     for (int c = 0; c < 3 && !status && !code; c++) {
         lo[c] = size == sizeof box.d ? box.d[c] : (double)box.f[c];
         hi[c] = size == sizeof box.d ? box.d[4 + c] : (double)box.f[4 + c];

@@ -11,6 +11,7 @@ enum { GV_EXCHANGE_SIZES = 4 }; /* bytes of an entry: 4, 8, 16, 32 */
 
 struct gravel_exchange {
     gravel_bodies *bodies;
+    gv_worker worker; /* where the bodies are, which may be released before */
     int parts, mine;
     gv_sort sort;
     uint64_t order_version, moved_version; /* of the bodies, as they were sorted */

@@ -10,16 +10,16 @@
 static gravel_status find_parts(gravel_exchange *x, const uint64_t *split)
 {
     gravel_bodies *bodies = x->bodies;
-    cl_command_queue queue = gv_worker_queue(&bodies->worker);
+    cl_command_queue queue = gv_worker_queue(&x->worker);
     const size_t parts = (size_t)x->parts;
     cl_int code = CL_SUCCESS;
-    gravel_status status = gv_buffer_reserve(&bodies->worker, &x->split, parts * 8, "splits of the curve");
+    gravel_status status = gv_buffer_reserve(&x->worker, &x->split, parts * 8, "splits of the curve");
     if (!status)
-        status = gv_buffer_reserve(&bodies->worker, &x->begin_device, (parts + 1) * 4, "splits of the curve");
+        status = gv_buffer_reserve(&x->worker, &x->begin_device, (parts + 1) * 4, "splits of the curve");
     if (!status && parts > 1)
         code = clEnqueueWriteBuffer(queue, x->split.mem, CL_FALSE, 0, (parts - 1) * 8, split, 0, NULL, NULL);
     if (!status && !code)
-        status = gv_launch(&bodies->worker, 0, x->find, gv_items(parts + 1, 64), GV_MEM(x->sort.key[x->sort.sorted]),
+        status = gv_launch(&x->worker, 0, x->find, gv_items(parts + 1, 64), GV_MEM(x->sort.key[x->sort.sorted]),
                            GV_UINT(bodies->count), GV_MEM(x->split), GV_UINT(parts), GV_MEM(x->begin_device));
     if (!status && !code)
         code = clEnqueueReadBuffer(queue, x->begin_device.mem, CL_TRUE, 0, (parts + 1) * 4, x->begin, 0, NULL, NULL);
@@ -53,7 +53,7 @@ static gravel_status take_slot(gravel_exchange *x, size_t bytes, gv_slot **slot)
     if (*slot)
         (*slot)->held = 0;
     *slot = NULL;
-    gravel_status status = gv_slots_take(&x->bodies->worker, &x->slots, bytes, slot);
+    gravel_status status = gv_slots_take(&x->worker, &x->slots, bytes, slot);
     if (!status)
         (*slot)->held = 1;
     return status;
@@ -69,9 +69,9 @@ static gravel_status pack(gravel_exchange *x, int part, size_t at)
         const cl_ulong place = at / size;
         if (!bodies->word[w].mem)
             continue;
-        status = gv_launch(&bodies->worker, 0, x->pack[size_of_entry(size)], gv_items(count, 64),
-                           GV_MEM(bodies->word[w]), GV_MEM(x->sort.index[x->sort.sorted]), GV_UINT(first),
-                           GV_UINT(count), GV_ARG(place), GV_MEM(x->sent->device));
+        status = gv_launch(&x->worker, 0, x->pack[size_of_entry(size)], gv_items(count, 64), GV_MEM(bodies->word[w]),
+                           GV_MEM(x->sort.index[x->sort.sorted]), GV_UINT(first), GV_UINT(count), GV_ARG(place),
+                           GV_MEM(x->sent->device));
         at += section(bodies, w, count);
     }
     return status;
@@ -90,8 +90,8 @@ static gravel_status pack_all(gravel_exchange *x, size_t total)
     }
     if (status)
         return status;
-    const cl_int code = clEnqueueReadBuffer(gv_worker_queue(&x->bodies->worker), x->sent->device.mem, CL_FALSE, 0,
-                                            total, x->sent->host, 0, NULL, &x->sent->busy);
+    const cl_int code = clEnqueueReadBuffer(gv_worker_queue(&x->worker), x->sent->device.mem, CL_FALSE, 0, total,
+                                            x->sent->host, 0, NULL, &x->sent->busy);
     return code ? gv_fail_cl(code, "bringing %zu bytes of bodies to the host", total) : GRAVEL_OK;
 }
 
@@ -121,7 +121,7 @@ gravel_status gravel_exchange_fetch(gravel_exchange *x, const void **from)
     if (!x || !from)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_exchange_fetch needs a place for the result");
     *from = x->sent ? x->sent->host : NULL;
-    return x->sent ? gv_slot_wait(&x->bodies->worker, x->sent) : GRAVEL_OK;
+    return x->sent ? gv_slot_wait(&x->worker, x->sent) : GRAVEL_OK;
 }
 
 /* --------------------------------------------------------------------- join */
@@ -150,11 +150,10 @@ static gravel_status keep(gravel_exchange *x, size_t first, size_t count)
     gravel_bodies *bodies = x->bodies;
     if (count == 0)
         return gravel_bodies_resize(bodies, 0);
-    gravel_status status = gv_buffer_reserve_more(&bodies->worker, &x->staying, count * 4, "bodies that stay");
-    const cl_int code = status
-                            ? CL_SUCCESS
-                            : clEnqueueCopyBuffer(gv_worker_queue(&bodies->worker), x->sort.index[x->sort.sorted].mem,
-                                                  x->staying.mem, first * 4, 0, count * 4, 0, NULL, NULL);
+    gravel_status status = gv_buffer_reserve_more(&x->worker, &x->staying, count * 4, "bodies that stay");
+    const cl_int code = status ? CL_SUCCESS
+                               : clEnqueueCopyBuffer(gv_worker_queue(&x->worker), x->sort.index[x->sort.sorted].mem,
+                                                     x->staying.mem, first * 4, 0, count * 4, 0, NULL, NULL);
     if (code)
         status = gv_fail_cl(code, "listing bodies that stay");
     return status ? status : gv_order_apply(bodies, x->staying.mem, NULL, count);
@@ -169,7 +168,7 @@ static gravel_status append(gravel_exchange *x, size_t at, size_t count, size_t 
         const size_t size = gv_word_size(bodies, (gv_word)w);
         if (!bodies->word[w].mem)
             continue;
-        code = clEnqueueCopyBuffer(gv_worker_queue(&bodies->worker), x->room->device.mem, bodies->word[w].mem, at,
+        code = clEnqueueCopyBuffer(gv_worker_queue(&x->worker), x->room->device.mem, bodies->word[w].mem, at,
                                    first * size, count * size, 0, NULL, NULL);
         at += section(bodies, w, count);
     }
@@ -185,7 +184,7 @@ static gravel_status append_all(gravel_exchange *x, size_t stay, size_t arrive)
     gravel_status status = gravel_bodies_resize(bodies, stay + arrive);
     if (status)
         return status;
-    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&bodies->worker), x->room->device.mem, CL_FALSE, 0, total,
+    const cl_int code = clEnqueueWriteBuffer(gv_worker_queue(&x->worker), x->room->device.mem, CL_FALSE, 0, total,
                                              x->room->host, 0, NULL, &x->room->busy);
     if (code)
         status = gv_fail_cl(code, "sending %zu bytes of bodies to the device", total);
