@@ -1,5 +1,6 @@
 /* Lists, views and tickets. */
 #include "host/bodies/bodies.h"
+#include "host/bodies/slots.h"
 #include "host/bodies/ticket.h"
 #include "host_test.h"
 
@@ -100,6 +101,28 @@ static void views(void **state)
     assert_int_equal(gv_view_resolve(&view, "sinks", &s), GRAVEL_ERR_ARGUMENT);
     view = gravel_view_all(NULL);
     assert_int_equal(gv_view_resolve(&view, "sinks", &s), GRAVEL_ERR_ARGUMENT);
+}
+
+/* Staging has room to spare, but not more than the device allows. */
+static void staging(void **state)
+{
+    (void)state;
+    gv_worker worker = {.context = context};
+    gravel_device_info *info = &context->device[0].info;
+    const uint64_t most = info->max_allocation;
+    gv_slot slot = {.size = 0};
+    assert_ok(gv_slot_reserve(&worker, &slot, 70000));
+    assert_int_equal(slot.size, 131072);
+    gv_slot_release(&worker, &slot);
+    info->max_allocation = 100000;
+    const gravel_status fits = gv_slot_reserve(&worker, &slot, 70000);
+    const size_t size = slot.size;
+    const gravel_status too_large = gv_slot_reserve(&worker, &slot, 100001);
+    info->max_allocation = most;
+    gv_slot_release(&worker, &slot);
+    assert_int_equal(fits, GRAVEL_OK);
+    assert_int_equal(size, 100000);
+    assert_int_equal(too_large, GRAVEL_ERR_DEVICE_MEMORY);
 }
 
 /* A ticket without a solver, which records the calls made on it. */

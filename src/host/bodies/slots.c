@@ -62,12 +62,14 @@ gravel_status gv_slot_reserve_host(const gv_worker *worker, gv_slot *slot, size_
     return status;
 }
 
-static size_t round_up(size_t size)
+/* What is larger than the device allows is not rounded: the message names what is needed. */
+static size_t round_up(const gv_worker *worker, size_t size)
 {
+    const size_t most = (size_t)gv_worker_device(worker)->info.max_allocation;
     size_t rounded = least_size;
-    while (rounded < size)
+    while (rounded < size && rounded <= most)
         rounded *= 2;
-    return rounded;
+    return rounded <= most ? rounded : size < most ? most : size;
 }
 
 gravel_status gv_slot_reserve(const gv_worker *worker, gv_slot *slot, size_t size)
@@ -75,9 +77,10 @@ gravel_status gv_slot_reserve(const gv_worker *worker, gv_slot *slot, size_t siz
     if (slot->host && slot->size >= size)
         return GRAVEL_OK;
     gv_slot_release(worker, slot);
-    gravel_status status = gv_buffer_reserve(worker, &slot->device, round_up(size), "staging buffers");
+    const size_t room = round_up(worker, size);
+    gravel_status status = gv_buffer_reserve(worker, &slot->device, room, "staging buffers");
     if (!status)
-        status = gv_slot_reserve_host(worker, slot, round_up(size));
+        status = gv_slot_reserve_host(worker, slot, room);
     if (status)
         gv_buffer_release(&slot->device);
     return status;
@@ -111,7 +114,7 @@ gravel_status gv_slot_wait(const gv_worker *worker, gv_slot *slot)
 gravel_status gv_slots_take(const gv_worker *worker, gv_slots *slots, size_t size, gv_slot **slot)
 {
     gv_slot *small = NULL;
-    const size_t fit = most_bytes / round_up(size);
+    const size_t fit = most_bytes / round_up(worker, size);
     const int most = fit < GV_LEAST_SLOTS ? GV_LEAST_SLOTS : fit < GV_MOST_SLOTS ? (int)fit : GV_MOST_SLOTS;
     for (int k = 0; k < slots->count; k++) {
         gv_slot *one = &slots->slot[k];
