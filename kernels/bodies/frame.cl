@@ -43,8 +43,8 @@ kernel void gv_bodies_move(global gv_scalar4 *body, global gv_scalar4 *low, uint
 #endif
 }
 
-/* all numbers of a word */
-kernel void gv_bodies_scale(global gv_scalar *word, uint n, gv_scalar scale)
+/* all numbers of a word, four a work-item: 32 bits count them for as many bodies as there may be */
+kernel void gv_bodies_scale(global gv_scalar4 *word, uint n, gv_scalar scale)
 {
     const uint k = get_global_id(0);
     if (k < n)

@@ -234,9 +234,12 @@ static gravel_status move_positions(gravel_bodies *bodies, const gravel_frame *t
     return status;
 }
 
+/* The kernel takes four numbers at a time. */
 static gravel_status scale_word(gravel_bodies *bodies, cl_kernel kernel, int word, double factor)
 {
-    const size_t n = bodies->count * (gv_word_size(bodies, (gv_word)word) / (bodies->precision == GRAVEL_DP ? 8 : 4));
+    const size_t four = gv_word_size(bodies, GV_WORD_POSITION);
+    /* those behind the last body are zero */
+    const size_t n = (bodies->count * gv_word_size(bodies, (gv_word)word) + four - 1) / four;
     if (!bodies->word[word].mem || factor == 1)
         return GRAVEL_OK;
     return gv_launch(&bodies->worker, 0, kernel, gv_items(n, 64), GV_MEM(bodies->word[word]), GV_UINT(n),
