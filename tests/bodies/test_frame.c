@@ -32,8 +32,42 @@ static void many_bodies(void **state)
     gravel_bodies_release(bodies);
 }
 
+static int failed_to_scale(void)
+{
+    return strstr(gravel_error_message(), "gv_bodies_scale") && strcmp(failed_call, "clCreateKernel") != 0;
+}
+
+/* Positions and velocities stay in one unit, whatever fails before the last kernels are started. */
+static void failed_change(void **state)
+{
+    (void)state;
+    const double x[3] = {-1, 0.5, 1}, v[3] = {1, 2, 3};
+    const gravel_frame narrow = {{0, 0, 0}, 2, 1}, wide = {{0, 0, 0}, 4, 1};
+    double x_now[3], v_now[3];
+    int failures = 0;
+    gravel_bodies *bodies = make();
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_POSITION, 0, 3, &GRAVEL_ARRAY_SOA(x, x, x)));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_VELOCITY, 0, 3, &GRAVEL_ARRAY_SOA(v, v, v)));
+    assert_ok(gravel_bodies_set_frame(bodies, &wide)); /* compiles */
+    for (int at = 1;; at++) {
+        assert_ok(gravel_bodies_set_frame(bodies, &narrow));
+        countdown = at;
+        const gravel_status status = gravel_bodies_set_frame(bodies, &wide);
+        countdown = 0;
+        if (status && failed_to_scale())
+            break;
+        failures += status != GRAVEL_OK;
+        assert_ok(gravel_bodies_read(bodies, GRAVEL_POSITION, 0, 3, &GRAVEL_ARRAY_OUT_SOA(x_now, NULL, NULL)));
+        assert_ok(gravel_bodies_read(bodies, GRAVEL_VELOCITY, 0, 3, &GRAVEL_ARRAY_OUT_SOA(v_now, NULL, NULL)));
+        assert_memory_equal(x_now, x, sizeof x);
+        assert_memory_equal(v_now, v, sizeof v);
+    }
+    assert_true(failures > 5);
+    gravel_bodies_release(bodies);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(many_bodies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(many_bodies), cmocka_unit_test(failed_change)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

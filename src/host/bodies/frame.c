@@ -211,27 +211,19 @@ static void put_pair(gravel_precision precision, int c, double value, numbers *h
     }
 }
 
-static gravel_status move_positions(gravel_bodies *bodies, const gravel_frame *to)
+static gravel_status move_positions(gravel_bodies *bodies, cl_kernel kernel, const gravel_frame *to)
 {
     const gravel_frame *from = &bodies->frame;
     const size_t size = gv_word_size(bodies, GV_WORD_POSITION);
     const int low_word = bodies->precision == GRAVEL_DS ? GV_WORD_POSITION_LOW : GV_WORD_POSITION;
     numbers shift, shift_low;
-    cl_kernel kernel;
-    cl_mem low;
     for (int c = 0; c < 3; c++)
         put_pair(bodies->precision, c, (from->origin[c] - to->origin[c]) / to->length, &shift, &shift_low);
     put_pair(bodies->precision, 3, from->mass / to->mass, &shift, &shift_low);
-    gravel_status status = gv_bodies_need(bodies, (gv_word)low_word, &low);
-    if (!status)
-        status = make_kernel(bodies, "bodies/frame.cl", "gv_bodies_move", 1, &kernel);
-    if (status)
-        return status;
-    status = gv_launch(&bodies->worker, 0, kernel, gv_items(bodies->count, 64), GV_MEM(bodies->word[GV_WORD_POSITION]),
-                       GV_ARG(low), GV_UINT(bodies->count), GV_REAL(bodies->precision, from->length / to->length),
-                       ((gv_arg){size, &shift}), ((gv_arg){size, &shift_low}));
-    clReleaseKernel(kernel);
-    return status;
+    return gv_launch(&bodies->worker, 0, kernel, gv_items(bodies->count, 64), GV_MEM(bodies->word[GV_WORD_POSITION]),
+                     GV_MEM(bodies->word[low_word]), GV_UINT(bodies->count),
+                     GV_REAL(bodies->precision, from->length / to->length), ((gv_arg){size, &shift}),
+                     ((gv_arg){size, &shift_low}));
 }
 
 /* The kernel takes four numbers at a time. */
@@ -255,14 +247,9 @@ static int has_lengths(const gravel_bodies *bodies)
 }
 
 /* Planes with a unit of length, but not positions. */
-static gravel_status scale_planes(gravel_bodies *bodies, double factor)
+static gravel_status scale_all(gravel_bodies *bodies, cl_kernel kernel, double factor)
 {
-    cl_kernel kernel;
-    if (factor == 1 || !has_lengths(bodies))
-        return GRAVEL_OK;
-    gravel_status status = make_kernel(bodies, "bodies/frame.cl", "gv_bodies_scale", 1, &kernel);
-    if (status)
-        return status;
+    gravel_status status = GRAVEL_OK;
     for (gravel_plane p = GRAVEL_VELOCITY; p < GRAVEL_PLANES && !status; p++) {
         const gv_place *place = gv_plane_place(p);
         const double by = place->unit == GV_UNIT_LENGTH           ? factor
@@ -272,6 +259,18 @@ static gravel_status scale_planes(gravel_bodies *bodies, double factor)
         if (!status && place->pair)
             status = scale_word(bodies, kernel, place->word + 1, by);
     }
+    return status;
+}
+
+static gravel_status scale_planes(gravel_bodies *bodies, double factor)
+{
+    cl_kernel kernel;
+    if (factor == 1 || !has_lengths(bodies))
+        return GRAVEL_OK;
+    gravel_status status = make_kernel(bodies, "bodies/frame.cl", "gv_bodies_scale", 1, &kernel);
+    if (status)
+        return status;
+    status = scale_all(bodies, kernel, factor);
     clReleaseKernel(kernel);
     return status;
 }
@@ -328,16 +327,28 @@ static gravel_status check_range(gravel_bodies *bodies, const gravel_frame *to)
     return status;
 }
 
+/* All that can fail for lack of memory comes before the first plane changes. */
 static gravel_status convert_planes(gravel_bodies *bodies, const gravel_frame *to)
 {
-    gravel_status status = GRAVEL_OK;
-    if (bodies->word[GV_WORD_POSITION].mem) {
-        status = check_range(bodies, to);
-        if (!status)
-            status = move_positions(bodies, to);
-    }
-    if (!status)
-        status = scale_planes(bodies, bodies->frame.length / to->length);
+    const double factor = bodies->frame.length / to->length;
+    const int has_positions = bodies->word[GV_WORD_POSITION].mem != NULL;
+    cl_kernel move = NULL, scale = NULL;
+    cl_mem low;
+    gravel_status status = has_positions ? check_range(bodies, to) : GRAVEL_OK;
+    if (!status && has_positions && bodies->precision == GRAVEL_DS)
+        status = gv_bodies_need(bodies, GV_WORD_POSITION_LOW, &low);
+    if (!status && has_positions)
+        status = make_kernel(bodies, "bodies/frame.cl", "gv_bodies_move", 1, &move);
+    if (!status && factor != 1 && has_lengths(bodies))
+        status = make_kernel(bodies, "bodies/frame.cl", "gv_bodies_scale", 1, &scale);
+    if (!status && move)
+        status = move_positions(bodies, move, to);
+    if (!status && scale)
+        status = scale_all(bodies, scale, factor);
+    if (move)
+        clReleaseKernel(move);
+    if (scale)
+        clReleaseKernel(scale);
     for (int p = 0; p < GRAVEL_PLANES && !status; p++)
         if (bodies->has[p])
             gv_bodies_changed(bodies, (gravel_plane)p);
