@@ -74,11 +74,13 @@ static gravel_status send_to(gravel_list *list, const gv_buffer *to, const uint3
 /* What fails leaves the list as it was: where its buffer is too small, another one takes its place at the end. */
 static gravel_status send(gravel_list *list, const uint32_t *address, size_t count, uint32_t *largest)
 {
-    const size_t bytes = count * sizeof *address;
+    const size_t bytes = count * sizeof *address, roomy = bytes + bytes / 2;
+    const size_t most = (size_t)gv_worker_device(&list->worker)->info.max_allocation;
+    const size_t room = roomy <= most ? roomy : bytes < most ? most : bytes;
     gv_buffer made = {NULL, 0};
     gravel_status status = GRAVEL_OK;
     if (list->address.size < bytes)
-        status = gv_buffer_reserve(&list->worker, &made, bytes + bytes / 2, "a list of addresses");
+        status = gv_buffer_reserve(&list->worker, &made, room, "a list of addresses");
     if (!status)
         status = send_to(list, made.mem ? &made : &list->address, address, count, largest);
     if (status) {
