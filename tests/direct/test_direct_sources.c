@@ -120,6 +120,31 @@ static void scattered(void **state)
         }
 }
 
+/* What was refused first leaves no trace in the units: with those of 1e14 the others would all be at one place. */
+static void refused_first(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    static const uint32_t address[2] = {0, 1};
+    static const double mass[2] = {1, 1}, zero[2] = {0, 0}, bad[2] = {1e14, NAN}, good[2] = {0, 1}, at = 0.25;
+    for (int scattered = 0; scattered < 2; scattered++) {
+        gravel_direct *d = direct_new(context, (direct_want){.order = 2, .precision = GRAVEL_SP});
+        gravel_sources s = {.count = 2, .mass = mass, .pos = {bad, zero, zero, 1}};
+        const gravel_sinks sink = {.count = 1, .pos = {&at, zero, zero, 1}};
+        double pot, acc[3];
+        const gravel_forces f = {.pot = &pot, .acc = {&acc[0], &acc[1], &acc[2], 1}};
+        assert_int_equal(scattered ? gravel_direct_scatter_sources(d, address, &s)
+                                   : gravel_direct_write_sources(d, 0, &s),
+                         GRAVEL_ERR_INPUT);
+        s.pos.x = good;
+        assert_ok(scattered ? gravel_direct_scatter_sources(d, address, &s) : gravel_direct_write_sources(d, 0, &s));
+        assert_ok(gravel_direct_submit(d, &sink, 0));
+        assert_ok(gravel_direct_collect(d, &f, NULL));
+        /* -1/0.25 - 1/0.75 and -1/0.25^2 + 1/0.75^2, some roundings of float */
+        assert_true(fabs(pot + 16.0 / 3) < 1e-5 && fabs(acc[0] + 128.0 / 9) < 1e-4);
+        gravel_direct_release(d);
+    }
+}
+
 /* More entries than one transfer carries: duplicates within a transfer and across its end. */
 static void scattered_across_transfers(void **state)
 {
@@ -277,6 +302,7 @@ int main(void)
         cmocka_unit_test(growth),
         cmocka_unit_test(scattered),
         cmocka_unit_test(scattered_across_transfers),
+        cmocka_unit_test(refused_first),
         cmocka_unit_test(source_count),
         cmocka_unit_test(strided_views),
         cmocka_unit_test(missing_members),

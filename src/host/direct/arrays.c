@@ -123,12 +123,13 @@ static gravel_status list_planes(writing *w, const gravel_direct *d, const grave
     return status;
 }
 
-static gravel_status write(gravel_direct *d, const gravel_sources *s, const uint32_t *address, size_t first)
+/* `before`: sources that there were before the call. */
+static gravel_status write(gravel_direct *d, const gravel_sources *s, const uint32_t *address, size_t first,
+                           size_t before)
 {
     gravel_bodies *b = d->own;
     const gravel_frame frame = b->frame;
     const int has_box = b->has_box, has_mass_unit = b->has_mass_unit;
-    const size_t before = b->count;
     writing w = {.n = 0};
     choose_frame(d, s);
     gravel_status status = list_planes(&w, d, s, address, first);
@@ -154,7 +155,7 @@ gravel_status gravel_direct_write_sources(gravel_direct *d, size_t first, const 
     if (status || s->count == 0)
         return status;
     status = need_own(d);
-    return status ? status : write(d, s, NULL, first);
+    return status ? status : write(d, s, NULL, first, d->own->count);
 }
 
 gravel_status gravel_direct_scatter_sources(gravel_direct *d, const uint32_t *address, const gravel_sources *s)
@@ -178,7 +179,7 @@ gravel_status gravel_direct_scatter_sources(gravel_direct *d, const uint32_t *ad
     if (end > before)
         status = gravel_bodies_resize(d->own, end);
     if (!status)
-        status = write(d, s, address, 0);
+        status = write(d, s, address, 0, before);
     if (status && d->own->count > before && d->own->version[GRAVEL_POSITION] == version)
         d->own->count = before; /* nothing was stored */
     return status;
