@@ -1,4 +1,5 @@
 /* Shapes that end at a distance, tables, and quadrupoles of sources, against the reference. */
+#include "faults.h"
 #include "gravel/direct.h"
 #include "problem.h"
 
@@ -469,12 +470,51 @@ static void refused(void **state)
     gravel_direct_release(d);
 }
 
+/* A table for which there is no memory leaves that which there was. */
+static void no_memory(void **state)
+{
+    NEED(f)
+    const gravel_sinks sinks = sinks_of(&f->b, 0, SINKS, NULL);
+    gravel_direct *d = direct_new(f->context, (direct_want){.order = 2, .precision = GRAVEL_SP});
+    gravel_table table = GRAVEL_TABLE_INIT;
+    gravel_ticket *ticket;
+    table.force = falling;
+    table.cut = 2;
+    table.even = 1;
+    table.intervals = 64;
+    direct_write(d, &f->b, 0, N);
+    assert_ok(gravel_direct_set_table(d, &table));
+    for (int own = 0; own < 2; own++) {
+        gravel_direct_call call = call_of(&sinks, 0, own ? GRAVEL_SHAPE_TABLE : GRAVEL_SHAPE_TRUNCATED);
+        call.r_s = 0.1;
+        call.r_cut = 0.5;
+        call.level = 2;
+        results before = collected(d, &call, 0);
+        countdown = 1;
+        if (own) {
+            table.intervals = 4096;
+            assert_int_equal(gravel_direct_set_table(d, &table), GRAVEL_ERR_DEVICE_MEMORY);
+        } else {
+            gravel_direct_call longer = call;
+            longer.r_cut = 1.5; /* beyond the end of the table that is there */
+            assert_int_equal(gravel_direct_start(d, &longer, &ticket), GRAVEL_ERR_DEVICE_MEMORY);
+        }
+        assert_int_equal(countdown, 0);
+        results after = collected(d, &call, 0);
+        for (int c = 0; c < 4; c++)
+            assert_memory_equal(before.v[c], after.v[c], SINKS * sizeof(double));
+        results_free(&before);
+        results_free(&after);
+    }
+    gravel_direct_release(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(truncated),        cmocka_unit_test(levels),       cmocka_unit_test(table_of_forces),
         cmocka_unit_test(table_of_factors), cmocka_unit_test(at_one_place), cmocka_unit_test(with_neighbours),
-        cmocka_unit_test(quadrupoles),      cmocka_unit_test(refused),
+        cmocka_unit_test(quadrupoles),      cmocka_unit_test(refused),      cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,4 +1,5 @@
 /* src/host/step/host*.c: blocks that the host moves, beside those of the device. */
+#include "faults.h"
 #include "hermite_test.h"
 
 static gravel_hermite_options options_of(int order, gravel_host_answers host, double unit)
@@ -257,12 +258,35 @@ static void what_the_host_refuses(void **state)
     free_run(&r);
 }
 
+/* There is no memory for the copy on its way: the next block makes it anew. */
+static void a_copy_without_memory(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    const gravel_hermite_options o = options_of(4, GRAVEL_HOST_ALWAYS, 1);
+    run whole = make_run(context, GRAVEL_DS, &o), failing = make_run(context, GRAVEL_DS, &o);
+    size_t size, other_size;
+    fill_run(&whole, 1);
+    fill_run(&failing, 1);
+    countdown = 1;
+    assert_int_equal(gravel_hermite_step(failing.hermite, NULL), GRAVEL_ERR_DEVICE_MEMORY);
+    assert_int_equal(countdown, 0);
+    steps(&whole, 5, 0);
+    steps(&failing, 5, 0);
+    void *const end = state_of(&whole, &size), *const other = state_of(&failing, &other_size);
+    assert_int_equal(size, other_size);
+    assert_memory_equal(end, other, size);
+    free(end);
+    free(other);
+    free_run(&whole);
+    free_run(&failing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_and_device_agree), cmocka_unit_test(resumed_runs_have_the_same_bits),
         cmocka_unit_test(who_moves_is_measured), cmocka_unit_test(reviews_survive_a_stop),
-        cmocka_unit_test(what_the_host_refuses),
+        cmocka_unit_test(what_the_host_refuses), cmocka_unit_test(a_copy_without_memory),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);
 }

@@ -117,8 +117,10 @@ static void make_records(making *m, double *record, int words)
     }
 }
 
+/* Into a new buffer: that of the table before is good until this has succeeded. */
 static gravel_status send(gravel_direct *d, double *record, size_t numbers, gv_buffer *to)
 {
+    gv_buffer made = {.mem = NULL};
     const int dp = d->options.precision == GRAVEL_DP;
     float *const as_float = (float *)record; /* narrower: entry k is written after it was read */
     for (size_t k = 0; k < numbers && !dp; k++) {
@@ -126,12 +128,16 @@ static gravel_status send(gravel_direct *d, double *record, size_t numbers, gv_b
         memcpy(as_float + k, &narrow, sizeof narrow);
     }
     const size_t bytes = numbers * (dp ? sizeof(double) : sizeof(float));
-    gravel_status status = gv_buffer_reserve(&d->worker, to, bytes, "a table");
+    gravel_status status = gv_buffer_reserve(&d->worker, &made, bytes, "a table");
     if (status)
         return status;
     const cl_int code =
-        clEnqueueWriteBuffer(gv_worker_queue(&d->worker), to->mem, CL_TRUE, 0, bytes, record, 0, NULL, NULL);
-    return code ? gv_fail_cl(code, "sending a table to %s", d->limits.info.name) : GRAVEL_OK;
+        clEnqueueWriteBuffer(gv_worker_queue(&d->worker), made.mem, CL_TRUE, 0, bytes, record, 0, NULL, NULL);
+    gv_buffer_release(code ? &made : to);
+    if (code)
+        return gv_fail_cl(code, "sending a table to %s", d->limits.info.name);
+    *to = made;
+    return GRAVEL_OK;
 }
 
 /* ------------------------------------------------------------------ checks */

@@ -64,10 +64,15 @@ static gravel_status reserve(gravel_hermite *h, size_t n)
         gv_copy_release(c);
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu bodies", n);
     }
+    const gravel_status status = gv_buffer_reserve(&h->worker, &c->carry, bytes, "bodies on their way to the host");
+    if (status) {
+        gv_copy_release(c);
+        return status;
+    }
     memset(c->block, 0, GV_OWN_COLUMNS * room * sizeof(double));
     c->n = n;
     c->room = room;
-    return gv_buffer_reserve(&h->worker, &c->carry, bytes, "bodies on their way to the host");
+    return GRAVEL_OK;
 }
 
 /* --------------------------------------------------------------------- from the device */
