@@ -281,12 +281,45 @@ static void a_copy_without_memory(void **state)
     free_run(&failing);
 }
 
+/* Whatever call of the sending fails, the changes are sent when it comes again. */
+static void a_failed_send_comes_again(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    const gravel_hermite_options o = options_of(4, GRAVEL_HOST_ALWAYS, 1);
+    run whole = make_run(context, GRAVEL_DS, &o), failing = make_run(context, GRAVEL_DS, &o);
+    size_t size, other_size;
+    int failures = 0;
+    fill_run(&whole, 1);
+    fill_run(&failing, 1);
+    for (int at = 1, over = 0; !over; at++) {
+        steps(&whole, 3, 0);
+        steps(&failing, 3, 0);
+        countdown = at;
+        const gravel_status status = gravel_hermite_send(failing.hermite);
+        over = countdown > 0;
+        countdown = 0;
+        assert_int_equal(status == GRAVEL_OK, over);
+        failures += !over;
+        steps(&failing, !over, 0); /* more changes meanwhile, of the same bodies too */
+        steps(&whole, !over, 0);
+        void *const end = state_of(&whole, &size), *const other = state_of(&failing, &other_size);
+        assert_int_equal(size, other_size);
+        assert_memory_equal(end, other, size);
+        free(end);
+        free(other);
+    }
+    assert_true(failures > 2); /* a write, arguments, a launch */
+    free_run(&whole);
+    free_run(&failing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_and_device_agree), cmocka_unit_test(resumed_runs_have_the_same_bits),
-        cmocka_unit_test(who_moves_is_measured), cmocka_unit_test(reviews_survive_a_stop),
-        cmocka_unit_test(what_the_host_refuses), cmocka_unit_test(a_copy_without_memory),
+        cmocka_unit_test(host_and_device_agree),     cmocka_unit_test(resumed_runs_have_the_same_bits),
+        cmocka_unit_test(who_moves_is_measured),     cmocka_unit_test(reviews_survive_a_stop),
+        cmocka_unit_test(what_the_host_refuses),     cmocka_unit_test(a_copy_without_memory),
+        cmocka_unit_test(a_failed_send_comes_again),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);
 }

@@ -209,7 +209,6 @@ gravel_status gv_copy_send(gravel_hermite *h, size_t listed)
         return GRAVEL_OK;
     for (size_t k = 0; k < count; k++) {
         address[k] = c->changed[k];
-        c->mark[c->changed[k]] = 0;
         put_record(h, (char *)c->records + first + k * size, c->changed[k]);
     }
     if (listed > 0)
@@ -227,6 +226,10 @@ gravel_status gv_copy_send(gravel_hermite *h, size_t listed)
                            GV_ARG(m[9]), GV_ARG(m[10]), GV_ARG(m[11]), GV_MEM(h->select.list));
     for (size_t k = 0; k < sizeof changed / sizeof changed[0] && count > 0; k++)
         gv_bodies_changed(h->bodies, changed[k]);
+    if (status)
+        return status; /* the changes are still to be sent */
+    for (size_t k = 0; k < count; k++)
+        c->mark[c->changed[k]] = 0;
     c->changes = 0;
-    return status;
+    return GRAVEL_OK;
 }
