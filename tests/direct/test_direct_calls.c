@@ -1,4 +1,5 @@
 /* Submit and collect of gravel_direct: calls in flight. */
+#include "host/direct/object.h"
 #include "problem.h"
 
 /* What is written, scattered, counted, predicted or grown after submit does not affect the call, nor do new ids. */
@@ -159,13 +160,46 @@ static void kernel_time(void **state)
     bodies_free(&b);
 }
 
+/* Where the object has as many kernels as it has room for, the oldest makes room for one that is needed. */
+static void kernels_make_room(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    enum { N = 50 };
+    bodies b = bodies_new(N, 3);
+    gravel_direct *d = direct_new(context, (direct_want){.order = 2, .precision = GRAVEL_SP});
+    const gravel_sinks sinks = sinks_of(&b, 0, N, NULL);
+    direct_write(d, &b, 0, N);
+    results soft = direct_run(d, &sinks, 0.1, 0), hard = {.n = 0};
+    assert_int_equal(d->n_kernels, 1);
+    for (; d->n_kernels < GV_DIRECT_KERNELS; d->n_kernels++) { /* compiling so many takes minutes */
+        gv_direct_kernel *const other = &d->kernel[d->n_kernels];
+        snprintf(other->options, sizeof other->options, "other %d", d->n_kernels);
+        assert_int_equal(clRetainKernel(d->kernel[0].force), CL_SUCCESS);
+        other->force = d->kernel[0].force;
+    }
+    for (int turn = 0; turn < 3; turn++) { /* without softening the kernel is another */
+        results r = direct_run(d, &sinks, 0, 0), s = direct_run(d, &sinks, 0.1, 0);
+        assert_int_equal(d->n_kernels, GV_DIRECT_KERNELS);
+        assert_same_bits(&s, &soft, 2);
+        if (turn == 0)
+            hard = r;
+        else {
+            assert_same_bits(&r, &hard, 2);
+            results_free(&r);
+        }
+        results_free(&s);
+    }
+    results_free(&soft);
+    results_free(&hard);
+    gravel_direct_release(d);
+    bodies_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(call_is_not_disturbed),
-        cmocka_unit_test(submit_and_collect),
-        cmocka_unit_test(no_sources),
-        cmocka_unit_test(kernel_time),
+        cmocka_unit_test(call_is_not_disturbed), cmocka_unit_test(submit_and_collect), cmocka_unit_test(no_sources),
+        cmocka_unit_test(kernel_time),           cmocka_unit_test(kernels_make_room),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);
 }

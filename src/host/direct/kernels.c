@@ -67,6 +67,34 @@ static gravel_status check_kernel(gravel_direct *d, cl_kernel kernel, const gv_c
     return GRAVEL_OK;
 }
 
+/* Nothing knows the kernel any more. */
+static void forget(gravel_direct *d, cl_kernel kernel)
+{
+    for (int k = 0; k < 2 * GV_DIRECT_VARIANTS; k++) {
+        gv_direct_choices *const choices = d->choice[k / GV_DIRECT_VARIANTS][k % GV_DIRECT_VARIANTS];
+        gv_direct_choice *const choice = choices ? (*choices)[0] : NULL;
+        for (int c = 0; choice && c < GV_SINK_BUCKETS * GV_SOURCE_BUCKETS; c++)
+            for (int kind = 0; kind < GV_DIRECT_KINDS; kind++)
+                if (choice[c].force[kind] == kernel)
+                    choice[c].force[kind] = NULL;
+    }
+    if (d->last[GV_STAGE_FORCE].kernel == kernel)
+        d->last[GV_STAGE_FORCE].kernel = NULL;
+    d->n_again = 0;
+    clReleaseKernel(kernel);
+}
+
+/* Where there is no room for another one, that of the oldest. */
+static gv_direct_kernel *need_slot(gravel_direct *d)
+{
+    if (d->n_kernels < GV_DIRECT_KERNELS)
+        return &d->kernel[d->n_kernels++];
+    gv_direct_kernel *const slot = &d->kernel[d->oldest];
+    d->oldest = (d->oldest + 1) % GV_DIRECT_KERNELS;
+    forget(d, slot->force);
+    return slot;
+}
+
 gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,
                                      unsigned more, const char *macros, cl_kernel *kernel)
 {
@@ -80,8 +108,6 @@ gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_con
             *kernel = d->kernel[k].force;
             return GRAVEL_OK;
         }
-    if (d->n_kernels == GV_DIRECT_KERNELS)
-        return gv_fail(GRAVEL_ERR_INTERNAL, "more than %d sets of macros in one object", GV_DIRECT_KERNELS);
     cl_kernel made;
     gravel_status status = gv_kernel_make(&d->worker, "direct/force.cl", options, "gv_force", &made);
     if (status)
@@ -91,7 +117,7 @@ gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_con
         clReleaseKernel(made);
         return status;
     }
-    gv_direct_kernel *slot = &d->kernel[d->n_kernels++];
+    gv_direct_kernel *slot = need_slot(d);
     memcpy(slot->options, options, sizeof options);
     slot->force = *kernel = made;
     return GRAVEL_OK;

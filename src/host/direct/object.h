@@ -92,6 +92,7 @@ struct gravel_direct {
     gv_direct_choices *choice[2][GV_DIRECT_VARIANTS]; /* [softening of sources]; NULL: not used yet */
     gv_direct_kernel kernel[GV_DIRECT_KERNELS];
     int n_kernels;
+    int oldest;                                                      /* of them, where there is no room for more */
     cl_kernel take[GV_TAKES][GV_DIRECT_VARIANTS / 4][GV_PRECISIONS]; /* [kind][order][precision of the bodies] */
     cl_kernel reduce[GV_DIRECT_VARIANTS / 2][GV_PRECISIONS]; /* [order, nearest][precision of the sinks' bodies] */
     cl_kernel join, names[GV_DIRECT_VARIANTS / 4];
