@@ -117,6 +117,32 @@ static void arguments_refused(void **state)
     bodies_free(&b);
 }
 
+/* Planes of sinks x their length has 32 bits in kernels: three of position, in ds twice, of velocity and acceleration,
+ * and the id.  The arrays of so many are not read. */
+static void too_many_sinks(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    static const struct {
+        int order;
+        gravel_precision precision;
+        size_t planes;
+    } run[] = {{2, GRAVEL_SP, 4}, {6, GRAVEL_SP, 10}, {6, GRAVEL_DS, 13}};
+    bodies b = bodies_new(20, 1);
+    for (size_t k = 0; k < sizeof run / sizeof run[0]; k++) {
+        gravel_direct *d = direct_new(context, (direct_want){.order = run[k].order, .precision = run[k].precision});
+        gravel_sinks in = sinks_of(&b, 0, 20, NULL);
+        direct_write(d, &b, 0, 20);
+        in.count = ((size_t)1 << 32) / run[k].planes;
+        assert_refused(gravel_direct_submit(d, &in, 0), GRAVEL_ERR_ARGUMENT, "sinks in one call; at most ");
+        const size_t most = strtoull(strstr(gravel_error_message(), "at most ") + 8, NULL, 10);
+        assert_true(most < in.count && most > in.count / 100 * 99);
+        in.count = 20;
+        assert_ok(gravel_direct_submit(d, &in, 0));
+        gravel_direct_release(d);
+    }
+    bodies_free(&b);
+}
+
 /* ------------------------------------------------------------- unusable particles */
 
 typedef double *(*member)(bodies *b);
@@ -404,6 +430,7 @@ int main(void)
         cmocka_unit_test(infinite_mass_in_a_huge_unit),
         cmocka_unit_test(refused_first_write),
         cmocka_unit_test(too_many_sources),
+        cmocka_unit_test(too_many_sinks),
         cmocka_unit_test(lists_too_large),
         cmocka_unit_test(configurations),
     };

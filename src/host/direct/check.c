@@ -132,6 +132,19 @@ static gravel_status check_rule(gv_direct_job *c)
     return GRAVEL_OK;
 }
 
+/* After the layout.  Kernels count planes x sinks, padded to whole groups, in 32 bits. */
+static gravel_status check_count(const gv_direct_job *c)
+{
+    enum { GROUP = 1 << 16 }; /* sinks of the largest group: 512 work-items, each with 8 vectors of 16 */
+    const size_t most = UINT32_MAX / (size_t)c->layout.sink_planes - GROUP;
+    if (c->count > most)
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "%zu sinks in one call; at most %zu with the %d numbers that a sink has there: take several "
+                       "calls",
+                       c->count, most, c->layout.sink_planes);
+    return GRAVEL_OK;
+}
+
 gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked, gv_direct_job *c)
 {
     *c = (gv_direct_job){
@@ -148,11 +161,9 @@ gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked,
         status = check_softening(d, c);
     if (!status)
         status = gv_direct_shape(d, &c->asked, &c->sources, &c->shape);
-    if (!status && c->count > UINT32_MAX / 4) /* kernels count planes x sinks in 32 bits */
-        status = gv_fail(GRAVEL_ERR_ARGUMENT, "%zu sinks in one call; at most %u", c->count, UINT32_MAX / 4);
     c->variant = gv_direct_variant(c->asked.order, c->asked.nearest, c->asked.neighbour_capacity > 0);
     gv_variant with_rule = d->variant[c->variant];
     with_rule.features |= c->more;
     gv_direct_layout_set(&c->layout, &with_rule, c->asked.soften);
-    return status;
+    return status ? status : check_count(c);
 }
