@@ -1,4 +1,5 @@
 /* Work requests: lists from several threads, against the scalar reference. */
+#include "faults.h"
 #include "problem.h"
 
 #include <pthread.h>
@@ -346,13 +347,44 @@ static void refused(void **state)
     gravel_requests_release(r);
 }
 
+/* A batch for which there was no memory holds nothing: the next request gets room of its own. */
+static void no_memory(void **state)
+{
+    NEED(f)
+    enum { LONG = 1 << 20 }; /* cells: more than a batch has room for */
+    gravel_requests_options options = GRAVEL_REQUESTS_OPTIONS_INIT;
+    options.by = GRAVEL_REQUESTS_DEVICE;
+    gravel_requests *r = requests_new(f, options);
+    uint32_t *list = calloc(LONG, sizeof *list);
+    assert_non_null(list);
+    forget(f);
+    for (int attempt = 0; attempt < 2; attempt++) { /* of a new batch, of one that has some room */
+        gravel_request q = request_of(&f->asked[0]);
+        q.cell = list;
+        q.cells = LONG;
+        q.done = NULL;
+        countdown = 1;
+        assert_int_equal(gravel_requests_submit(r, &q), GRAVEL_ERR_DEVICE_MEMORY);
+        assert_int_equal(countdown, 0);
+        for (size_t n = 0; n < REQUESTS && attempt == 1; n++) {
+            const gravel_request next = request_of(&f->asked[n]);
+            assert_ok(gravel_requests_submit(r, &next));
+        }
+        gravel_request one = request_of(&f->asked[0]);
+        one.done = NULL;
+        assert_ok(gravel_requests_submit(r, &one));
+        assert_ok(gravel_requests_wait(r));
+    }
+    assert_right(f, 3e-6);
+    free(list);
+    gravel_requests_release(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_each),
-        cmocka_unit_test(threads),
-        cmocka_unit_test(left_over),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(by_each),   cmocka_unit_test(threads), cmocka_unit_test(left_over),
+        cmocka_unit_test(no_memory), cmocka_unit_test(refused), /* which changes a cell */
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -62,14 +62,15 @@ gravel_status gv_request_room(gravel_requests *r, gv_batch *b, size_t requests, 
     places(b, at);
     gv_request_leave_room(b);
     gravel_status status = gv_slots_take(&r->worker, &b->slots, at[GV_BATCH_ARRAYS], &b->slot);
-    if (status) {
+    if (status)
         b->slot = NULL;
-        return status;
+    else {
+        b->slot->held = 1;
+        status = make_parts(r, b, at);
     }
-    b->slot->held = 1;
-    status = make_parts(r, b, at);
-    if (status) {
+    if (status) { /* the next request fits into nothing, and asks for no more than it needs */
         gv_request_leave_room(b);
+        b->room_requests = b->room_units = b->room_entries = b->room_cells = 0;
         return status;
     }
     char *host = b->slot->host;
