@@ -96,7 +96,9 @@ GRAVEL_API void gravel_leapfrog_release(gravel_leapfrog *leapfrog);
 /* First forces, steps and half kicks, with all bodies at `time`.  It comes again after the bodies were changed; their
  * velocities must be at the time of their positions then (gravel_leapfrog_get_bodies_at has these). */
 GRAVEL_API gravel_status gravel_leapfrog_start(gravel_leapfrog *leapfrog, double time);
-/* One block; `info` may be NULL. */
+/* One block; `info` may be NULL.  One that failed comes again with the next call, from where it failed: until then
+ * there are no looks and no states.  Where all bodies share a step it may have come too far for that; the next call is
+ * ERR_STATE then, and a state is resumed, or the bodies written anew and started. */
 GRAVEL_API gravel_status gravel_leapfrog_step(gravel_leapfrog *leapfrog, gravel_hermite_step_info *info);
 /* The time of the next block; changes nothing. */
 GRAVEL_API gravel_status gravel_leapfrog_get_next(gravel_leapfrog *leapfrog, double *time);

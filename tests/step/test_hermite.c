@@ -234,6 +234,47 @@ static void own_force(void **state)
     free_system(&s);
 }
 
+static gravel_status pull_or_fail(gravel_bodies *active, size_t first, size_t count, double time, void *user)
+{
+    int *const calls = user; /* so far; the one that fails */
+    const gravel_status status = pull_home(active, first, count, time, user);
+    return status || calls[0] != calls[1] ? status : gv_fail(GRAVEL_ERR_STATE, "not now");
+}
+
+/* A block whose force fails comes again, and counts once. */
+static void a_force_that_fails_comes_again(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    static const double mass[2] = {0, 0}, x[2][3] = {{1, 0, 0}, {0, 0.5, 0}}, v[2][3] = {{0, 1, 0}, {0, 0, 0}};
+    double out[2][2][3];
+    uint64_t tally[2][GRAVEL_STEP_POWERS] = {{0}};
+    gravel_hermite_counts counts[2];
+    for (int fails = 0; fails < 2; fails++) {
+        int calls[2] = {0, fails ? 5 : -1};
+        gravel_hermite_options o = GRAVEL_HERMITE_OPTIONS_INIT;
+        o.order = 4;
+        o.tally = 1;
+        o.external = pull_or_fail;
+        o.external_user = calls;
+        system_of_bodies s = make_system(context, GRAVEL_DS, 2, mass, x, v, &o);
+        assert_ok(gravel_hermite_start(s.hermite, 0));
+        for (int block = 0; block < 8; block++) {
+            gravel_status status = gravel_hermite_step(s.hermite, NULL);
+            assert_int_equal(status, calls[0] == calls[1] ? GRAVEL_ERR_STATE : GRAVEL_OK);
+            if (status)
+                assert_ok(gravel_hermite_step(s.hermite, NULL));
+        }
+        assert_int_equal(calls[0], 9 + fails);
+        assert_ok(gravel_bodies_read(s.bodies, GRAVEL_POSITION, 0, 2, &GRAVEL_ARRAY_OUT_AOS(out[fails])));
+        assert_ok(gravel_hermite_add_step_counts(s.hermite, tally[fails]));
+        gravel_hermite_get_counts(s.hermite, &counts[fails]);
+        free_system(&s);
+    }
+    assert_true(counts[0].blocks == 8 && counts[1].blocks == 8 && counts[0].steps == counts[1].steps);
+    assert_memory_equal(out[0], out[1], sizeof out[0]);
+    assert_memory_equal(tally[0], tally[1], sizeof tally[0]);
+}
+
 static void short_steps_name_the_pair(void **state)
 {
     CONTEXT_OR_SKIP(context)
@@ -405,6 +446,7 @@ int main(void)
         cmocka_unit_test(clusters_keep_their_energy),
         cmocka_unit_test(one_step_for_all),
         cmocka_unit_test(own_force),
+        cmocka_unit_test(a_force_that_fails_comes_again),
         cmocka_unit_test(short_steps_name_the_pair),
         cmocka_unit_test(short_steps_grow),
         cmocka_unit_test(steps_do_not_follow_rounding),

@@ -1,4 +1,5 @@
 /* src/host/step/leapfrog: order, reversal, block steps, trees, looks, resumed runs, external forces. */
+#include "faults.h"
 #include "problem.h"
 
 #include <math.h>
@@ -386,6 +387,133 @@ static void own_force(void **state)
     free_run(&r);
 }
 
+/* Blocks that fail once and come again, beside those of a run without failures. */
+typedef struct force_that_fails {
+    int forces, calls, fails_at;
+} force_that_fails;
+
+static gravel_status pull_and_fail(gravel_bodies *set, size_t first, size_t count, double time, void *user)
+{
+    force_that_fails *f = user;
+    const gravel_status status = pull_home(set, first, count, time, &f->forces);
+    return status || ++f->calls != f->fails_at ? status : gv_fail(GRAVEL_ERR_STATE, "not now");
+}
+
+static void assert_same_run(run *a, run *b)
+{
+    gravel_hermite_counts ours, theirs;
+    size_t size, other_size;
+    void *const x = state_of(a->bodies, &size), *const y = state_of(b->bodies, &other_size);
+    gravel_leapfrog_get_counts(a->leapfrog, &ours);
+    gravel_leapfrog_get_counts(b->leapfrog, &theirs);
+    assert_true(ours.blocks == theirs.blocks && ours.steps == theirs.steps);
+    assert_int_equal(size, other_size);
+    assert_memory_equal(x, y, size);
+    free(x);
+    free(y);
+}
+
+static void a_force_that_fails_comes_again(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    static const double mass[2] = {0, 0}, x[2][3] = {{1, 0, 0}, {0, 1.0 / 64, 0}}, v[2][3] = {{0, 1, 0}, {0, 0, 1}};
+    force_that_fails user[2] = {{0, 0, 0}, {0, 0, 0}};
+    gravel_leapfrog_options o = GRAVEL_LEAPFROG_OPTIONS_INIT;
+    gravel_hermite_state at;
+    gravel_bodies *seen;
+    run r[2];
+    double next;
+    o.eps = 1;
+    o.eta = 1.0 / 1024;
+    o.external = pull_and_fail;
+    for (int k = 0; k < 2; k++) {
+        o.external_user = &user[k];
+        r[k] = empty_run(context, GRAVEL_DS, 0, &o);
+        assert_ok(gravel_bodies_write(r[k].bodies, GRAVEL_POSITION, 0, 2, &GRAVEL_ARRAY_AOS(x)));
+        assert_ok(gravel_bodies_write(r[k].bodies, GRAVEL_VELOCITY, 0, 2, &GRAVEL_ARRAY_AOS(v)));
+        assert_ok(gravel_bodies_write(r[k].bodies, GRAVEL_MASS, 0, 2, &GRAVEL_ARRAY(mass)));
+        r[k].n = 2;
+        assert_ok(gravel_leapfrog_start(r[k].leapfrog, 0));
+    }
+    for (int block = 0; block < 6; block++) { /* of one body and of both */
+        assert_ok(gravel_leapfrog_step(r[0].leapfrog, NULL));
+        user[1].fails_at = user[1].calls + 1;
+        assert_int_equal(gravel_leapfrog_step(r[1].leapfrog, NULL), GRAVEL_ERR_STATE);
+        assert_string_equal(gravel_error_message(), "not now");
+        assert_ok(gravel_leapfrog_get_next(r[1].leapfrog, &next));
+        assert_int_equal(gravel_leapfrog_get_bodies_at(r[1].leapfrog, next, &seen), GRAVEL_ERR_STATE);
+        assert_contains(gravel_error_message(), "gravel_leapfrog_step comes again first");
+        assert_int_equal(gravel_leapfrog_get_state(r[1].leapfrog, &at), GRAVEL_ERR_STATE);
+        assert_contains(gravel_error_message(), "gravel_leapfrog_step comes again first");
+        assert_ok(gravel_leapfrog_step(r[1].leapfrog, NULL));
+        assert_same_run(&r[0], &r[1]);
+    }
+    free_run(&r[0]);
+    free_run(&r[1]);
+}
+
+/* OpenCL call number `at` of a block fails: the block comes again, or that is refused.  0: there are not so many. */
+static int fails_once(gravel_context *context, const gravel_leapfrog_options *o, int with_tree, int at, int *refused)
+{
+    run r[2];
+    uint64_t tally[2][GRAVEL_STEP_POWERS] = {{0}};
+    for (int k = 0; k < 2; k++) {
+        r[k] = empty_run(context, GRAVEL_DS, with_tree, o);
+        fill_plummer(&r[k], 40);
+        assert_ok(gravel_leapfrog_start(r[k].leapfrog, 0));
+        for (int block = 0; block < 3; block++)
+            assert_ok(gravel_leapfrog_step(r[k].leapfrog, NULL));
+    }
+    countdown = at;
+    gravel_status status = gravel_leapfrog_step(r[1].leapfrog, NULL);
+    const int failed = countdown == 0;
+    countdown = 0;
+    assert_true(status == GRAVEL_OK || failed);
+    if (status) /* failed in earnest */
+        status = gravel_leapfrog_step(r[1].leapfrog, NULL);
+    if (status) {
+        assert_int_equal(status, GRAVEL_ERR_STATE);
+        assert_contains(gravel_error_message(), "gravel_leapfrog_start comes first");
+        ++*refused;
+    }
+    for (int block = 0; block < 4 && !status; block++) {
+        assert_ok(gravel_leapfrog_step(r[0].leapfrog, NULL));
+        if (block > 0)
+            assert_ok(gravel_leapfrog_step(r[1].leapfrog, NULL));
+    }
+    if (!status) {
+        assert_same_run(&r[0], &r[1]);
+        for (int k = 0; k < 2; k++)
+            assert_ok(gravel_leapfrog_add_step_counts(r[k].leapfrog, tally[k]));
+        assert_memory_equal(tally[0], tally[1], sizeof tally[0]);
+    }
+    free_run(&r[0]);
+    free_run(&r[1]);
+    return failed;
+}
+
+static void blocks_that_fail(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    const int stride = getenv("GRAVEL_TEST_QUICK") ? 7 : 1;
+    for (int kind = 0; kind < 4; kind++) {
+        gravel_leapfrog_options o = GRAVEL_LEAPFROG_OPTIONS_INIT;
+        int refused = 0, at = 1;
+        o.eps = 0.05;
+        o.tally = 1;
+        o.shared = kind == 1;
+        o.ahead = kind >= 2;
+        o.last = 0; /* accelerations that a block has found before it failed are no part of the result */
+        while (fails_once(context, &o, kind == 3, at, &refused))
+            at += stride * (kind == 3 ? 5 : 1);
+        assert_true(at > 8);
+        if (kind != 1) /* with one step for all, where steps are chosen and not all are kicked */
+            assert_int_equal(refused, 0);
+        else
+            assert_true(refused > 0);
+    }
+}
+
 static void bad_options(void **state)
 {
     CONTEXT_OR_SKIP(context)
@@ -480,6 +608,7 @@ int main(void)
         cmocka_unit_test(density_is_that_of_runs),         cmocka_unit_test(looking_ahead_keeps_energy),
         cmocka_unit_test(touched_runs_have_the_same_bits), cmocka_unit_test(own_force),
         cmocka_unit_test(a_clock_of_time_changes_nothing), cmocka_unit_test(bad_options),
+        cmocka_unit_test(a_force_that_fails_comes_again),  cmocka_unit_test(blocks_that_fail),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);
 }

@@ -142,8 +142,11 @@ static gravel_status evaluate(gravel_hermite *h, size_t count, double time, int 
     gravel_status status = count > 0 ? predict(h, count, t) : GRAVEL_OK; /* 0: others have bodies that are due */
     for (int k = 1; k <= h->options.iterations && !status; k++) {
         status = gv_hermite_forces(h, h->options.order, gravel_view_range(h->active, 0, count), 1, time);
+        const int last = !stay && k == h->options.iterations;
+        if (!status && last && h->options.tally && count > 0) /* only now: a block whose forces fail comes again */
+            status = gv_selector_tally(&h->select, count);
         if (!status && count > 0)
-            status = correct(h, count, t, !stay && k == h->options.iterations);
+            status = correct(h, count, t, last);
     }
     return status;
 }
@@ -157,16 +160,18 @@ gravel_status gv_hermite_move(gravel_hermite *h, size_t count, double time)
 {
     const int has_copy = h->host_up_to > 0, by_host = has_copy && count <= h->host_up_to;
     gravel_status status = has_copy && !by_host ? gv_copy_send(h, count) : GRAVEL_OK;
+    h->next_known = 0;
     if (by_host)
         gv_host_move(h, count, time, 0);
-    else if (!status && h->options.tally && count > 0)
-        status = gv_selector_tally(&h->select, count);
-    if (!status && !by_host)
+    else if (!status)
         status = evaluate(h, count, time, 0);
-    if (!status && has_copy && !by_host)
+    if (status)
+        return status; /* the bodies are where they were: the block comes again */
+    if (has_copy && !by_host) {
         status = gv_copy_take(h, count);
+        h->copy.is_current = !status;
+    }
     h->counts.host_blocks += by_host;
-    h->next_known = 0;
     h->now = time;
     h->whole = h->all_due == h->all;
     h->counts.blocks++;

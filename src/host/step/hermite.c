@@ -367,7 +367,8 @@ gravel_status gravel_hermite_synchronise(gravel_hermite *h, double time)
     h->all_due = h->all;
     if (!status)
         status = gv_hermite_move(h, n, time);
-    h->ended = fmod(time, h->options.step_min) != 0;
+    if (h->now == time) /* it was done */
+        h->ended = fmod(time, h->options.step_min) != 0;
     return status;
 }
 

@@ -207,16 +207,21 @@ gravel_status gv_leap_forces(gravel_leapfrog *f, size_t count, double time)
     const int ahead = f->options.ahead && !f->options.shared && f->options.eta > 0;
     gravel_list list = block_list(f, count);
     const gravel_view sinks = count == f->n ? gravel_view_all(f->bodies) : gravel_view_list(f->bodies, &list);
-    gravel_status status = ahead && f->n > 0 ? remember(f, count) : GRAVEL_OK;
+    gravel_status status = ahead && f->n > 0 && f->part < GV_LEAP_REMEMBERED ? remember(f, count) : GRAVEL_OK;
     if (status)
         return status;
+    f->part = GV_LEAP_REMEMBERED;
     if (f->direct)
         status = sum(f, f->bodies, sinks);
     else if (are_few(f, count))
         status = sum_few(f, sinks);
     else
         status = walk_block(f, sinks, ahead, time);
-    return status || !f->options.external || count == 0 ? status : add_external(f, count, time);
+    if (!status && f->options.external && count > 0)
+        status = add_external(f, count, time);
+    if (status)
+        f->keeps = 0; /* a tree that may be half built, or whose forces would be counted twice */
+    return status;
 }
 
 /* ------------------------------------------------------------------ looking */

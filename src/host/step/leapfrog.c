@@ -194,15 +194,18 @@ static gravel_status kick_all(gravel_leapfrog *f, const cl_mem m[WORDS], cl_mem 
                   GV_REAL(p, t.low), GV_ARG(m[ACCELERATION]), GV_ARG(m[TIME]), GV_ARG(m[TIME_LOW]), GV_ARG(m[STEP]),
                   GV_REAL(p, reach), GV_REAL(p, f->options.step_max), GV_REAL(p, f->options.step_min), GV_INT(first),
                   GV_MEM(f->select.head), GV_ARG(far));
+    if (status)
+        return status;
     f->next_known = 0;
     f->now = time;
     f->whole = 1;
-    if (!status)
-        status = find_next(f);
+    status = find_next(f);
     if (!status)
         status = gv_launch(&f->worker, 0, f->kernel[GV_LEAP_KICK_ALL], gv_items(f->n, 64), GV_UINT(f->n),
                            GV_REAL(p, old), GV_ARG(m[ACCELERATION]), GV_ARG(m[VELOCITY]), GV_ARG(m[VELOCITY_LOW]),
                            GV_ARG(m[STEP]), GV_MEM(f->table), GV_ARG(far), GV_REAL(p, far_kick), GV_ARG(m[POTENTIAL]));
+    if (status)
+        f->started = 0; /* steps are the next ones, velocities those before: this cannot come again */
     gv_bodies_changed(f->bodies, GRAVEL_VELOCITY);
     gv_bodies_changed(f->bodies, GRAVEL_TIME);
     gv_bodies_changed(f->bodies, GRAVEL_STEP);
@@ -249,12 +252,15 @@ static gravel_status kick_bodies(gravel_leapfrog *f, size_t count, double time, 
 static gravel_status kick(gravel_leapfrog *f, size_t count, double time, int first)
 {
     const gravel_status status = count > 0 ? kick_bodies(f, count, time, first) : GRAVEL_OK;
-    if (f->options.shared)
+    if (status)
         return status;
+    f->part = GV_LEAP_NOTHING;
+    if (f->options.shared)
+        return GRAVEL_OK;
     f->next_known = 0;
     f->now = time;
     f->whole = f->all_due == f->all;
-    return status;
+    return GRAVEL_OK;
 }
 
 /* Bodies of all processes; all of them are due. */
@@ -280,6 +286,7 @@ gravel_status gravel_leapfrog_start(gravel_leapfrog *f, double time)
                        f->options.mesh_step);
     const gravel_view all = gravel_view_all(f->bodies);
     f->started = f->has_forces = 0;
+    f->part = GV_LEAP_NOTHING;
     f->keeps = 0;
     memset(&f->counts, 0, sizeof f->counts);
     gravel_status status = gv_bodies_need_ids(f->bodies);
@@ -311,8 +318,11 @@ static gravel_status look_ahead(gravel_leapfrog *f, const char *call)
         return gv_fail(GRAVEL_ERR_STATE,
                        "%s: there are %zu bodies, there were %zu at gravel_leapfrog_start: start with these", call,
                        f->bodies->count, f->n);
-    if (f->bodies->order_version != f->order_version)
+    if (f->bodies->order_version != f->order_version) {
         f->next_known = 0;
+        if (f->part == GV_LEAP_REMEMBERED)
+            f->part = GV_LEAP_TALLIED; /* it was in the order of the list */
+    }
     f->order_version = f->bodies->order_version;
     return find_next(f);
 }
@@ -326,16 +336,33 @@ gravel_status gravel_leapfrog_step(gravel_leapfrog *f, gravel_hermite_step_info 
     const size_t count = f->due;
     if (info)
         *info = (gravel_hermite_step_info){time, f->all_due};
-    status = gravel_bodies_advance(f->bodies, 0, gv_leap_drift(f, f->now, time));
-    if (!status && f->options.tally && count > 0)
-        status = gv_selector_tally(&f->select, count);
+    if (f->part < GV_LEAP_DRIFTED) {
+        status = gravel_bodies_advance(f->bodies, 0, gv_leap_drift(f, f->now, time));
+        f->part = status ? f->part : GV_LEAP_DRIFTED;
+    }
+    if (!status && f->part < GV_LEAP_TALLIED) {
+        if (f->options.tally && count > 0)
+            status = gv_selector_tally(&f->select, count);
+        f->part = status ? f->part : GV_LEAP_TALLIED;
+    }
+    const size_t steps = f->options.shared ? f->n : f->all_due;
     if (!status)
         status = gv_leap_forces(f, count, time);
     if (!status)
         status = kick(f, count, time, 0);
-    f->counts.blocks++;
-    f->counts.steps += f->options.shared ? f->n : f->all_due;
+    f->counts.blocks += !status;
+    f->counts.steps += status ? 0 : steps;
     return status;
+}
+
+/* Between the parts of a block that failed, bodies and times do not belong together. */
+static gravel_status check_whole_block(const gravel_leapfrog *f, const char *call)
+{
+    return f->part == GV_LEAP_NOTHING ? GRAVEL_OK
+                                      : gv_fail(GRAVEL_ERR_STATE,
+                                                "%s: the last gravel_leapfrog_step failed after positions were moved: "
+                                                "gravel_leapfrog_step comes again first",
+                                                call);
 }
 
 gravel_status gravel_leapfrog_get_next(gravel_leapfrog *f, double *time)
@@ -355,6 +382,8 @@ gravel_status gravel_leapfrog_get_bodies_at(gravel_leapfrog *f, double time, gra
     gravel_status status = look_ahead(f, "gravel_leapfrog_get_bodies_at");
     if (!status && f->options.agree)
         status = gv_fail(GRAVEL_ERR_UNSUPPORTED, "gravel_leapfrog_get_bodies_at: other processes have bodies, too");
+    if (!status)
+        status = check_whole_block(f, "gravel_leapfrog_get_bodies_at");
     if (status)
         return status;
     if (!at || !(time >= f->now && time <= f->next))
@@ -390,6 +419,9 @@ gravel_status gravel_leapfrog_get_state(const gravel_leapfrog *f, gravel_hermite
     if (f->tree && f->keeps)
         return gv_fail(GRAVEL_ERR_STATE, "gravel_leapfrog_get_state: the next block may keep the cells of the tree, "
                                          "which are no part of a state; take it after a block of all bodies");
+    const gravel_status status = check_whole_block(f, "gravel_leapfrog_get_state");
+    if (status)
+        return status;
     *state = (gravel_hermite_state){
         .time = f->now, .blocks = f->counts.blocks, .steps = f->counts.steps, .whole = (uint32_t)f->whole};
     return GRAVEL_OK;
@@ -416,6 +448,7 @@ gravel_status gravel_leapfrog_resume(gravel_leapfrog *f, const gravel_hermite_st
     status = take_number(f, status);
     f->started = f->has_forces = !status;
     f->next_known = 0;
+    f->part = GV_LEAP_NOTHING;
     f->now = state->time;
     f->counts = (gravel_hermite_counts){state->blocks, state->steps, 0};
     f->whole = (int)state->whole;

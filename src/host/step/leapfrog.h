@@ -17,6 +17,10 @@ typedef enum gv_leap_kernel {
     GV_LEAP_KERNELS
 } gv_leap_kernel;
 
+/* What is done of the next block.  One that fails comes again from there: positions, counts of steps and |a| before the
+ * block must not be changed twice. */
+typedef enum gv_leap_part { GV_LEAP_NOTHING, GV_LEAP_DRIFTED, GV_LEAP_TALLIED, GV_LEAP_REMEMBERED } gv_leap_part;
+
 struct gravel_leapfrog {
     gv_worker worker;
     gravel_leapfrog_options options;
@@ -34,6 +38,7 @@ struct gravel_leapfrog {
     int levels;
     gv_buffer before, density; /* of the option `ahead`: kernels/step/leapfrog.cl; density is that at the last build */
     int started, next_known, whole;
+    gv_leap_part part;
     int has_forces;         /* all bodies have accelerations */
     size_t n;               /* bodies that were started */
     size_t all;             /* ... of all processes */
