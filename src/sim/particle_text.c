@@ -190,6 +190,20 @@ static gravel_status look_at_first_line(reader *r, const char *line)
                : GRAVEL_OK;
 }
 
+/* Comments before the first particle: "# units LENGTH cm MASS g VELOCITY cm/s", "# time T"; others say nothing. */
+static void look_at_comment(reader *r, const char *line, size_t length)
+{
+    char text[160];
+    gv_units u;
+    double time;
+    snprintf(text, sizeof text, "%.*s", (int)(length < sizeof text ? length : sizeof text - 1), line);
+    if (sscanf(text, " # units %lf cm %lf g %lf cm/s", &u.length_cm, &u.mass_g, &u.velocity_cm_s) == 3 &&
+        u.length_cm > 0 && u.mass_g > 0 && u.velocity_cm_s > 0)
+        r->out->units = u;
+    if (sscanf(text, " # time %lf", &time) == 1 && isfinite(time))
+        r->out->time = time;
+}
+
 static int begins_with_name(const char *line)
 {
     while (is_blank(*line))
@@ -254,6 +268,8 @@ static gravel_status take_line(reader *r, const char *line, size_t length)
     }
     if (r->line == 1 && (status = look_at_first_line(r, line)) != GRAVEL_OK)
         return status;
+    if (r->columns == 0)
+        look_at_comment(r, line, length);
     status = read_line(r, line, &id, value, &columns);
     if (status != GRAVEL_OK || columns == 0)
         return status;

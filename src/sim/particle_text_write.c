@@ -52,6 +52,18 @@ static void write_pieces(void *arg, size_t begin, size_t end)
     }
 }
 
+/* What reading takes from comments before the first particle (particle_text.c); N-body units and time 0 go without
+ * saying. */
+static void write_units_and_time(const gv_particles *p, FILE *stream)
+{
+    char text[GV_UNITS_TEXT];
+    if (!gv_units_are_nbody(&p->units))
+        fprintf(stream, "# units %.17g cm %.17g g %.17g cm/s = %s\n", p->units.length_cm, p->units.mass_g,
+                p->units.velocity_cm_s, gv_units_text(&p->units, text));
+    if (p->time != 0 && !(p->box.side > 0))
+        fprintf(stream, "# time %.17g\n", p->time);
+}
+
 gravel_status gv_particles_write_text(const gv_particles *particles, const char *path)
 {
     gv_out_file file;
@@ -69,6 +81,7 @@ gravel_status gv_particles_write_text(const gv_particles *particles, const char 
     for (int c = 0; c < w.columns; c++)
         fprintf(file.stream, " %s", gv_particle_column[c]);
     fputc('\n', file.stream);
+    write_units_and_time(particles, file.stream);
     for (; w.first < particles->count && !ferror(file.stream); w.first += PIECES * BODIES) {
         const size_t left = particles->count - w.first;
         w.count = left < PIECES * BODIES ? left : PIECES * BODIES;

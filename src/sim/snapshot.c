@@ -101,7 +101,15 @@ gravel_status gv_snapshot_read(gv_particles *particles, const char *path, const 
     status = gv_particles_read_text(particles, path);
     if (status)
         return status;
-    particles->units = o.text_units;
+    if (gv_units_are_nbody(&particles->units))
+        particles->units = o.text_units;
+    else if (!gv_units_are_nbody(&o.text_units) && memcmp(&particles->units, &o.text_units, sizeof o.text_units) != 0) {
+        char text[GV_UNITS_TEXT];
+        status = gv_fail(GRAVEL_ERR_ARGUMENT, "%s says itself that it is in %s: leave out --units", path,
+                         gv_units_text(&particles->units, text));
+        gv_particles_free(particles);
+        return status;
+    }
     for (size_t i = 0; o.renumber && i < particles->count; i++)
         particles->id[i] = (int32_t)i;
     return GRAVEL_OK;

@@ -13,7 +13,7 @@
 #include "sim/particles.h"
 
 typedef struct gv_read_options {
-    gv_units text_units; /* text files do not name their units */
+    gv_units text_units; /* of text that does not name its units */
     int comoving;        /* 1: bodies of a cosmological file stay as they are, in its box; 0: they are made physical */
     int renumber;        /* 1: ids become 0 ... n-1 in the file's order; for ids that do not fit 32 bits */
 } gv_read_options;

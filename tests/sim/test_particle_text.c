@@ -206,6 +206,34 @@ static void test_forms_of_lines(void **state)
     check_accepts("#id,m,x,y,z\r\n1,1,2,3,4\r\n2, 1 ,\t2;3;4 \n3 1 2 3 4\n", 3, 5);
 }
 
+/* What is written says its units and its time, so that it is read as what it was; other comments say nothing. */
+static void test_units_and_time(void **state)
+{
+    static const gv_units gadget = GV_UNITS_GADGET, none = GV_UNITS_NBODY;
+    gv_particles p, again;
+    const char *path = write_file("", 0);
+
+    (void)state;
+    assert_int_equal(gv_particles_create(&p, 2, 1), GRAVEL_OK);
+    p.units = gadget;
+    p.time = 0.1;
+    p.m[0] = 3;
+    assert_int_equal(gv_particles_write_text(&p, path), GRAVEL_OK);
+    assert_int_equal(gv_particles_read_text(&again, path), GRAVEL_OK);
+    assert_memory_equal(&again.units, &gadget, sizeof gadget);
+    assert_true(again.time == 0.1 && again.m[0] == 3 && again.count == 2);
+    gv_particles_free(&again);
+    p.units = none;
+    p.time = 0;
+    assert_int_equal(gv_particles_write_text(&p, path), GRAVEL_OK);
+    gv_particles_free(&p);
+
+    const char *text = "# time in Myr\n# units: kpc\n# units 1 cm -1 g 1 cm/s\n1 1 2 3 4\n# time 5\n";
+    assert_int_equal(gv_particles_read_text(&p, write_file(text, strlen(text))), GRAVEL_OK);
+    assert_true(gv_units_are_nbody(&p.units) && p.time == 0);
+    gv_particles_free(&p);
+}
+
 static void test_values(void **state)
 {
     (void)state;
@@ -480,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_read_equals_library),
         cmocka_unit_test(test_forms_of_lines),
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_units_and_time),
         cmocka_unit_test(test_errors_name_the_place),
         cmocka_unit_test(test_no_file),
         cmocka_unit_test(test_lines_across_blocks),
