@@ -136,7 +136,7 @@ const gv_command gv_cmd_convert = {
     .summary = "particles from text to HDF5 and back, and into other units",
     .synopsis = "[-i] IN -o OUT [options]",
     .about = "Of a snapshot in several HDF5 files (name.0.hdf5 ...) any name, or name.hdf5, reads all.\n"
-             "Nothing is written if IN holds what a simulation cannot use: NaN, masses below zero, an id twice.\n"
+             "Nothing is written if IN holds what a simulation cannot use: NaN, masses below zero, an id twice or -1.\n"
              "The diagnostics.txt of a run becomes HDF5 as well: group Diagnostics, a dataset a column.",
     .opts = opts_table,
     .examples = "gravel convert plummer.txt -o plummer.hdf5\n"

@@ -114,10 +114,17 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Ids that rise from body to body, as written by most programs, need no sorting. */
+/* A body of id -1 would act on itself: to the library it is none.  Ids that rise from body to body, as written by most
+ * programs, need no sorting. */
 static gravel_status check_ids(const gv_particles *p, const char *name)
 {
     size_t i = 1;
+    for (size_t k = 0; k < p->count; k++)
+        if (p->id[k] == -1)
+            return gv_fail(GRAVEL_ERR_INPUT,
+                           "%s: particle %zu: the id -1 stands for no body; gravel convert --renumber gives ids 0, 1, "
+                           "...",
+                           name, k);
     while (i < p->count && p->id[i] > p->id[i - 1])
         i++;
     if (i >= p->count)

@@ -356,6 +356,7 @@ def bad_input():
     ok = "0 1 0 0 0 0 0 0\n1 1 1 0 0 0 0.5 0\n"
     for name, text, part in (("nan", ok.replace("0.5", "nan"), "bad_nan"), ("negative", ok.replace("0 1 0", "0 -1 0"), "below zero"),
                              ("twice", ok.replace("\n1 1", "\n0 1"), "more than once"),
+                             ("nobody", ok.replace("\n1 1", "\n-1 1"), "the id -1 stands for no body"),
                              ("still", "0 1 0 0 0\n1 1 1 0 0\n", "no velocities"), ("torn", ok[:-8], "bad_torn"),
                              ("empty", "", "bad_empty")):
         write("bad_" + name, text)

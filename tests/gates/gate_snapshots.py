@@ -360,6 +360,11 @@ def nothing_is_lost():
     with open(path("no.txt"), "w", encoding="utf-8") as handle:
         handle.write("0 1 0 0 0\n0 1 1 0 0\n")
     refused(USAGE, "occurs more than once", "convert", "-i", "no.txt", "-o", "old.hdf5")
+    with open(path("no.txt"), "w", encoding="utf-8") as handle:
+        handle.write("-1 1 0 0 0\n1 1 1 0 0\n")
+    refused(USAGE, "the id -1 stands for no body", "convert", "-i", "no.txt", "-o", "old.hdf5")
+    refused(USAGE, "the id -1 stands for no body", "info", "no.txt")
+    expect(abs(info("no.txt", "--renumber")["potential_energy"] + 1) < 1e-15, "a pair that was renumbered")
     with open(path("old.hdf5"), "rb") as handle:
         expect(handle.read() == before, "the old file was touched")
     expect(not [f for f in os.listdir(WORK) if f.startswith("old.hdf5.")], "a temporary file is left")

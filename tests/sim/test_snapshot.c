@@ -169,6 +169,9 @@ static void checks(void **state)
 {
     (void)state;
     gv_particles p = make(10, 1);
+    assert_int_equal(gv_particles_check(&p, "f"), GRAVEL_ERR_INPUT);
+    assert_message("particle 8: the id -1 stands for no body");
+    p.id[8] = 8;
     assert_int_equal(gv_particles_check(&p, "f"), GRAVEL_OK);
     p.vy[4] = NAN;
     assert_int_equal(gv_particles_check(&p, "f"), GRAVEL_ERR_INPUT);
