@@ -258,12 +258,29 @@ static gravel_status read_particles(job *j, const char *path)
     return status ? status : gv_particles_check(&j->particles, path);
 }
 
+/* A file may put its bodies into a universe or a box; here they move in empty space. */
+static gravel_status check_space(const gv_particles *p, const char *path)
+{
+    if (p->expanding)
+        return gv_fail(GRAVEL_ERR_INPUT,
+                       "%s is of an expanding universe: give --cosmology; for its bodies in empty space, run what "
+                       "'gravel convert %s -o FILE.txt --to-units kpc' writes with --units kpc",
+                       path, path);
+    if (p->period > 0)
+        gv_say(GV_RUN, "warning: %s has a box of side %.6g (BoxSize); it is ignored, the bodies do not repeat", path,
+               p->period);
+    return GRAVEL_OK;
+}
+
 /* From the beginning.  `again`: in a folder where this run began already. */
 static int begin(job *j, const char *in, int again)
 {
     j->settings = settings_of(&j->opts);
     j->settings.share = j->share;
     gravel_status status = read_particles(j, in);
+    if (!status && !again)
+        status = check_space(&j->particles, in);
+    j->particles.period = 0; /* of what is written, as after a checkpoint */
     if (!status)
         status = gv_run_check(&j->settings, &j->particles);
     if (!status && !j->context)

@@ -183,7 +183,8 @@ static gv_particles part(const gv_particles *p, size_t first, size_t count)
                           GV_UNITS_NBODY,
                           1,
                           GV_BOX_NONE,
-                          0.0};
+                          0.0,
+                          0};
 }
 
 /* W of a large galaxy: the sum over shells of all bodies times the ratio of direct sum and shells of a sample (the

@@ -17,10 +17,12 @@ typedef struct gv_particles {
     int64_t id_offset; /* what is added to ids in HDF5, where others count from 1; as found in the file they are from */
     gv_box box;        /* side above 0: numbers are comoving and over h, velocities GADGET's (cosmo.h) */
     double period;     /* BoxSize of the file, in the units of positions; 0: none */
+    int expanding;     /* 1: of a cosmological file, made physical; time is the scale factor */
 } gv_particles;
 #define GV_PARTICLES_INIT                                                                                              \
     {                                                                                                                  \
-        0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0.0, GV_UNITS_NBODY, 1, GV_BOX_NONE, 0.0  \
+        0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0.0, GV_UNITS_NBODY, 1, GV_BOX_NONE, 0.0, \
+            0                                                                                                          \
     }
 
 /* Arrays of `count` zeroes; ids are 0 ... count-1.  `derivatives`: 0 positions, 1 with velocities, 2 with

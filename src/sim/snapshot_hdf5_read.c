@@ -351,6 +351,7 @@ static gravel_status make_physical(reader *r)
                 v[c][i] *= sqrt(a);
         }
     p->period *= a / h;
+    p->expanding = 1;
     gv_particles_scale_masses(p, 1.0 / h);
     return GRAVEL_OK;
 }

@@ -155,6 +155,7 @@ def what_is_refused():
     refused(USAGE, "powers of two", *here, "-i", box(), "--step-max", "0.1")
     refused(USAGE, "--redshifts", *here, "-i", box(), "--redshifts", "60")
     refused(USAGE, "-o, --output", "run", "--cosmology", "-i", box())
+    refused(USAGE, "give --cosmology", "run", "-i", box(), "-o", "none", "--until", "0.03", "--eps", "10")
     refused(USAGE, "cannot", "run", "--cosmology", "--resume", "nowhere")
     expect(not os.path.exists(path("none")), "a folder was made")
 

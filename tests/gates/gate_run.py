@@ -149,6 +149,21 @@ def outputs_do_not_change_the_run():
     expect(read("quiet/snapshot_0001.txt") == read("%s/snapshot_0005.txt" % reference()), "the end is another")
 
 
+def boxes_are_ignored_aloud():
+    if h5py is None:
+        raise Skipped("no h5py (package python3-h5py)")
+    good("ic", "twobody", "-o", "boxed.hdf5")
+    with h5py.File(path("boxed.hdf5"), "r+") as f:
+        f["Header"].attrs.modify("BoxSize", 10.0)
+    options = ("--until", "0.125", "--diagnose-every", "0.125")
+    done = run("run", "-i", "boxed.hdf5", "-o", "boxed", *options)
+    expect(done.returncode == OK and "warning: boxed.hdf5 has a box of side 10 (BoxSize)" in done.stderr, "no word of the box", done)
+    os.remove(path("boxed/checkpoint.gvc"))
+    good("run", "--resume", "boxed")  # from the beginning, without a word
+    with h5py.File(path("boxed/snapshot_0001.hdf5"), "r") as f:
+        expect(f["Header"].attrs["BoxSize"] == 0, "bodies in empty space are in a box")
+
+
 def run_files():
     example = good("run", "--example").stdout
     write("example.json", example)
@@ -403,7 +418,7 @@ if __name__ == "__main__":
     try:
         need_device()
         outcome = gatelib.main([folder_holds_what_was_asked_for, device_time_by_kernel, blocks_timed, snapshots_for_others,
-                                outputs_do_not_change_the_run, run_files, orders_of_convergence, trees_and_precisions, kills_at_any_moment,
+                                outputs_do_not_change_the_run, boxes_are_ignored_aloud, run_files, orders_of_convergence, trees_and_precisions, kills_at_any_moment,
                                 signals_leave_a_checkpoint, signals_before_the_first_block,
                                 resumes_are_refused_by_name, damaged_checkpoints, full_disk,
                                 bad_input])
