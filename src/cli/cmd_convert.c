@@ -76,6 +76,7 @@ static int run(const void *values, const gv_operands *operands)
         return convert_diagnostics(opts);
     reading.text_units = gv_cli_units(opts->units);
     reading.renumber = opts->renumber;
+    reading.comoving = gv_snapshot_is_hdf5_name(opts->out) && opts->to_units != 0 ? 2 : 0;
     gravel_status status = gv_snapshot_read(&particles, opts->in, &reading);
     if (!status)
         status = gv_particles_check(&particles, opts->in);
@@ -136,6 +137,7 @@ const gv_command gv_cmd_convert = {
     .summary = "particles from text to HDF5 and back, and into other units",
     .synopsis = "[-i] IN -o OUT [options]",
     .about = "Of a snapshot in several HDF5 files (name.0.hdf5 ...) any name, or name.hdf5, reads all.\n"
+             "A cosmological box stays one in HDF5; as text, or in N-body units, its bodies are made physical.\n"
              "Nothing is written if IN holds what a simulation cannot use: NaN, masses below zero, an id twice or -1.\n"
              "The diagnostics.txt of a run becomes HDF5 as well: group Diagnostics, a dataset a column.",
     .opts = opts_table,

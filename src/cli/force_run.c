@@ -240,6 +240,8 @@ gravel_status gv_force_write_hdf5(gv_force_job *job, gravel_status status)
     file.time = job->particles.time;
     file.units = job->particles.units;
     file.id_offset = job->particles.id_offset;
+    file.period = job->opts->is_periodic ? job->side : job->particles.period;
+    file.expanding = job->particles.expanding;
     gv_particles_scale_masses(&file, 1.0 / gv_units_gravity(&file.units));
     const int columns = 1 + (job->order >= 4) + (job->order >= 6);
     status = together ? gv_ranks_write_snapshot(job->ranks, &file, job->opts->out, more, columns)

@@ -16,6 +16,7 @@ gravel_status gv_cli_convert_units(gv_particles *particles, int choice, double u
             return gv_fail(GRAVEL_ERR_ARGUMENT, "--unit-mass and --unit-length need %s kpc or pc", option);
         gv_particles_scale_masses(particles, gv_units_gravity(&particles->units));
         particles->units = to;
+        particles->expanding = 0; /* N-body units know no universe */
         return GRAVEL_OK;
     }
     if (nbody && !scaled)

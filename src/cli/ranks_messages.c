@@ -76,6 +76,8 @@ gravel_status gv_ranks_spread_particles(gv_ranks *r, gv_particles *p)
         p->time = copy.time;
         p->units = copy.units;
         p->id_offset = copy.id_offset;
+        p->period = copy.period;
+        p->expanding = copy.expanding;
     }
     double **const column[] = {&p->m, &p->x, &p->y, &p->z, &p->vx, &p->vy, &p->vz, &p->ax, &p->ay, &p->az};
     if (!status)

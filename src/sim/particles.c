@@ -98,7 +98,7 @@ void gv_particles_convert(gv_particles *p, const gv_units *to)
     p->period *= length;
     if (p->box.side > 0)
         p->box.side *= length;
-    else
+    else if (!p->expanding)
         p->time *= length / velocity;
     p->units = *to;
 }

@@ -14,8 +14,8 @@
 
 typedef struct gv_read_options {
     gv_units text_units; /* of text that does not name its units */
-    int comoving;        /* 1: bodies of a cosmological file stay as they are, in its box; 0: they are made physical */
-    int renumber;        /* 1: ids become 0 ... n-1 in the file's order; for ids that do not fit 32 bits */
+    int comoving; /* bodies of a cosmological file 0: become physical; 1: stay, in its box; 2: stay where it has one */
+    int renumber; /* 1: ids become 0 ... n-1 in the file's order; for ids that do not fit 32 bits */
 } gv_read_options;
 #define GV_READ_OPTIONS_INIT                                                                                           \
     {                                                                                                                  \

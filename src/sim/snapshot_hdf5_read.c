@@ -337,9 +337,13 @@ static gravel_status make_physical(reader *r)
     const double a = p->time;
     if (!find_real(r, "BoxSize", &p->period) || !(p->period > 0.0) || !isfinite(p->period))
         p->period = 0.0;
-    if (r->options->comoving)
+    const int is_scale_factor = fabs(a * (1.0 + z) - 1.0) < 1e-3;
+    const int is_comoving = is_scale_factor && lambda != 0.0 && !gv_units_are_nbody(&p->units);
+    const int is_box = is_comoving && p->period > 0.0 && matter > 0.0;
+    if (r->options->comoving == 1 || (r->options->comoving == 2 && is_box))
         return keep_comoving(r, matter, lambda, h);
-    if (lambda == 0.0 || gv_units_are_nbody(&p->units) || !(fabs(a * (1.0 + z) - 1.0) < 1e-3))
+    p->expanding = is_comoving || (is_scale_factor && z != 0.0);
+    if (!is_comoving)
         return GRAVEL_OK;
     if (!(h > 0.0 && h < 100.0))
         return gv_fail(GRAVEL_ERR_FORMAT, "%s: wrong units: HubbleParam %g", r->path, h);
@@ -351,7 +355,6 @@ static gravel_status make_physical(reader *r)
                 v[c][i] *= sqrt(a);
         }
     p->period *= a / h;
-    p->expanding = 1;
     gv_particles_scale_masses(p, 1.0 / h);
     return GRAVEL_OK;
 }

@@ -50,14 +50,20 @@ static void set_factors(writer *w)
 
 static const double GYR_S = 3.15576e16; /* Julian years */
 
+static int time_is_scale_factor(const gv_particles *p)
+{
+    return p->box.side > 0 || p->expanding;
+}
+
 /* With Omega at 0 and h = 1 readers take the run as not cosmological, and nothing is over h. */
 static herr_t put_cosmology(const writer *w, hid_t group)
 {
     static const char *const name[] = {"Omega0", "OmegaLambda", "OmegaBaryon", "Redshift", "BoxSize", "HubbleParam"};
     const gv_box *box = &w->p->box;
     const gv_cosmology *c = &box->cosmology;
-    const double none[] = {0, 0, 0, 0, 0, 1};
-    const double of_box[] = {c->omega_m, c->omega_l, c->omega_b, 1 / w->p->time - 1, box->side * w->length, c->h};
+    const double z = time_is_scale_factor(w->p) ? 1 / w->p->time - 1 : 0;
+    const double none[] = {0, 0, 0, z, w->p->period * w->length, 1};
+    const double of_box[] = {c->omega_m, c->omega_l, c->omega_b, z, box->side * w->length, c->h};
     for (size_t k = 0; k < sizeof name / sizeof name[0]; k++)
         if (gv_hdf5_put_real(group, name[k], box->side > 0 ? of_box[k] : none[k]) < 0)
             return -1;
@@ -100,7 +106,7 @@ static herr_t fill_parameters(const writer *w, hid_t group, double time)
         return -1;
     if (w->p->box.side > 0)
         return gv_hdf5_put_integer(group, "ComovingIntegrationOn", 1);
-    return gv_hdf5_put_real(group, "Time_GYR", time * second / GYR_S);
+    return w->p->expanding ? 0 : gv_hdf5_put_real(group, "Time_GYR", time * second / GYR_S);
 }
 
 static herr_t fill_own(const writer *w, hid_t group)
@@ -124,7 +130,7 @@ static herr_t fill_own(const writer *w, hid_t group)
 static herr_t put_groups(writer *w)
 {
     static const char *const name[] = {"Header", "Parameters", "Units", "Gravel"};
-    const double time = w->p->box.side > 0 ? w->p->time : w->p->time * w->length / w->velocity;
+    const double time = time_is_scale_factor(w->p) ? w->p->time : w->p->time * w->length / w->velocity;
     for (int k = 0; k < 4; k++) {
         const hid_t group = gv_hdf5_new_group(w->file, name[k]);
         herr_t status = group < 0 ? -1 : 0;

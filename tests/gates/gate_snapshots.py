@@ -200,6 +200,49 @@ def forces_as_hdf5():
     refused(FAILURE, "cannot write", "force", "-i", "k.hdf5", "-m", "reference", "-o", "no/such/n.hdf5")
 
 
+def boxes_stay_boxes():
+    """A universe in Mpc/h, and a box of N-body units, after convert and force."""
+    need_hdf5()
+    good("ic", "cosmo", "-n", "8", "--box", "64", "--seed", "3", "-o", "box.hdf5")
+    shutil.copy(path("box.hdf5"), path("mpc.hdf5"))
+    with h5py.File(path("mpc.hdf5"), "r+") as f:
+        f["PartType1/Coordinates"][:] /= 1000
+        for group in ("Header", "Parameters"):
+            f[group].attrs.modify("BoxSize", 64.0)
+        for group in ("Parameters", "Units"):
+            f[group].attrs.modify("UnitLength_in_cm", f[group].attrs["UnitLength_in_cm"] * 1000)
+    good("convert", "mpc.hdf5", "-o", "again.hdf5")
+    with h5py.File(path("again.hdf5"), "r") as got, h5py.File(path("box.hdf5"), "r") as wanted:
+        for group in ("Header", "Parameters"):
+            for name in wanted[group].attrs:
+                there, here = wanted[group].attrs[name], got[group].attrs[name]
+                expect(numpy.allclose(here, there, rtol=1e-12, atol=0), "%s of %s: %s, not %s" % (name, group, here, there))
+        for name in ("Coordinates", "Velocities", "Masses"):
+            a, b = got["PartType1"][name][:], wanted["PartType1"][name][:]
+            expect(abs(a / b - 1).max() < 1e-12, name)
+    good("convert", "box.hdf5", "-o", "parts.hdf5", "--files", "2")
+    with h5py.File(path("parts.1.hdf5"), "r") as f:
+        expect(f["Header"].attrs["BoxSize"] == 64000 and f["Header"].attrs["Time"] == 0.02, "a box in parts")
+    reference = ("--periodic", "file", "-m", "reference", "--sinks", "0:2")
+    # physical: 64 Mpc times 0.02 / h
+    good("force", "mpc.hdf5", *reference, "-o", "forces.hdf5")
+    good("convert", "forces.hdf5", "-o", "forces_again.hdf5")
+    side = info("box.hdf5")["box"]
+    for name in ("forces.hdf5", "forces_again.hdf5"):
+        with h5py.File(path(name), "r") as f:
+            h = f["Header"].attrs
+            expect(abs(h["BoxSize"] / side - 1) < 1e-12 and h["Time"] == 0.02 and abs(h["Redshift"] - 49) < 1e-9 and
+                   h["OmegaLambda"] == 0 and h["HubbleParam"] == 1, "%s: %s" % (name, dict(h)))
+    good("convert", "box.hdf5", "-o", "n.hdf5", "--to-units", "nbody")
+    expect(info("n.hdf5")["time"] == 0.02 and info("n.hdf5")["box"] == side, "in N-body units")
+    with open(path("two.txt"), "w", encoding="utf-8") as handle:
+        handle.write("0 1 1 1 1\n1 1 2 2 2\n")
+    good("force", "two.txt", "--periodic", "10", *reference[2:], "-o", "two.hdf5")
+    good("convert", "two.hdf5", "-o", "two_again.hdf5")
+    good("force", "two_again.hdf5", *reference, "-o", "two_forces.hdf5")
+    expect(info("two_forces.hdf5")["box"] == 10, "the box of N-body units")
+
+
 def write_gadget(name, counts, change=None, table=(0,) * 6, **header):
     """A snapshot as other programs make it: float, several types."""
     random = numpy.random.default_rng(1)
@@ -437,7 +480,7 @@ def one_file_of_all_ranks():
 if __name__ == "__main__":
     try:
         outcome = gatelib.main([every_model, real_units, forces_in_units_of_the_file, text_and_hdf5_are_the_same,
-                                attributes_that_readers_need, forces_as_hdf5, files_of_others, bad_files,
+                                attributes_that_readers_need, forces_as_hdf5, boxes_stay_boxes, files_of_others, bad_files,
                                 diagnostics_as_hdf5, nothing_is_lost, one_file_of_all_ranks])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
