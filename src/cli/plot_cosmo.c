@@ -133,12 +133,6 @@ static void free_all(tables *t)
 
 /* ----------------------------------------------------------------- drawing */
 
-static double redshift(const gv_cosmo_table *t)
-{
-    const double z = 1 / t->a - 1;
-    return fabs(z) < 1e-9 ? 0 : z;
-}
-
 /* Two panels, the lower one for ratios. */
 static void begin_panels(FILE *out, const tables *t)
 {
@@ -196,7 +190,7 @@ static void draw_spectra(FILE *out, const tables *t)
     fputs("set key bottom left\nset ylabel 'P(k) [(Mpc/h)^3]'\nplot ", out);
     for (int i = 0; i < t->count; i++)
         fprintf(out, "$m%d using 1:2 with points pt 7 ps 0.4 lc rgb '%s' title 'z = %.3g', ", i, gv_plot_colour(i),
-                redshift(&t->at[i]));
+                gv_plot_redshift(t->at[i].a));
     for (int i = 0; i < t->count; i++)
         fprintf(out,
                 "%s$m%d using 1:3 with lines dt 2 lw 1.2 lc rgb '%s' %s, "
@@ -257,7 +251,7 @@ static void draw_mass_functions(FILE *out, const tables *t)
     for (int i = 0; i < t->count; i++)
         fprintf(out,
                 "$m%d using 1:2:($2>$3?$2-$3:%.6g):($2+$3) with yerrorbars pt 7 ps 0.6 lc rgb '%s' title 'z = %.3g', ",
-                i, least / 5, gv_plot_colour(i), redshift(&t->at[i]));
+                i, least / 5, gv_plot_colour(i), gv_plot_redshift(t->at[i].a));
     for (int i = 0; i < t->count; i++)
         for (int f = 0; f < GV_MASS_FUNCTIONS; f++) {
             fprintf(out, "%s$t%d using 1:%d with lines lw 1.2 dt %d lc rgb '%s' ", i + f ? ", " : "", i, f + 2,

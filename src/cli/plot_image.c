@@ -21,6 +21,7 @@ static const int view_axis[3][2] = {{0, 1}, {0, 2}, {1, 2}};
 
 typedef struct frame {
     double time;
+    int expanding; /* time is a scale factor */
     gv_density_map map[2];
     double lightest; /* what one body alone gives */
 } frame;
@@ -107,7 +108,7 @@ static gravel_status take_frame(film *f, const char *path)
     status = find_reach(f, &b.some, pixel, &reach);
     /* the middle of a disk is 3 / pi reach^2 of the mass */
     const double area = reach ? 1.05 * SPOT * SPOT * f->width * f->width : pixel * pixel;
-    *to = (frame){.time = b.all.time, .lightest = t.mass / (double)b.some.count / area};
+    *to = (frame){.time = b.all.time, .expanding = b.all.expanding, .lightest = t.mass / (double)b.some.count / area};
     f->units = b.all.units;
     f->frames++;
     for (int v = 0; v < f->views && !status; v++)
@@ -200,8 +201,11 @@ static void put_frame_title(FILE *out, const film *f, size_t k, const char *name
         gv_plot_text(out, name, 50);
         fputs(".'   '.", out);
     }
-    fprintf(out, "'t = %.*f%s%s' noenhanced\n", nbody ? 3 : 1, f->at[k].time * time.factor, nbody ? "" : " ",
-            nbody ? "" : time.unit);
+    if (f->at[k].expanding)
+        fprintf(out, "'z = %.2f' noenhanced\n", gv_plot_redshift(f->at[k].time));
+    else
+        fprintf(out, "'t = %.*f%s%s' noenhanced\n", nbody ? 3 : 1, f->at[k].time * time.factor, nbody ? "" : " ",
+                nbody ? "" : time.unit);
 }
 
 /* Two views stand beside each other, at one height, with one scale of colours. */

@@ -14,6 +14,7 @@ typedef struct curves {
     int n, has_velocities, same_name;
     char *name[MOST_CURVES]; /* operand */
     double time[MOST_CURVES];
+    int expanding[MOST_CURVES]; /* time is a scale factor */
     gv_units units;
     int points[MOST_CURVES];
     union {
@@ -84,6 +85,7 @@ static gravel_status take_snapshot(curves *c, const char *path, char *name, cons
     if (!status) {
         c->has_velocities |= b.all.vx != NULL;
         c->time[c->n] = b.all.time;
+        c->expanding[c->n] = b.all.expanding;
         c->name[c->n++] = name;
     }
     gv_plot_bodies_free(&b);
@@ -130,20 +132,24 @@ static void put_title(FILE *out, const curves *c)
     fputs(" noenhanced\n", out);
 }
 
-/* " title 't = 3 Myr'", with the name where there are several. */
+/* " title 't = 3 Myr'" or 'z = 1.00', with the name where there are several. */
 static void put_curve_title(FILE *out, const curves *c, int k)
 {
     double longest = 0.0;
     for (int i = 0; i < c->n; i++)
-        longest = fmax(longest, fabs(c->time[i]));
+        longest = c->expanding[i] ? longest : fmax(longest, fabs(c->time[i]));
     const gv_plot_time time = gv_plot_time_unit(&c->units, longest);
     fputs(" title ", out);
     if (!c->same_name) {
         gv_plot_text(out, c->name[k], 40);
         fputc('.', out);
     }
-    fprintf(out, "'%st = %.4g%s%s' noenhanced", c->same_name ? "" : ", ", c->time[k] * time.factor,
-            gv_units_are_nbody(&c->units) ? "" : " ", gv_units_are_nbody(&c->units) ? "" : time.unit);
+    fprintf(out, "'%s", c->same_name ? "" : ", ");
+    if (c->expanding[k])
+        fprintf(out, "z = %.2f' noenhanced", gv_plot_redshift(c->time[k]));
+    else
+        fprintf(out, "t = %.4g%s%s' noenhanced", c->time[k] * time.factor, gv_units_are_nbody(&c->units) ? "" : " ",
+                gv_units_are_nbody(&c->units) ? "" : time.unit);
 }
 
 static void put_shells(FILE *out, const curves *c)

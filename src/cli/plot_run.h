@@ -46,6 +46,8 @@ typedef struct gv_plot_time {
     const char *unit;
 } gv_plot_time;
 gv_plot_time gv_plot_time_unit(const gv_units *units, double longest);
+/* Of a scale factor; 0 today, whatever the last bit says. */
+double gv_plot_redshift(double a);
 
 /* A snapshot, and those of its bodies that --ids names. */
 typedef struct gv_plot_bodies {

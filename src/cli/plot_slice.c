@@ -38,8 +38,8 @@ static void draw(FILE *out, const gv_density_map *map, const gv_particles *p, do
             "set ylabel 'y [Mpc/h]'\nset cblabel 'log_{10} mass per area over its mean'\n"
             "set title 'z = %.3g, a slice of %.4g Mpc/h'\n"
             "plot '-' binary array=(%d,%d) dx=%.9g dy=%.9g origin=(%.9g,%.9g) format='%%float' with image notitle\n",
-            side, side, fmin(top, 2.5), fabs(1 / p->time - 1) < 1e-9 ? 0 : 1 / p->time - 1, thickness * side,
-            map->pixels, map->pixels, pixel, pixel, 0.5 * pixel, 0.5 * pixel);
+            side, side, fmin(top, 2.5), gv_plot_redshift(p->time), thickness * side, map->pixels, map->pixels, pixel,
+            pixel, 0.5 * pixel, 0.5 * pixel);
     for (size_t k = 0; k < (size_t)map->pixels * (size_t)map->pixels; k++) {
         const float value = map->value[k] > 0 ? (float)fmax(log10(map->value[k] / mean), -0.5) : -0.5f;
         fwrite(&value, sizeof value, 1, out);

@@ -86,6 +86,12 @@ gv_plot_time gv_plot_time_unit(const gv_units *units, double longest)
     return longest * myr < 2000.0 ? (gv_plot_time){myr, "Myr"} : (gv_plot_time){1e-3 * myr, "Gyr"};
 }
 
+double gv_plot_redshift(double a)
+{
+    const double z = 1 / a - 1;
+    return fabs(z) < 1e-9 ? 0 : z;
+}
+
 gravel_status gv_plot_bodies_read(gv_plot_bodies *b, const char *path, const gv_plot_run_options *o)
 {
     gv_read_options reading = GV_READ_OPTIONS_INIT;

@@ -85,6 +85,10 @@ def what_is_in_a_box():
     shown = re.findall(r">z = ([0-9.e+-]+)<", read("odd.svg").replace("\u00a0", " "))
     expect(shown[:3] == ["9", "9", "3"], "order of %s" % shown)  # the key of points comes first
     good("plot", "slice", here, "-o", "slice.svg", "--thickness", "0.5")
+    for kind in ("image", "profile"):
+        good("plot", kind, here, "--snapshot", "1", "-o", kind + ".svg")
+        shown = read(kind + ".svg").replace("\u00a0", " ")
+        expect("z = 9.00" in shown and "Myr" not in shown, "the redshift of an " + kind)
     expect("halofit" in read("spectrum.svg") and "Reed" in read("massfunction.svg"), "curves of theory")
     expect("a slice of 32 Mpc/h" in read("slice.svg").replace("\u00a0", " "), "the slice's title")
 
