@@ -76,7 +76,7 @@ gravel_status gv_cosmo_run_check(const gv_cosmo_settings *s, const gv_particles 
         return gv_fail(GRAVEL_ERR_INPUT, "there are no particles, or they have no velocities");
     if (!(p->box.side > 0))
         return gv_fail(GRAVEL_ERR_INPUT, "no cosmology in the particles' file: an HDF5 snapshot is needed whose Header "
-                                         "has BoxSize, Omega0 and OmegaLambda above 0, as gravel ic cosmo writes it");
+                                         "has BoxSize and Omega0 above 0, as gravel ic cosmo writes it");
     gravel_status status = gv_cosmo_check(&p->box.cosmology, p->time);
     if (!status)
         status = check_bodies(p);

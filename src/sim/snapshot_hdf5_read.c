@@ -325,6 +325,17 @@ static gravel_status keep_comoving(reader *r, double matter, double lambda, doub
     return gv_cosmo_check(c, a);
 }
 
+/* As the file says; one that does not is of a universe where a cosmological constant or a redshift says so. */
+static int is_of_universe(const reader *r, double matter, double lambda, double z)
+{
+    double on;
+    if (!(fabs(r->out->time * (1.0 + z) - 1.0) < 1e-3) || gv_units_are_nbody(&r->out->units))
+        return 0;
+    if (find_real(r, "ComovingIntegrationOn", &on))
+        return on != 0.0;
+    return lambda != 0.0 || (matter > 0.0 && z != 0.0);
+}
+
 /* Comoving lengths over h, masses over h, velocities over sqrt(a): made physical, the Hubble flow left out. */
 static gravel_status make_physical(reader *r)
 {
@@ -337,12 +348,11 @@ static gravel_status make_physical(reader *r)
     const double a = p->time;
     if (!find_real(r, "BoxSize", &p->period) || !(p->period > 0.0) || !isfinite(p->period))
         p->period = 0.0;
-    const int is_scale_factor = fabs(a * (1.0 + z) - 1.0) < 1e-3;
-    const int is_comoving = is_scale_factor && lambda != 0.0 && !gv_units_are_nbody(&p->units);
-    const int is_box = is_comoving && p->period > 0.0 && matter > 0.0;
+    const int is_comoving = is_of_universe(r, matter, lambda, z),
+              is_box = is_comoving && p->period > 0.0 && matter > 0.0;
     if (r->options->comoving == 1 || (r->options->comoving == 2 && is_box))
         return keep_comoving(r, matter, lambda, h);
-    p->expanding = is_comoving || (is_scale_factor && z != 0.0);
+    p->expanding = is_comoving || (z != 0.0 && fabs(a * (1.0 + z) - 1.0) < 1e-3);
     if (!is_comoving)
         return GRAVEL_OK;
     if (!(h > 0.0 && h < 100.0))

@@ -293,6 +293,16 @@ def files_of_others():
         for got, stored, factor in ((rows[:, 2:5], "Coordinates", 0.5 / 0.7), (rows[:, 5:8], "Velocities", 0.5 ** 0.5),
                                     (rows[:, 1], "Masses", 1 / 0.7)):
             expect(abs(got / (p[stored][:].astype("f8") * factor) - 1).max() < 1e-15, "cosmological " + stored)
+    # without a constant: by ComovingIntegrationOn, or a redshift; without both a time is a time
+    flat = {"OmegaLambda": 0.0, "Omega0": 1.0, "HubbleParam": 0.7, "BoxSize": 2.0}
+    for time, more, wanted in ((0.5, {"Redshift": 1.0}, 0.5 / 0.7), (1.0, {"ComovingIntegrationOn": 1}, 1 / 0.7), (1.0, {}, 1),
+                               (1.0, {"OmegaLambda": 0.7, "ComovingIntegrationOn": 0}, 1)):
+        write_gadget("e.hdf5", (0, 5, 0, 0, 0, 0), **{**flat, "Time": time, "Redshift": 0.0, **more})
+        expect(abs(info("e.hdf5")["box"] / (2 * wanted) - 1) < 1e-12, "%s: %s" % (more, info("e.hdf5")["box"]))
+    for constant in ("0", "1e-9"):
+        good("ic", "cosmo", "-n", "8", "--box", "64", "--omega-m", "1", "--omega-l", constant, "-o", "e.hdf5")
+        facts = info("e.hdf5")
+        expect(abs(facts["box"] / 1889.58 - 1) < 1e-4 and abs(facts["mass"] / 10740265 - 1) < 1e-4, "physical: %s" % facts)
     write_gadget("u.hdf5", (0, 5, 0, 0, 0, 0), UnitLength_in_cm=3.0857e18, UnitMass_in_g=1.989e33,
                  UnitVelocity_in_cm_per_s=1e5)
     expect(info("u.hdf5")["units"]["name"] == "pc, Msun, km/s", "named units")
