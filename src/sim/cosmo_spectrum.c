@@ -216,10 +216,13 @@ static void add_masses(const void *user, size_t first, size_t count, double *sum
 
 static gravel_status make(gv_spectrum *out, const gv_particles *p, const gv_field_space *s)
 {
-    double sum[2], *one = gv_field_new(s), *two = one ? gv_field_new(s) : NULL;
+    double sum[2];
+    gv_pieces_sum(p->count, 2, 0, add_masses, p, sum);
+    if (!(sum[0] > 0))
+        return gv_fail(GRAVEL_ERR_INPUT, "all bodies have the mass 0; a power spectrum needs Masses or a MassTable");
+    double *one = gv_field_new(s), *two = one ? gv_field_new(s) : NULL;
     gravel_status status = two ? GRAVEL_OK : GRAVEL_ERR_MEMORY;
     const double side = p->box.side * p->units.length_cm / (1e3 * GV_CM_PER_KPC);
-    gv_pieces_sum(p->count, 2, 0, add_masses, p, sum);
     out->shot = pow(side, 3) * sum[1] / (sum[0] * sum[0]);
     for (int k = 0; k < 2 && !status; k++) {
         status = assign(p, s, 0.5 * k, sum[0], k ? two : one);

@@ -218,6 +218,22 @@ static void threads_change_nothing(void **state)
     gv_particles_free(&p);
 }
 
+static void bodies_without_mass(void **state)
+{
+    (void)state;
+    gv_spectrum s;
+    gv_particles p = box_of(64);
+    for (size_t i = 0; i < p.count; i++)
+        p.m[i] = 0;
+    assert_int_equal(gv_spectrum_make(&s, &p, 0), GRAVEL_ERR_INPUT);
+    assert_non_null(strstr(gravel_error_message(), "the mass 0"));
+    p.m[5] = 1;
+    assert_ok(gv_spectrum_make(&s, &p, 0));
+    assert_true(isfinite(s.power[0]));
+    gv_spectrum_free(&s);
+    gv_particles_free(&p);
+}
+
 static void memory_that_is_not_there(void **state)
 {
     (void)state;
@@ -296,6 +312,7 @@ int main(void)
         cmocka_unit_test(centres_around_the_box),
         cmocka_unit_test(far_from_the_box),
         cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(bodies_without_mass),
         cmocka_unit_test(memory_that_is_not_there),
         cmocka_unit_test(limits_of_the_formulas),
         cmocka_unit_test(tables_come_back),
