@@ -103,6 +103,14 @@ void gv_particles_convert(gv_particles *p, const gv_units *to)
     p->units = *to;
 }
 
+int64_t gv_particles_id_offset(const gv_particles *p)
+{
+    int64_t least = p->id[0];
+    for (size_t i = 0; i < p->count; i++)
+        least = p->id[i] < least ? p->id[i] : least;
+    return least + p->id_offset < 1 ? 1 - least : p->id_offset;
+}
+
 void gv_particles_give_size(gv_particles *p, double mass_g, double length_cm)
 {
     p->units = (gv_units){length_cm, mass_g, sqrt(GV_G_CGS * mass_g / length_cm)};

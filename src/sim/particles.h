@@ -44,6 +44,10 @@ void gv_particles_convert(gv_particles *particles, const gv_units *to);
 /* Gives the N-body units of the set a size; the numbers stay, the unit of velocity is sqrt(G mass / length). */
 void gv_particles_give_size(gv_particles *particles, double mass_g, double length_cm);
 
+/* What to add to ids in HDF5 so that they begin at 1 or above, as GADGET counts: id_offset, unless that is too little.
+ * The set has bodies. */
+int64_t gv_particles_id_offset(const gv_particles *particles);
+
 /* What a simulation cannot work with: masses below zero, numbers that are not finite, ids that occur twice, the id -1.
  * ERR_INPUT names the first such body; `name` is the file's. */
 gravel_status gv_particles_check(const gv_particles *particles, const char *name);

@@ -234,14 +234,10 @@ static herr_t put_column(writer *w, const gv_snapshot_column *item)
     return status;
 }
 
-/* From 1 at least, as GADGET counts: what was added stands beside them. */
 static herr_t put_ids(writer *w)
 {
     const gv_particles *p = w->p;
-    int64_t least = p->id[0];
-    for (size_t i = 0; i < p->count; i++)
-        least = p->id[i] < least ? p->id[i] : least;
-    const int64_t offset = least + p->id_offset < 1 ? 1 - least : p->id_offset;
+    const int64_t offset = gv_particles_id_offset(p);
     int64_t *id = (int64_t *)w->rows;
     const hid_t dataset = new_dataset(w, "ParticleIDs", H5T_STD_U64LE, 1);
     herr_t status = dataset < 0 ? -1 : gv_hdf5_put_integers(dataset, "IdOffset", H5T_STD_I64LE, &offset, 1);

@@ -125,6 +125,7 @@ gravel_status gv_snapshot_write_parts(const gv_particles *p, const char *path, i
         return gv_fail(GRAVEL_ERR_ARGUMENT, "%s: several files are for HDF5", path);
     if ((size_t)files > p->count)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "%s: %zu particles in %d files", path, p->count, files);
+    const int64_t offset = gv_particles_id_offset(p); /* one for all: ids that differ do so in the files */
     for (int k = 0; k < files && !status; k++) {
         const size_t begin =
             p->count / (size_t)files * (size_t)k + p->count % (size_t)files * (size_t)k / (size_t)files;
@@ -136,6 +137,7 @@ gravel_status gv_snapshot_write_parts(const gv_particles *p, const char *path, i
         char *name = gv_snapshot_part_name(path, k);
         part.count = end - begin;
         part.id += begin;
+        part.id_offset = offset;
         for (size_t c = 0; c < sizeof column / sizeof column[0]; c++)
             if (*column[c])
                 *column[c] += begin;

@@ -364,6 +364,16 @@ static void parts(void **state)
     assert_int_equal(gv_snapshot_read(&back, in_folder("p.1.hdf5"), &renumbered), GRAVEL_OK);
     assert_int_equal(back.id[99], 99);
     gv_particles_free(&back);
+    p.id_offset = 0; /* ids 0 to 99 of another program, which no two files may have */
+    assert_int_equal(gv_snapshot_write_parts(&p, in_folder("p.hdf5"), 3), GRAVEL_OK);
+    for (int k = 0, files; k < 3; k++) {
+        const gv_read_options plain = GV_READ_OPTIONS_INIT;
+        char *part = gv_snapshot_part_name(in_folder("p.hdf5"), k);
+        assert_int_equal(gv_hdf5_read_part(&back, part, &plain, &files), GRAVEL_OK);
+        assert_int_equal(back.id[0] + back.id_offset, 1 + (100 * k) / 3);
+        gv_particles_free(&back);
+        free(part);
+    }
     p.time = 1; /* one file of another time */
     assert_int_equal(gv_snapshot_write_parts(&p, in_folder("c.hdf5"), 3), GRAVEL_OK);
     assert_int_equal(rename(in_folder("c.1.hdf5"), in_folder("p.1.hdf5")), 0);
