@@ -15,7 +15,7 @@ typedef struct job {
     gv_cosmo_settings settings;
     gv_particles particles;
     gv_checkpoint checkpoint;
-    int has_checkpoint, lock;
+    int has_checkpoint, lock, earlier; /* earlier: a run in the folder, which is replaced */
     gravel_context *context;
     gv_cosmo_run *run;
     gv_run_output folder;
@@ -138,6 +138,16 @@ static gravel_status write_summary(job *j)
 
 /* -------------------------------------------------------------------- work */
 
+static gravel_status replace(void *user)
+{
+    job *j = user;
+    gravel_status status = gv_run_output_clear(j->opts.out);
+    if (!status)
+        status = gv_run_write_record(j->opts.out, j->record, &j->text);
+    j->folder.record = j->text;
+    return status;
+}
+
 static int finish(job *j)
 {
     progress p = {
@@ -148,6 +158,8 @@ static int finish(job *j)
         p.from += j->checkpoint.state.time;
     gravel_status status = gv_run_output_open(&j->folder, j->opts.out, j->text);
     if (!status) {
+        j->folder.replace = j->earlier ? replace : NULL;
+        j->folder.user = j;
         gv_signals_catch(0, NULL);
         status = gv_cosmo_drive(j->run, &j->folder, &j->settings, j->has_checkpoint ? &j->checkpoint : NULL, &hooks);
         gv_run_progress_clear(&p.shown);
@@ -190,8 +202,8 @@ static int begin(job *j, const char *in, int again)
         return gv_run_fail(status, 0);
     if (again)
         return finish(j);
-    status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock);
-    if (!status)
+    status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock, &j->earlier);
+    if (!status && !j->earlier)
         status = gv_run_write_record(j->opts.out, j->record, &j->text);
     return status ? gv_run_fail(status, 1) : gv_run_began(&j->folder, finish(j));
 }

@@ -25,8 +25,8 @@ typedef struct job {
     gv_run *run;
     gv_run_output folder;
     cJSON *record;
-    char *text; /* of the record */
-    int lock;
+    char *text;        /* of the record */
+    int lock, earlier; /* earlier: a run in the folder, which is replaced */
     gv_run_ranks ranks;
     char last_words[1024];
 } job;
@@ -223,17 +223,36 @@ static void note_ranks(job *j)
         cJSON_AddNumberToObject(j->record, "ranks", now);
 }
 
+/* Until a block has ended there is nothing to keep: first forces and energies of many bodies take long.  Ranks stop
+ * together. */
+static void catch_signals(const job *j, const char *last_words)
+{
+    gv_signals_catch(j->ranks.ranks ? 0 : 0.7, last_words);
+}
+
+static gravel_status replace(void *user)
+{
+    job *j = user;
+    gravel_status status = gv_run_output_clear(j->opts.out);
+    if (!status)
+        status = write_record(j);
+    j->folder.record = j->text;
+    catch_signals(j, j->last_words);
+    return status;
+}
+
 static int finish(job *j)
 {
     progress p = {.shown = {.begun = gv_now()}};
     const gv_run_hooks hooks = {after_step, &p, 1};
     gravel_status status = gv_run_output_open(&j->folder, j->opts.out, j->text);
     if (!status) {
-        /* Until a block has ended there is nothing to keep: first forces and energies of many bodies take long.  Ranks
-         * stop together. */
+        j->folder.replace = j->earlier ? replace : NULL;
+        j->folder.user = j;
         snprintf(j->last_words, sizeof j->last_words,
                  GV_RUN ": stopped before a block had ended; gravel run --resume %.900s goes on\n", j->opts.out);
-        gv_signals_catch(j->ranks.ranks ? 0 : 0.7, j->last_words);
+        catch_signals(j, j->earlier ? GV_RUN ": stopped before it had replaced the earlier run, which is still there\n"
+                                    : j->last_words);
         status = gv_run_drive(j->run, &j->folder, &j->settings, j->has_checkpoint ? &j->checkpoint : NULL, &hooks);
         gv_signals_catch(0, NULL);
         gv_run_progress_clear(&p.shown);
@@ -293,9 +312,10 @@ static int begin(job *j, const char *in, int again)
         status = create_run(j);
     if (status)
         return gv_run_fail(status, 0);
-    status = again ? print_record(j) : gv_run_output_make(j->opts.out, j->opts.replace, &j->lock);
-    if (!status && !again)
-        status = write_record(j);
+    if (!again)
+        status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock, &j->earlier);
+    if (!status)
+        status = again || j->earlier ? print_record(j) : write_record(j);
     if (status)
         return gv_run_fail(status, 1);
     return again ? finish(j) : gv_run_began(&j->folder, finish(j));

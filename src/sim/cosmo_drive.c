@@ -133,10 +133,14 @@ static gravel_status finish(gv_drive *d)
 
 /* -------------------------------------------------------------------- begin */
 
-static gravel_status begin(gv_drive *d)
+static gravel_status create(gv_drive *d)
 {
-    const gravel_status status = gv_cosmo_table_create(of(d)->table, gv_cosmo_run_get_particles(of(d)->run));
-    return status ? status : gv_cosmo_run_start(of(d)->run);
+    return gv_cosmo_table_create(of(d)->table, gv_cosmo_run_get_particles(of(d)->run));
+}
+
+static gravel_status start(gv_drive *d)
+{
+    return gv_cosmo_run_start(of(d)->run);
 }
 
 static gravel_status resume(gv_drive *d, const gv_checkpoint *c)

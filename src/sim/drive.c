@@ -142,9 +142,21 @@ static gravel_status go(gv_drive *d)
     return status;
 }
 
+/* First forces take long and may fail: an earlier run of the folder stays until they are known. */
 static gravel_status begin(gv_drive *d)
 {
-    gravel_status status = d->kind->begin(d);
+    gv_run_output *folder = d->folder;
+    const int late = folder->replace != NULL;
+    gravel_status status = late ? d->kind->start(d) : GRAVEL_OK;
+    if (!status && late)
+        status = look(d, 0);
+    if (!status && late)
+        status = folder->replace(folder->user);
+    folder->replace = status ? folder->replace : NULL;
+    if (!status)
+        status = d->kind->create(d);
+    if (!status && !late)
+        status = d->kind->start(d);
     if (!status)
         status = write_outputs(d, 0);
     return status ? status : write_edge_checkpoint(d);

@@ -13,8 +13,9 @@ enum { GV_DRIVE_BLOCKS = 64 };
 
 /* Times count from the start of the run. */
 typedef struct gv_drive_kind {
-    /* the table is made, first forces are found; or the table is cut where the checkpoint was, the run restored */
-    gravel_status (*begin)(gv_drive *d);
+    /* the table is made; first forces are found; or the table is cut where the checkpoint was, the run restored */
+    gravel_status (*create)(gv_drive *d);
+    gravel_status (*start)(gv_drive *d);
     gravel_status (*resume)(gv_drive *d, const gv_checkpoint *checkpoint);
     gravel_status (*get_next)(gv_drive *d, double *time);
     /* one block or several, none after `until`: *done of them, at most GV_DRIVE_BLOCKS */
@@ -40,10 +41,10 @@ typedef struct gv_drive_kind {
 /* The functions of a file that have these names. */
 #define GV_DRIVE_KIND                                                                                                  \
     {                                                                                                                  \
-        .begin = begin, .resume = resume, .get_next = get_next, .step = step, .after_step = after_step, .look = look,  \
-        .snapshot_time = snapshot_time, .line_time = line_time, .write_snapshot = write_snapshot,                      \
-        .write_line = write_line, .settle = settle, .write_blocks = write_blocks, .save = save,                        \
-        .fail_stopped = fail_stopped, .finish = finish                                                                 \
+        .create = create, .start = start, .resume = resume, .get_next = get_next, .step = step,                        \
+        .after_step = after_step, .look = look, .snapshot_time = snapshot_time, .line_time = line_time,                \
+        .write_snapshot = write_snapshot, .write_line = write_line, .settle = settle, .write_blocks = write_blocks,    \
+        .save = save, .fail_stopped = fail_stopped, .finish = finish                                                   \
     }
 
 struct gv_drive {

@@ -195,17 +195,23 @@ typedef struct gv_run_output {
     gv_diagnostics_file table;
     gv_blocks blocks;
     gv_run_position at;
-    const char *record;  /* text that checkpoints carry */
+    const char *record; /* text that checkpoints carry */
+    /* Called with the first forces, and NULL after it: an earlier run is in the folder, and stays until then. */
+    gravel_status (*replace)(void *user);
+    void *user;
     double checkpointed; /* moment of the last one */
 } gv_run_output;
 
-/* Makes the folder, or takes an empty one; `replace`: files of an earlier run in it are removed first.  *lock is a
- * descriptor that keeps other runs out of it until it is closed; -1 after a failure. */
-gravel_status gv_run_output_make(const char *path, int replace, int *lock);
+/* Makes the folder, or takes an empty one; `replace`: also one with an earlier run, which *earlier tells, and whose
+ * files stay until gv_run_output_clear.  *lock is a descriptor that keeps other runs out of it until it is closed; -1
+ * after a failure. */
+gravel_status gv_run_output_make(const char *path, int replace, int *lock, int *earlier);
+gravel_status gv_run_output_clear(const char *path); /* removes the files of a run */
 gravel_status gv_run_output_lock(const char *path, int *lock);
 gravel_status gv_run_output_open(gv_run_output *folder, const char *path, const char *record);
 void gv_run_output_close(gv_run_output *folder);
-/* A run that failed before its first snapshot, if this is one, leaves nothing that stands in the way of the next. */
+/* A run that failed before its first snapshot, if this is one, leaves nothing that stands in the way of the next; one
+ * that has replaced nothing yet leaves the earlier run. */
 void gv_run_output_discard(const gv_run_output *folder);
 char *gv_run_path(const char *folder, const char *name); /* malloc'd; NULL without memory */
 char *gv_run_snapshot_path(const gv_run_output *folder, uint64_t number, const char *extension); /* the same */

@@ -181,14 +181,19 @@ static gravel_status fail_stopped(gv_drive *d)
 
 /* -------------------------------------------------------------------- begin */
 
-static gravel_status begin(gv_drive *d)
+static gravel_status create(gv_drive *d)
 {
     const gv_particles *p = gv_run_get_particles(of(d)->run);
     char *path = gv_run_path(d->folder->path, "diagnostics.txt");
     const gravel_status status =
         path ? gv_diagnostics_create(&d->folder->table, path, &p->units, p->count) : gv_drive_no_memory();
     free(path);
-    return status ? status : gv_run_start(of(d)->run);
+    return status;
+}
+
+static gravel_status start(gv_drive *d)
+{
+    return gv_run_start(of(d)->run);
 }
 
 static int remove_part(const char *path, int part)

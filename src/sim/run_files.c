@@ -39,36 +39,44 @@ static int is_own(const char *name)
            (strstr(name, ".hdf5") || strstr(name, ".txt")); /* with what is behind it if temporary */
 }
 
-/* What stands in the way: any file; with `replace` the run's own files are removed. */
-static gravel_status look_at(const char *path, DIR *dir, int replace)
+/* What stands in the way: any file; with `replace` none, and *earlier is 1 where a run has left some. */
+static gravel_status look_at(const char *path, DIR *dir, int replace, int *earlier)
 {
     struct dirent *next;
-    gravel_status status = GRAVEL_OK;
-    while (!status && (next = readdir(dir)) != NULL) {
-        const char *name = next->d_name;
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+    while ((next = readdir(dir)) != NULL) {
+        if (strcmp(next->d_name, ".") == 0 || strcmp(next->d_name, "..") == 0)
             continue;
         if (!replace)
             return gv_fail(GRAVEL_ERR_ARGUMENT,
                            "%s is there already and not empty; continue that run with --resume %s, choose another "
                            "folder, or give --replace",
                            path, path);
-        char *file = is_own(name) ? gv_path_join(path, name) : NULL;
+        *earlier = *earlier || is_own(next->d_name);
+    }
+    return GRAVEL_OK;
+}
+
+gravel_status gv_run_output_clear(const char *path)
+{
+    struct dirent *next;
+    gravel_status status = GRAVEL_OK;
+    DIR *dir = opendir(path);
+    if (!dir)
+        return gv_fail(GRAVEL_ERR_FILE, "cannot read the folder %s: %s", path, strerror(errno));
+    while (!status && (next = readdir(dir)) != NULL) {
+        char *file = is_own(next->d_name) ? gv_path_join(path, next->d_name) : NULL;
         if (file && unlink(file) != 0)
             status = gv_fail(GRAVEL_ERR_FILE, "cannot remove %s: %s", file, strerror(errno));
         free(file);
     }
+    closedir(dir);
     return status;
 }
 
 void gv_run_output_discard(const gv_run_output *folder)
 {
-    DIR *dir = folder->path && folder->at.snapshots == 0 ? opendir(folder->path) : NULL;
-    if (!dir)
-        return;
-    if (look_at(folder->path, dir, 1) == GRAVEL_OK)
+    if (folder->path && !folder->replace && folder->at.snapshots == 0 && gv_run_output_clear(folder->path) == GRAVEL_OK)
         (void)rmdir(folder->path); /* what is not the run's stays, and so does the folder */
-    closedir(dir);
 }
 
 /* Temporary files that killed runs have left. */
@@ -101,9 +109,10 @@ gravel_status gv_run_output_lock(const char *path, int *lock)
     return GRAVEL_OK;
 }
 
-gravel_status gv_run_output_make(const char *path, int replace, int *lock)
+gravel_status gv_run_output_make(const char *path, int replace, int *lock, int *earlier)
 {
     *lock = -1;
+    *earlier = 0;
     if (mkdir(path, 0777) == 0)
         return gv_run_output_lock(path, lock);
     if (errno != EEXIST)
@@ -115,7 +124,7 @@ gravel_status gv_run_output_make(const char *path, int replace, int *lock)
     if (!status && access(path, W_OK | X_OK) != 0)
         status = gv_fail(GRAVEL_ERR_FILE, "cannot write into %s: %s", path, strerror(errno));
     if (!status)
-        status = look_at(path, dir, replace);
+        status = look_at(path, dir, replace, earlier);
     if (dir)
         closedir(dir);
     if (status && *lock >= 0) {

@@ -311,6 +311,35 @@ def signals_before_the_first_block():
                "exit status %d: %s" % (child.returncode, words))
         expect(not [name for name in os.listdir(path("early")) if ".gravel-" in name], "half a file was left")
         os.rename(path("early/diagnostics.txt"), path("early_diagnostics"))
+    shutil.copytree(path(reference()), path("earlier"))
+    child = subprocess.Popen([PROGRAM, *begin, "-o", "earlier", "--replace"], cwd=WORK, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    child.send_signal(signal.SIGINT)
+    words = child.communicate()[1]
+    expect(child.returncode == 128 + signal.SIGINT, "exit status %d: %s" % (child.returncode, words))
+    same("earlier", reference())
+
+
+def replaced_runs():
+    """The earlier run stays until the new one has its first forces."""
+    shutil.copytree(path(reference()), path("replaced"))
+    record = read("replaced/run.json")
+    # found with the first forces
+    refused(USAGE, "squares overflow", "run", "-i", small(), "-o", "replaced", "--replace", *SMALL, "--eps", "1e30")
+    same("replaced", reference())
+    # found when the device is waited for
+    good("ic", "figure8", "-o", "eight.txt")
+    refused(FAILURE, "below step_min", "run", "-i", "eight.txt", "-o", "replaced", "--replace", "--until", "1", "--precision", "dp",
+            "--snapshot-format", "text")
+    same("replaced", reference())
+    expect(read("replaced/run.json") == record, "run.json of the earlier run")
+    good("run", "--resume", "replaced")
+    write("replaced/notes", "mine")
+    simulate("replaced", "--replace", "--until", "0.125", "--host", "always", "--eps", "0.01", "--snapshot-format", "text")
+    expect(sorted(os.listdir(path("replaced"))) == ["blocks.txt", "checkpoint.gvc", "diagnostics.txt", "notes", "run.json",
+                                                    "snapshot_0000.txt", "snapshot_0001.txt", "summary.json"], "files of the new run")
+    expect(json.loads(read("replaced/run.json"))["options"]["until"] == 0.125, "run.json of the new run")
 
 
 def resumes_are_refused_by_name():
@@ -418,8 +447,9 @@ if __name__ == "__main__":
     try:
         need_device()
         outcome = gatelib.main([folder_holds_what_was_asked_for, device_time_by_kernel, blocks_timed, snapshots_for_others,
-                                outputs_do_not_change_the_run, boxes_are_ignored_aloud, run_files, orders_of_convergence, trees_and_precisions, kills_at_any_moment,
-                                signals_leave_a_checkpoint, signals_before_the_first_block,
+                                outputs_do_not_change_the_run, boxes_are_ignored_aloud, run_files,
+                                orders_of_convergence, trees_and_precisions, kills_at_any_moment,
+                                signals_leave_a_checkpoint, signals_before_the_first_block, replaced_runs,
                                 resumes_are_refused_by_name, damaged_checkpoints, full_disk,
                                 bad_input])
     except Skipped as why:
