@@ -88,7 +88,8 @@ static gravel_status write_blocks(gv_drive *d, gv_blocks *blocks)
 
 static gravel_status save(gv_drive *d, gv_checkpoint *c)
 {
-    return gv_cosmo_run_save(of(d)->run, c);
+    const gravel_status status = gv_cosmo_run_save(of(d)->run, c);
+    return status ? status : gv_cosmo_table_sync(of(d)->table);
 }
 
 /* -------------------------------------------------------------------- steps */

@@ -1,6 +1,7 @@
 #include "sim/cosmo_table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +40,16 @@ gravel_status gv_cosmo_table_append(const char *path, const gv_cosmo_line *l)
                                 l->potential, l->error, l->momentum, l->blocks, l->steps);
     const int closed = fclose(stream);
     return written > 0 && closed == 0 ? GRAVEL_OK : fail(path);
+}
+
+gravel_status gv_cosmo_table_sync(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    const int written = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
+    const gravel_status status = written ? GRAVEL_OK : fail(path);
+    if (fd >= 0)
+        close(fd);
+    return status;
 }
 
 gravel_status gv_cosmo_table_cut(const char *path, size_t count)

@@ -9,6 +9,8 @@
 /* A file of the heading only. */
 gravel_status gv_cosmo_table_create(const char *path, const gv_particles *particles);
 gravel_status gv_cosmo_table_append(const char *path, const gv_cosmo_line *line);
+/* What was appended is on the disk, before a checkpoint counts its lines. */
+gravel_status gv_cosmo_table_sync(const char *path);
 /* Lines after number `count` are cut off; fewer are ERR_FORMAT. */
 gravel_status gv_cosmo_table_cut(const char *path, size_t count);
 

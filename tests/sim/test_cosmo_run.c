@@ -1,9 +1,14 @@
 /* src/sim/cosmo_run: a wave that grows as it should, steps that bodies choose, what is refused. */
 #include "problem.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "sim/checkpoint.h"
 #include "sim/cosmo_ic.h"
 #include "sim/cosmo_run.h"
+#include "sim/cosmo_table.h"
+#include "sim/snapshot.h"
 
 enum { SIDE = 16 };
 
@@ -204,6 +209,60 @@ static void a_state_within_a_step_of_the_mesh(void **state)
     gv_cosmo_run_release(b);
 }
 
+/* ------------------------------------------------------------------ on disk */
+
+static struct {
+    char *table;
+    off_t on_disk; /* of the table */
+    int checkpoints;
+} synced;
+
+/* In place of the C library's: what a checkpoint counts is on the disk before the checkpoint is. */
+int fsync(int fd)
+{
+    char link[64], name[4096];
+    struct stat about;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t length = readlink(link, name, sizeof name - 1);
+    if (synced.table && length > 0 && stat(synced.table, &about) == 0) {
+        name[length] = '\0';
+        if (strcmp(name, synced.table) == 0)
+            synced.on_disk = about.st_size;
+        if (strstr(name, GV_RUN_CHECKPOINT)) {
+            assert_int_equal(synced.on_disk, about.st_size);
+            synced.checkpoints++;
+        }
+    }
+    return 0;
+}
+
+static void lines_are_on_disk_before_their_checkpoint(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    char folder[] = "/tmp/gravel-test-cosmo-XXXXXX";
+    gv_particles p = wave(-0.75);
+    gv_cosmo_settings s = settings(p.time * exp(0.5));
+    gv_run_output out;
+    gv_cosmo_run *r;
+    if (!gv_snapshot_has_hdf5())
+        skip();
+    assert_non_null(mkdtemp(folder));
+    char *real = realpath(folder, NULL);
+    synced.table = gv_run_path(real, GV_COSMO_TABLE);
+    assert_ok(gv_cosmo_run_create(&r, context, &s, &p));
+    assert_ok(gv_run_output_open(&out, folder, "a test"));
+    assert_ok(gv_cosmo_drive(r, &out, &s, NULL, NULL));
+    assert_true(synced.checkpoints >= 2 && out.at.lines > 2);
+    gv_run_output_close(&out);
+    assert_ok(gv_run_output_clear(folder));
+    assert_int_equal(rmdir(folder), 0);
+    free(synced.table);
+    synced.table = NULL;
+    free(real);
+    gv_cosmo_run_release(r);
+    gv_particles_free(&p);
+}
+
 static void refuse(const gv_cosmo_settings *s, const gv_particles *p, gravel_status wanted, const char *part)
 {
     assert_int_equal(gv_cosmo_run_check(s, p), wanted);
@@ -257,6 +316,7 @@ int main(void)
         cmocka_unit_test(bodies_choose_steps),
         cmocka_unit_test(the_mesh_has_steps_of_its_own),
         cmocka_unit_test(a_state_within_a_step_of_the_mesh),
+        cmocka_unit_test(lines_are_on_disk_before_their_checkpoint),
         cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);
