@@ -28,7 +28,9 @@ static simulation *of(const gv_drive *d)
 static double output_time(const gv_drive *d, double every, uint64_t k)
 {
     const double time = every * (double)k;
-    return every <= 0 || time > d->end ? INFINITY : fabs(time - d->end) < 1e-9 * every ? d->end : time;
+    if (every > 0 && fabs(time - d->end) < 1e-9 * every)
+        return d->end;
+    return every <= 0 || time > d->end ? INFINITY : time;
 }
 
 static double snapshot_time(const gv_drive *d, uint64_t k)

@@ -294,6 +294,17 @@ def signals_leave_a_checkpoint():
     expect(content(folder) == before, "resuming a finished run changes nothing")
 
 
+def ends_on_a_decimal_grid():
+    """3 x 0.1 is above 0.3: the output of that end is the regular one, also when the run goes on."""
+    grid = ("--host", "always", "--eps", "0.01", "--snapshot-every", "0.1", "--diagnose-every", "0.1", "--snapshot-format", "text")
+    simulate("grid", "--until", "0.3", *grid)
+    good("run", "--resume", "grid", "--until", "0.6")
+    times = [line["time"] for line in rows("grid")[1]]
+    expect(len(times) == 7 and max(abs(time - 0.1 * k) for k, time in enumerate(times)) < 1e-12, "lines at %s" % times)
+    snapshots = sorted(name for name in os.listdir(path("grid")) if name.startswith("snapshot_"))
+    expect(snapshots == ["snapshot_%04d.txt" % k for k in range(7)], "snapshots: %s" % snapshots)
+
+
 def signals_before_the_first_block():
     """First forces of 50000 bodies on two cores take seconds, which nothing has to wait for: no state is lost.  The run
     begins again, and can be stopped again."""
@@ -449,7 +460,8 @@ if __name__ == "__main__":
         outcome = gatelib.main([folder_holds_what_was_asked_for, device_time_by_kernel, blocks_timed, snapshots_for_others,
                                 outputs_do_not_change_the_run, boxes_are_ignored_aloud, run_files,
                                 orders_of_convergence, trees_and_precisions, kills_at_any_moment,
-                                signals_leave_a_checkpoint, signals_before_the_first_block, replaced_runs,
+                                signals_leave_a_checkpoint, ends_on_a_decimal_grid, signals_before_the_first_block,
+                                replaced_runs,
                                 resumes_are_refused_by_name, damaged_checkpoints, full_disk,
                                 bad_input])
     except Skipped as why:
