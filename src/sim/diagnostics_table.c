@@ -11,7 +11,9 @@
 #include "host/base/files.h"
 
 static const char magic[] = "# gravel diagnostics 1\n";
-enum { LARGEST = 1 << 30, MOST_COLUMNS = 512, NOT_OURS = -1 };
+enum { MOST_COLUMNS = 512, NOT_OURS = -1, LONGEST_LINE = GV_DIAGNOSTIC_COLUMNS * 26 };
+/* All lines, the heading, and lines at ends that were put off. */
+static const size_t LARGEST = (size_t)GV_DIAGNOSTIC_LINES * LONGEST_LINE + (1 << 20);
 
 /* ---------------------------------------------------------------- reading */
 
@@ -303,7 +305,7 @@ double gv_diagnostics_error(const gv_diagnostics_file *file, double energy)
 
 gravel_status gv_diagnostics_append(gv_diagnostics_file *file, gv_diagnostics *record)
 {
-    char line[GV_DIAGNOSTIC_COLUMNS * 26 + 1];
+    char line[LONGEST_LINE + 1];
     const double first = file->rows == 0 ? record->energy : file->first;
     const double *value = (const double *)record;
     size_t used = 0;

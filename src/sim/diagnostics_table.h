@@ -35,6 +35,8 @@ typedef struct gv_diagnostics {
     gv_diagnostic_binary binary[GV_DIAGNOSTIC_BINARIES]; /* closest bound pairs, by semi-major axis */
 } gv_diagnostics;
 enum { GV_DIAGNOSTIC_COLUMNS = sizeof(gv_diagnostics) / sizeof(double) };
+/* As many a run may ask for: a table of them is read whole, to go on and at the end of the run. */
+enum { GV_DIAGNOSTIC_LINES = 1300000 };
 
 /* All that follows from the particles, in two parts: sums and energies (all else becomes NaN, also steps, active_share
  * and energy_error), then what neighbours and radii are needed for.  `potential`: of each body, -sum m / r with G = 1,

@@ -56,6 +56,12 @@ static gravel_status check_times(const gv_run_settings *s, double now)
         if (every[k].value > 0 && (s->until - now) / every[k].value > 1e7)
             return gv_fail(GRAVEL_ERR_ARGUMENT, "%s %g gives more than 1e7 outputs until %g", every[k].name,
                            every[k].value, s->until);
+    if (s->diagnose_every > 0 && (s->until - now) / s->diagnose_every > GV_DIAGNOSTIC_LINES)
+        return gv_fail(
+            GRAVEL_ERR_ARGUMENT,
+            "--diagnose-every %g gives more than the %d lines until %g that can be read again; take a longer "
+            "interval",
+            s->diagnose_every, GV_DIAGNOSTIC_LINES, s->until);
     return GRAVEL_OK;
 }
 

@@ -425,6 +425,7 @@ def bad_input():
                        ("must be above 0", ("--step-max", "0")), ("needs --order 2", ("--solver", "tree", "--order", "4")),
                        ("ds or dp", ("--precision", "sp")), ("needs --order 6", ("--criterion", "average")),
                        ("without softening", ("--order", "2")), ("1e7 outputs", ("--snapshot-every", "1e-9")),
+                       ("more than the 1300000 lines", ("--diagnose-every", "7e-7")),
                        ("too small", ("--eps", "-1")), ("did you mean --until", ("--untill", "3")),
                        ("no tunable", ("--configuration", "treads=7")),
                        *(("is for Hermite steps", ("--eps", "1", *other, option, value)) for other, option, value in (
