@@ -74,6 +74,13 @@ void gv_run_format_left(double seconds, char *text, size_t size)
 
 /* ------------------------------------------------------------------ record */
 
+/* A pipe has given what it had, and to open a named one again waits for ever. */
+static int can_be_read_again(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 gravel_status gv_run_input_json(cJSON *record, const char *in, size_t bodies)
 {
     char digest[65];
@@ -81,7 +88,7 @@ gravel_status gv_run_input_json(cJSON *record, const char *in, size_t bodies)
     gravel_status status = GRAVEL_OK;
     cJSON *input = cJSON_AddObjectToObject(record, "input");
     cJSON_AddStringToObject(input, "file", place ? place : in);
-    if (place && strcmp(in, "-") != 0) {
+    if (place && strcmp(in, "-") != 0 && can_be_read_again(place)) {
         status = gv_run_digest(place, digest);
         cJSON_AddStringToObject(input, "sha256", status ? "" : digest);
     }

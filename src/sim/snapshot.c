@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/particle_text.h"
@@ -34,12 +35,15 @@ int gv_snapshot_is_hdf5_name(const char *path)
 static int has_signature(const char *path)
 {
     static const char signature[8] = "\211HDF\r\n\032\n";
+    struct stat about;
     char begin[8] = "";
-    int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    /* not of a pipe: what is taken from it is gone, and its writer fails where a reader came and left */
+    if (strcmp(path, "-") == 0 || stat(path, &about) != 0 || !S_ISREG(about.st_mode))
+        return 0;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return 0;
-    /* not of a pipe: what is taken from it is gone */
-    const ssize_t got = lseek(fd, 0, SEEK_CUR) < 0 ? 0 : read(fd, begin, sizeof begin);
+    const ssize_t got = read(fd, begin, sizeof begin);
     close(fd);
     return got == (ssize_t)sizeof begin && memcmp(begin, signature, sizeof begin) == 0;
 }

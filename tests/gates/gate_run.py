@@ -294,6 +294,26 @@ def signals_leave_a_checkpoint():
     expect(content(folder) == before, "resuming a finished run changes nothing")
 
 
+def input_from_a_named_pipe():
+    """It is read once: its writer has gone when the record is written."""
+    os.mkfifo(path("pipe"))
+    text = read(small())
+    child = subprocess.Popen([PROGRAM, "run", "-i", "pipe", "-o", "piped", *SMALL], cwd=WORK, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True)
+    with open(path("pipe"), "w") as pipe:
+        pipe.write(text)
+    try:
+        words = child.communicate(timeout=120)[1]
+    except subprocess.TimeoutExpired as why:
+        child.kill()
+        raise Failed("the run waits for the pipe") from why
+    expect(child.returncode == OK, "exit status %d: %s" % (child.returncode, words))
+    same("piped", reference())
+    expect("sha256" not in json.loads(read("piped/run.json"))["input"], "a digest of a pipe")
+    os.remove(path("piped/checkpoint.gvc"))
+    refused(USAGE, "came from a pipe", "run", "--resume", "piped")
+
+
 def ends_on_a_decimal_grid():
     """3 x 0.1 is above 0.3: the output of that end is the regular one, also when the run goes on."""
     grid = ("--host", "always", "--eps", "0.01", "--snapshot-every", "0.1", "--diagnose-every", "0.1", "--snapshot-format", "text")
@@ -461,8 +481,8 @@ if __name__ == "__main__":
         outcome = gatelib.main([folder_holds_what_was_asked_for, device_time_by_kernel, blocks_timed, snapshots_for_others,
                                 outputs_do_not_change_the_run, boxes_are_ignored_aloud, run_files,
                                 orders_of_convergence, trees_and_precisions, kills_at_any_moment,
-                                signals_leave_a_checkpoint, ends_on_a_decimal_grid, signals_before_the_first_block,
-                                replaced_runs,
+                                signals_leave_a_checkpoint, input_from_a_named_pipe, ends_on_a_decimal_grid,
+                                signals_before_the_first_block, replaced_runs,
                                 resumes_are_refused_by_name, damaged_checkpoints, full_disk,
                                 bad_input])
     except Skipped as why:
