@@ -182,6 +182,14 @@ static gravel_status write_record(job *j)
     return status ? status : gv_run_write_record(j->opts.out, j->record, &j->text);
 }
 
+/* The record again where the program, the device or the end has changed; else its bytes stay. */
+static gravel_status renew_record(job *j, const char *before)
+{
+    cJSON_ReplaceItemInObjectCaseSensitive(j->record, "made_by", identity(j));
+    const gravel_status status = print_record(j);
+    return status || strcmp(before, j->text) == 0 ? status : write_record(j);
+}
+
 /* -------------------------------------------------------------------- work */
 
 static gravel_status open_device(job *j)
@@ -315,7 +323,7 @@ static int begin(job *j, const char *in, int again)
     if (!again)
         status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock, &j->earlier);
     if (!status)
-        status = again || j->earlier ? print_record(j) : write_record(j);
+        status = again ? renew_record(j, "") : j->earlier ? print_record(j) : write_record(j);
     if (status)
         return gv_run_fail(status, 1);
     return again ? finish(j) : gv_run_began(&j->folder, finish(j));
@@ -328,14 +336,6 @@ static int begin_again(job *j)
 {
     const char *in = gv_run_find_input(j->record, j->opts.out);
     return in ? begin(j, in, 1) : GV_EXIT_USAGE;
-}
-
-/* The record again where the program, the device or the end has changed; else its bytes stay. */
-static gravel_status renew_record(job *j, const char *before)
-{
-    cJSON_ReplaceItemInObjectCaseSensitive(j->record, "made_by", identity(j));
-    const gravel_status status = print_record(j);
-    return status || strcmp(before, j->text) == 0 ? status : write_record(j);
 }
 
 static const char *const MAY_CHANGE =

@@ -323,6 +323,11 @@ def ends_on_a_decimal_grid():
     expect(len(times) == 7 and max(abs(time - 0.1 * k) for k, time in enumerate(times)) < 1e-12, "lines at %s" % times)
     snapshots = sorted(name for name in os.listdir(path("grid")) if name.startswith("snapshot_"))
     expect(snapshots == ["snapshot_%04d.txt" % k for k in range(7)], "snapshots: %s" % snapshots)
+    # a run that begins again with another end records it
+    os.remove(path("grid/checkpoint.gvc"))
+    good("run", "--resume", "grid", "--until", "0.7")
+    until = json.loads(read("grid/run.json"))["options"]["until"]
+    expect(until == json.loads(read("grid/summary.json"))["until"] == 0.7, "the end in run.json is %s" % until)
 
 
 def signals_before_the_first_block():
