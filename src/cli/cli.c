@@ -152,11 +152,16 @@ cJSON *gv_json_benchmark(const char *name, const gravel_context *context)
 
 void gv_json_put(const char *text, FILE *stream)
 {
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
-        if (*c == 0x7f || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0))
-            fprintf(stream, "\\u%04x", *c == 0x7f ? *c : *++c);
+    size_t n;
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c += n) {
+        const int control = *c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
+        const size_t plain = gv_printable(c);
+        n = plain ? plain : control ? 2 : 1;
+        if (plain || *c < 0x20) /* line ends and tabs between the parts */
+            fwrite(c, 1, n, stream);
         else
-            fputc(*c, stream);
+            fprintf(stream, "\\u%04x", *c == 0x7f ? 0x7fU : control ? c[1] : 0xfffdU);
+    }
     fputc('\n', stream);
 }
 

@@ -132,7 +132,7 @@ gravel_status gv_cli_bench_sizes(const gv_size_list *typed, gv_size_list usual,
 int gv_cli_end_bench(const char *command, gravel_status status, int results, int (*write)(const void *bench),
                      const void *bench);
 /* The printed text of an object and a line end.  DEL and the C1 controls (two bytes each) are escaped: JSON allows them
- * as they are, but a terminal obeys them. */
+ * as they are, but a terminal obeys them.  Bytes of names that are not UTF-8 become U+FFFD: JSON is UTF-8. */
 void gv_json_put(const char *text, FILE *stream);
 /* Adds a number, or null where it is not finite (JSON has neither NaN nor infinity). */
 void gv_json_number(cJSON *object, const char *name, double value);

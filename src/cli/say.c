@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the character at `c` if it is printable UTF-8, else 0. */
-static size_t printable(const unsigned char *c)
+size_t gv_printable(const unsigned char *c)
 {
     const size_t n = c[0] < 0x80 ? 1 : c[0] >= 0xc2 && c[0] < 0xe0 ? 2 : c[0] >= 0xe0 && c[0] < 0xf0 ? 3 : 4;
 
@@ -26,7 +25,7 @@ static size_t printable(const unsigned char *c)
 void gv_plain(char *text, int lines)
 {
     for (char *c = text; *c != '\0';) {
-        size_t n = printable((const unsigned char *)c);
+        size_t n = gv_printable((const unsigned char *)c);
 
         if (n == 0 && *c != '\t' && !(lines && *c == '\n'))
             *c = '?';

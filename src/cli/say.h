@@ -7,6 +7,8 @@
 
 #include "host/base/status.h"
 
+/* Bytes of the character at `c` if it is printable UTF-8, else 0. */
+size_t gv_printable(const unsigned char *c);
 /* Every byte of a control character (C0, DEL, C1) and of what is no UTF-8 becomes '?', in place.  Tabs stay, line ends
  * stay with `lines`. */
 void gv_plain(char *text, int lines);

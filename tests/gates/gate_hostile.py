@@ -107,6 +107,31 @@ def terminals_get_plain_text():
         check_harmless(done, repr(words))
 
 
+def names_that_are_not_utf8():
+    """JSON is UTF-8, whatever bytes a name has."""
+    need_device()
+    good("ic", "plummer", "-n", "16", "-o", "sixteen.txt")
+    odd = b"odd\xff\xc3(\xed\xa0\x80\xf5 \xc3\xa9\xc2\x9b\x7f"
+    shown = "odd\ufffd\ufffd(\ufffd\ufffd\ufffd\ufffd \u00e9\u009b\x7f"
+    shutil.copy(path("sixteen.txt"), os.path.join(WORK.encode(), odd))
+    done = subprocess.run([PROGRAM.encode(), b"info", odd, b"--json"], cwd=WORK, capture_output=True, check=False)
+    expect(done.returncode == OK, "exit status %d" % done.returncode)
+    expect(b"\x7f" not in done.stdout and b"\xc2\x9b" not in done.stdout, "controls: %r" % done.stdout[:200])
+    facts = json.loads(done.stdout.decode("utf-8"))
+    expect(facts["file"] == shown, "the name is %r" % facts["file"])
+    folder = b"folder\xff"
+    done = subprocess.run([PROGRAM.encode(), b"run", b"-i", odd, b"--until", b"0.125", b"--eps", b"0.01", b"--host", b"always",
+                           b"-o", folder], cwd=WORK, capture_output=True, check=False)
+    expect(done.returncode == OK, "exit status %d: %r" % (done.returncode, done.stderr))
+    for name in (b"run.json", b"summary.json"):
+        with open(os.path.join(WORK.encode(), folder, name), "rb") as handle:
+            record = json.loads(handle.read().decode("utf-8"))
+        expect(record["options"]["output"] == "folder\ufffd" and record["options"]["input"] == shown, "%r" % name)
+    done = subprocess.run([PROGRAM.encode(), b"run", b"--resume", folder, b"--until", b"0.25"], cwd=WORK, capture_output=True,
+                          check=False)
+    expect(done.returncode == OK, "the checkpoint has the name: %r" % done.stderr)
+
+
 def plots_say_what_is_missing():
     one = write("one.json", json.dumps([tree_record(1000, 0.5)]))
     for kind, part in (("theta", "1 opening angle,"), ("n", "1 number of bodies,"), ("time", "1 number of bodies,"),
@@ -436,7 +461,7 @@ def a_stopped_tuning_keeps_what_it_found():
 def main():
     gatelib.need_file(PROGRAM)
     try:
-        return gatelib.main([plots_take_no_orders, terminals_get_plain_text, plots_say_what_is_missing,
+        return gatelib.main([plots_take_no_orders, terminals_get_plain_text, names_that_are_not_utf8, plots_say_what_is_missing,
                              closed_streams_catch_no_file, a_home_that_is_no_folder, values_that_no_tunable_takes,
                              profiles_differ_from_others_only, special_files_stay, disks_run_full, places_are_looked_at_first, files_have_a_limit, leftovers_go, tuning_keeps_its_log, one_thing_at_a_time, a_first_call_speaks,
                              signals_leave_nothing, a_stopped_check_has_no_verdict, a_stopped_tuning_keeps_what_it_found])
