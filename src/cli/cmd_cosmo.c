@@ -202,7 +202,9 @@ static int begin(job *j, const char *in, int again)
         return gv_run_fail(status, 0);
     if (again)
         return finish(j);
-    status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock, &j->earlier);
+    status = j->opts.replace ? gv_run_spare(in, j->opts.out) : GRAVEL_OK;
+    if (!status)
+        status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock, &j->earlier);
     if (!status && !j->earlier)
         status = gv_run_write_record(j->opts.out, j->record, &j->text);
     return status ? gv_run_fail(status, 1) : gv_run_began(&j->folder, finish(j));

@@ -321,6 +321,8 @@ static int begin(job *j, const char *in, int again)
     if (status)
         return gv_run_fail(status, 0);
     if (!again)
+        status = j->opts.replace ? gv_run_spare(in, j->opts.out) : GRAVEL_OK;
+    if (!again && !status)
         status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock, &j->earlier);
     if (!status)
         status = again ? renew_record(j, "") : j->earlier ? print_record(j) : write_record(j);

@@ -1,5 +1,6 @@
 #include "cli/run_job.h"
 
+#include <libgen.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,19 @@ int gv_run_fail(gravel_status status, int writing)
         return gv_signals_pending() ? 128 + gv_signals_pending() : GV_EXIT_INTERRUPTED;
     }
     return writing ? gv_cli_fail_writing(GV_RUN, status) : gv_cli_fail(GV_RUN, status);
+}
+
+gravel_status gv_run_spare(const char *in, const char *out)
+{
+    struct stat of_in, of_out;
+    char *copy = gv_format("%s", in);
+    const int inside = copy && stat(dirname(copy), &of_in) == 0 && stat(out, &of_out) == 0 &&
+                       of_in.st_dev == of_out.st_dev && of_in.st_ino == of_out.st_ino;
+    free(copy);
+    return inside
+               ? gv_fail(GRAVEL_ERR_ARGUMENT,
+                         "%s lies in %s, the run of which --replace removes: copy it to another folder first", in, out)
+               : GRAVEL_OK;
 }
 
 int gv_run_began(const gv_run_output *folder, int code)

@@ -60,7 +60,7 @@ static void write_units_and_time(const gv_particles *p, FILE *stream)
     if (!gv_units_are_nbody(&p->units))
         fprintf(stream, "# units %.17g cm %.17g g %.17g cm/s = %s\n", p->units.length_cm, p->units.mass_g,
                 p->units.velocity_cm_s, gv_units_text(&p->units, text));
-    if (p->time != 0 && !(p->box.side > 0))
+    if (p->time != 0 && !(p->box.side > 0) && !p->expanding) /* there it is the scale factor */
         fprintf(stream, "# time %.17g\n", p->time);
 }
 

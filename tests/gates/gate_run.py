@@ -371,6 +371,8 @@ def replaced_runs():
     # found with the first forces
     refused(USAGE, "squares overflow", "run", "-i", small(), "-o", "replaced", "--replace", *SMALL, "--eps", "1e30")
     same("replaced", reference())
+    refused(USAGE, "copy it to another folder", "run", "-i", "replaced/snapshot_0001.txt", "-o", "replaced", "--replace", *SMALL)
+    same("replaced", reference())
     # found when the device is waited for
     write("near.txt", "0 .5 0 0 0 0 0 0\n1 .5 1e-12 0 0 0 1 0\n")
     refused(FAILURE, "below step_min", "run", "-i", "near.txt", "-o", "replaced", "--replace", "--until", "1", "--precision", "dp",
