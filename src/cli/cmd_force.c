@@ -63,7 +63,7 @@ static int compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Particles of one id do not act on each other, so repeated or missing ids give wrong forces. */
+/* In direct sums particles of one id do not act on each other, so repeated or missing ids give wrong forces. */
 static void warn_about_ids(const gv_particles *p)
 {
     int32_t *id = malloc(p->count * sizeof *id);
@@ -224,7 +224,8 @@ static int read_and_compute(gv_force_job *job)
         return code;
     if (!gv_ranks_is_first(job->ranks))
         return compute_share(job);
-    warn_about_ids(&job->particles);
+    if (job->opts->method != GV_METHOD_TREE)
+        warn_about_ids(&job->particles);
     return compute_and_write(job);
 }
 
