@@ -351,9 +351,9 @@ def a_first_call_speaks():
     box = write("box.txt", "".join("%d 0.01 %g %g %g\n" % (k, k % 10 + 0.5, k // 10 % 10 + 0.5, k // 100 + 0.5) for k in range(300)))
     for words, part, cache in ((("force", name, "--order", "6", "-o", "f.txt"), "compiling kernels (once per device), ", "a"),
                                (("bench", "blocks", "-n", "64,128", "--blocks", "5"), "measuring: size ", "b"),
-                               (("check", "--quick", "--variant", "sp2"), ": run 1 of ", "c"),
+                               (("check", "--quick", "--variant", "sp2"), ": run ", "c"),
                                (("force", box, "--periodic", "10", "--mesh", "16", "-o", "f.txt"),
-                                "forces (kernels are compiled once per device): part 1 of 3", "d"))[:4 if gatelib.LONG else 2]:
+                                "forces (kernels are compiled once per device): part ", "d"))[:4 if gatelib.LONG else 2]:
         kept, compiled = path("cold-" + cache), path("cold-pocl-" + cache)
         env = dict(os.environ, GRAVEL_CACHE_DIR=kept, POCL_CACHE_DIR=compiled)
         os.makedirs(compiled)
