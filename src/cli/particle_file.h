@@ -11,7 +11,7 @@ gv_units gv_cli_units(int choice);
 #define GV_OPT_TEXT_UNITS(type)                                                                                        \
     {                                                                                                                  \
         .name = "units", .kind = GV_OPT_CHOICE, .offset = offsetof(type, units), .value = "nbody|kpc|pc",              \
-        .help = "of a text file (HDF5 names its own): nbody: G = 1;\nkpc: kpc, Msun, km/s; pc: pc, Msun, km/s",        \
+        .help = "of a text file that does not say them: nbody: G = 1;\nkpc: kpc, Msun, km/s; pc: pc, Msun, km/s",      \
         .fallback = "nbody"                                                                                            \
     }
 
@@ -36,5 +36,8 @@ gv_units gv_cli_units(int choice);
  * the option that requires it. */
 gravel_status gv_cli_convert_units(gv_particles *particles, int choice, double unit_mass, double unit_length,
                                    const char *option);
+
+/* Warns where a few bodies are so far away that a tree in sp cannot tell the others' positions. */
+void gv_cli_warn_of_span(const char *command, const gv_particles *particles);
 
 #endif

@@ -414,6 +414,20 @@ def bench_fields():
     refused(USAGE, "none of sp2", "bench", "direct", "--variant", "sp3")
 
 
+def far_bodies_are_told_of():
+    """A tree in sp counts positions from the middle of all bodies."""
+    good("ic", "plummer", "-n", "256", "--seed", "1", "-o", "near.txt")
+    with open(path("near.txt"), encoding="utf-8") as near, open(path("far.txt"), "w", encoding="utf-8") as far:
+        far.write(near.read() + "5000 1e-9 1e5 0 0 0 0 0\n")
+    tree = ("--method", "tree", "--eps", "0.01", "-o", "f.txt")
+    expect("span" not in good("force", "near.txt", *tree).stderr, "warned of a sphere")
+    expect("--precision ds does better" in good("force", "far.txt", *tree).stderr, "no word of a body far away")
+    expect("span" not in good("force", "far.txt", *tree, "--precision", "ds").stderr, "warned of two-floats")
+    run = ("run", "-i", "far.txt", "--until", "0.0078125", "--step-max", "0.0078125", "--eps", "0.01", "-o", "far")
+    expect("span" not in good(*run).stderr, "warned of direct sums")
+    expect("--precision ds does better" in good(*run, "--replace", "--solver", "tree").stderr, "no word in a run")
+
+
 def check_passes():
     need_device()
     # CI has the check of every bucket, at least five runs; the tiny one has four
@@ -447,7 +461,7 @@ def main():
         return gatelib.main([help_and_version, usage_errors, commands_of_the_documents, initial_conditions, forces_agree_with_the_reference,
                              tree_forces, rows_have_seventeen_digits, some_sinks, neighbours, input_of_all_kinds,
                              bad_input, devices_and_their_errors, nothing_is_lost, interrupt_keeps_files, report_fields,
-                             bench_fields, check_passes, check_without_double,
+                             bench_fields, far_bodies_are_told_of, check_passes, check_without_double,
                              check_finds_a_wrong_kernel])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
