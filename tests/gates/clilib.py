@@ -103,7 +103,7 @@ def table(text):
     """Column names and rows of a force or particle file."""
     lines = text.splitlines()
     expect(lines[0].startswith("# "), "the first line does not name the columns: " + lines[0][:80])
-    return lines[0][2:].split(), [line.split() for line in lines[1:]]
+    return lines[0][2:].split(), [line.split() for line in lines[1:] if not line.startswith("#")]
 
 
 def need_device():

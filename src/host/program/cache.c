@@ -220,7 +220,8 @@ void gv_cache_prune(const char *folder, uint64_t limit)
     if (list_entries(folder, &list, &count)) {
         for (size_t i = 0; i < count; i++)
             total += list[i].size;
-        qsort(list, count, sizeof *list, compare_age);
+        if (count > 0)
+            qsort(list, count, sizeof *list, compare_age);
     }
     for (size_t i = 0; i < count; i++) {
         int remove = gv_is_temporary(list[i].path, NULL) ? gv_temporary_abandoned(list[i].path) : total > limit;
