@@ -83,6 +83,7 @@ kernel void gv_join_lists(global const uint *restrict part_count, global const u
     local uint found[GV_LIST_ROOM(GV_LIST_ITEMS)], found_count[GV_LIST_ROOM(GV_LIST_ITEMS)];
     local uint sums[2], ends[GV_LIST_ITEMS];
     const uint sink = get_group_id(0), me = get_local_id(0), items = get_local_size(0);
+    /* no branch around what has barriers, even one that all take: a compiler for CPUs made wrong lists of that */
     const int few = GV_LIST_ITEMS > 1 && gv_find_parts(part_count, n_parts, stride, sink, found, found_count, sums);
     const uint n_found = few ? sums[0] : 0, in_turns = few ? 0 : n_parts;
     uint before = few ? sums[1] : 0;

@@ -291,7 +291,7 @@ static gravel_status check_space(const gv_particles *p, const char *path)
     if (p->expanding)
         return gv_fail(GRAVEL_ERR_INPUT,
                        "%s is of an expanding universe: give --cosmology; for its bodies in empty space, run what "
-                       "'gravel convert %s -o FILE.txt --to-units kpc' writes with --units kpc",
+                       "'gravel convert %s -o FILE.txt --to-units kpc' writes",
                        path, path);
     if (p->period > 0)
         gv_say(GV_RUN, "warning: %s has a box of side %.6g (BoxSize); it is ignored, the bodies do not repeat", path,

@@ -1,5 +1,6 @@
 """What the gates of the program share: a scratch folder, calls of the program, what they should give."""
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -59,10 +60,10 @@ def on_terminal(*arguments, env=None):
     return process, main_end
 
 
-def said_until(part, process, main_end):
-    """What it says until this comes, or all; then it is ended."""
+def said_until(pattern, process, main_end):
+    """What it says until this regular expression is found in it, or all; then it is ended."""
     said = ""
-    while part not in said:
+    while not re.search(pattern, said):
         try:
             block = os.read(main_end, 4096)
         except OSError:  # the other end is closed: it was done

@@ -258,13 +258,22 @@ static void what_the_host_refuses(void **state)
     free_run(&r);
 }
 
+static void same_states(run *a, run *b)
+{
+    size_t size, other_size;
+    void *const state = state_of(a, &size), *const other = state_of(b, &other_size);
+    assert_int_equal(size, other_size);
+    assert_memory_equal(state, other, size);
+    free(state);
+    free(other);
+}
+
 /* There is no memory for the copy on its way: the next block makes it anew. */
 static void a_copy_without_memory(void **state)
 {
     CONTEXT_OR_SKIP(context)
     const gravel_hermite_options o = options_of(4, GRAVEL_HOST_ALWAYS, 1);
     run whole = make_run(context, GRAVEL_DS, &o), failing = make_run(context, GRAVEL_DS, &o);
-    size_t size, other_size;
     fill_run(&whole, 1);
     fill_run(&failing, 1);
     countdown = 1;
@@ -272,11 +281,7 @@ static void a_copy_without_memory(void **state)
     assert_int_equal(countdown, 0);
     steps(&whole, 5, 0);
     steps(&failing, 5, 0);
-    void *const end = state_of(&whole, &size), *const other = state_of(&failing, &other_size);
-    assert_int_equal(size, other_size);
-    assert_memory_equal(end, other, size);
-    free(end);
-    free(other);
+    same_states(&whole, &failing);
     free_run(&whole);
     free_run(&failing);
 }
@@ -287,7 +292,6 @@ static void a_failed_send_comes_again(void **state)
     CONTEXT_OR_SKIP(context)
     const gravel_hermite_options o = options_of(4, GRAVEL_HOST_ALWAYS, 1);
     run whole = make_run(context, GRAVEL_DS, &o), failing = make_run(context, GRAVEL_DS, &o);
-    size_t size, other_size;
     int failures = 0;
     fill_run(&whole, 1);
     fill_run(&failing, 1);
@@ -302,11 +306,7 @@ static void a_failed_send_comes_again(void **state)
         failures += !over;
         steps(&failing, !over, 0); /* more changes meanwhile, of the same bodies too */
         steps(&whole, !over, 0);
-        void *const end = state_of(&whole, &size), *const other = state_of(&failing, &other_size);
-        assert_int_equal(size, other_size);
-        assert_memory_equal(end, other, size);
-        free(end);
-        free(other);
+        same_states(&whole, &failing);
     }
     assert_true(failures > 2); /* a write, arguments, a launch */
     free_run(&whole);
