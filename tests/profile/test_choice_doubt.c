@@ -196,6 +196,68 @@ static void test_what_was_seen_behind_the_default_stays_behind(void **state)
     }
 }
 
+/* A corner that measured both says that the other one is slower; one that never saw the default does not outdo it. */
+static void test_what_one_corner_saw_behind_stays_behind(void **state)
+{
+    static const struct {
+        double other; /* by the default's time, at 64 sinks */
+        int stays;
+    } c[] = {{1.02, 1}, {0.9, 0}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        gv_profile_entry question[2];
+        const gv_profile_entry *entry[2] = {&question[0], &question[1]};
+        gv_choice_corner corner[GV_CHOICE_CORNERS];
+        const gv_choice_candidate other = {.configuration = "other", .measured = 1};
+        const gv_choice_candidate built_in = {.configuration = "default"};
+
+        make_question(&question[0], 64, 131072);
+        add_result(&question[0], "default", 1, 0.001);
+        add_result(&question[0], "other", c[k].other, 0.001);
+        make_question(&question[1], 4096, 131072);
+        add_result(&question[1], "other", 1, 0.001);
+        const int n = gv_choice_corners(entry, 2, 512, 131072, NULL, corner);
+        const gv_choice_among among = {.entry = entry, .n = 2, .sinks = 512, .sources = 131072};
+
+        assert_int_equal(n, 2);
+        assert_int_equal(stays_default(corner, n, &among, &other, &built_in, 0), c[k].stays);
+    }
+}
+
+/* 12 sinks x 524288 did not keep "bad", which won with fewer sources and takes no more at 16 x 524288.  Beside the
+ * first question, of nearly all the weight, that is too little to take the default's place.  (ds4 with lists, 12 x
+ * 500000 on an H200, where 16 sinks lie together and 12 are strewn: 1.05 of the default's time.) */
+static void test_what_hardly_a_corner_knows_is_no_choice(void **state)
+{
+    static const size_t size[4][2] = {{8, 131072}, {16, 131072}, {12, 524288}, {16, 524288}};
+
+    (void)state;
+    for (int is_kept = 0; is_kept < 2; is_kept++) {
+        gv_profile_entry question[4];
+        const gv_profile_entry *entry[4];
+        gv_choice_corner corner[GV_CHOICE_CORNERS];
+        gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
+
+        for (int q = 0; q < 4; q++) {
+            entry[q] = &question[q];
+            make_question(&question[q], size[q][0], size[q][1]);
+            if (q != 2 || is_kept)
+                add_result(&question[q], "bad", q < 2 ? 20 : 42, 0.001);
+            if (q != 3)
+                add_result(&question[q], "default", q < 2 ? 21 : 46, 0.001);
+        }
+        const int n = gv_choice_corners(entry, 4, 12, 500000, NULL, corner);
+        const gv_choice_among among = {.entry = entry, .n = 4, .sinks = 12, .sources = 500000};
+
+        assert_int_equal(n, 3);
+        assert_int_equal(gv_choice_rank(corner, n, &among, candidate), 2);
+        for (int k = 0; k < 2; k++)
+            if (strcmp(candidate[k].configuration, "bad") == 0)
+                assert_int_equal(stays_default(corner, n, &among, &candidate[k], &candidate[1 - k], 0), !is_kept);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +267,8 @@ int main(void)
         cmocka_unit_test(test_other_texts_bound_nothing),
         cmocka_unit_test(test_all_questions_tell_where_times_scatter),
         cmocka_unit_test(test_what_was_seen_behind_the_default_stays_behind),
+        cmocka_unit_test(test_what_one_corner_saw_behind_stays_behind),
+        cmocka_unit_test(test_what_hardly_a_corner_knows_is_no_choice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,9 @@
 /* What is known only with so many octaves more of sources is no choice against the default: 3 sinks x 30000 took what
  * had won at 1 x 131072, 1.26 of its time. */
 #define FAR_SOURCES 2
+/* Nor is what only corners of less weight have measured: 12 sinks x 500000 took what had won at 16 x 131072 and what
+ * 12 x 524288 did not keep, 1.05 of the default's time. */
+#define LEAST_KNOWN 0.2
 /* What some corner has not measured takes the default's place for a gain of so much more: by the times of 1214 calls on
  * an H200 and a Xeon the choices are as good in the mean, and 7 of them, for 10, take above 1.02 of the default's
  * time. */
@@ -362,9 +365,9 @@ static int is_seen_ahead(const gv_choice_corner *corner, int n, const gv_choice_
     return 0;
 }
 
-/* 1 if the first takes no less where all corners have measured both, by the least of its times or by what it takes
- * mostly: what the questions beyond say of it (POOL_PART) does not change that.  Of 4013 calls of an H200 and an H100 9
- * for 14 take above 1.02 of the default's time so, of 2667 of CPUs 27 for 32 (doc/numbers.md). */
+/* 1 if the first takes no less where corners have measured both, by the least of its times or by what it takes mostly:
+ * what the questions beyond say of it (POOL_PART), or guesses at other corners, do not change that.  Of 4013 calls of
+ * an H200 and an H100 9 for 14 take above 1.02 of the default's time so, of 2667 of CPUs 27 for 32 (doc/numbers.md). */
 static int is_seen_behind(const gv_choice_corner *corner, int n, const gv_choice_among *among, const char *best,
                           const char *built_in)
 {
@@ -375,11 +378,22 @@ static int is_seen_behind(const gv_choice_corner *corner, int n, const gv_choice
         const int b = find_result(among, entry, best), d = find_result(among, entry, built_in);
 
         if (b < 0 || d < 0)
-            return 0;
+            continue;
         by_least += corner[k].weight * (log_behind(entry, d) - log_behind(entry, b));
         mostly += corner[k].weight * log(entry->result[d].time_s / entry->result[b].time_s);
     }
     return by_least < 0 || mostly < 0;
+}
+
+/* The weight of the corners that have measured it, the nearer the more. */
+static double known_weight(const gv_choice_corner *corner, int n, const gv_choice_among *among,
+                           const char *configuration)
+{
+    double weight = 0;
+
+    for (int k = 0; k < n; k++)
+        weight += find_result(among, corner[k].entry, configuration) >= 0 ? corner[k].weight : 0;
+    return weight;
 }
 
 /* 1 if only corners with many more sources have measured it. */
@@ -410,7 +424,9 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
 
     if (n < 2 && more == 0)
         return -INFINITY;
-    if (is_known_far_away_only(corner, n, among, best->configuration))
+    if (is_known_far_away_only(corner, n, among, best->configuration) ||
+        known_weight(corner, n, among, best->configuration) < LEAST_KNOWN ||
+        is_seen_behind(corner, n, among, best->configuration, built_in->configuration))
         return INFINITY;
     if (!built_in->measured) {
         const int goes =
@@ -419,8 +435,6 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
 
         return goes ? -INFINITY : INFINITY;
     }
-    if (is_seen_behind(corner, n, among, best->configuration, built_in->configuration))
-        return INFINITY;
     for (int k = 0; k < n; k++)
         spread += corner[k].weight * fmax(spread_at(among, corner[k].entry, best->configuration),
                                           spread_at(among, corner[k].entry, built_in->configuration));
