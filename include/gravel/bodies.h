@@ -106,8 +106,9 @@ typedef struct gravel_frame {
     double length;
     double mass;
 } gravel_frame;
-/* Without this call the frame follows from the data: the first positions written set origin (the middle of their box)
- * and length (the power of two at or above half its longest side), the first masses about mass.  With planes that hold
+/* Without this call the frame follows from the data: the first positions written set origin (the middle of their box,
+ * or, where a few far away leave that far from most of them, the median of a sample) and length (the power of two at or
+ * above how far they reach from it), the first masses about mass.  With planes that hold
  * numbers already these are converted on the device, rounded once to the stored precision. */
 GRAVEL_API gravel_status gravel_bodies_set_frame(gravel_bodies *bodies, const gravel_frame *frame);
 GRAVEL_API gravel_status gravel_bodies_get_frame(const gravel_bodies *bodies, gravel_frame *frame);

@@ -39,6 +39,9 @@ GRAVEL_API gravel_status gravel_exchange_weigh(gravel_exchange *exchange, int pl
 /* Box of the bodies in units of the frame: where it leaves -1 ... 1, or fills little of it, a new frame is due.
  * Without bodies lo is above hi. */
 GRAVEL_API gravel_status gravel_exchange_get_box(gravel_exchange *exchange, double lo[3], double hi[3]);
+/* Where the origin of a frame lies along an axis on which all bodies span lo ... hi: in the middle, or, where that is
+ * far from most of them, at the median of a sample, which is sorted in place.  *reach: how far bodies are from it. */
+GRAVEL_API double gravel_exchange_origin(double lo, double hi, double *sample, size_t n, double *reach);
 /* From the blocks of all parts, in any order: the keys between them are where the parts' weights are as equal as blocks
  * allow.  split[0 ... parts - 2].  `key` and `weight` are sorted in place. */
 GRAVEL_API gravel_status gravel_exchange_choose(size_t blocks, uint64_t *key, double *weight, int parts,

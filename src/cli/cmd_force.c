@@ -226,8 +226,6 @@ static int read_and_compute(gv_force_job *job)
         return compute_share(job);
     if (job->opts->method != GV_METHOD_TREE)
         warn_about_ids(&job->particles);
-    else if (job->precision == GRAVEL_SP && !job->opts->is_periodic)
-        gv_cli_warn_of_span(GV_FORCE, &job->particles);
     return compute_and_write(job);
 }
 

@@ -307,8 +307,6 @@ static int begin(job *j, const char *in, int again)
     gravel_status status = read_particles(j, in);
     if (!status && !again)
         status = check_space(&j->particles, in);
-    if (!status && !again && j->settings.solver == GV_RUN_TREE && j->settings.precision == GRAVEL_SP)
-        gv_cli_warn_of_span(GV_RUN, &j->particles);
     j->particles.period = 0; /* of what is written, as after a checkpoint */
     if (!status)
         status = gv_run_check(&j->settings, &j->particles);

@@ -1,7 +1,5 @@
 #include "cli/particle_file.h"
 
-#include <math.h>
-
 gv_units gv_cli_units(int choice)
 {
     static const gv_units units[] = {GV_UNITS_NBODY, GV_UNITS_KPC, GV_UNITS_PC};
@@ -31,18 +29,4 @@ gravel_status gv_cli_convert_units(gv_particles *particles, int choice, double u
         gv_particles_give_size(particles, unit_mass * GV_G_PER_MSUN, unit_length * to.length_cm);
     gv_particles_convert(particles, &to);
     return GRAVEL_OK;
-}
-
-/* Positions of a tree in sp are floats from the middle of the box of all bodies.  Of a Plummer sphere of 1024 bodies
- * and one 1e4 or 1e5 lengths away accelerations are 4e-2 and 0.2 wrong at most. */
-void gv_cli_warn_of_span(const char *command, const gv_particles *particles)
-{
-    double all, half;
-    gv_particles_get_span(particles, &all, &half);
-    const double apart = half / cbrt((double)particles->count), right_to = ldexp(all, -25);
-    if (right_to > 3e-3 * apart && half > 0)
-        gv_say(command,
-               "warning: the bodies span %.3g, half of them %.3g: a tree in sp knows their positions to %.1g only, and "
-               "they are some %.1g apart; --precision ds does better",
-               all, half, right_to, apart);
 }

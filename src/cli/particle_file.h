@@ -37,7 +37,4 @@ gv_units gv_cli_units(int choice);
 gravel_status gv_cli_convert_units(gv_particles *particles, int choice, double unit_mass, double unit_length,
                                    const char *option);
 
-/* Warns where a few bodies are so far away that a tree in sp cannot tell the others' positions. */
-void gv_cli_warn_of_span(const char *command, const gv_particles *particles);
-
 #endif

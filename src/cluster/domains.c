@@ -32,11 +32,23 @@ static gravel_status tell_bodies(gravel_cluster_tree *t, gravel_status status)
     return gv_cluster_learn(t, status, failed, code, "boxes of the ranks' bodies");
 }
 
+static gravel_status take_sample(gravel_bodies *bodies, gv_cluster_sample *sample)
+{
+    const size_t n = gravel_bodies_get_count(bodies);
+    const gravel_array_out to = GRAVEL_ARRAY_OUT_SOA(sample->x[0], sample->x[1], sample->x[2]);
+    uint32_t address[GV_SAMPLE];
+    sample->count = gv_cluster_sample_size(n);
+    for (size_t k = 0; k < sample->count; k++)
+        address[k] = (uint32_t)gv_cluster_sample_at(k, n);
+    return gravel_bodies_gather(bodies, GRAVEL_POSITION, address, sample->count, &to);
+}
+
 /* A new frame for all ranks where bodies have left the cube, or fill little of it. */
 static gravel_status follow_bodies(gravel_cluster_tree *t)
 {
-    double most[6], half = 0, reach = 0;
+    double most[6], lo[3], hi[3], half = 0, reach = 0;
     gravel_frame frame;
+    gv_cluster_sample sample;
     for (int k = 0; k < 6; k++) {
         most[k] = t->told[0].most[k];
         for (int r = 1; r < t->cluster->size; r++)
@@ -49,10 +61,13 @@ static gravel_status follow_bodies(gravel_cluster_tree *t)
     if (!(half > 0) || (reach <= 1 && half > 0.25))
         return GRAVEL_OK;
     gravel_status status = gravel_bodies_get_frame(t->bodies, &frame);
-    const double length = frame.length;
-    for (int k = 0; k < 3; k++)
-        frame.origin[k] += 0.5 * (most[3 + k] - most[k]) * length;
-    frame.length = exp2(ceil(log2(half * length)));
+    for (int k = 0; k < 3; k++) {
+        lo[k] = frame.origin[k] - most[k] * frame.length;
+        hi[k] = frame.origin[k] + most[3 + k] * frame.length;
+    }
+    if (!status)
+        status = take_sample(t->bodies, &sample);
+    status = gv_cluster_choose_frame(t->cluster, status, &sample, lo, hi, &frame);
     return status ? status : gravel_bodies_set_frame(t->bodies, &frame);
 }
 

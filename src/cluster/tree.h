@@ -21,6 +21,13 @@ typedef struct gv_swap {
     int messages;
 } gv_swap;
 
+/* Bodies that stand for those of a rank. */
+enum { GV_SAMPLE = 64 };
+typedef struct gv_cluster_sample {
+    double x[3][GV_SAMPLE]; /* in the callers' units */
+    uint64_t count;
+} gv_cluster_sample;
+
 /* What a rank tells of its bodies before they are dealt out. */
 typedef struct gv_told {
     double most[6]; /* -x -y -z x y z */
@@ -103,6 +110,15 @@ gravel_status gv_cluster_compare_costs(gravel_cluster_tree *tree, gravel_status 
 
 /* tree_parts.c: what was cut goes out, what others cut comes in and is joined, which may fail here alone. */
 gravel_status gv_cluster_swap_parts(gravel_cluster_tree *tree, gravel_status status, int tag);
+
+/* frame.c */
+/* How many of a rank's bodies are its sample, and which is the k-th. */
+size_t gv_cluster_sample_size(size_t bodies);
+size_t gv_cluster_sample_at(size_t k, size_t bodies);
+/* Origin and length of a frame for bodies of all ranks in the box lo ... hi; all ranks meet.  `status`: of what this
+ * rank did before. */
+gravel_status gv_cluster_choose_frame(gravel_cluster *cluster, gravel_status status, const gv_cluster_sample *mine,
+                                      const double lo[3], const double hi[3], gravel_frame *frame);
 
 /* tree_blocks.c: bodies are others from now on. */
 void gv_cluster_end_blocks(gravel_cluster_tree *tree);

@@ -44,19 +44,29 @@ static gravel_status find_extent(const gravel_sources *s, gv_extent *e)
     return GRAVEL_OK;
 }
 
-static gravel_frame frame_of(const gv_extent *e)
+static void take_sample(const gravel_sources *s, gv_cluster_sample *sample)
 {
-    gravel_frame frame = {{0, 0, 0}, 1, e->most[6] > 0 ? e->most[6] : 1};
-    double half = 0;
-    for (int c = 0; c < 3; c++) {
-        if (e->most[c] == -DBL_MAX)
-            return frame;
-        frame.origin[c] = 0.5 * e->most[3 + c] - 0.5 * e->most[c];
-        half = fmax(half, 0.5 * e->most[3 + c] + 0.5 * e->most[c]);
+    const double *const axis[3] = {s->pos.x, s->pos.y, s->pos.z};
+    const size_t stride = s->pos.stride ? s->pos.stride : 1;
+    sample->count = gv_cluster_sample_size(s->count);
+    for (size_t k = 0; k < sample->count; k++)
+        for (int c = 0; c < 3; c++)
+            sample->x[c][k] = axis[c][gv_cluster_sample_at(k, s->count) * stride];
+}
+
+/* All ranks meet.  `status`: of what this rank did before. */
+static gravel_status choose_frame(gravel_cluster *c, gravel_status status, const gravel_sources *mine,
+                                  const gv_extent *e, gravel_frame *frame)
+{
+    gv_cluster_sample sample;
+    double lo[3] = {0}, hi[3] = {0};
+    *frame = (gravel_frame){{0, 0, 0}, 1, e->most[6] > 0 ? e->most[6] : 1};
+    take_sample(mine, &sample);
+    for (int k = 0; k < 3 && e->most[0] > -DBL_MAX; k++) { /* there are bodies */
+        lo[k] = -e->most[k];
+        hi[k] = e->most[3 + k];
     }
-    if (half > 1e-150 && half < 1e150)
-        frame.length = exp2(ceil(log2(half)));
-    return frame;
+    return gv_cluster_choose_frame(c, status, &sample, lo, hi, frame);
 }
 
 /* Numbers first ... of this rank: the ranks' stretches fill 0 ... total - 1 without gap. */
@@ -120,6 +130,7 @@ gravel_status gravel_cluster_tree_write(gravel_cluster_tree *t, size_t first, co
         return gv_cluster_fail(GRAVEL_ERR_ARGUMENT, "gravel_cluster_tree_write: no tree or no bodies");
     gravel_cluster *c = t->cluster;
     gv_extent extent, all;
+    gravel_frame frame;
     gravel_status status = gravel_cluster_agree(c, find_extent(mine, &extent));
     if (!status)
         status = gravel_cluster_agree(c, check_numbers(t, first, mine->count));
@@ -130,8 +141,9 @@ gravel_status gravel_cluster_tree_write(gravel_cluster_tree *t, size_t first, co
     if (!status && all.most[7] > 0 && all.lacks > 0)
         status = gv_cluster_fail(GRAVEL_ERR_ARGUMENT,
                                  "gravel_cluster_tree_write: some ranks have velocities, others have not");
+    if (!status) /* the same on all ranks */
+        status = choose_frame(c, status, mine, &all, &frame);
     if (!status) {
-        const gravel_frame frame = frame_of(&all);
         gv_cluster_end_blocks(t);
         t->has_velocities = all.most[7] > 0;
         t->computed = t->kept = t->near = t->has_costs = t->computations = 0;

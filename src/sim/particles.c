@@ -103,33 +103,6 @@ void gv_particles_convert(gv_particles *p, const gv_units *to)
     p->units = *to;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-void gv_particles_get_span(const gv_particles *p, double *all, double *half)
-{
-    enum { SAMPLE = 1024 };
-    const double *const x[3] = {p->x, p->y, p->z};
-    const size_t n = p->count < SAMPLE ? p->count : SAMPLE;
-    double sample[SAMPLE];
-    *all = *half = 0;
-    for (int c = 0; c < 3 && n > 0; c++) {
-        double low = x[c][0], high = x[c][0];
-        for (size_t k = 0; k < p->count; k++) {
-            low = fmin(low, x[c][k]);
-            high = fmax(high, x[c][k]);
-        }
-        for (size_t k = 0; k < n; k++)
-            sample[k] = x[c][(size_t)((double)k / (double)n * (double)p->count)];
-        qsort(sample, n, sizeof *sample, by_size);
-        *all = fmax(*all, high - low);
-        *half = fmax(*half, sample[3 * n / 4] - sample[n / 4]);
-    }
-}
-
 int64_t gv_particles_id_offset(const gv_particles *p)
 {
     int64_t least = p->id[0];

@@ -44,9 +44,6 @@ void gv_particles_convert(gv_particles *particles, const gv_units *to);
 /* Gives the N-body units of the set a size; the numbers stay, the unit of velocity is sqrt(G mass / length). */
 void gv_particles_give_size(gv_particles *particles, double mass_g, double length_cm);
 
-/* Along the axis where that is longest: what all bodies span, and what the middle half of (a sample of) them does. */
-void gv_particles_get_span(const gv_particles *particles, double *all, double *half);
-
 /* What to add to ids in HDF5 so that they begin at 1 or above, as GADGET counts: id_offset, unless that is too little.
  * The set has bodies. */
 int64_t gv_particles_id_offset(const gv_particles *particles);

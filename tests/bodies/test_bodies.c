@@ -393,6 +393,33 @@ static void frame_changes(void **state)
     free(x);
 }
 
+/* One of a thousand is far away: the others keep their digits, in a frame that starts among them. */
+static void far_away(void **state)
+{
+    (void)state;
+    enum { N = 1000, FAR = 321 };
+    double *x = random_numbers(3 * (size_t)N, 12);
+    double *const axis[3] = {x, x + N, x + 2 * (size_t)N};
+    const gravel_array soa = GRAVEL_ARRAY_SOA(axis[0], axis[1], axis[2]);
+    axis[0][FAR] = -1e5;
+    for (gravel_precision p = GRAVEL_SP; p <= best(); p++) {
+        gravel_frame got, chosen;
+        gravel_bodies *bodies = make(p);
+        double out[3][N];
+        const gravel_array_out to = GRAVEL_ARRAY_OUT_SOA(out[0], out[1], out[2]);
+        assert_ok(gravel_bodies_write(bodies, GRAVEL_POSITION, 0, N, &soa));
+        assert_ok(gravel_bodies_get_frame(bodies, &got));
+        assert_true(fabs(got.origin[0]) < 0.2 && fabs(got.origin[1]) < 0.01 && got.length == 131072);
+        assert_ok(gravel_bodies_read(bodies, GRAVEL_POSITION, 0, N, &to));
+        for (int k = 0; k < 3 * N; k++) /* up to 2 from the origin: half a unit in the last place of a float there */
+            assert_true(fabs(out[k / N][k % N] - x[k]) <= (k == FAR ? 0x1p-8 : 0x1p-23));
+        assert_ok(gravel_bodies_choose_frame(bodies, &chosen));
+        assert_true(fabs(chosen.origin[0] - got.origin[0]) < 1e-6 && chosen.length == got.length);
+        gravel_bodies_release(bodies);
+    }
+    free(x);
+}
+
 /* Velocities that came before the positions are in the unit that these choose; a refused call changes nothing. */
 static void velocities_first(void **state)
 {
@@ -457,6 +484,7 @@ int main(void)
         cmocka_unit_test(number_changes), cmocka_unit_test(nothing_reads_as_zero), cmocka_unit_test(by_address),
         cmocka_unit_test(many_planes),    cmocka_unit_test(refused_input),         cmocka_unit_test(filled),
         cmocka_unit_test(frame_changes),  cmocka_unit_test(velocities_first),      cmocka_unit_test(too_many),
+        cmocka_unit_test(far_away),       cmocka_unit_test(velocities_first),      cmocka_unit_test(too_many),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

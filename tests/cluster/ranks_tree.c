@@ -198,6 +198,30 @@ static void forces(gravel_cluster *cluster, gravel_cluster *alone)
     same_errors(cluster, alone, &options, &b, 4e-5, 2);
 }
 
+/* One body is far away, or gets there in a step: the frame begins among the others, which keep their digits. */
+static void far_away(gravel_cluster *cluster)
+{
+    enum { FAR = 77 };
+    static bodies b;
+    static double acc[3][MOST];
+    const gravel_cluster_tree_options options = usual();
+    for (int moves = 0; moves < 2; moves++) {
+        make_galaxy(&b, 1999);
+        b.x[0][FAR] = moves ? 0 : 1e5;
+        b.v[0][FAR] = moves ? 1e7 : 0;
+        gravel_cluster_tree *tree = open_tree(cluster, &options);
+        write_bodies(cluster, tree, &b);
+        if (moves)
+            CHECK(gravel_cluster_tree_step(tree, 0.01) == GRAVEL_OK);
+        CHECK(gravel_cluster_tree_compute(tree) == GRAVEL_OK);
+        read_all(tree, GRAVEL_POSITION, b.n, b.x);
+        read_all(tree, GRAVEL_ACCELERATION, b.n, acc);
+        CHECK(fabs(b.x[0][FAR] - 1e5) < 1e3);
+        check_below(error_of(&b, acc), 8e-4, "error beside a body far away", __LINE__); /* as in forces */
+        gravel_cluster_tree_release(tree);
+    }
+}
+
 /* Fewer bodies than ranks, one body, all in one place. */
 static void corners(gravel_cluster *cluster)
 {
@@ -205,6 +229,7 @@ static void corners(gravel_cluster *cluster)
     static double acc[3][MOST];
     const gravel_cluster_tree_options options = usual();
     gravel_cluster_tree_info info;
+    far_away(cluster);
     for (size_t n = 0; n < 5; n++) {
         make_galaxy(&b, n);
         gravel_cluster_tree *tree = open_tree(cluster, &options);

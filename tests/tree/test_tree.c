@@ -102,11 +102,11 @@ static void test_small(void **state)
 }
 
 /* line, plane, two far clusters with a range of 1e7, a box far from the origin, bodies without mass, coincident
- * bodies */
+ * bodies, bodies that have escaped: from the middle of these floats are 0.06 apart */
 static void test_shapes(void **state)
 {
     (void)state;
-    for (int shape = 0; shape < 6; shape++) {
+    for (int shape = 0; shape < 7; shape++) {
         cloud c = plummer(1500, 11);
         for (size_t i = 0; i < c.n; i++)
             switch (shape) {
@@ -126,6 +126,10 @@ static void test_shapes(void **state)
                 break;
             case 4:
                 c.m[i] = i % 3 ? c.m[i] : 0;
+                break;
+            case 6:
+                c.x[0][i] += i == 700 ? 1e6 : 0;
+                c.x[2][i] -= i == 701 ? 1e5 : 0;
                 break;
             default: /* 30 at each place: leaves at the end of the keys */
                 for (int k = 0; k < 3; k++)

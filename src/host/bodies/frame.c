@@ -2,6 +2,9 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "gravel/exchange.h"
 
 #include "host/base/threads.h"
 #include "host/bodies/transfer.h"
@@ -16,16 +19,53 @@ static double power_above(double x)
     return ldexp(1, fraction == 0.5 ? exponent - 1 : exponent);
 }
 
-static gravel_frame frame_of_box(const double lo[3], const double hi[3], double mass)
+static int ascending(const void *a, const void *b)
 {
-    gravel_frame frame = {{0, 0, 0}, 1, mass};
-    double half = 0;
-    for (int c = 0; c < 3; c++) {
-        frame.origin[c] = 0.5 * lo[c] + 0.5 * hi[c];
-        half = fmax(half, 0.5 * hi[c] - 0.5 * lo[c]);
-    }
-    /* a box so small or large that 1 / length^2 leaves the range of double sets no frame */
-    frame.length = half > 1e-150 && half < 1e150 ? power_above(half) : 1;
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* With the origin so many times what the middle half of the bodies span away from them, they have lost four bits in sp:
+ * one body 1e5 lengths from a Plummer sphere left accelerations 0.2 wrong. */
+#define FAR_FROM_MOST 16
+
+double gravel_exchange_origin(double lo, double hi, double *sample, size_t n, double *reach)
+{
+    const double middle = 0.5 * lo + 0.5 * hi;
+    *reach = 0.5 * hi - 0.5 * lo;
+    if (n == 0)
+        return middle;
+    qsort(sample, n, sizeof *sample, ascending);
+    const double median = sample[n / 2], half = sample[3 * n / 4] - sample[n / 4];
+    if (fabs(median - middle) <= FAR_FROM_MOST * half)
+        return middle;
+    *reach += fabs(median - middle);
+    return median;
+}
+
+enum { SAMPLE = 1023 };
+
+/* The k-th of m bodies that stand for n. */
+static size_t sampled(size_t k, size_t m, size_t n)
+{
+    return k * (n / m) + k * (n % m) / m;
+}
+
+double gv_numbers_origin(const gv_numbers *from, size_t n, double lo, double hi, double *reach)
+{
+    const size_t m = n < SAMPLE ? n : SAMPLE;
+    double sample[SAMPLE];
+    for (size_t k = 0; k < m; k++)
+        sample[k] = gv_convert_get(from, sampled(k, m, n));
+    return gravel_exchange_origin(lo, hi, sample, m, reach);
+}
+
+static gravel_frame frame_of(const double origin[3], const double reach[3], double mass)
+{
+    gravel_frame frame = {{origin[0], origin[1], origin[2]}, 1, mass};
+    const double most = fmax(reach[0], fmax(reach[1], reach[2]));
+    /* bodies so near or far that 1 / length^2 leaves the range of double set no length */
+    frame.length = most > 1e-150 && most < 1e150 ? power_above(most) : 1;
     return frame;
 }
 
@@ -179,9 +219,25 @@ static gravel_status stored_bounds(gravel_bodies *bodies, double lo[4], double h
     return status;
 }
 
+/* The same of bodies on the device, in the caller's units. */
+static gravel_status stored_origin(gravel_bodies *bodies, const double lo[3], const double hi[3], double origin[3],
+                                   double reach[3])
+{
+    const size_t n = bodies->count, m = n < SAMPLE ? n : SAMPLE;
+    double sample[3][SAMPLE];
+    uint32_t address[SAMPLE];
+    const gravel_array_out to = GRAVEL_ARRAY_OUT_SOA(sample[0], sample[1], sample[2]);
+    for (size_t k = 0; k < m; k++)
+        address[k] = (uint32_t)sampled(k, m, n);
+    gravel_status status = gravel_bodies_gather(bodies, GRAVEL_POSITION, address, m, &to);
+    for (int c = 0; c < 3 && !status; c++)
+        origin[c] = gravel_exchange_origin(lo[c], hi[c], sample[c], m, &reach[c]);
+    return status;
+}
+
 gravel_status gravel_bodies_choose_frame(gravel_bodies *bodies, gravel_frame *frame)
 {
-    double lo[4], hi[4];
+    double lo[4], hi[4], origin[3], reach[3];
     if (!bodies || !frame)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_bodies_choose_frame: no bodies, or no place for the frame");
     *frame = bodies->frame;
@@ -195,8 +251,10 @@ gravel_status gravel_bodies_choose_frame(gravel_bodies *bodies, gravel_frame *fr
         hi[c] = hi[c] * bodies->frame.length + bodies->frame.origin[c];
     }
     const double most = fmax(fabs(lo[3]), fabs(hi[3]));
-    *frame = frame_of_box(lo, hi, most > 0 ? most * bodies->frame.mass : bodies->frame.mass);
-    return GRAVEL_OK;
+    status = stored_origin(bodies, lo, hi, origin, reach);
+    if (!status)
+        *frame = frame_of(origin, reach, most > 0 ? most * bodies->frame.mass : bodies->frame.mass);
+    return status;
 }
 
 /* Component c as a number and what that leaves. */
@@ -277,17 +335,19 @@ static gravel_status scale_planes(gravel_bodies *bodies, double factor)
 
 gravel_status gv_frame_decide(gravel_bodies *bodies, gravel_plane plane, size_t count, const gravel_array *from)
 {
-    double lo[3], hi[3];
+    double lo, hi, origin[3], reach[3];
     if (plane == GRAVEL_MASS && !bodies->has_mass_unit)
         return decide_mass(bodies, count, from);
     if (plane != GRAVEL_POSITION || bodies->has_box)
         return GRAVEL_OK;
     for (int c = 0; c < 3; c++) {
-        gravel_status status = bounds(bodies, GRAVEL_POSITION, count, from, c, &lo[c], &hi[c]);
+        gravel_status status = bounds(bodies, GRAVEL_POSITION, count, from, c, &lo, &hi);
         if (status)
             return status;
+        const gv_numbers axis = gv_array_numbers(from, c);
+        origin[c] = gv_numbers_origin(&axis, count, lo, hi, &reach[c]);
     }
-    const gravel_frame frame = frame_of_box(lo, hi, bodies->frame.mass);
+    const gravel_frame frame = frame_of(origin, reach, bodies->frame.mass);
     /* velocities and the like that came before the positions */
     gravel_status status = scale_planes(bodies, bodies->frame.length / frame.length);
     if (status)

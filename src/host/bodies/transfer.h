@@ -33,6 +33,9 @@ gv_numbers gv_array_numbers(const gravel_array *array, int c);
 /* Lowest and highest of n numbers, by the threads of the context; 0: one is not finite. */
 int gv_numbers_bounds(gravel_context *context, const gv_numbers *from, size_t n, double *lowest, double *highest);
 
+/* gravel_exchange_origin by a sample of n numbers. */
+double gv_numbers_origin(const gv_numbers *from, size_t n, double lo, double hi, double *reach);
+
 /* Room for so many bodies, contents kept. */
 gravel_status gv_bodies_reserve(gravel_bodies *bodies, size_t count);
 /* frame.c: what the frame leaves open is chosen from the first numbers of a plane. */

@@ -26,23 +26,23 @@ static gravel_array array_of(const gravel_vec *v)
     return (gravel_array){v->x, v->y, v->z, v->stride, GRAVEL_F64};
 }
 
-/* The frame is the box of the bodies: its middle, the power of two at or above half its longest side, and at or above
- * the largest mass. */
+/* The frame is the box of the bodies: its middle, or where most of them are, the power of two at or above how far they
+ * reach from there, and at or above the largest mass. */
 static gravel_status frame_of(gravel_context *context, const gravel_sources *bodies, gravel_frame *frame)
 {
     const double *const axis[3] = {bodies->pos.x, bodies->pos.y, bodies->pos.z};
     const size_t stride = bodies->pos.stride ? bodies->pos.stride : 1;
     const gv_numbers mass = {bodies->mass, bodies->mass_stride ? bodies->mass_stride : 1, GRAVEL_F64};
-    double half = 0, least, most;
+    double far = 0, least, most;
     for (int c = 0; c < 3; c++) {
         const gv_numbers numbers = {axis[c], stride, GRAVEL_F64};
-        double lo, hi;
+        double lo, hi, reach;
         if (!gv_numbers_bounds(context, &numbers, bodies->count, &lo, &hi))
             for (size_t k = 0; k < bodies->count; k++)
                 if (!isfinite(axis[c][k * stride]))
                     return gv_fail(GRAVEL_ERR_INPUT, "bodies: the position of number %zu is not finite", k);
-        frame->origin[c] = 0.5 * lo + 0.5 * hi;
-        half = fmax(half, 0.5 * hi - 0.5 * lo);
+        frame->origin[c] = gv_numbers_origin(&numbers, bodies->count, lo, hi, &reach);
+        far = fmax(far, reach);
     }
     if (!gv_numbers_bounds(context, &mass, bodies->count, &least, &most) || least < 0)
         for (size_t k = 0; k < bodies->count; k++) {
@@ -51,7 +51,7 @@ static gravel_status frame_of(gravel_context *context, const gravel_sources *bod
                 return gv_fail(GRAVEL_ERR_INPUT,
                                "bodies: the mass of number %zu is %g; a tree needs masses of 0 or more", k, value);
         }
-    frame->length = power_above(half);
+    frame->length = power_above(far);
     frame->mass = power_above(most);
     return GRAVEL_OK;
 }
