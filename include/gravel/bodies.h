@@ -108,8 +108,8 @@ typedef struct gravel_frame {
 } gravel_frame;
 /* Without this call the frame follows from the data: the first positions written set origin (the middle of their box,
  * or, where a few far away leave that far from most of them, the median of a sample) and length (the power of two at or
- * above how far they reach from it), the first masses about mass.  With planes that hold
- * numbers already these are converted on the device, rounded once to the stored precision. */
+ * above how far they reach from it), the first masses about mass.  With planes that hold numbers already these are
+ * converted on the device, rounded once to the stored precision. */
 GRAVEL_API gravel_status gravel_bodies_set_frame(gravel_bodies *bodies, const gravel_frame *frame);
 GRAVEL_API gravel_status gravel_bodies_get_frame(const gravel_bodies *bodies, gravel_frame *frame);
 /* A frame for the bodies as they are now (from a reduction on the device): for systems that have grown or moved. */

@@ -484,7 +484,7 @@ int main(void)
         cmocka_unit_test(number_changes), cmocka_unit_test(nothing_reads_as_zero), cmocka_unit_test(by_address),
         cmocka_unit_test(many_planes),    cmocka_unit_test(refused_input),         cmocka_unit_test(filled),
         cmocka_unit_test(frame_changes),  cmocka_unit_test(velocities_first),      cmocka_unit_test(too_many),
-        cmocka_unit_test(far_away),       cmocka_unit_test(velocities_first),      cmocka_unit_test(too_many),
+        cmocka_unit_test(far_away),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
