@@ -87,6 +87,16 @@ static void warn_about_ids(const gv_particles *p)
     }
 }
 
+/* Without --periodic the bodies of a box are in empty space. */
+static void warn_about_box(const gv_force_job *job)
+{
+    if (job->particles.period > 0 && !job->opts->is_periodic)
+        gv_say(GV_FORCE,
+               "warning: %s has a box of side %.6g (BoxSize), and these are forces of an isolated set; --periodic file "
+               "gives those of the box",
+               job->opts->in, job->particles.period);
+}
+
 /* The file may be named with -i or without. */
 static int choose_input(gv_force_options *opts, const gv_operands *operands)
 {
@@ -226,6 +236,7 @@ static int read_and_compute(gv_force_job *job)
         return compute_share(job);
     if (job->opts->method != GV_METHOD_TREE)
         warn_about_ids(&job->particles);
+    warn_about_box(job);
     return compute_and_write(job);
 }
 

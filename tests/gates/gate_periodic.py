@@ -108,6 +108,12 @@ def the_box_of_the_file():
     # nine digits; the smallest force is some 1e-3 of the largest
     expect(len(forces) == 64 and all(abs(x - y) < 1e-5 * max(map(abs, a[1:4])) for a, b in zip(forces, typed)
                                      for x, y in zip(a[1:4], b[1:4])), "another box")
+    expect("warning" not in good(*here, "file").stderr, "a word of an isolated set beside --periodic")
+    done = good("force", "snapshot.hdf5", "-m", "reference")
+    expect("warning: snapshot.hdf5 has a box of side 2857.14 (BoxSize)" in done.stderr and "--periodic file gives" in done.stderr
+           and done.stderr.count("\n") == 1, "no line, or more than one, about the box", done)
+    good("ic", "plummer", "-n", "4", "-o", "isolated.hdf5")
+    expect("warning" not in good("force", "isolated.hdf5", "-m", "reference").stderr, "a warning of a set without a box")
     refused(USAGE, "the box of snapshot.hdf5 has the side 2857.14", *here, "%.9g" % (1.001 * side))
     refused(USAGE, "names no BoxSize above 0", "force", write("flat.txt", "0 1 2 3 4\n"), "--periodic", "file")
     refused(USAGE, "a number above 0, or 'file'", *here, "box")
