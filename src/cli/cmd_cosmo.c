@@ -16,6 +16,7 @@ typedef struct job {
     gv_particles particles;
     gv_checkpoint checkpoint;
     int has_checkpoint, lock, earlier; /* earlier: a run in the folder, which is replaced */
+    int shorter;                       /* --step-min was typed for a run that goes on */
     gravel_context *context;
     gv_cosmo_run *run;
     gv_run_output folder;
@@ -80,6 +81,15 @@ static gravel_status describe(job *j)
     cJSON_AddItemToObject(j->record, "cosmology", cosmology_json(&j->particles));
     cJSON_AddItemToObject(j->record, "options", gv_run_options_json(&gv_run_of_box, &j->opts));
     return status;
+}
+
+/* A record that was read has lost the last digits of its numbers. */
+static gravel_status renew_record(job *j)
+{
+    const gv_particles *p = gv_cosmo_run_get_particles(j->run);
+    cJSON_ReplaceItemInObjectCaseSensitive(j->record, "cosmology", cosmology_json(p));
+    cJSON_ReplaceItemInObjectCaseSensitive(j->record, "options", gv_run_options_json(&gv_run_of_box, &j->opts));
+    return gv_run_write_record(j->opts.out, j->record, &j->text);
 }
 
 static void add_stages(const job *j, cJSON *root)
@@ -167,7 +177,7 @@ static int finish(job *j)
     if (!status)
         status = write_summary(j);
     if (status)
-        return gv_run_fail(status, 1);
+        return gv_run_fail_on_the_way(&j->folder, status);
     gv_print("%s: redshift %.6g, %llu snapshot%s, energy error %.2e, %.1f s\n", j->opts.out, 1 / j->settings.until - 1,
              (unsigned long long)j->folder.at.snapshots, j->folder.at.snapshots == 1 ? "" : "s",
              gv_cosmo_run_get_line(j->run)->error, j->folder.at.wall_s);
@@ -200,8 +210,10 @@ static int begin(job *j, const char *in, int again)
         status = gv_cosmo_run_create(&j->run, j->context, &j->settings, &j->particles);
     if (status)
         return gv_run_fail(status, 0);
-    if (again)
-        return finish(j);
+    if (again) {
+        status = j->shorter ? renew_record(j) : GRAVEL_OK;
+        return status ? gv_run_fail(status, 1) : finish(j);
+    }
     status = j->opts.replace ? gv_run_spare(in, j->opts.out) : GRAVEL_OK;
     if (!status)
         status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock, &j->earlier);
@@ -224,11 +236,19 @@ static int begin_new(job *j, const gv_cosmo_options *typed)
     return GV_EXIT_USAGE;
 }
 
-/* The bytes of the record stay, so that those of the next checkpoint do. */
+static int is_step_min_given(const gv_cosmo_options *typed)
+{
+    int k = 0;
+    while (strcmp(gv_cosmo_opts[k].name, "step-min") != 0)
+        k++;
+    return typed->given[k];
+}
+
+/* The bytes of the record stay, so that those of the next checkpoint do, but for another --step-min. */
 static int resume(job *j, const gv_cosmo_options *typed)
 {
     if (gv_run_check_typed(gv_cosmo_opts, typed->given,
-                           ",cosmology,resume,allow,checkpoint-every,device,timing,verbose,") != 0)
+                           ",cosmology,resume,allow,step-min,checkpoint-every,device,timing,verbose,") != 0)
         return GV_EXIT_USAGE;
     gravel_status status = gv_run_output_lock(typed->resume, &j->lock);
     if (status)
@@ -236,6 +256,9 @@ static int resume(job *j, const gv_cosmo_options *typed)
     j->text = gv_run_read_record_text(typed->resume, &j->checkpoint, &j->has_checkpoint);
     if (!j->text || gv_options_defaults(GV_RUN, &gv_cmd_run_cosmology, &j->opts) != 0 ||
         gv_run_read_record(&gv_run_of_box, typed->resume, j->text, &j->opts, &j->record) != 0)
+        return GV_EXIT_USAGE;
+    j->shorter = is_step_min_given(typed);
+    if (j->shorter && gv_run_check_step_min(typed->step_min, j->opts.step_min) != 0)
         return GV_EXIT_USAGE;
     gv_run_overlay(gv_cosmo_opts, &j->opts, typed, typed->given);
     j->opts.out = typed->resume; /* the folder may have been moved */
@@ -256,7 +279,10 @@ static int resume(job *j, const gv_cosmo_options *typed)
     status = open_run(j);
     if (!status)
         status = gv_cosmo_run_create(&j->run, j->context, &j->settings, &j->particles);
-    return status ? gv_run_fail(status, 0) : finish(j);
+    if (status)
+        return gv_run_fail(status, 0);
+    status = j->shorter ? renew_record(j) : GRAVEL_OK;
+    return status ? gv_run_fail(status, 1) : finish(j);
 }
 
 static void free_job(job *j)

@@ -64,7 +64,7 @@ const gv_opt gv_cosmo_opts[] = {
     FLAG("timing", timing, "time kernels by stage, for summary.json; a little slower"),
     GV_OPT_DEVICE(gv_cosmo_options),
     GV_OPT_NO_FP64(gv_cosmo_options),
-    GV_RUN_OPT_COMMAND(gv_cosmo_options, "go on from the last checkpoint"),
+    GV_RUN_OPT_COMMAND(gv_cosmo_options, "go on from the last checkpoint; --step-min may be a\nsmaller one"),
     GV_OPT_VERBOSE(gv_cosmo_options),
     {.name = NULL},
 };

@@ -182,7 +182,7 @@ static gravel_status write_record(job *j)
     return status ? status : gv_run_write_record(j->opts.out, j->record, &j->text);
 }
 
-/* The record again where the program, the device or the end has changed; else its bytes stay. */
+/* The record again where the program, the device or an option has changed; else its bytes stay. */
 static gravel_status renew_record(job *j, const char *before)
 {
     cJSON_ReplaceItemInObjectCaseSensitive(j->record, "made_by", identity(j));
@@ -268,7 +268,7 @@ static int finish(job *j)
     if (!status)
         status = gv_run_write_summary(j->run, &j->folder, &j->opts, j->context, j->share);
     if (status)
-        return gv_run_fail(status, 1);
+        return gv_run_fail_on_the_way(&j->folder, status);
     gv_print("%s: time %.9g, %llu snapshot%s, largest energy error %.2e, %.1f s\n", j->opts.out, j->opts.until,
              (unsigned long long)j->folder.at.snapshots, j->folder.at.snapshots == 1 ? "" : "s", j->folder.at.error_max,
              j->folder.at.wall_s);
@@ -341,7 +341,7 @@ static int begin_again(job *j)
 }
 
 static const char *const MAY_CHANGE =
-    ",resume,allow,until,checkpoint-every,device,devices,scheme,snapshot-writers,timing,verbose,";
+    ",resume,allow,until,step-min,checkpoint-every,device,devices,scheme,snapshot-writers,timing,verbose,";
 
 static int resume(job *j, const gv_run_options *typed)
 {
@@ -356,6 +356,8 @@ static int resume(job *j, const gv_run_options *typed)
                       gv_run_read_record(&gv_run_of_bodies, dir, text, &j->opts, &j->record) == 0;
     free(text);
     if (!known)
+        return GV_EXIT_USAGE;
+    if (is_given(typed, "step-min") && gv_run_check_step_min(typed->step_min, j->opts.step_min) != 0)
         return GV_EXIT_USAGE;
     gv_run_overlay(gv_run_opts, &j->opts, typed, typed->given);
     j->opts.out = dir; /* the folder may have been moved */

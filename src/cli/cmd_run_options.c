@@ -104,7 +104,8 @@ const gv_opt gv_run_opts[] = {
      .help =
          "with --devices: all find forces together in each block, not\nthose that were measured to be fastest for it"},
     GV_OPT_NO_FP64(gv_run_options),
-    GV_RUN_OPT_COMMAND(gv_run_options, "go on from the last checkpoint; --until may be a new one"),
+    GV_RUN_OPT_COMMAND(gv_run_options,
+                       "go on from the last checkpoint; --until may be a new one,\n--step-min a smaller one"),
     {.name = "cosmology",
      .kind = GV_OPT_FLAG,
      AT(cosmology),

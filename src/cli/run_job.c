@@ -35,12 +35,23 @@ int gv_run_check_typed(const gv_opt *opts, const unsigned char *given, const cha
         char word[40];
         snprintf(word, sizeof word, ",%s,", opts[k].name);
         if (given[k] && !strstr(may, word)) {
-            gv_say(GV_RUN, "--%s cannot be changed in a run that goes on; %s--checkpoint-every and --device can",
+            gv_say(GV_RUN,
+                   "--%s cannot be changed in a run that goes on; %s--checkpoint-every, --device and --step-min (a "
+                   "smaller one) can",
                    opts[k].name, strstr(may, ",until,") ? "--until, " : "");
             return -1;
         }
     }
     return 0;
+}
+
+int gv_run_check_step_min(double typed, double before)
+{
+    if (typed <= before)
+        return 0;
+    gv_say(GV_RUN, "--step-min %g: the run has %g, which can become smaller but not larger while it goes on", typed,
+           before);
+    return -1;
 }
 
 /* ---------------------------------------------------------------- progress */
@@ -172,6 +183,17 @@ int gv_run_fail(gravel_status status, int writing)
         return gv_signals_pending() ? 128 + gv_signals_pending() : GV_EXIT_INTERRUPTED;
     }
     return writing ? gv_cli_fail_writing(GV_RUN, status) : gv_cli_fail(GV_RUN, status);
+}
+
+int gv_run_fail_on_the_way(const gv_run_output *folder, gravel_status status)
+{
+    /* what integrators say of a step that became too short has no status of its own */
+    const int is_short = status == GRAVEL_ERR_STATE && strstr(gravel_error_message(), "below step_min");
+    const int code = gv_run_fail(status, 1);
+    if (is_short && gv_run_output_has_begun(folder))
+        gv_say(GV_RUN, "shorter steps: 'gravel run --resume %s --step-min X' goes on, X a smaller power of two",
+               folder->path);
+    return code;
 }
 
 gravel_status gv_run_spare(const char *in, const char *out)

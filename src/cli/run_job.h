@@ -84,6 +84,8 @@ void gv_run_overlay(const gv_opt *opts, void *to, const void *typed, const unsig
 /* 0, or -1 after a message: one was typed that cannot be changed in a run that goes on; may: those that can, with
  * commas around each. */
 int gv_run_check_typed(const gv_opt *opts, const unsigned char *given, const char *may);
+/* The same: --step-min of a run that goes on is not above the one `before`, since bodies have such steps. */
+int gv_run_check_step_min(double typed, double before);
 
 /* run_file.c.  0, or -1 after a message.  Texts of the file are kept until the process ends. */
 int gv_run_read_file(const gv_run_table *table, const char *path, void *values);
@@ -122,7 +124,9 @@ void gv_run_add_clocks(cJSON *summary, const gv_run_position *at);
 
 /* Exit code after a message.  `writing`: ERR_FILE on the way to outputs is a failure, not a misuse. */
 int gv_run_fail(gravel_status status, int writing);
-/* The outcome of a run from the beginning: what failed before its first snapshot leaves no folder.  Returns `code`. */
+/* The same for a run that had begun, with what helps where a step became too short. */
+int gv_run_fail_on_the_way(const gv_run_output *folder, gravel_status status);
+/* The outcome of a run from the beginning: what failed before it had begun leaves no folder.  Returns `code`. */
 int gv_run_began(const gv_run_output *folder, int code);
 
 /* run_record.c: what decides the bits beside the options: program, device, profiles. */

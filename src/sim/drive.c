@@ -69,9 +69,13 @@ static gravel_status write_checkpoint(gv_drive *d)
     gv_run_output *folder = d->folder;
     gravel_status status = d->kind->settle(d);
     double since = gv_now();
+    double next;
     gv_checkpoint c;
     memset(&c, 0, sizeof c);
     char *path = gv_run_path(folder->path, GV_RUN_CHECKPOINT);
+    /* a body whose next step is too short has step_min in its place: no state to go on from */
+    if (!status)
+        status = d->kind->get_next(d, &next);
     if (!status)
         status = path ? d->kind->save(d, &c) : gv_drive_no_memory();
     if (!status)
@@ -168,7 +172,9 @@ static gravel_status resume(gv_drive *d, const gv_checkpoint *c)
     d->folder->blocks = c->blocks;
     d->wall_s = c->at.wall_s;
     d->block_time = c->state.time;
-    return d->kind->resume(d, c);
+    const gravel_status status = d->kind->resume(d, c);
+    /* with other options than before, which another --resume is to know */
+    return status || !c->record || strcmp(c->record, d->folder->record) == 0 ? status : write_edge_checkpoint(d);
 }
 
 gravel_status gv_drive_go(gv_drive *d, const gv_checkpoint *checkpoint)

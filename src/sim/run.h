@@ -201,6 +201,8 @@ typedef struct gv_run_output {
     void *user;
     double checkpointed; /* moment of the last one */
 } gv_run_output;
+/* 1: a snapshot or a block of the run, so that --resume has something to go on with. */
+int gv_run_output_has_begun(const gv_run_output *folder);
 
 /* Makes the folder, or takes an empty one; `replace`: also one with an earlier run, which *earlier tells, and whose
  * files stay until gv_run_output_clear.  *lock is a descriptor that keeps other runs out of it until it is closed; -1
@@ -210,8 +212,8 @@ gravel_status gv_run_output_clear(const char *path); /* removes the files of a r
 gravel_status gv_run_output_lock(const char *path, int *lock);
 gravel_status gv_run_output_open(gv_run_output *folder, const char *path, const char *record);
 void gv_run_output_close(gv_run_output *folder);
-/* A run that failed before its first snapshot, if this is one, leaves nothing that stands in the way of the next; one
- * that has replaced nothing yet leaves the earlier run. */
+/* A run that failed before it had begun, if this is one, leaves nothing that stands in the way of the next; one that
+ * has replaced nothing yet leaves the earlier run. */
 void gv_run_output_discard(const gv_run_output *folder);
 char *gv_run_path(const char *folder, const char *name); /* malloc'd; NULL without memory */
 char *gv_run_snapshot_path(const gv_run_output *folder, uint64_t number, const char *extension); /* the same */

@@ -87,7 +87,9 @@ static gravel_status find_step(gv_domains_run *r)
         r->step /= 2;
     if (!status && r->step < s->step_min)
         status =
-            gv_fail(GRAVEL_ERR_STATE, "at time %.9g the largest acceleration, %g, needs steps of %g: --step-min is %g",
+            gv_fail(GRAVEL_ERR_STATE,
+                    "at time %.9g the largest acceleration, %g, needs steps of %g, which is below step_min = %g: allow "
+                    "shorter steps, a larger eta, or more softening",
                     r->now, largest, allowed, s->step_min);
     r->next = r->now + r->step;
     return status;

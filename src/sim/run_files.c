@@ -73,9 +73,18 @@ gravel_status gv_run_output_clear(const char *path)
     return status;
 }
 
+int gv_run_output_has_begun(const gv_run_output *folder)
+{
+    int any = folder->at.snapshots > 0;
+    for (int p = 0; p < GV_BLOCKS_POWERS && !any; p++)
+        any = folder->blocks.at[p].blocks > 0;
+    return any && !folder->replace;
+}
+
 void gv_run_output_discard(const gv_run_output *folder)
 {
-    if (folder->path && !folder->replace && folder->at.snapshots == 0 && gv_run_output_clear(folder->path) == GRAVEL_OK)
+    if (folder->path && !folder->replace && !gv_run_output_has_begun(folder) &&
+        gv_run_output_clear(folder->path) == GRAVEL_OK)
         (void)rmdir(folder->path); /* what is not the run's stays, and so does the folder */
 }
 

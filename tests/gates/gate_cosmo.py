@@ -113,6 +113,21 @@ def stopped_runs_have_the_same_bits():
         raise Failed("these files differ: %s" % differ)
 
 
+def shorter_steps_on_the_way():
+    """A step that became too short before the first snapshot: the run is kept, and goes on with shorter ones."""
+    reference()
+    steps = ("--until", "z=3", "--step-max", "0.125", "--eps", "20")
+    good("run", "--cosmology", "-i", box(), "-o", "whole", *steps)
+    refused(FAILURE, "gravel run --resume short --step-min X", "run", "--cosmology", "-i", box(), "-o", "short", *steps,
+            "--step-min", "0.03125", "--checkpoint-every", "1e-9")
+    expect(not os.path.exists(path("short/snapshot_0000.hdf5")), "there was a snapshot before")
+    refused(USAGE, "can become smaller but not larger", "run", "--resume", "short", "--step-min", "0.0625")
+    good("run", "--resume", "short", "--step-min", str(2.0 ** -24))
+    expect(json.loads(read("short/run.json"))["options"]["step_min"] == 2.0 ** -24, "step_min of run.json")
+    expect(json.loads(read("short/run.json"))["cosmology"] == json.loads(read("whole/run.json"))["cosmology"], "cosmology of run.json")
+    expect(content("short") == content("whole"), "the run that went on is another")
+
+
 def run_files():
     """--file, --example and run.json as a run file, as of other runs; a folder whose run was killed before its first
     checkpoint begins again."""
@@ -171,7 +186,8 @@ def what_is_refused():
 
 if __name__ == "__main__":
     try:
-        code = gatelib.main([what_a_run_leaves, what_is_in_a_box, stopped_runs_have_the_same_bits, run_files, what_is_refused])
+        code = gatelib.main([what_a_run_leaves, what_is_in_a_box, stopped_runs_have_the_same_bits,
+                             shorter_steps_on_the_way, run_files, what_is_refused])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
     sys.exit(code)

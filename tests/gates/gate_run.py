@@ -387,6 +387,46 @@ def replaced_runs():
     expect(json.loads(read("replaced/run.json"))["options"]["until"] == 0.125, "run.json of the new run")
 
 
+def shorter_steps_on_the_way():
+    """A run that ended since a step became too short goes on with shorter ones, with the bits of a run that had them from
+    the beginning, whether its last checkpoint is of the block before or of the start.  Two bodies fall towards each
+    other: steps become shorter with them."""
+    good("ic", "twobody", "--eccentricity", "0.99", "-o", "falling.txt")
+    text = ("--until", "3.125", "--snapshot-every", "0.25", "--snapshot-format", "text")
+    # and the longest step of those that become too short
+    kinds = {"hermite": (-6, "--precision", "dp", "--host", "never"), "host": (-6, "--precision", "dp", "--host", "always"),
+             "shared": (-6, "--precision", "ds", "--steps", "shared", "--host", "never"),
+             "leapfrog": (-7, "--order", "2", "--precision", "dp", "--eps", "1e-3")}
+    for kind, (power, *options) in kinds.items():
+        whole, step_min = kind + "_whole", [str(2.0 ** (power + k)) for k in (1, 0, -1)]
+        good("run", "-i", "falling.txt", "-o", whole, *options, *text)
+        for every in ("1e-9", "1h"):
+            here = "%s_%s" % (kind, every)
+            refused(FAILURE, "gravel run --resume %s --step-min X" % here, "run", "-i", "falling.txt", "-o", here, *options, *text,
+                    "--step-min", step_min[1], "--checkpoint-every", every)
+            expect(not os.path.exists(path(here + "/summary.json")), "the run came to its end")
+            refused(USAGE, "can become smaller but not larger", "run", "--resume", here, "--step-min", step_min[0])
+            refused(USAGE, "powers of two", "run", "--resume", here, "--step-min", "0.001")
+            if every == "1h":  # and again, from a checkpoint that knows of the first time
+                refused(FAILURE, "below step_min", "run", "--resume", here, "--step-min", step_min[2])
+                expect(json.loads(read(here + "/run.json"))["options"]["step_min"] == float(step_min[2]), "step_min of run.json")
+                refused(USAGE, "the run has %g" % float(step_min[2]), "run", "--resume", here, "--step-min", step_min[1])
+            good("run", "--resume", here, "--step-min", str(2.0 ** -40))
+            expect(json.loads(read(here + "/run.json"))["options"]["step_min"] == 2.0 ** -40, "step_min of run.json")
+            expect(not [name for name in os.listdir(path(here)) if ".gravel-" in name], "half a file was left")
+            same(here, whole)
+    # without a checkpoint the run begins again
+    os.mkdir(path("anew"))
+    shutil.copy(path("hermite_1h/run.json"), path("anew"))
+    good("run", "--resume", "anew", "--step-min", str(2.0 ** -41))
+    same("anew", "hermite_whole")
+    # first steps that are too short leave nothing to go on with
+    write("near.txt", "0 .5 0 0 0 0 0 0\n1 .5 1e-12 0 0 0 1 0\n")
+    done = run("run", "-i", "near.txt", "-o", "nothing", *kinds["hermite"][1:], *text)
+    expect(done.returncode == FAILURE and "below step_min" in done.stderr and "--resume" not in done.stderr
+           and not os.path.exists(path("nothing")), "too short from the beginning", done)
+
+
 def resumes_are_refused_by_name():
     shutil.copytree(path(reference()), path("kept"))
     os.mkdir(path("profiles"))
@@ -496,7 +536,7 @@ if __name__ == "__main__":
                                 outputs_do_not_change_the_run, boxes_are_ignored_aloud, run_files,
                                 orders_of_convergence, trees_and_precisions, kills_at_any_moment,
                                 signals_leave_a_checkpoint, input_from_a_named_pipe, ends_on_a_decimal_grid,
-                                signals_before_the_first_block, replaced_runs,
+                                signals_before_the_first_block, replaced_runs, shorter_steps_on_the_way,
                                 resumes_are_refused_by_name, damaged_checkpoints, full_disk,
                                 bad_input])
     except Skipped as why:
