@@ -199,7 +199,10 @@ static int begin(job *j, const char *in, int again)
 {
     gv_read_options reading = GV_READ_OPTIONS_INIT;
     reading.comoving = 1;
-    gravel_status status = gv_snapshot_read(&j->particles, in, &reading);
+    gravel_status status = again ? GRAVEL_OK : gv_run_check_folder(in, j->opts.out, j->opts.replace);
+    if (status)
+        return gv_run_fail(status, 1);
+    status = gv_snapshot_read(&j->particles, in, &reading);
     if (!status)
         status = gv_particles_check(&j->particles, in);
     if (!status)
@@ -214,9 +217,7 @@ static int begin(job *j, const char *in, int again)
         status = j->shorter ? renew_record(j) : GRAVEL_OK;
         return status ? gv_run_fail(status, 1) : finish(j);
     }
-    status = j->opts.replace ? gv_run_spare(in, j->opts.out) : GRAVEL_OK;
-    if (!status)
-        status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock, &j->earlier);
+    status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock, &j->earlier);
     if (!status && !j->earlier)
         status = gv_run_write_record(j->opts.out, j->record, &j->text);
     return status ? gv_run_fail(status, 1) : gv_run_began(&j->folder, finish(j));

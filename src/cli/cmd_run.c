@@ -304,7 +304,10 @@ static int begin(job *j, const char *in, int again)
 {
     j->settings = settings_of(&j->opts);
     j->settings.share = j->share;
-    gravel_status status = read_particles(j, in);
+    gravel_status status = again ? GRAVEL_OK : gv_run_check_folder(in, j->opts.out, j->opts.replace);
+    if (status)
+        return gv_run_fail(status, 1);
+    status = read_particles(j, in);
     if (!status && !again)
         status = check_space(&j->particles, in);
     j->particles.period = 0; /* of what is written, as after a checkpoint */
@@ -321,8 +324,6 @@ static int begin(job *j, const char *in, int again)
     if (status)
         return gv_run_fail(status, 0);
     if (!again)
-        status = j->opts.replace ? gv_run_spare(in, j->opts.out) : GRAVEL_OK;
-    if (!again && !status)
         status = gv_run_output_make(j->opts.out, j->opts.replace, &j->lock, &j->earlier);
     if (!status)
         status = again ? renew_record(j, "") : j->earlier ? print_record(j) : write_record(j);

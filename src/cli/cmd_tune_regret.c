@@ -382,8 +382,12 @@ int gv_tune_regret(const tune_options *o)
         argv[n++] = words[3];
     gv_signals_catch(0, NULL);
     gv_tune_worker_init(&g.worker, &worker);
-    status = subject ? gv_tune_look(o->device, o->no_fp64, subject->space, &found)
-                     : gv_fail(GRAVEL_ERR_ARGUMENT, "there is no kernel '%s' (direct, tree, tasks)", o->kernel);
+    status =
+        subject ? GRAVEL_OK : gv_fail(GRAVEL_ERR_ARGUMENT, "there is no kernel '%s' (direct, tree, tasks)", o->kernel);
+    if (status == GRAVEL_OK && o->keep && dir != NULL && dir[0] != '\0')
+        status = gv_profile_make_dir(dir);
+    if (status == GRAVEL_OK)
+        status = gv_tune_look(o->device, o->no_fp64, subject->space, &found);
     if (status == GRAVEL_OK)
         status = read_profiles(dir, &user, &shipped);
     if (status == GRAVEL_OK) {

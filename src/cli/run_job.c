@@ -196,7 +196,7 @@ int gv_run_fail_on_the_way(const gv_run_output *folder, gravel_status status)
     return code;
 }
 
-gravel_status gv_run_spare(const char *in, const char *out)
+static gravel_status check_spared(const char *in, const char *out)
 {
     struct stat of_in, of_out;
     char *copy = gv_format("%s", in);
@@ -207,6 +207,12 @@ gravel_status gv_run_spare(const char *in, const char *out)
                ? gv_fail(GRAVEL_ERR_ARGUMENT,
                          "%s lies in %s, the run of which --replace removes: copy it to another folder first", in, out)
                : GRAVEL_OK;
+}
+
+gravel_status gv_run_check_folder(const char *in, const char *out, int replace)
+{
+    const gravel_status status = replace ? check_spared(in, out) : GRAVEL_OK;
+    return status ? status : gv_run_output_check(out, replace);
 }
 
 int gv_run_began(const gv_run_output *folder, int code)

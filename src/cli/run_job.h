@@ -112,8 +112,9 @@ void gv_run_format_left(double seconds, char *text, size_t size);
 gravel_status gv_run_input_json(cJSON *record, const char *in, size_t bodies);
 /* The file of a record's input, NULL after a message: it is no longer what it was, or was a pipe. */
 const char *gv_run_find_input(const cJSON *record, const char *folder);
-/* ERR_ARGUMENT where the particles' file lies in the folder, whose files --replace removes. */
-gravel_status gv_run_spare(const char *in, const char *out);
+/* Before particles are read and the device works: whether a run can have its folder, and with `replace` whether the
+ * particles' file does not lie there, since the files of the run before are removed. */
+gravel_status gv_run_check_folder(const char *in, const char *out, int replace);
 /* run.json; *text becomes what was written. */
 gravel_status gv_run_write_record(const char *folder, const cJSON *record, char **text);
 /* The record of a folder's checkpoint, which is read too, or that of run.json where there is none yet (has_checkpoint

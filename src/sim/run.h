@@ -208,6 +208,8 @@ int gv_run_output_has_begun(const gv_run_output *folder);
  * files stay until gv_run_output_clear.  *lock is a descriptor that keeps other runs out of it until it is closed; -1
  * after a failure. */
 gravel_status gv_run_output_make(const char *path, int replace, int *lock, int *earlier);
+/* Whether that would be done; nothing is left. */
+gravel_status gv_run_output_check(const char *path, int replace);
 gravel_status gv_run_output_clear(const char *path); /* removes the files of a run */
 gravel_status gv_run_output_lock(const char *path, int *lock);
 gravel_status gv_run_output_open(gv_run_output *folder, const char *path, const char *record);

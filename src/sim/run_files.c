@@ -143,6 +143,19 @@ gravel_status gv_run_output_make(const char *path, int replace, int *lock, int *
     return status;
 }
 
+gravel_status gv_run_output_check(const char *path, int replace)
+{
+    struct stat about;
+    const int is_new = stat(path, &about) != 0;
+    int lock, earlier;
+    const gravel_status status = gv_run_output_make(path, replace, &lock, &earlier);
+    if (lock >= 0)
+        close(lock);
+    if (!status && is_new)
+        (void)rmdir(path);
+    return status;
+}
+
 gravel_status gv_run_output_open(gv_run_output *folder, const char *path, const char *record)
 {
     memset(folder, 0, sizeof *folder);

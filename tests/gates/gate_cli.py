@@ -345,6 +345,29 @@ def nothing_is_lost():
                        "full disk unnoticed: %s" % " ".join(command))
 
 
+def places_are_looked_at_first():
+    """What cannot be written is found before a device is asked for: here there is none."""
+    os.makedirs(path("no_driver"), exist_ok=True)
+    name = cluster(50)
+    write("plain", "a file\n")
+    for place in ("no/such/place", "plain/below"):
+        for part, *command in (("cannot write %s: " % place, "force", name, "-o", place),
+                               ("cannot write %s: " % place, "force", name, "-o", "f.txt", "--report", place),
+                               ("cannot make the folder %s: " % place, "run", "-i", name, "--until", "1", "-o", place),
+                               ("cannot write %s: " % place, "tune", "--log", place),
+                               ("cannot write %s: " % place, "tune", "--record", place),
+                               ("cannot write %s: " % place, "bench", "direct", "-o", place),
+                               ("cannot write %s: " % place, "bench", "tree", "-o", place)):
+            refused(FAILURE, part, *command, env={"OCL_ICD_VENDORS": path("no_driver")})
+    for options in (("--log-dir", "plain/below", "--profile-dir", "profiles"), ("--profile-dir", "plain/below"),
+                    ("--regret", "--keep", "--profile-dir", "plain/below")):
+        refused(FAILURE, "plain/below: cannot be made", "tune", *options, env={"OCL_ICD_VENDORS": path("no_driver")})
+    for command in (("run", "-i", name, "--until", "1", "-o", "not_yet"), ("force", name, "-o", "not_yet"),
+                    ("tune", "--log", "not_yet", "--profile-dir", "profiles")):
+        refused(USAGE, "install", *command, env={"OCL_ICD_VENDORS": path("no_driver")})
+        expect(not os.path.exists(path("not_yet")) and not left_over("not_yet"), "something was left of the trial")
+
+
 def on_one_core():
     by_default()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -460,7 +483,8 @@ def main():
     try:
         return gatelib.main([help_and_version, usage_errors, commands_of_the_documents, initial_conditions, forces_agree_with_the_reference,
                              tree_forces, rows_have_seventeen_digits, some_sinks, neighbours, input_of_all_kinds,
-                             bad_input, devices_and_their_errors, nothing_is_lost, interrupt_keeps_files, report_fields,
+                             bad_input, devices_and_their_errors, nothing_is_lost,
+                             places_are_looked_at_first, interrupt_keeps_files, report_fields,
                              bench_fields, far_bodies_leave_digits, check_passes, check_without_double,
                              check_finds_a_wrong_kernel])
     finally:
