@@ -151,7 +151,7 @@ static gravel_status write_summary(job *j)
 static gravel_status replace(void *user)
 {
     job *j = user;
-    gravel_status status = gv_run_output_clear(j->opts.out);
+    gravel_status status = gv_run_output_set_aside(&j->folder);
     if (!status)
         status = gv_run_write_record(j->opts.out, j->record, &j->text);
     j->folder.record = j->text;

@@ -241,7 +241,7 @@ static void catch_signals(const job *j, const char *last_words)
 static gravel_status replace(void *user)
 {
     job *j = user;
-    gravel_status status = gv_run_output_clear(j->opts.out);
+    gravel_status status = gv_run_output_set_aside(&j->folder);
     if (!status)
         status = write_record(j);
     j->folder.record = j->text;

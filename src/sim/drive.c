@@ -146,7 +146,7 @@ static gravel_status go(gv_drive *d)
     return status;
 }
 
-/* First forces take long and may fail: an earlier run of the folder stays until they are known. */
+/* First forces take long and may fail: an earlier run of the folder stays where it is until they are known. */
 static gravel_status begin(gv_drive *d)
 {
     gv_run_output *folder = d->folder;
@@ -183,6 +183,8 @@ gravel_status gv_drive_go(gv_drive *d, const gv_checkpoint *checkpoint)
     d->begun = d->folder->checkpointed = gv_now();
     d->looked = NAN;
     gravel_status status = checkpoint ? resume(d, checkpoint) : begin(d);
+    if (!status)
+        gv_run_output_forget(d->folder);
     const int finished_before = d->folder->at.done != 0;
     if (!status)
         status = go(d);

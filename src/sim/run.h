@@ -196,26 +196,31 @@ typedef struct gv_run_output {
     gv_blocks blocks;
     gv_run_position at;
     const char *record; /* text that checkpoints carry */
-    /* Called with the first forces, and NULL after it: an earlier run is in the folder, and stays until then. */
+    /* Called with the first forces, and NULL after it: an earlier run is in the folder, which is set aside there until
+     * the first files are complete. */
     gravel_status (*replace)(void *user);
     void *user;
+    int has_aside;       /* an earlier run is set aside, and comes back where this one fails */
     double checkpointed; /* moment of the last one */
 } gv_run_output;
 /* 1: a snapshot or a block of the run, so that --resume has something to go on with. */
 int gv_run_output_has_begun(const gv_run_output *folder);
 
 /* Makes the folder, or takes an empty one; `replace`: also one with an earlier run, which *earlier tells, and whose
- * files stay until gv_run_output_clear.  *lock is a descriptor that keeps other runs out of it until it is closed; -1
- * after a failure. */
+ * files stay until gv_run_output_set_aside.  *lock is a descriptor that keeps other runs out of it until it is closed;
+ * -1 after a failure. */
 gravel_status gv_run_output_make(const char *path, int replace, int *lock, int *earlier);
 /* Whether that would be done; nothing is left. */
 gravel_status gv_run_output_check(const char *path, int replace);
 gravel_status gv_run_output_clear(const char *path); /* removes the files of a run */
+/* Those of the earlier run go into a folder within theirs; are removed from there, if there are any. */
+gravel_status gv_run_output_set_aside(gv_run_output *folder);
+void gv_run_output_forget(gv_run_output *folder);
 gravel_status gv_run_output_lock(const char *path, int *lock);
 gravel_status gv_run_output_open(gv_run_output *folder, const char *path, const char *record);
 void gv_run_output_close(gv_run_output *folder);
 /* A run that failed before it had begun, if this is one, leaves nothing that stands in the way of the next; one that
- * has replaced nothing yet leaves the earlier run. */
+ * has replaced nothing yet leaves the earlier run, which comes back where it was set aside. */
 void gv_run_output_discard(const gv_run_output *folder);
 char *gv_run_path(const char *folder, const char *name); /* malloc'd; NULL without memory */
 char *gv_run_snapshot_path(const gv_run_output *folder, uint64_t number, const char *extension); /* the same */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -26,6 +27,9 @@ static int begins(const char *name, const char *with)
 {
     return strncmp(name, with, strlen(with)) == 0;
 }
+
+/* Where an earlier run of the folder is until the first files of the one that replaces it are complete. */
+#define ASIDE ".gravel-earlier"
 
 /* Files that a run makes, and temporary ones that a killed run left. */
 static int is_own(const char *name)
@@ -51,12 +55,18 @@ static gravel_status look_at(const char *path, DIR *dir, int replace, int *earli
                            "%s is there already and not empty; continue that run with --resume %s, choose another "
                            "folder, or give --replace",
                            path, path);
-        *earlier = *earlier || is_own(next->d_name);
+        *earlier = *earlier || is_own(next->d_name) || strcmp(next->d_name, ASIDE) == 0;
     }
     return GRAVEL_OK;
 }
 
-gravel_status gv_run_output_clear(const char *path)
+static gravel_status fail_name(void)
+{
+    return gv_fail(GRAVEL_ERR_MEMORY, "no memory for names");
+}
+
+/* The files of a run in `path` go to `to`, or are removed where this is NULL. */
+static gravel_status move_files(const char *path, const char *to)
 {
     struct dirent *next;
     gravel_status status = GRAVEL_OK;
@@ -64,13 +74,58 @@ gravel_status gv_run_output_clear(const char *path)
     if (!dir)
         return gv_fail(GRAVEL_ERR_FILE, "cannot read the folder %s: %s", path, strerror(errno));
     while (!status && (next = readdir(dir)) != NULL) {
-        char *file = is_own(next->d_name) ? gv_path_join(path, next->d_name) : NULL;
-        if (file && unlink(file) != 0)
-            status = gv_fail(GRAVEL_ERR_FILE, "cannot remove %s: %s", file, strerror(errno));
+        if (!is_own(next->d_name))
+            continue;
+        char *file = gv_path_join(path, next->d_name), *there = to ? gv_path_join(to, next->d_name) : NULL;
+        if (!file || (to && !there))
+            status = fail_name();
+        else if (to ? rename(file, there) != 0 : unlink(file) != 0)
+            status = gv_fail(GRAVEL_ERR_FILE, "cannot %s %s: %s", to ? "move" : "remove", file, strerror(errno));
         free(file);
+        free(there);
     }
     closedir(dir);
     return status;
+}
+
+gravel_status gv_run_output_clear(const char *path)
+{
+    return move_files(path, NULL);
+}
+
+gravel_status gv_run_output_set_aside(gv_run_output *folder)
+{
+    char *aside = gv_path_join(folder->path, ASIDE);
+    gravel_status status = aside ? GRAVEL_OK : fail_name();
+    if (!status && mkdir(aside, 0777) == 0) {
+        status = move_files(folder->path, aside);
+        if (status && move_files(aside, folder->path) == GRAVEL_OK)
+            (void)rmdir(aside);
+    } else if (!status && errno == EEXIST) { /* left by one that was killed before its first files were complete */
+        status = gv_run_output_clear(folder->path);
+    } else if (!status) {
+        status = gv_fail(GRAVEL_ERR_FILE, "cannot make the folder %s: %s", aside, strerror(errno));
+    }
+    folder->has_aside = !status;
+    free(aside);
+    return status;
+}
+
+void gv_run_output_forget(gv_run_output *folder)
+{
+    char *aside = gv_path_join(folder->path, ASIDE);
+    if (aside && access(aside, F_OK) == 0 && gv_run_output_clear(aside) == GRAVEL_OK)
+        (void)rmdir(aside);
+    folder->has_aside = 0;
+    free(aside);
+}
+
+static void bring_back(const char *path)
+{
+    char *aside = gv_path_join(path, ASIDE);
+    if (aside && gv_run_output_clear(path) == GRAVEL_OK && move_files(aside, path) == GRAVEL_OK)
+        (void)rmdir(aside);
+    free(aside);
 }
 
 int gv_run_output_has_begun(const gv_run_output *folder)
@@ -78,13 +133,15 @@ int gv_run_output_has_begun(const gv_run_output *folder)
     int any = folder->at.snapshots > 0;
     for (int p = 0; p < GV_BLOCKS_POWERS && !any; p++)
         any = folder->blocks.at[p].blocks > 0;
-    return any && !folder->replace;
+    return any && !folder->replace && !folder->has_aside;
 }
 
 void gv_run_output_discard(const gv_run_output *folder)
 {
-    if (folder->path && !folder->replace && !gv_run_output_has_begun(folder) &&
-        gv_run_output_clear(folder->path) == GRAVEL_OK)
+    if (folder->has_aside)
+        bring_back(folder->path);
+    else if (folder->path && !folder->replace && !gv_run_output_has_begun(folder) &&
+             gv_run_output_clear(folder->path) == GRAVEL_OK)
         (void)rmdir(folder->path); /* what is not the run's stays, and so does the folder */
 }
 

@@ -4,6 +4,7 @@ bad input."""
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -128,6 +129,11 @@ def shorter_steps_on_the_way():
     expect(content("short") == content("whole"), "the run that went on is another")
 
 
+def limit_files(most):
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
 def run_files():
     """--file, --example and run.json as a run file, as of other runs; a folder whose run was killed before its first
     checkpoint begins again."""
@@ -142,6 +148,12 @@ def run_files():
     shutil.copytree(path("later"), path("again"))
     refused(USAGE, "half of the splitting", "run", "--cosmology", "-i", box(), "-o", "again", *SMALL, "--eps", "1e30", "--replace")
     expect(content("again") == content("later"), "a run that did not start has replaced an earlier one")
+    size = os.path.getsize(path("later/checkpoint.gvc")) // 2
+    done = subprocess.run([PROGRAM, "run", "--cosmology", "-i", box(), "-o", "again", *SMALL, "--replace"], cwd=WORK, capture_output=True,
+                          text=True, check=False, preexec_fn=lambda: limit_files(size))
+    expect(done.returncode == FAILURE and "cannot write again/checkpoint.gvc" in done.stderr, "full disk", done)
+    expect(content("again") == content("later") and sorted(os.listdir(path("again"))) == sorted(os.listdir(path("later"))),
+           "a run without first files has replaced an earlier one")
     good("run", "--cosmology", "--file", here + "/run.json", "-o", "again", "--replace")
     write("bad.json", '{"redshift": 3}')
     refused(USAGE, "unknown key 'redshift'; did you mean 'redshifts'?", "run", "--cosmology", "--file", "bad.json")

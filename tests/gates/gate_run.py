@@ -365,7 +365,7 @@ def signals_before_the_first_block():
 
 
 def replaced_runs():
-    """The earlier run stays until the new one has its first forces."""
+    """The earlier run stays where the new one does not get to its first forces."""
     shutil.copytree(path(reference()), path("replaced"))
     record = read("replaced/run.json")
     # found with the first forces
@@ -385,6 +385,35 @@ def replaced_runs():
     expect(sorted(os.listdir(path("replaced"))) == ["blocks.txt", "checkpoint.gvc", "diagnostics.txt", "notes", "run.json",
                                                     "snapshot_0000.txt", "snapshot_0001.txt", "summary.json"], "files of the new run")
     expect(json.loads(read("replaced/run.json"))["options"]["until"] == 0.125, "run.json of the new run")
+
+
+def earlier_run_comes_back():
+    """A disk that is full before the first files of the new run are complete: its snapshot, then its checkpoint."""
+    def limit(most):
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    shutil.copytree(path(reference()), path("back"))
+    write("back/notes", "mine")
+    kept = {name: os.stat(path("back/" + name)).st_size for name in os.listdir(path("back"))}
+    snapshot, checkpoint = kept["snapshot_0000.txt"], kept["checkpoint.gvc"]
+    expect(snapshot + 2000 < checkpoint, "a snapshot of %d bytes, a checkpoint of %d" % (snapshot, checkpoint))
+    for most, what in ((snapshot - 1000, "snapshot_0000.txt"), (checkpoint - 1000, "checkpoint.gvc")):
+        done = subprocess.run([PROGRAM, "run", "-i", small(), "-o", "back", "--replace", *SMALL], cwd=WORK, capture_output=True,
+                              text=True, check=False, preexec_fn=lambda most=most: limit(most))
+        expect(done.returncode == FAILURE and "cannot write back/" + what in done.stderr, "full disk", done)
+        left = {name: os.stat(path("back/" + name)).st_size for name in os.listdir(path("back"))}
+        expect(left == kept, "the earlier run is not what it was: %s, %s" % (left, kept))
+    os.remove(path("back/notes"))
+    same("back", reference())
+    good("run", "--resume", "back")
+    # what a run leaves that is killed in between: the earlier one is removed when it goes on, or is replaced once more
+    for command in (("--resume", "killed"), ("-i", small(), "-o", "killed", "--replace", *SMALL)):
+        shutil.rmtree(path("killed"), ignore_errors=True)
+        shutil.copytree(path(reference()), path("killed/.gravel-earlier"))
+        shutil.copy(path(reference() + "/run.json"), path("killed"))
+        good("run", *command)
+        same("killed", reference())
 
 
 def shorter_steps_on_the_way():
@@ -536,7 +565,8 @@ if __name__ == "__main__":
                                 outputs_do_not_change_the_run, boxes_are_ignored_aloud, run_files,
                                 orders_of_convergence, trees_and_precisions, kills_at_any_moment,
                                 signals_leave_a_checkpoint, input_from_a_named_pipe, ends_on_a_decimal_grid,
-                                signals_before_the_first_block, replaced_runs, shorter_steps_on_the_way,
+                                signals_before_the_first_block, replaced_runs, earlier_run_comes_back,
+                                shorter_steps_on_the_way,
                                 resumes_are_refused_by_name, damaged_checkpoints, full_disk,
                                 bad_input])
     except Skipped as why:
