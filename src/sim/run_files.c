@@ -28,8 +28,10 @@ static int begins(const char *name, const char *with)
     return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* Where an earlier run of the folder is until the first files of the one that replaces it are complete. */
+/* Where an earlier run of the folder is until the first files of the one that replaces it are complete; and while its
+ * files are on their way there, which a kill may stop. */
 #define ASIDE ".gravel-earlier"
+#define ON_THE_WAY ".gravel-earlier.part"
 
 /* Files that a run makes, and temporary ones that a killed run left. */
 static int is_own(const char *name)
@@ -55,7 +57,7 @@ static gravel_status look_at(const char *path, DIR *dir, int replace, int *earli
                            "%s is there already and not empty; continue that run with --resume %s, choose another "
                            "folder, or give --replace",
                            path, path);
-        *earlier = *earlier || is_own(next->d_name) || strcmp(next->d_name, ASIDE) == 0;
+        *earlier = *earlier || is_own(next->d_name) || begins(next->d_name, ASIDE);
     }
     return GRAVEL_OK;
 }
@@ -93,21 +95,30 @@ gravel_status gv_run_output_clear(const char *path)
     return move_files(path, NULL);
 }
 
+/* Files that are in the folder now are those of the earlier run, some of which may be on their way already. */
+static gravel_status move_aside(const char *path, const char *on_the_way, const char *aside)
+{
+    if (mkdir(on_the_way, 0777) != 0 && errno != EEXIST)
+        return gv_fail(GRAVEL_ERR_FILE, "cannot make the folder %s: %s", on_the_way, strerror(errno));
+    gravel_status status = move_files(path, on_the_way);
+    if (!status && rename(on_the_way, aside) != 0)
+        status = gv_fail(GRAVEL_ERR_FILE, "cannot move %s: %s", on_the_way, strerror(errno));
+    if (status && move_files(on_the_way, path) == GRAVEL_OK)
+        (void)rmdir(on_the_way);
+    return status;
+}
+
 gravel_status gv_run_output_set_aside(gv_run_output *folder)
 {
-    char *aside = gv_path_join(folder->path, ASIDE);
-    gravel_status status = aside ? GRAVEL_OK : fail_name();
-    if (!status && mkdir(aside, 0777) == 0) {
-        status = move_files(folder->path, aside);
-        if (status && move_files(aside, folder->path) == GRAVEL_OK)
-            (void)rmdir(aside);
-    } else if (!status && errno == EEXIST) { /* left by one that was killed before its first files were complete */
-        status = gv_run_output_clear(folder->path);
-    } else if (!status) {
-        status = gv_fail(GRAVEL_ERR_FILE, "cannot make the folder %s: %s", aside, strerror(errno));
-    }
+    char *aside = gv_path_join(folder->path, ASIDE), *on_the_way = gv_path_join(folder->path, ON_THE_WAY);
+    gravel_status status = aside && on_the_way ? GRAVEL_OK : fail_name();
+    if (!status)
+        status = access(aside, F_OK) != 0 ? move_aside(folder->path, on_the_way, aside)
+                                          /* by one that was killed before its first files were complete */
+                                          : gv_run_output_clear(folder->path);
     folder->has_aside = !status;
     free(aside);
+    free(on_the_way);
     return status;
 }
 

@@ -414,6 +414,20 @@ def earlier_run_comes_back():
         shutil.copy(path(reference() + "/run.json"), path("killed"))
         good("run", *command)
         same("killed", reference())
+    # one that was killed while files were on their way: they all come back, or are all replaced
+    shutil.rmtree(path("killed"))
+    shutil.copytree(path(reference()), path("killed"))
+    os.mkdir(path("killed/.gravel-earlier.part"))
+    os.rename(path("killed/checkpoint.gvc"), path("killed/.gravel-earlier.part/checkpoint.gvc"))
+    again = [PROGRAM, "run", "-i", small(), "-o", "killed", "--replace", *SMALL]
+    done = subprocess.run(again, cwd=WORK, capture_output=True, text=True, check=False,
+                          preexec_fn=lambda: limit(snapshot - 1000))
+    expect(done.returncode == FAILURE, "full disk", done)
+    same("killed", reference())
+    os.mkdir(path("killed/.gravel-earlier.part"))
+    os.rename(path("killed/checkpoint.gvc"), path("killed/.gravel-earlier.part/checkpoint.gvc"))
+    good(*again[1:])
+    same("killed", reference())
 
 
 def shorter_steps_on_the_way():
