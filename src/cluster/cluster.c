@@ -180,8 +180,12 @@ gravel_status gravel_cluster_agree(gravel_cluster *cluster, gravel_status status
         return GRAVEL_OK;
     if (first == cluster->rank) {
         const gravel_cluster_rank *me = cluster->info ? &cluster->info[cluster->rank] : NULL;
-        snprintf(text, sizeof text, "rank %d%s%s: %s", cluster->rank, me && me->host[0] ? " on " : "",
-                 me ? me->host : "", gravel_error_message());
+        const char *message = gravel_error_message();
+        if (strncmp(message, "rank ", 5) == 0) /* the ranks had agreed on it before */
+            snprintf(text, sizeof text, "%s", message);
+        else
+            snprintf(text, sizeof text, "rank %d%s%s: %s", cluster->rank, me && me->host[0] ? " on " : "",
+                     me ? me->host : "", message);
     }
     cluster->failures++;
     shared[0] = (int)status;

@@ -148,10 +148,15 @@ def run_files():
     shutil.copytree(path("later"), path("again"))
     refused(USAGE, "half of the splitting", "run", "--cosmology", "-i", box(), "-o", "again", *SMALL, "--eps", "1e30", "--replace")
     expect(content("again") == content("later"), "a run that did not start has replaced an earlier one")
-    # a checkpoint of some 100 bytes a body; what PoCL writes when it compiles has less than 100 kB
-    good("ic", "cosmo", "-n", "20", "--box", "64", "-o", "large.hdf5")
-    done = subprocess.run([PROGRAM, "run", "--cosmology", "-i", "large.hdf5", "-o", "again", *SMALL, "--eps", "500", "--replace"], cwd=WORK,
-                          capture_output=True, text=True, check=False, preexec_fn=lambda: limit_files(400000))
+    # Compiled before, and with a checkpoint that is larger than what PoCL writes whenever a program is built (150 kB) and
+    # the binary of one (370 kB).
+    good("ic", "cosmo", "-n", "24", "--box", "64", "-o", "large.hdf5")
+    large = ("run", "--cosmology", "-i", "large.hdf5", *SMALL, "--eps", "500", "-o")
+    good(*large, "large")
+    size = os.path.getsize(path("large/checkpoint.gvc")) - 1000
+    expect(size > 700000, "a checkpoint of %d bytes" % size)
+    done = subprocess.run([PROGRAM, *large, "again", "--replace"], cwd=WORK, capture_output=True, text=True, check=False,
+                          preexec_fn=lambda: limit_files(size))
     expect(done.returncode == FAILURE and "cannot write again/checkpoint.gvc" in done.stderr, "full disk", done)
     expect(content("again") == content("later") and sorted(os.listdir(path("again"))) == sorted(os.listdir(path("later"))),
            "a run without first files has replaced an earlier one")

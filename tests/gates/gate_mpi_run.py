@@ -234,6 +234,17 @@ def failures_of_any_rank_end_the_job_with_a_message():
         raise Failed("a run that was refused left a folder")
 
 
+def short_steps_are_told_once():
+    """With all bodies on every rank the message names the nearest neighbour; where they are dealt out none is known."""
+    for scheme in ("copies", "ring"):
+        done = mpirun(2, PROGRAM, "run", "-i", particles(), "-o", path("short_" + scheme), *SMALL, "--scheme", scheme, "--step-max",
+                      "0.0625", "--step-min", "0.0625")
+        told = [line for line in done.stderr.splitlines() if "is below step_min" in line]
+        if done.returncode != 1 or len(told) != 1 or told[0].count("rank ") > 1 or "inf" in told[0] or (
+                ("nearest neighbour" in told[0]) != (scheme == "copies")):
+            raise Failed("%s: exit status %d, %s" % (scheme, done.returncode, done.stderr))
+
+
 def near(one, *others):
     """Forces of theta 0.3 differ by 1e-3 at worst (doc/tree.md); the largest are about 10 with softening 0.05, so
     velocities by 2.5e-3 after a quarter."""
@@ -305,7 +316,7 @@ def block_steps_of_trees_go_on_over_any_number_of_ranks():
         raise Failed("%d bodies moved, %d time-steps are counted" % (moved, counted))
 
 
-SOME = [same_ranks_give_the_same_bits, failures_of_any_rank_end_the_job_with_a_message]
+SOME = [same_ranks_give_the_same_bits, failures_of_any_rank_end_the_job_with_a_message, short_steps_are_told_once]
 
 if __name__ == "__main__":
     try:

@@ -1,4 +1,5 @@
 /* What asks for forces beside the integration: energies, the nearest neighbour of a body whose step is too short. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,11 @@ gravel_status gv_hermite_fail_short(gravel_hermite *h, uint32_t address)
     gravel_list_release(one);
     if (status)
         return status;
+    if (!isfinite(distance) || h->options.agree) /* of bodies that are dealt out the nearest may be elsewhere */
+        return gv_fail(GRAVEL_ERR_STATE,
+                       "the step of body %d at time %.17g is below step_min = %g: more softening is needed, or allow "
+                       "shorter steps",
+                       (int)id, h->next, h->options.step_min);
     return gv_fail(GRAVEL_ERR_STATE,
                    "the step of body %d at time %.17g is below step_min = %g; its nearest neighbour is body %d at "
                    "distance %g: soften this pair, merge it, or allow shorter steps",
