@@ -74,7 +74,7 @@ kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next,
     gv_correct(own, new, how, list[k], k, next, next_low, last, head);
 }
 
-/* Derivatives of all bodies are known up to the jerk (order 6: the snap), those above are zero.  */
+/* Derivatives of all bodies are known up to the jerk (order 6: the snap), those above are zero. */
 kernel void gv_step_first(uint n, gv_scalar start, gv_scalar start_low, global const gv_scalar4 *pos,
                           global const gv_scalar4 *acc, global const gv_scalar4 *jerk, global const gv_scalar *pot,
                           global gv_scalar *time, global gv_scalar *time_low, global gv_scalar *step,

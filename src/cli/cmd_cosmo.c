@@ -237,14 +237,6 @@ static int begin_new(job *j, const gv_cosmo_options *typed)
     return GV_EXIT_USAGE;
 }
 
-static int is_step_min_given(const gv_cosmo_options *typed)
-{
-    int k = 0;
-    while (strcmp(gv_cosmo_opts[k].name, "step-min") != 0)
-        k++;
-    return typed->given[k];
-}
-
 /* The bytes of the record stay, so that those of the next checkpoint do, but for another --step-min. */
 static int resume(job *j, const gv_cosmo_options *typed)
 {
@@ -258,7 +250,7 @@ static int resume(job *j, const gv_cosmo_options *typed)
     if (!j->text || gv_options_defaults(GV_RUN, &gv_cmd_run_cosmology, &j->opts) != 0 ||
         gv_run_read_record(&gv_run_of_box, typed->resume, j->text, &j->opts, &j->record) != 0)
         return GV_EXIT_USAGE;
-    j->shorter = is_step_min_given(typed);
+    j->shorter = gv_run_is_given(gv_cosmo_opts, typed->given, "step-min");
     if (j->shorter && gv_run_check_step_min(typed->step_min, j->opts.step_min) != 0)
         return GV_EXIT_USAGE;
     gv_run_overlay(gv_cosmo_opts, &j->opts, typed, typed->given);

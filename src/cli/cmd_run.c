@@ -33,14 +33,6 @@ typedef struct job {
 
 /* ----------------------------------------------------------------- options */
 
-static int is_given(const gv_run_options *typed, const char *name)
-{
-    for (int k = 0; gv_run_opts[k].name; k++)
-        if (strcmp(gv_run_opts[k].name, name) == 0)
-            return typed->given[k];
-    return 0;
-}
-
 /* What follows from other options. */
 static void complete(gv_run_options *o)
 {
@@ -358,11 +350,12 @@ static int resume(job *j, const gv_run_options *typed)
     free(text);
     if (!known)
         return GV_EXIT_USAGE;
-    if (is_given(typed, "step-min") && gv_run_check_step_min(typed->step_min, j->opts.step_min) != 0)
+    if (gv_run_is_given(gv_run_opts, typed->given, "step-min") &&
+        gv_run_check_step_min(typed->step_min, j->opts.step_min) != 0)
         return GV_EXIT_USAGE;
     gv_run_overlay(gv_run_opts, &j->opts, typed, typed->given);
     j->opts.out = dir; /* the folder may have been moved */
-    if (is_given(typed, "device") && !is_given(typed, "devices"))
+    if (gv_run_is_given(gv_run_opts, typed->given, "device") && !gv_run_is_given(gv_run_opts, typed->given, "devices"))
         j->opts.devices = NULL;
     j->settings = settings_of(&j->opts);
     status = open_device(j);
@@ -376,7 +369,7 @@ static int resume(job *j, const gv_run_options *typed)
     if (!j->has_checkpoint)
         return begin_again(j);
     const double reached = j->checkpoint.particles.time + j->checkpoint.state.time;
-    if (is_given(typed, "until") && j->opts.until < reached) {
+    if (gv_run_is_given(gv_run_opts, typed->given, "until") && j->opts.until < reached) {
         gv_say(GV_RUN, "--until %.9g: the run is at time %.9g already", j->opts.until, reached);
         return GV_EXIT_USAGE;
     }

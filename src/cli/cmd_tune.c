@@ -1,7 +1,6 @@
 /* gravel tune: finds the best configuration of every kernel on this machine and keeps it as a profile. */
 #include "cli/cmd_tune.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,9 +141,7 @@ static gravel_status choose_log(const tune_options *o, const char *device, char 
         gv_profile_device identity;
         char name[128];
 
-        status = gv_folder_make(dir);
-        if (status == GRAVEL_OK && access(dir, W_OK | X_OK) != 0)
-            status = gv_fail(GRAVEL_ERR_FILE, "%s: cannot be written: %s", dir, strerror(errno));
+        status = gv_folder_make_for(dir, "logs");
         if (status == GRAVEL_OK)
             status = gv_tune_look(device, o->no_fp64, gv_subject_find(o->kernel)->space, &found);
         if (status == GRAVEL_OK) {
@@ -285,7 +282,7 @@ static gravel_status tune(const tune_options *o, gv_tune_options *t, gv_tune_sum
     status = profile_dir == NULL || device == NULL
                  ? gv_fail(GRAVEL_ERR_FILE, "there is no place for the profile: name one with --profile-dir")
              : o->record != NULL ? GRAVEL_OK
-                                 : gv_profile_make_dir(profile_dir);
+                                 : gv_folder_make_for(profile_dir, "profiles");
     if (status == GRAVEL_OK)
         status = choose_log(o, o->device, log_path);
     if (status == GRAVEL_OK) {

@@ -385,7 +385,7 @@ int gv_tune_regret(const tune_options *o)
     status =
         subject ? GRAVEL_OK : gv_fail(GRAVEL_ERR_ARGUMENT, "there is no kernel '%s' (direct, tree, tasks)", o->kernel);
     if (status == GRAVEL_OK && o->keep && dir != NULL && dir[0] != '\0')
-        status = gv_profile_make_dir(dir);
+        status = gv_folder_make_for(dir, "profiles");
     if (status == GRAVEL_OK)
         status = gv_tune_look(o->device, o->no_fp64, subject->space, &found);
     if (status == GRAVEL_OK)

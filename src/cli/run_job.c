@@ -45,6 +45,14 @@ int gv_run_check_typed(const gv_opt *opts, const unsigned char *given, const cha
     return 0;
 }
 
+int gv_run_is_given(const gv_opt *opts, const unsigned char *given, const char *name)
+{
+    for (int k = 0; opts[k].name; k++)
+        if (strcmp(opts[k].name, name) == 0)
+            return given[k];
+    return 0;
+}
+
 int gv_run_check_step_min(double typed, double before)
 {
     if (typed <= before)

@@ -84,7 +84,9 @@ void gv_run_overlay(const gv_opt *opts, void *to, const void *typed, const unsig
 /* 0, or -1 after a message: one was typed that cannot be changed in a run that goes on; may: those that can, with
  * commas around each. */
 int gv_run_check_typed(const gv_opt *opts, const unsigned char *given, const char *may);
-/* The same: --step-min of a run that goes on is not above the one `before`, since bodies have such steps. */
+/* Whether an option was typed. */
+int gv_run_is_given(const gv_opt *opts, const unsigned char *given, const char *name);
+/* As gv_run_check_typed: --step-min of a run that goes on is not above the one `before`: bodies have such steps. */
 int gv_run_check_step_min(double typed, double before);
 
 /* run_file.c.  0, or -1 after a message.  Texts of the file are kept until the process ends. */

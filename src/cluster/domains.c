@@ -37,9 +37,9 @@ static gravel_status take_sample(gravel_bodies *bodies, gv_cluster_sample *sampl
     const size_t n = gravel_bodies_get_count(bodies);
     const gravel_array_out to = GRAVEL_ARRAY_OUT_SOA(sample->x[0], sample->x[1], sample->x[2]);
     uint32_t address[GV_SAMPLE];
-    sample->count = gv_cluster_sample_size(n);
+    sample->count = n < GV_SAMPLE ? n : GV_SAMPLE;
     for (size_t k = 0; k < sample->count; k++)
-        address[k] = (uint32_t)gv_cluster_sample_at(k, n);
+        address[k] = (uint32_t)(k * n / sample->count);
     return gravel_bodies_gather(bodies, GRAVEL_POSITION, address, sample->count, &to);
 }
 

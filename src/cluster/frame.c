@@ -6,17 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-size_t gv_cluster_sample_size(size_t bodies)
-{
-    return bodies < GV_SAMPLE ? bodies : GV_SAMPLE;
-}
-
-size_t gv_cluster_sample_at(size_t k, size_t bodies)
-{
-    const size_t m = gv_cluster_sample_size(bodies);
-    return k * (bodies / m) + k * (bodies % m) / m;
-}
-
 gravel_status gv_cluster_choose_frame(gravel_cluster *cluster, gravel_status status, const gv_cluster_sample *mine,
                                       const double lo[3], const double hi[3], gravel_frame *frame)
 {

@@ -21,7 +21,7 @@ typedef struct gv_swap {
     int messages;
 } gv_swap;
 
-/* Bodies that stand for those of a rank. */
+/* Bodies that stand for those of a rank, evenly among them. */
 enum { GV_SAMPLE = 64 };
 typedef struct gv_cluster_sample {
     double x[3][GV_SAMPLE]; /* in the callers' units */
@@ -112,9 +112,6 @@ gravel_status gv_cluster_compare_costs(gravel_cluster_tree *tree, gravel_status 
 gravel_status gv_cluster_swap_parts(gravel_cluster_tree *tree, gravel_status status, int tag);
 
 /* frame.c */
-/* How many of a rank's bodies are its sample, and which is the k-th. */
-size_t gv_cluster_sample_size(size_t bodies);
-size_t gv_cluster_sample_at(size_t k, size_t bodies);
 /* Origin and length of a frame for bodies of all ranks in the box lo ... hi; all ranks meet.  `status`: of what this
  * rank did before. */
 gravel_status gv_cluster_choose_frame(gravel_cluster *cluster, gravel_status status, const gv_cluster_sample *mine,

@@ -48,10 +48,10 @@ static void take_sample(const gravel_sources *s, gv_cluster_sample *sample)
 {
     const double *const axis[3] = {s->pos.x, s->pos.y, s->pos.z};
     const size_t stride = s->pos.stride ? s->pos.stride : 1;
-    sample->count = gv_cluster_sample_size(s->count);
+    sample->count = s->count < GV_SAMPLE ? s->count : GV_SAMPLE;
     for (size_t k = 0; k < sample->count; k++)
         for (int c = 0; c < 3; c++)
-            sample->x[c][k] = axis[c][gv_cluster_sample_at(k, s->count) * stride];
+            sample->x[c][k] = axis[c][k * s->count / sample->count * stride];
 }
 
 /* All ranks meet.  `status`: of what this rank did before. */

@@ -49,11 +49,8 @@ static void test_moved(void **state)
     const gravel_view all = gravel_view_all(bodies);
     gravel_tree *tree = make_tree(GRAVEL_SP, &all, THETA);
     uint32_t order[N], again[N];
-    gravel_tree_call call;
+    gravel_tree_call call = call_on(all);
     assert_true(before && out);
-    gravel_tree_call_init(&call);
-    call.sinks = all;
-    call.eps = 0.02;
     walk(tree, &call, before);
     assert_ok(gravel_tree_read_order(tree, order));
     for (size_t i = 0; i < N; i++)
@@ -88,11 +85,8 @@ static void test_growth(void **state)
     const gravel_view all = gravel_view_all(bodies);
     gravel_tree *tree = make_tree(GRAVEL_SP, &all, THETA);
     gravel_ticket *ticket;
-    gravel_tree_call call;
+    gravel_tree_call call = call_on(all);
     assert_non_null(out);
-    gravel_tree_call_init(&call);
-    call.sinks = all;
-    call.eps = 0.02;
     walk(tree, &call, out);
     cloud *more = make_cloud(MOST, 27, 0, 1);
     assert_ok(
@@ -164,11 +158,8 @@ static void test_prepare_in_use(void **state)
     const gravel_view all = gravel_view_all(bodies);
     gravel_tree *tree = make_tree(GRAVEL_SP, &all, THETA);
     gravel_tree_counts counts;
-    gravel_tree_call call;
+    gravel_tree_call call = call_on(all);
     assert_non_null(out);
-    gravel_tree_call_init(&call);
-    call.sinks = all;
-    call.eps = 0.02;
     walk(tree, &call, out);
     assert_ok(gravel_tree_prepare(tree, &call, N, N));
     walk(tree, &call, out);

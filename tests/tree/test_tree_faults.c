@@ -12,12 +12,9 @@ static void a_refit_fails(void **state)
     const gravel_view all = gravel_view_all(bodies);
     gravel_tree *tree = make_tree(GRAVEL_SP, &all, THETA);
     gravel_status status = GRAVEL_ERR_INTERNAL;
-    gravel_tree_call call;
+    gravel_tree_call call = call_on(all);
     int failures = 0;
     assert_non_null(out);
-    gravel_tree_call_init(&call);
-    call.sinks = all;
-    call.eps = 0.02;
     walk(tree, &call, out);
     for (int k = 1; status; k += 1 + k / 4) {
         for (size_t i = 0; i < N; i++)

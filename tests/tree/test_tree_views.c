@@ -124,11 +124,8 @@ static void test_shifted_self(void **state)
     gravel_bodies *bodies = make_bodies(c, GRAVEL_SP);
     const gravel_view all = gravel_view_all(bodies);
     gravel_tree *tree = make_tree(GRAVEL_SP, &all, THETA);
-    gravel_tree_call call;
+    gravel_tree_call call = call_on(all);
     assert_non_null(out);
-    gravel_tree_call_init(&call);
-    call.sinks = all;
-    call.eps = 0.02;
     call.shift[0] = 1.5;
     call.shift[2] = -0.25;
     walk(tree, &call, out);

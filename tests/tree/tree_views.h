@@ -134,6 +134,15 @@ static inline void collect(gravel_ticket *ticket, cloud *to)
     gravel_ticket_release(ticket);
 }
 
+static inline gravel_tree_call call_on(gravel_view sinks)
+{
+    gravel_tree_call call;
+    gravel_tree_call_init(&call);
+    call.sinks = sinks;
+    call.eps = 0.02;
+    return call;
+}
+
 static inline void walk(gravel_tree *tree, const gravel_tree_call *call, cloud *to)
 {
     gravel_ticket *ticket;

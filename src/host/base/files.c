@@ -299,6 +299,15 @@ gravel_status gv_folder_make(const char *path)
     return gv_fail(GRAVEL_ERR_FILE, "%s: cannot be made: %s", path, reason ? strerror(reason) : "not a folder");
 }
 
+gravel_status gv_folder_make_for(const char *path, const char *what)
+{
+    const gravel_status status = gv_folder_make(path);
+
+    if (status == GRAVEL_OK && access(path, W_OK | X_OK) != 0)
+        return gv_fail(GRAVEL_ERR_FILE, "%s: %s cannot be written there: %s", path, what, strerror(errno));
+    return status;
+}
+
 const char *gv_env(const char *name)
 {
     const char *value = getenv(name);

@@ -42,6 +42,8 @@ void gv_file_unlock(int lock);
 
 /* The folder and its parents, for the user only (mode 0700) */
 gravel_status gv_folder_make(const char *path);
+/* The same; ERR_FILE where no files can be written into it.  `what`: the files that it is for. */
+gravel_status gv_folder_make_for(const char *path, const char *what);
 
 /* Environment variable, NULL where it is unset or empty */
 const char *gv_env(const char *name);

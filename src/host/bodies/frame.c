@@ -43,20 +43,14 @@ double gravel_exchange_origin(double lo, double hi, double *sample, size_t n, do
     return median;
 }
 
-enum { SAMPLE = 1023 };
-
-/* The k-th of m bodies that stand for n. */
-static size_t sampled(size_t k, size_t m, size_t n)
-{
-    return k * (n / m) + k * (n % m) / m;
-}
+enum { SAMPLE = 1023 }; /* so many bodies stand for all, evenly among them */
 
 double gv_numbers_origin(const gv_numbers *from, size_t n, double lo, double hi, double *reach)
 {
     const size_t m = n < SAMPLE ? n : SAMPLE;
     double sample[SAMPLE];
     for (size_t k = 0; k < m; k++)
-        sample[k] = gv_convert_get(from, sampled(k, m, n));
+        sample[k] = gv_convert_get(from, (size_t)((uint64_t)k * n / m));
     return gravel_exchange_origin(lo, hi, sample, m, reach);
 }
 
@@ -219,7 +213,7 @@ static gravel_status stored_bounds(gravel_bodies *bodies, double lo[4], double h
     return status;
 }
 
-/* The same of bodies on the device, in the caller's units. */
+/* The same as gv_numbers_origin of bodies on the device, in the caller's units. */
 static gravel_status stored_origin(gravel_bodies *bodies, const double lo[3], const double hi[3], double origin[3],
                                    double reach[3])
 {
@@ -228,7 +222,7 @@ static gravel_status stored_origin(gravel_bodies *bodies, const double lo[3], co
     uint32_t address[SAMPLE];
     const gravel_array_out to = GRAVEL_ARRAY_OUT_SOA(sample[0], sample[1], sample[2]);
     for (size_t k = 0; k < m; k++)
-        address[k] = (uint32_t)sampled(k, m, n);
+        address[k] = (uint32_t)((uint64_t)k * n / m);
     gravel_status status = gravel_bodies_gather(bodies, GRAVEL_POSITION, address, m, &to);
     for (int c = 0; c < 3 && !status; c++)
         origin[c] = gravel_exchange_origin(lo[c], hi[c], sample[c], m, &reach[c]);

@@ -71,19 +71,10 @@ static int lock_folder(const char *dir)
     return lock;
 }
 
-gravel_status gv_profile_make_dir(const char *dir)
-{
-    const gravel_status status = gv_folder_make(dir);
-
-    if (status == GRAVEL_OK && access(dir, W_OK | X_OK) != 0)
-        return gv_fail(GRAVEL_ERR_FILE, "%s: profiles cannot be written there: %s", dir, strerror(errno));
-    return status;
-}
-
 gravel_status gv_profile_may_save(const char *dir, const gv_profile_device *device)
 {
     gv_profile_set there = GV_PROFILE_SET_INIT;
-    gravel_status status = gv_profile_make_dir(dir);
+    gravel_status status = gv_folder_make_for(dir, "profiles");
     char name[128], *path;
 
     if (status != GRAVEL_OK)

@@ -98,8 +98,6 @@ gravel_status gv_profile_write_file(const char *path, const gv_profile_set *set)
 /* Adds one device's entries to its file in `dir` (made if missing) under a lock, so two tuners lose nothing.  A damaged
  * file is moved aside to *.damaged; one of a newer gravel stays and nothing is saved.  `path` gets the file's name. */
 gravel_status gv_profile_save(const char *dir, const gv_profile_set *set, char *path, size_t path_size);
-/* Makes the folder where it is missing; ERR_FILE where no files can be written into it. */
-gravel_status gv_profile_make_dir(const char *dir);
 /* Whether gv_profile_save could save entries of this device: before hours of tuning are spent on them. */
 gravel_status gv_profile_may_save(const char *dir, const gv_profile_device *device);
 void gv_profile_file_name(const gv_profile_device *device, char name[128]);

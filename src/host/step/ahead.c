@@ -101,42 +101,18 @@ static gravel_status finish(gravel_hermite *h, const block *b)
     for (int k = 0; k < PHASE && b->last; k++)
         new[k] = NULL;
     const double per = gv_hermite_per_mass(h), part = gv_hermite_mass_part(h);
-    const gv_arg arg[] = {GV_MEM(h->select.list),
-                          GV_ARG(own[0]),
-                          GV_ARG(own[1]),
-                          GV_ARG(own[2]),
-                          GV_ARG(own[3]),
-                          GV_ARG(own[4]),
-                          GV_ARG(own[5]),
-                          GV_ARG(own[6]),
-                          GV_ARG(own[7]),
-                          GV_ARG(own[8]),
-                          GV_ARG(own[9]),
-                          GV_ARG(own[10]),
-                          GV_ARG(own[11]),
-                          GV_ARG(new[0]),
-                          GV_ARG(new[1]),
-                          GV_ARG(new[2]),
-                          GV_ARG(new[3]),
-                          GV_ARG(new[4]),
-                          GV_ARG(new[5]),
-                          GV_ARG(new[6]),
-                          GV_ARG(new[7]),
-                          GV_REAL(p, o->eta4),
-                          GV_REAL(p, o->eta6),
-                          GV_REAL(p, per),
-                          GV_REAL(p, part),
-                          GV_REAL(p, o->step_max),
-                          GV_REAL(p, o->step_min),
-                          GV_ARG(b->last),
-                          GV_UINT(h->bodies->count),
-                          GV_UINT(b->above),
-                          GV_UINT(b->most),
-                          GV_REAL(p, until.high),
-                          GV_REAL(p, until.low),
-                          GV_UINT(tallied),
-                          GV_ARG(tally),
-                          GV_MEM(h->select.head)};
+    const gv_arg rest[] = {
+        GV_REAL(p, o->eta4),     GV_REAL(p, o->eta6),     GV_REAL(p, per),        GV_REAL(p, part),
+        GV_REAL(p, o->step_max), GV_REAL(p, o->step_min), GV_ARG(b->last),        GV_UINT(h->bodies->count),
+        GV_UINT(b->above),       GV_UINT(b->most),        GV_REAL(p, until.high), GV_REAL(p, until.low),
+        GV_UINT(tallied),        GV_ARG(tally),           GV_MEM(h->select.head)};
+    enum { BEFORE = 1 + GV_STEP_OWN + GV_STEP_NEW, REST = sizeof rest / sizeof rest[0] };
+    gv_arg arg[BEFORE + REST] = {GV_MEM(h->select.list)};
+    for (int k = 0; k < GV_STEP_OWN; k++)
+        arg[1 + k] = GV_ARG(own[k]);
+    for (int k = 0; k < GV_STEP_NEW; k++)
+        arg[1 + GV_STEP_OWN + k] = GV_ARG(new[k]);
+    memcpy(arg + BEFORE, rest, sizeof rest);
     return gv_launch_next(&h->worker, 0, h->ahead.finish, gv_groups(1, group), sizeof arg / sizeof arg[0], arg,
                           &h->ahead.last);
 }
