@@ -188,8 +188,8 @@ static const gv_constraint constraints[] = {
     {"vectors without searches compare all ids in less time than it takes to find where", 0, vectors_compare_ids},
 };
 
-/* Few sinks: rows make up for missing sinks, so that every work-item has one.  The values are the tuned ones of an H200,
- * where they agree between variants. */
+/* Few sinks: rows make up for missing sinks, so that every work-item has one.  The values are the tuned ones of an
+ * H200, where they agree between variants. */
 static void built_in_groups(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                             size_t sources)
 {
