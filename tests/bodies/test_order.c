@@ -104,6 +104,36 @@ static void all_go(void **state)
     gravel_bodies_release(bodies);
 }
 
+/* Numbers that bodies got stay when ids are refused with another plane, of few bodies and of several blocks. */
+static void own_ids_after_refusal(void **state)
+{
+    (void)state;
+    enum { MANY = 70000 };
+    static int32_t id[MANY];
+    static double x[MANY];
+    const gravel_plane plane[2] = {GRAVEL_ID, GRAVEL_POSITION};
+    const gravel_array from[2] = {{id, NULL, NULL, 1, GRAVEL_I32}, GRAVEL_ARRAY_SOA(x, x, x)};
+    const uint32_t gone[1] = {0};
+    gravel_bodies_options options = GRAVEL_BODIES_OPTIONS_INIT;
+    gravel_bodies *bodies;
+    assert_ok(gravel_bodies_create(&bodies, context, &options));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_POSITION, 0, N + 1, &from[1]));
+    assert_ok(gv_bodies_need_ids(bodies));
+    assert_ok(gravel_bodies_remove(bodies, gone, 1));
+    for (size_t n = 2; n <= MANY; n += MANY - 2) {
+        x[1] = NAN;
+        assert_int_equal(gravel_bodies_update(bodies, NULL, 0, n, 2, plane, from), GRAVEL_ERR_INPUT);
+        x[1] = 0;
+        assert_ok(gravel_bodies_read(bodies, GRAVEL_ID, 0, N, &(gravel_array_out){id, NULL, NULL, 1, GRAVEL_I32}));
+        for (int k = 0; k < N; k++)
+            assert_int_equal(id[k], k + 1);
+    }
+    assert_ok(gravel_bodies_update(bodies, NULL, 0, 2, 2, plane, from));
+    assert_ok(gravel_bodies_read(bodies, GRAVEL_ID, 0, N, &(gravel_array_out){id, NULL, NULL, 1, GRAVEL_I32}));
+    assert_true(id[0] == 1 && id[1] == 2 && id[2] == -1 && id[N - 1] == -1);
+    gravel_bodies_release(bodies);
+}
+
 static double random_number(uint64_t *state) /* splitmix64, 0 ... 1 */
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -180,6 +210,7 @@ static void exchange_after_its_bodies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(removal), cmocka_unit_test(all_go), cmocka_unit_test(key_order),
-                                       cmocka_unit_test(exchange_after_its_bodies)};
+                                       cmocka_unit_test(exchange_after_its_bodies),
+                                       cmocka_unit_test(own_ids_after_refusal)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -92,6 +92,23 @@ static gravel_status take_addresses(gv_batch *b, const gv_block *block)
     return drop_replaced(b, block->n, (uint32_t *)(void *)block->host);
 }
 
+/* Before the first good block of a call: the numbers that bodies without ids got do not stand beside ids that are
+ * given, bodies that get none have -1. */
+static gravel_status drop_own_ids(const gv_batch *b)
+{
+    gravel_bodies *bodies = b->bodies;
+    int gives_ids = 0;
+    for (int p = 0; p < b->n_planes; p++)
+        gives_ids |= b->plane[p] == GRAVEL_ID;
+    if (!bodies->own_ids || !gives_ids)
+        return GRAVEL_OK;
+    const gravel_status status = gravel_bodies_fill(bodies, GRAVEL_ID, -1);
+    bodies->named = 0;
+    bodies->next_id = 0;
+    bodies->own_ids = 1; /* until the ids are there: should they not get there, numbers are given again */
+    return status;
+}
+
 /* After a block was sent. */
 static void note_block(gv_batch *b, const gv_block *block)
 {
@@ -119,7 +136,9 @@ static gravel_status send_block(gv_stream *s, gv_block *block)
     const int beside = s->blocks > 1; /* a single block arrives sooner through the compute queue */
     gv_slot *slot = block->slot;
     cl_event sent = NULL;
-    gravel_status status = take_addresses(b, block);
+    gravel_status status = drop_own_ids(b);
+    if (!status)
+        status = take_addresses(b, block);
     if (status)
         return status;
     cl_int code = clEnqueueWriteBuffer(beside ? device->copy : device->compute, slot->device.mem, CL_FALSE, 0,
@@ -252,7 +271,7 @@ static gravel_status fill_inline(gv_batch *b, const gv_block *block)
         status = take_addresses(b, block);
     if (!status && b->address && b->number == 8)
         widen_addresses(block->host, block->n);
-    return status;
+    return status ? status : drop_own_ids(b);
 }
 
 static gravel_status launch_inline(gv_batch *b, const gv_block *block)
@@ -385,21 +404,6 @@ static gravel_status plan_put(gv_batch *b, const gravel_array *from)
     return status;
 }
 
-/* The numbers that bodies without ids got do not stand beside ids that are given: bodies that get none have -1. */
-static gravel_status drop_own_ids(gravel_bodies *bodies, int n_planes, const gravel_plane *plane)
-{
-    int gives_ids = 0;
-    for (int p = 0; p < n_planes; p++)
-        gives_ids |= plane[p] == GRAVEL_ID;
-    if (!bodies->own_ids || !gives_ids)
-        return GRAVEL_OK;
-    const gravel_status status = gravel_bodies_fill(bodies, GRAVEL_ID, -1);
-    bodies->named = 0;
-    bodies->next_id = 0;
-    bodies->own_ids = 1; /* until the ids are there: should they be refused, numbers are given again */
-    return status;
-}
-
 static gravel_status update(gravel_bodies *bodies, const uint32_t *address, size_t first, size_t count, int n_planes,
                             const gravel_plane *plane, const gravel_array *from, gv_held *held)
 {
@@ -420,8 +424,6 @@ static gravel_status update(gravel_bodies *bodies, const uint32_t *address, size
         status = gv_bodies_reserve(bodies, first + count);
     for (int p = 0; p < n_planes && !status; p++)
         status = gv_frame_decide(bodies, plane[p], count, &from[p]);
-    if (!status)
-        status = drop_own_ids(bodies, n_planes, plane);
     if (!status)
         status = plan_put(&b, from);
     if (!status && can_hold(&b, held))
