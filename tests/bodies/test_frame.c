@@ -66,8 +66,27 @@ static void failed_change(void **state)
     gravel_bodies_release(bodies);
 }
 
+/* Bodies that drifted before any position was written are where they drifted to also when the first positions, of other
+ * bodies, come. */
+static void drift_first(void **state)
+{
+    (void)state;
+    double v[2] = {0.5, -0.25}, far[2] = {96, 112}, x[4];
+    const gravel_array velocities = GRAVEL_ARRAY_SOA(v, v, v), positions = GRAVEL_ARRAY_SOA(far, far, far);
+    gravel_bodies_options options = GRAVEL_BODIES_OPTIONS_INIT;
+    gravel_bodies *bodies;
+    assert_ok(gravel_bodies_create(&bodies, context, &options));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_VELOCITY, 0, 2, &velocities));
+    assert_ok(gravel_bodies_advance(bodies, 0, 2));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_POSITION, 2, 2, &positions));
+    assert_ok(gravel_bodies_read(bodies, GRAVEL_POSITION, 0, 4, &GRAVEL_ARRAY_OUT_SOA(x, NULL, NULL)));
+    assert_true(x[0] == 1 && x[1] == -0.5 && x[2] == 96 && x[3] == 112);
+    gravel_bodies_release(bodies);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(many_bodies), cmocka_unit_test(failed_change)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(many_bodies), cmocka_unit_test(failed_change),
+                                       cmocka_unit_test(drift_first)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -40,7 +40,9 @@ gravel_status gravel_bodies_advance(gravel_bodies *bodies, double kick, double d
                        GV_ARG(vel), GV_ARG(vel_low), GV_ARG(pos), GV_ARG(pos_low));
     if (kick != 0)
         gv_bodies_changed(bodies, GRAVEL_VELOCITY);
-    if (drift != 0)
+    if (drift != 0) {
         gv_bodies_changed(bodies, GRAVEL_POSITION);
+        bodies->has_box = 1; /* positions count in this frame now, also where none was ever written */
+    }
     return status;
 }
