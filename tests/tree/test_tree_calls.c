@@ -212,6 +212,23 @@ static void counts_of_groups(void **state)
     assert_counts(tree);
 }
 
+/* Groups of points have no planes, as points themselves have none. */
+static void planes_of_points(void **state)
+{
+    (void)state;
+    double pot[N];
+    const gravel_sinks points = {.count = N, .pos = GRAVEL_VEC_AOS(x)};
+    gravel_tree_call call = call_of((gravel_view){.bodies = NULL});
+    call.points = &points;
+    assert_ok(gravel_groups_create(&call.groups, tree, &call));
+    call.into = GRAVEL_INTO_PLANES;
+    assert_int_equal(gravel_tree_walk(tree, &call, NULL), GRAVEL_ERR_ARGUMENT);
+    assert_contains(gravel_error_message(), "points, which have no planes");
+    call.into = GRAVEL_INTO_HOST;
+    walk(&call, pot);
+    gravel_groups_release(call.groups);
+}
+
 static void counts_of_another_build(void **state)
 {
     (void)state;
@@ -246,6 +263,7 @@ int main(void)
         cmocka_unit_test(groups_of_a_shifted_call), cmocka_unit_test(no_softening_lengths),
         cmocka_unit_test(released_on_the_way),      cmocka_unit_test(by_work_groups),
         cmocka_unit_test(counts_of_groups),         cmocka_unit_test(counts_of_another_build),
+        cmocka_unit_test(planes_of_points),
     };
     return cmocka_run_group_tests(tests, open_tree, close_tree);
 }

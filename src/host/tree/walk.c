@@ -20,6 +20,9 @@ static gravel_status check_sinks(const gravel_tree *tree, const gravel_tree_call
             call->groups->tree->worker.device != tree->worker.device ||
             call->groups->tree->options.precision != tree->options.precision)
             return gv_fail(GRAVEL_ERR_ARGUMENT, "groups walk through trees of one device and one precision");
+        if (call->into & GRAVEL_INTO_PLANES && !call->groups->sinks.bodies)
+            return gv_fail(GRAVEL_ERR_ARGUMENT, "these groups are of points, which have no planes: results go to the "
+                                                "host");
         return GRAVEL_OK;
     }
     if (call->sinks.bodies)
