@@ -65,7 +65,9 @@ typedef struct gravel_hermite_options {
     int order; /* 4 or 6 */
     gravel_step_criterion criterion;
     double eta4, eta6; /* accuracy of steps: 0.01 and 0.1 are usual */
-    double eta_start;  /* of the first steps: eta_start |a| / |j|, |a| being at least a part of what was summed */
+    /* Of the first steps: eta_start |a| / |j|, |a| being at least a part of what was summed, and at most
+     * sqrt(eta_start) times the time of falling sqrt(|pot|) / |a|, which bodies at rest have, too. */
+    double eta_start;
     double step_max, step_min; /* powers of two; a step below step_min is ERR_STATE, with the body and its nearest */
     int shared;                /* 1: all bodies take the smallest step */
     int iterations;            /* evaluations of the force a step: P(EC)^n, 1 is usual */

@@ -77,11 +77,16 @@ GV_FORMULA gv_scalar gv_summed_size(gv_scalar pot, gv_scalar per_mass, gv_scalar
 #define gv_without(n, noise) fmax((n) - (noise), GV_R(0.0))
 
 /* The first step: eta |a| / |j|.  Where accelerations cancel, as in the midst of what is symmetric, |a| is rounding and
- * a part of the size of what was summed takes its place. */
+ * a part of the size of what was summed takes its place.  Bodies at rest have no jerk: their accelerations change by
+ * (t / T)^2, T being sqrt(r^3 / M) around a mass M at a distance r, where pot is M / r and |a| is M / r^2; that by eta,
+ * too, is the longest first step.  An external force may leave pot 0, which says nothing. */
 #define GV_START_PART GV_R(0.01)
-GV_FORMULA gv_scalar gv_first_step(gv_scalar4 acc, gv_scalar4 jerk, gv_scalar size, gv_scalar eta_start)
+GV_FORMULA gv_scalar gv_first_step(gv_scalar4 acc, gv_scalar4 jerk, gv_scalar pot, gv_scalar size, gv_scalar eta_start)
 {
-    return eta_start * fmax(sqrt(GV_LENGTH2(acc)), GV_START_PART * size) / sqrt(GV_LENGTH2(jerk));
+    const gv_scalar a = sqrt(GV_LENGTH2(acc)), j = sqrt(GV_LENGTH2(jerk)), p = fabs(pot), most = fmax(a, size);
+    const gv_scalar falling = p > 0 && most > 0 ? sqrt(eta_start) * sqrt(p) / most : GV_R(0.0);
+    const gv_scalar moving = eta_start * fmax(a, GV_START_PART * size) / j;
+    return falling > 0 && !(falling > moving) ? falling : moving;
 }
 
 /* derivatives d[0 ... 5] at the end of a step, each times its power of T -> the next step over T, not yet a power of

@@ -85,7 +85,7 @@ kernel void gv_step_first(uint n, gv_scalar start, gv_scalar start_low, global c
     if (k >= n)
         return;
     const gv_scalar size = gv_summed_size(pot[k], per_mass, mass_part * pos[k].w);
-    const gv_scalar wanted = gv_first_step(acc[k], jerk[k], size, eta_start);
+    const gv_scalar wanted = gv_first_step(acc[k], jerk[k], pot[k], size, eta_start);
     const gv_scalar now = gv_block_step(wanted, step_most, start, start_low, step_most, step_least);
     if (now == 0)
         atomic_min(&head[GV_HEAD_SHORT], k);
