@@ -17,10 +17,15 @@ void gv_hdf5_end(const gv_hdf5_quiet *quiet)
     H5Eset_auto2(H5E_DEFAULT, quiet->print, quiet->data);
 }
 
-/* The innermost entry has the cause; the operating system's reason stands in the middle of a long one. */
+/* The innermost entry has the cause; the operating system's reason stands in the middle of a long one.  A filter that
+ * is not there was looked for in folders of plug-ins, which is innermost then. */
 static herr_t keep_reason(unsigned n, const H5E_error2_t *entry, void *user)
 {
     char *reason = user;
+    if (entry->desc && strstr(entry->desc, "filter") && strstr(entry->desc, "not registered")) {
+        snprintf(reason, 160, "%s (its compression is not in this HDF5)", entry->desc);
+        return 1;
+    }
     const char *begin = entry->desc ? strstr(entry->desc, "error message = '") : NULL;
     if (begin) {
         begin += strlen("error message = '");

@@ -45,6 +45,43 @@ static int find_real(const reader *r, const char *name, double *value)
     return found > 0;
 }
 
+/* One side, or one for each direction: a cube. */
+static gravel_status find_side(const reader *r, double *side)
+{
+    const hid_t group = open_group(r, "Header");
+    double of[3] = {0.0};
+    const int sides = group < 0 ? 0 : gv_hdf5_get_reals(group, "BoxSize", of, 3);
+    if (group >= 0)
+        H5Gclose(group);
+    *side = 0.0;
+    for (int c = 1; c < sides; c++)
+        if (of[c] != of[0])
+            return gv_fail(GRAVEL_ERR_FORMAT, "%s: BoxSize is %g in one direction and %g in another: boxes are cubes",
+                           r->path, of[0], of[c]);
+    if (sides > 0)
+        *side = of[0];
+    else
+        find_real(r, "BoxSize", side);
+    return GRAVEL_OK;
+}
+
+/* A file of one says the same number twice; more of all than it has are in files that it does not name. */
+static gravel_status check_total(const reader *r, hid_t header)
+{
+    int64_t total[GV_HDF5_TYPES] = {0}, high[GV_HDF5_TYPES] = {0};
+    gv_hdf5_get_integers(header, "NumPart_Total", total, GV_HDF5_TYPES);
+    gv_hdf5_get_integers(header, "NumPart_Total_HighWord", high, GV_HDF5_TYPES);
+    for (int t = 0; t < GV_HDF5_TYPES; t++) {
+        const double all = (double)total[t] + 4294967296.0 * (double)high[t];
+        if (all > (double)r->count[t])
+            return gv_fail(GRAVEL_ERR_FORMAT,
+                           "%s: Header: NumPart_Total has %.0f particles of type %d, and this file %lld: a part of a "
+                           "snapshot?",
+                           r->path, all, t, (long long)r->count[t]);
+    }
+    return GRAVEL_OK;
+}
+
 static gravel_status read_counts(reader *r)
 {
     const hid_t header = open_group(r, "Header");
@@ -54,6 +91,7 @@ static gravel_status read_counts(reader *r)
     const int types = gv_hdf5_get_integers(header, "NumPart_ThisFile", r->count, GV_HDF5_TYPES);
     const int masses = gv_hdf5_get_reals(header, "MassTable", r->mass_table, GV_HDF5_TYPES);
     const int has_files = gv_hdf5_get_integers(header, "NumFilesPerSnapshot", &files, 1);
+    const gravel_status whole = types < 1 || files > 1 ? GRAVEL_OK : check_total(r, header);
     H5Gclose(header);
     if (types < 1)
         return fail_format(r, types ? "Header: NumPart_ThisFile is not a list of whole numbers"
@@ -66,7 +104,7 @@ static gravel_status read_counts(reader *r)
     for (int t = 0; t < GV_HDF5_TYPES; t++)
         if (r->count[t] < 0 || !isfinite(r->mass_table[t]) || r->mass_table[t] < 0.0)
             return fail_format(r, "Header: a number of particles or a mass is below zero");
-    return GRAVEL_OK;
+    return whole;
 }
 
 /* 1 if another program's file names units of length, mass and velocity, all of them. */
@@ -298,12 +336,11 @@ static gravel_status for_types(reader *r, int *derivatives, size_t *total)
 }
 
 /* The box of a cosmological file; a file of none has none. */
-static gravel_status keep_comoving(reader *r, double matter, double lambda, double h)
+static gravel_status keep_comoving(reader *r, double side, double matter, double lambda, double h)
 {
     gv_box *box = &r->out->box;
     gv_cosmology *c = &box->cosmology;
-    double side = 0.0, z = NAN;
-    find_real(r, "BoxSize", &side);
+    double z = NAN;
     find_real(r, "Redshift", &z);
     if (!(side > 0.0) || !(matter > 0.0))
         return GRAVEL_OK;
@@ -339,19 +376,21 @@ static int is_of_universe(const reader *r, double matter, double lambda, double 
 /* Comoving lengths over h, masses over h, velocities over sqrt(a): made physical, the Hubble flow left out. */
 static gravel_status make_physical(reader *r)
 {
-    double matter = 0.0, lambda = 0.0, h = 1.0, z = 0.0;
+    double side, matter = 0.0, lambda = 0.0, h = 1.0, z = 0.0;
     gv_particles *p = r->out;
     find_real(r, "Omega0", &matter);
     find_real(r, "OmegaLambda", &lambda);
     find_real(r, "HubbleParam", &h);
     find_real(r, "Redshift", &z);
     const double a = p->time;
-    if (!find_real(r, "BoxSize", &p->period) || !(p->period > 0.0) || !isfinite(p->period))
-        p->period = 0.0;
+    const gravel_status status = find_side(r, &side);
+    if (status)
+        return status;
+    p->period = side > 0.0 && isfinite(side) ? side : 0.0;
     const int is_comoving = is_of_universe(r, matter, lambda, z),
               is_box = is_comoving && p->period > 0.0 && matter > 0.0;
     if (r->options->comoving == 1 || (r->options->comoving == 2 && is_box))
-        return keep_comoving(r, matter, lambda, h);
+        return keep_comoving(r, side, matter, lambda, h);
     p->expanding = is_comoving || (z != 0.0 && fabs(a * (1.0 + z) - 1.0) < 1e-3);
     if (!is_comoving)
         return GRAVEL_OK;

@@ -294,6 +294,8 @@ def files_of_others():
                                     (rows[:, 1], "Masses", 1 / 0.7)):
             expect(abs(got / (p[stored][:].astype("f8") * factor) - 1).max() < 1e-15, "cosmological " + stored)
     # without a constant: by ComovingIntegrationOn, or a redshift; without both a time is a time
+    write_gadget("side.hdf5", (0, 5, 0, 0, 0, 0), BoxSize=numpy.array([3.0, 3.0, 3.0]), NumPart_Total=numpy.zeros(6, "u4"))
+    expect(info("side.hdf5")["box"] == 3, "three equal sides")
     flat = {"OmegaLambda": 0.0, "Omega0": 1.0, "HubbleParam": 0.7, "BoxSize": 2.0}
     for time, more, wanted in ((0.5, {"Redshift": 1.0}, 0.5 / 0.7), (1.0, {"ComovingIntegrationOn": 1}, 1 / 0.7), (1.0, {}, 1),
                                (1.0, {"OmegaLambda": 0.7, "ComovingIntegrationOn": 0}, 1)):
@@ -345,6 +347,11 @@ def bad_files():
         del f["PartType1/Masses"]
         f.create_dataset("PartType1/Masses", (5,), "f8")
 
+    def packed(f):
+        """By a filter that h5py has and other programs do not."""
+        del f["PartType1/Masses"]
+        f.create_dataset("PartType1/Masses", data=numpy.ones(5), compression="lzf")
+
     one = "PartType1/"
     cases = [
         ("no group Header", delete("Header")), ("no Coordinates", delete(one + "Coordinates")),
@@ -368,6 +375,11 @@ def bad_files():
         ("at most", attribute("NumPart_ThisFile", numpy.array([0, 2 ** 62, 0, 0, 0, 0]))),
         ("below zero", attribute("MassTable", numpy.array([0, -1.0, 0, 0, 0, 0]))),
         ("one of 8 files", attribute("NumFilesPerSnapshot", 8)), ("Time", attribute("Time", numpy.nan)),
+        ("7 particles of type 1, and this file 5", attribute("NumPart_Total", numpy.array([0, 7, 0, 0, 0, 0], "u4"))),
+        ("4294967301 particles", lambda f: f["Header"].attrs.update(
+            NumPart_Total=numpy.array([0, 5, 0, 0, 0, 0], "u4"), NumPart_Total_HighWord=numpy.array([0, 1, 0, 0, 0, 0], "u4"))),
+        ("10 in one direction and 20 in another", attribute("BoxSize", numpy.array([10.0, 10.0, 20.0]))),
+        ("compression is not in this HDF5", packed),
     ]
     for part, change in cases:
         write_gadget("bad.hdf5", (0, 5, 0, 0, 0, 0), change)
