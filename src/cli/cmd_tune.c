@@ -20,6 +20,7 @@ typedef struct screen {
     int is_terminal, shown, verbose;
     double start, last;
     gv_table table;
+    cJSON *questions; /* NULL: the table is printed */
 } screen;
 
 /* "ds4", "ds4 nearest" */
@@ -95,6 +96,23 @@ static int failures_of(const gv_tune_result *result)
     return n;
 }
 
+static void add_question(cJSON *questions, const gv_tune_result *r)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "variant", r->task.variant.name);
+    cJSON_AddStringToObject(object, "searches", gv_tune_features_name(r->task.variant.features));
+    cJSON_AddNumberToObject(object, "sinks", (double)r->task.sinks);
+    cJSON_AddNumberToObject(object, "sources", (double)r->task.sources);
+    gv_json_number(object, "time_s", r->time_s > 0 ? r->time_s : NAN);
+    gv_json_number(object, "gain", r->gain > 0 ? r->gain : NAN);
+    cJSON_AddNumberToObject(object, "tried", r->evaluations);
+    cJSON_AddNumberToObject(object, "failed", failures_of(r));
+    cJSON_AddItemToObject(object, "configuration",
+                          r->configuration[0] != '\0' ? cJSON_CreateString(r->configuration) : cJSON_CreateNull());
+    cJSON_AddItemToArray(questions, object);
+}
+
 static void finished(const gv_tune_result *result, void *user)
 {
     screen *s = user;
@@ -104,6 +122,8 @@ static void finished(const gv_tune_result *result, void *user)
     format_time(result->time_s, time, sizeof time);
     if (result->gain > 0)
         snprintf(gain, sizeof gain, "%.2f", result->gain);
+    if (s->questions != NULL)
+        add_question(s->questions, result);
     gv_table_row(&s->table, "%s|%zu|%zu|%s|%s|%d|%d|%s", variant_text(&result->task.variant, variant),
                  result->task.sinks, result->task.sources, result->time_s > 0 ? time : "-", gain, result->evaluations,
                  failures_of(result),
@@ -183,6 +203,26 @@ static void print_summary(const tune_options *o, const gv_tune_summary *s, const
     } else if (s->profile_path[0] != '\0' && strcmp(o->kernel, "direct") == 0) {
         gv_say("gravel tune", "'gravel tune --regret --keep --quick' mends what is wrong between these questions");
     }
+}
+
+static gravel_status print_results(screen *s, const gv_tune_summary *summary, const char *log_path)
+{
+    if (s->questions == NULL) {
+        gv_table_print(&s->table, stdout);
+        return gv_cli_flush();
+    }
+    cJSON *root = cJSON_CreateObject();
+
+    gv_json_stamp(root);
+    cJSON_AddStringToObject(root, "device", summary->device);
+    cJSON_AddBoolToObject(root, "interrupted", summary->interrupted);
+    cJSON_AddNumberToObject(root, "questions_done", summary->tasks_done);
+    cJSON_AddNumberToObject(root, "questions_wanted", summary->n_tasks);
+    cJSON_AddStringToObject(root, "log", log_path != NULL ? log_path : "");
+    cJSON_AddStringToObject(root, "profile", summary->profile_path);
+    cJSON_AddItemToObject(root, "questions", s->questions);
+    s->questions = NULL;
+    return gv_json_write(root, NULL);
 }
 
 /* No budget named: --quick takes a minute per variant, else ten, and half of that more for its searches. */
@@ -318,8 +358,12 @@ static int check_what(const tune_options *o)
         gv_say("gravel tune", "--plot is for --simulate and --regret; 'gravel plot tuning' draws a log");
         return GV_EXIT_USAGE;
     }
-    if (o->keep && !o->regret) {
-        gv_say("gravel tune", "--keep is for --regret");
+    if (!o->regret && (o->keep || o->most > 0 || o->theta != NULL || o->active != NULL)) {
+        gv_say("gravel tune", "%s is for --regret",
+               o->keep       ? "--keep"
+               : o->most > 0 ? "--most"
+               : o->theta    ? "--theta"
+                             : "--active");
         return GV_EXIT_USAGE;
     }
     if (o->plot != NULL && gv_plot_check(o->plot, 0) != GRAVEL_OK)
@@ -357,7 +401,7 @@ static int run(const void *values, const gv_operands *operands)
     gv_tune_options t;
     gravel_status status;
     char *log_path = NULL;
-    screen s = {isatty(STDERR_FILENO), 0, o->verbose, gv_now(), 0, {0, 0, NULL, 0}};
+    screen s = {isatty(STDERR_FILENO), 0, o->verbose, gv_now(), 0, {0, 0, NULL, 0}, NULL};
 
     if (o->worker)
         return gv_tune_worker_main(o->device, o->no_fp64);
@@ -376,6 +420,7 @@ static int run(const void *values, const gv_operands *operands)
         return gv_tune_regret(o);
     if (!fill(o, &t))
         return GV_EXIT_USAGE;
+    s.questions = o->json ? cJSON_CreateArray() : NULL;
     gv_table_start(&s.table, "variant|sinks|sources|time|gain|tried|failed|configuration");
     t.interrupted = interrupted;
     t.progress = show;
@@ -387,9 +432,11 @@ static int run(const void *values, const gv_operands *operands)
     status = tune(o, &t, &summary, &log_path);
     clear_line(&s);
     if (summary.n_tasks > 0) {
-        gv_table_print(&s.table, stdout);
+        const gravel_status told = print_results(&s, &summary, log_path);
+        status = status != GRAVEL_OK ? status : told;
         print_summary(o, &summary, log_path);
     }
+    cJSON_Delete(s.questions);
     gv_table_free(&s.table);
     free(log_path);
     if (status != GRAVEL_OK) /* all files of a run are written: log, profile, recording */

@@ -73,6 +73,59 @@ static void print_constraints(const gv_space *space, const gv_variant *variant, 
     gv_table_free(&table);
 }
 
+static cJSON *json_tunables(const gv_space *space)
+{
+    cJSON *all = cJSON_CreateArray();
+
+    for (int d = 0; d < space->n_tunables; d++) {
+        const gv_tunable *tunable = &space->tunable[d];
+        cJSON *object = cJSON_CreateObject();
+
+        cJSON_AddStringToObject(object, "tunable", tunable->name);
+        cJSON_AddStringToObject(object, "unit", tunable->unit);
+        cJSON_AddStringToObject(object, "where", tunable->macro ? "program" : "launch");
+        cJSON_AddItemToObject(object, "values", cJSON_CreateIntArray(tunable->values, tunable->n_values));
+        cJSON_AddStringToObject(object, "meaning", tunable->help);
+        cJSON_AddItemToArray(all, object);
+    }
+    return all;
+}
+
+static cJSON *json_constraints(const gv_space *space, const gv_variant *variant, const gv_limits *limits)
+{
+    cJSON *object = cJSON_CreateObject(), *all;
+    tally t;
+
+    count(space, variant, limits, &t);
+    cJSON_AddStringToObject(object, "variant", variant->name);
+    cJSON_AddNumberToObject(object, "points", (double)t.total);
+    cJSON_AddNumberToObject(object, "may_run", (double)t.valid);
+    all = cJSON_AddArrayToObject(object, "constraints");
+    for (int c = 0; c < space->n_constraints && c < 64; c++) {
+        cJSON *constraint = cJSON_CreateObject();
+
+        cJSON_AddNumberToObject(constraint, "removes", (double)t.alone[c]);
+        cJSON_AddNumberToObject(constraint, "of_those_left", (double)t.first[c]);
+        cJSON_AddStringToObject(constraint, "constraint", space->constraint[c].reason);
+        cJSON_AddItemToArray(all, constraint);
+    }
+    return object;
+}
+
+static gravel_status print_json(const gv_space *space, const gv_variant *variant, int n, const gv_limits *limits)
+{
+    cJSON *root = cJSON_CreateObject(), *variants;
+
+    gv_json_stamp(root);
+    cJSON_AddStringToObject(root, "device", limits->info.name);
+    cJSON_AddStringToObject(root, "kernel", space->kernel);
+    cJSON_AddItemToObject(root, "tunables", json_tunables(space));
+    variants = cJSON_AddArrayToObject(root, "variants");
+    for (int v = 0; v < n; v++)
+        cJSON_AddItemToArray(variants, json_constraints(space, &variant[v], limits));
+    return gv_json_write(root, NULL);
+}
+
 int gv_tune_list(const tune_options *options)
 {
     const gv_space *space = gv_subject_find(options->kernel)->space;
@@ -86,6 +139,10 @@ int gv_tune_list(const tune_options *options)
     status = gv_tune_look(options->device, options->no_fp64, space, &device);
     if (status != GRAVEL_OK)
         return gv_cli_fail("gravel tune", status);
+    if (options->json) {
+        status = print_json(space, variant, n, &device.limits);
+        return status != GRAVEL_OK ? gv_cli_fail_writing("gravel tune", status) : GV_EXIT_OK;
+    }
     print_tunables(space);
     for (int v = 0; v < n; v++)
         print_constraints(space, &variant[v], &device.limits);

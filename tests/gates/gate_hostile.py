@@ -332,7 +332,8 @@ def one_thing_at_a_time():
     need_device()
     for words, part in ((("--simulate", "--regret"), "--simulate and --regret"), (("--list", "--record", "r.json"), "--list and"),
                         (("--plot", "p.svg"), "--plot is for --simulate"), (("--regret", "--plot", "p.gif"), "p.gif: a plot is"),
-                        (("--kernel", "tree", "--sources", "1"), "a body alone has no force")):
+                        (("--kernel", "tree", "--sources", "1"), "a body alone has no force"),
+                        (("--theta", "0.3"), "--theta is for --regret"), (("--most", "3"), "--most is for --regret")):
         refused(USAGE, part, "tune", *words)
     done = run("tune", "--variant", "sp2", "--plain", "--sinks", "64", "--sources", "1024", "--evaluations", "1", "--log",
                "none.jsonl", "--candidate-time", "0.000001", "--profile-dir", "none")
@@ -340,6 +341,21 @@ def one_thing_at_a_time():
            "nothing that works, but", done)
     refused(FAILURE, "keeps nothing of these variants", "tune", "--cross", "--variant", "sp2", "--plain", "--sinks", "7", "--log",
             "none.jsonl", "--profile-dir", "none")
+
+
+def tune_speaks_json():
+    """--list and a tuning itself, too: nothing but JSON on standard output."""
+    need_device()
+    space = json.loads(good("tune", "--list", "--variant", "sp2,ds4", "--plain", "--json").stdout)
+    expect([v["variant"] for v in space["variants"]] == ["sp2", "ds4"] and space["variants"][0]["may_run"] > 0 and
+           any(t["tunable"] == "threads" and 64 in t["values"] for t in space["tunables"]), "the space: %s" % space)
+    base = ("tune", "--variant", "sp2", "--plain", "--sinks", "64", "--sources", "1024", "--evaluations", "1", "--json", "--log",
+            "json.jsonl", "--profile-dir", "json")
+    done = run(*base)
+    told = json.loads(done.stdout)
+    expect(done.returncode == OK and told["questions_done"] == 1 and not told["interrupted"] and
+           told["profile"].startswith("json/") and told["questions"][0]["sources"] == 1024 and
+           told["questions"][0]["time_s"] > 0 and "threads=" in told["questions"][0]["configuration"], "the tuning", done)
 
 
 def a_first_call_speaks():
@@ -464,7 +480,7 @@ def main():
     try:
         return gatelib.main([plots_take_no_orders, terminals_get_plain_text, names_that_are_not_utf8, plots_say_what_is_missing,
                              closed_streams_catch_no_file, a_home_that_is_no_folder, values_that_no_tunable_takes,
-                             profiles_differ_from_others_only, special_files_stay, disks_run_full, places_are_looked_at_first, files_have_a_limit, leftovers_go, tuning_keeps_its_log, one_thing_at_a_time, a_first_call_speaks,
+                             profiles_differ_from_others_only, special_files_stay, disks_run_full, places_are_looked_at_first, files_have_a_limit, leftovers_go, tuning_keeps_its_log, one_thing_at_a_time, tune_speaks_json, a_first_call_speaks,
                              signals_leave_nothing, a_stopped_check_has_no_verdict, a_stopped_tuning_keeps_what_it_found])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
