@@ -137,7 +137,7 @@ static gravel_status predict_all(const model_options *o, const gv_machine *m)
     gv_table_start(&table, "n|active|ranks|scheme|step|host %|transfer %|network %|device %|efficiency|sent|memory");
     for (int k = 0; k < n.n; k++)
         for (int a = 0; a < active.n; a++) {
-            gv_question q = question_of(o, (double)n.value[k], (double)active.value[a], 1);
+            gv_question q = question_of(o, (double)n.value[k], fmin((double)active.value[a], (double)n.value[k]), 1);
             for (int r = 0; r < ranks.n; r++) {
                 gv_prediction p;
                 q.ranks = (int)ranks.value[r];

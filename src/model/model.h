@@ -111,7 +111,7 @@ typedef struct gv_prediction {
 void gv_model_predict(const gv_machine *machine, const gv_question *question, gv_prediction *prediction);
 /* Whether the program deals bodies out: all of them do not fit on a device, or the ring is faster by a tenth. */
 int gv_model_deals(const gv_machine *machine, const gv_question *question);
-/* Ranks (1, 2, 4, ... `most`) beyond which twice as many are slower; `most` if there is no such number. */
+/* Ranks, of 1, 2, 4, ... `most`, beyond which no number is faster: the fewest that take the least time. */
 int gv_model_limit(const gv_machine *machine, const gv_question *question, int most);
 
 /* points.c: what was measured. */

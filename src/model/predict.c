@@ -229,18 +229,19 @@ void gv_model_predict(const gv_machine *m, const gv_question *question, gv_predi
     p->efficiency = one.total / (question->ranks * p->total);
 }
 
+/* A few ranks may be no faster than one while many are: all are tried. */
 int gv_model_limit(const gv_machine *m, const gv_question *question, int most)
 {
     gv_question q = *question;
-    gv_prediction now, next;
-    q.ranks = 1;
-    gv_model_predict(m, &q, &now);
-    while (q.ranks < most) {
-        q.ranks *= 2;
-        gv_model_predict(m, &q, &next);
-        if (next.total >= now.total)
-            return q.ranks / 2;
-        now = next;
+    double least = INFINITY;
+    int limit = 1;
+    for (q.ranks = 1; q.ranks <= most; q.ranks *= 2) {
+        gv_prediction p;
+        gv_model_predict(m, &q, &p);
+        if (p.total < least) {
+            least = p.total;
+            limit = q.ranks;
+        }
     }
-    return q.ranks;
+    return limit;
 }

@@ -109,6 +109,27 @@ static void more_ranks_than_help_are_found(void **state)
     assert_int_equal(gv_model_limit(&m, &q, 1024), 1024);
 }
 
+/* Two ranks are slower than one (messages), many are faster: no table of predictions may have a faster row. */
+static void limit_is_the_fastest_number_of_ranks(void **state)
+{
+    static const struct {
+        double n;
+        gv_model_scheme scheme;
+    } at[] = {{10000, GV_MODEL_BEST}, {10000, GV_MODEL_COPIES}, {1e6, GV_MODEL_TREE}, {1000, GV_MODEL_BEST}};
+    gv_machine m;
+    (void)state;
+    gv_machine_example(&m);
+    for (size_t k = 0; k < sizeof at / sizeof at[0]; k++) {
+        gv_question q = question(at[k].n, 1, at[k].scheme);
+        const int limit = gv_model_limit(&m, &q, 65536);
+        const double best = predict(&m, at[k].n, 0, limit, at[k].scheme).total;
+        for (int ranks = 1; ranks <= 65536; ranks *= 2) {
+            const double other = predict(&m, at[k].n, 0, ranks, at[k].scheme).total;
+            assert_true(ranks < limit ? other > best : other >= best);
+        }
+    }
+}
+
 static void trees_hide_messages_behind_the_walk(void **state)
 {
     gv_machine m;
@@ -222,7 +243,7 @@ int main(void)
         cmocka_unit_test(few_active_bodies_are_not_shared), cmocka_unit_test(messages_grow_as_they_should),
         cmocka_unit_test(more_ranks_than_help_are_found),   cmocka_unit_test(trees_hide_messages_behind_the_walk),
         cmocka_unit_test(machines_survive_their_json),      cmocka_unit_test(bad_machines_are_refused),
-        cmocka_unit_test(numbers_are_found_again),
+        cmocka_unit_test(numbers_are_found_again),          cmocka_unit_test(limit_is_the_fastest_number_of_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
