@@ -4,13 +4,25 @@
 
 #define PI 3.14159265358979323846
 
+/* scale factors whose powers, up to the third times a mass, are in the range of double */
+#define LEAST_A 1e-20
+#define MOST_A 1e20
+
 /* E^2 a^3: what the universe is made of */
 static double contents(const gv_cosmology *c, double a)
 {
     return c->omega_m + (1 - c->omega_m - c->omega_l) * a + c->omega_l * a * a * a;
 }
 
-gravel_status gv_cosmo_check(const gv_cosmology *c, double a_first)
+/* Where the contents are least between 0 and `last`: at the end, or where their slope is 0. */
+static double lowest(const gv_cosmology *c, double last)
+{
+    const double curvature = 1 - c->omega_m - c->omega_l;
+    const double level = curvature < 0 && c->omega_l > 0 ? sqrt(-curvature / (3 * c->omega_l)) : last;
+    return level < last && contents(c, level) < contents(c, last) ? level : last;
+}
+
+gravel_status gv_cosmo_check(const gv_cosmology *c, double a)
 {
     if (!(c->h > 0 && c->h < 10))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "h is %g; it must be above 0 and below 10", c->h);
@@ -20,13 +32,13 @@ gravel_status gv_cosmo_check(const gv_cosmology *c, double a_first)
     if (!(c->omega_b >= 0 && c->omega_b <= c->omega_m))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "Omega_b is %g; it must be between 0 and Omega_m = %g", c->omega_b,
                        c->omega_m);
-    if (!(a_first > 0) || !isfinite(a_first))
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "the scale factor is %g; it must be above 0", a_first);
-    for (int k = 0; k <= 1000; k++)
-        if (!(contents(c, a_first + (fmax(1, a_first) - a_first) * k / 1000) > 0))
-            return gv_fail(GRAVEL_ERR_ARGUMENT, "with Omega_m = %g and Omega_L = %g there was no scale factor %g",
-                           c->omega_m, c->omega_l, a_first);
-    return GRAVEL_OK;
+    if (!(a >= LEAST_A && a <= MOST_A))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the scale factor is %g; it must be above 0, %g to %g", a, LEAST_A, MOST_A);
+    const double low = lowest(c, fmax(1, a));
+    if (contents(c, low) > 0)
+        return GRAVEL_OK;
+    return gv_fail(GRAVEL_ERR_ARGUMENT, "with Omega_m = %g and Omega_L = %g %s scale factor %g", c->omega_m, c->omega_l,
+                   low < 1 ? "there was no" : "the universe turns round before the", low);
 }
 
 double gv_cosmo_expansion(const gv_cosmology *c, double a)

@@ -34,8 +34,9 @@ typedef struct gv_box {
         }                                                                                                              \
     }
 
-/* Parameters that make no universe, or one that never was at `a_first`, are ERR_ARGUMENT. */
-gravel_status gv_cosmo_check(const gv_cosmology *c, double a_first);
+/* Parameters that make no universe, or one that has not expanded from 0 to 1 and does not to `a`, are ERR_ARGUMENT:
+ * growth is an integral from 0 on. */
+gravel_status gv_cosmo_check(const gv_cosmology *c, double a);
 
 double gv_cosmo_expansion(const gv_cosmology *c, double a); /* E = H / H0 */
 double gv_cosmo_matter(const gv_cosmology *c, double a);    /* Omega_m(a) */

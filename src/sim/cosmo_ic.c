@@ -10,6 +10,10 @@
 static const gv_units gadget = GV_UNITS_GADGET;
 static const double KPC = 1e3; /* of a Mpc */
 
+/* Mpc/h, sides of boxes whose masses and waves are in the range of double */
+#define LEAST_SIDE 1e-20
+#define MOST_SIDE 1e20
+
 /* -------------------------------------------------------------------- waves */
 
 /* splitmix64 */
@@ -137,8 +141,9 @@ static gravel_status second_source(const gv_field_space *s, const double *densit
 
 static gravel_status check(int n, const gv_cosmology *c, const gv_ic_cosmo_options *o)
 {
-    if (!(o->side > 0) || !isfinite(o->side))
-        return gv_fail(GRAVEL_ERR_ARGUMENT, "the box has the side %g Mpc/h; it must be above 0", o->side);
+    if (!(o->side >= LEAST_SIDE && o->side <= MOST_SIDE))
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the box has the side %g Mpc/h; it must be above 0, %g to %g", o->side,
+                       LEAST_SIDE, MOST_SIDE);
     if (!(o->redshift > -1) || !isfinite(o->redshift))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the redshift is %g; it must be above -1", o->redshift);
     if (n < 2)
@@ -264,6 +269,8 @@ gravel_status gv_ic_pancake(int n, const gv_cosmology *c, const gv_ic_cosmo_opti
     if (!status && !(o->crossing < o->redshift && o->crossing > -1))
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "the pancake crosses at redshift %g and begins at %g: later is needed",
                          o->crossing, o->redshift);
+    if (!status)
+        status = gv_cosmo_check(c, 1 / (1 + o->crossing));
     if (!status)
         status = make_lattice(n, c, o, out);
     if (status)

@@ -244,7 +244,11 @@ gravel_status gv_power_create(gv_power *p, const gv_cosmology *cosmology, const 
         p->norm = cosmology->sigma_8 * cosmology->sigma_8 / (found * found);
     else
         p->cosmology.sigma_8 = found;
-    return GRAVEL_OK;
+    if (p->norm > 0 && isfinite(p->norm) && found > 0 && isfinite(found))
+        return GRAVEL_OK;
+    gv_power_free(p);
+    return gv_fail(GRAVEL_ERR_ARGUMENT, "no spectrum of sigma_8 = %g follows from Omega_m = %g, h = %g and n_s = %g",
+                   cosmology->sigma_8, cosmology->omega_m, cosmology->h, cosmology->n_s);
 }
 
 void gv_power_free(gv_power *p)

@@ -56,8 +56,9 @@ static gravel_status check_mesh(const gv_cosmo_settings *s, const gv_particles *
     return GRAVEL_OK;
 }
 
-static gravel_status check_times(const gv_cosmo_settings *s, double now)
+static gravel_status check_times(const gv_cosmo_settings *s, const gv_particles *p)
 {
+    const double now = p->time;
     if (!(s->until > now) || !isfinite(s->until))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "--until: redshift %.6g, but the particles are at %.6g already",
                        1 / s->until - 1, 1 / now - 1);
@@ -67,7 +68,7 @@ static gravel_status check_times(const gv_cosmo_settings *s, double now)
                            "--redshifts: %.6g is not between that of the particles, %.6g, and the end, %.6g, or not "
                            "below the one before it",
                            1 / s->output[k] - 1, 1 / now - 1, 1 / s->until - 1);
-    return GRAVEL_OK;
+    return gv_cosmo_check(&p->box.cosmology, s->until);
 }
 
 gravel_status gv_cosmo_run_check(const gv_cosmo_settings *s, const gv_particles *p)
@@ -95,7 +96,7 @@ gravel_status gv_cosmo_run_check(const gv_cosmo_settings *s, const gv_particles 
                          s->mesh_step, s->step_max);
     if (!status && (!(s->eps > 0) || !isfinite(s->eps)))
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "--eps %g: the softening must be above 0", s->eps);
-    return status ? status : check_times(s, p->time);
+    return status ? status : check_times(s, p);
 }
 
 /* -------------------------------------------------------------------- clock */

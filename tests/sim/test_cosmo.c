@@ -88,6 +88,22 @@ static void no_universe(void **state)
     c.omega_l = 2; /* one that bounced after a = 0.01 */
     assert_int_equal(gv_cosmo_check(&c, 0.01), GRAVEL_ERR_ARGUMENT);
     assert_contains(gravel_error_message(), "there was no scale factor");
+    /* and one that bounced before a = 0.9: growth, an integral from 0 on, was no number */
+    assert_int_equal(gv_cosmo_check(&c, 0.9), GRAVEL_ERR_ARGUMENT);
+    assert_contains(gravel_error_message(), "there was no scale factor");
+    /* a closed one: contents are 2 - a, the last scale factor is 2 */
+    c.omega_m = 2;
+    c.omega_l = 0;
+    assert_ok(gv_cosmo_check(&c, 1.99));
+    assert_int_equal(gv_cosmo_check(&c, 2), GRAVEL_ERR_ARGUMENT);
+    assert_contains(gravel_error_message(), "turns round before the scale factor 2");
+    /* 2 - 1.01 a + 0.01 a^3 is below 0 from 2.07 to 8.9 only: not at 9.5, but on the way */
+    c.omega_l = 0.01;
+    assert_int_equal(gv_cosmo_check(&c, 9.5), GRAVEL_ERR_ARGUMENT);
+    /* loitering: at least 0.0048 at a = 0.443 */
+    c.omega_m = 0.3;
+    c.omega_l = 1.7;
+    assert_ok(gv_cosmo_check(&c, 0.02));
 }
 
 /* --------------------------------------------------------------------- spectra */
@@ -323,6 +339,30 @@ static void bad_boxes(void **state)
     assert_int_equal(gv_ic_cosmo(8, 1, &power, &o, &p), GRAVEL_ERR_ARGUMENT);
     o.redshift = 1;
     assert_int_equal(gv_ic_pancake(8, &flat, &o, &p), GRAVEL_ERR_ARGUMENT);
+    /* what was no number, or none in double: a crossing after the universe has turned round, at a = 2, boxes and
+     * redshifts whose cubes are not in the range of double, a density whose transfer function is not */
+    gv_cosmology c = flat;
+    c.omega_m = 2;
+    c.omega_l = 0;
+    o.redshift = 9;
+    o.crossing = -0.8;
+    assert_int_equal(gv_ic_pancake(8, &c, &o, &p), GRAVEL_ERR_ARGUMENT);
+    assert_contains(gravel_error_message(), "turns round");
+    o.crossing = 0;
+    assert_ok(gv_ic_pancake(8, &c, &o, &p));
+    gv_particles_free(&p);
+    o.redshift = 1e300;
+    assert_int_equal(gv_ic_pancake(8, &flat, &o, &p), GRAVEL_ERR_ARGUMENT);
+    o.redshift = 9;
+    o.side = 1e300;
+    assert_int_equal(gv_ic_pancake(8, &flat, &o, &p), GRAVEL_ERR_ARGUMENT);
+    o.side = 1e-300;
+    assert_int_equal(gv_ic_cosmo(8, 1, &power, &o, &p), GRAVEL_ERR_ARGUMENT);
+    c = flat;
+    c.omega_m = 1e-300;
+    c.omega_b = 0;
+    gv_power none;
+    assert_int_equal(gv_power_create(&none, &c, NULL), GRAVEL_ERR_ARGUMENT);
     gv_power_free(&power);
 }
 

@@ -299,6 +299,18 @@ static void what_is_refused(void **state)
     bad = s;
     bad.output[0] = 0.01;
     refuse(&bad, &p, GRAVEL_ERR_ARGUMENT, "--redshifts");
+    const gv_cosmology flat = p.box.cosmology;
+    bad = s;
+    bad.until = 3; /* without Lambda the last scale factor is Omega_m / (Omega_m - 1) */
+    p.box.cosmology.omega_m = 2;
+    p.box.cosmology.omega_l = 0;
+    for (size_t k = 0; k < p.count; k++)
+        p.m[k] *= 2 / flat.omega_m;
+    assert_ok(gv_cosmo_run_check(&s, &p));
+    refuse(&bad, &p, GRAVEL_ERR_ARGUMENT, "turns round before the scale factor 3");
+    for (size_t k = 0; k < p.count; k++)
+        p.m[k] /= 2 / flat.omega_m;
+    p.box.cosmology = flat;
     p.y[3] = -1;
     refuse(&s, &p, GRAVEL_ERR_INPUT, "particle 3 (id 3) is outside the box: y = -1");
     p.y[3] = 1;
