@@ -112,7 +112,8 @@ GRAVEL_API void gravel_hermite_release(gravel_hermite *hermite);
 
 /* First forces and steps, with all bodies at `time`.  It comes again (the planes TIME, STEP, SNAP and CRACKLE begin
  * anew) after bodies were added or removed, or their masses, positions or velocities written; between calls they may
- * get another frame or order. */
+ * get another frame or order.  In ds derivatives are floats: ERR_INPUT where the unit of time is so far from that of
+ * the motion (by some 1e8) that these leave their range. */
 GRAVEL_API gravel_status gravel_hermite_start(gravel_hermite *hermite, double time);
 
 typedef struct gravel_hermite_step_info {

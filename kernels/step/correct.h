@@ -64,6 +64,11 @@ typedef struct gv_accuracy {
     gv_scalar eta4, eta6, per_mass, mass_part, most, least;
 } gv_accuracy;
 
+static inline int gv_is_finite(gv_scalar4 v)
+{
+    return isfinite(v.x) && isfinite(v.y) && isfinite(v.z);
+}
+
 /* Body a, entry k of the active set, at the time (next, next_low).  `last` 0: positions and velocities go back into the
  * active set, for one more evaluation of the forces there. */
 static inline void gv_correct(const gv_own own, const gv_new new, const gv_accuracy how, uint a, uint k, gv_scalar next,
@@ -93,17 +98,25 @@ static inline void gv_correct(const gv_own own, const gv_new new, const gv_accur
         gv_put_low(new.vel_low, k, s.v_low);
         return;
     }
+#if GV_ORDER == 4
+    const gv_scalar4 snap = per * (per * e[2]), crackle = snap;
+#else
+    const gv_scalar4 snap = new.snap[k], crackle = per *(per * (per * e[3]));
+#endif
+    /* derivatives beyond the range of numbers: the body stays as it was */
+    if (!gv_is_finite(a1) || !gv_is_finite(j1) || !gv_is_finite(snap) || !gv_is_finite(crackle)) {
+        atomic_min(&head[GV_HEAD_SHORT], a);
+        return;
+    }
     own.pos[a] = s.x;
     own.vel[a] = s.v;
     gv_put_low(own.pos_low, a, s.x_low);
     gv_put_low(own.vel_low, a, s.v_low);
     own.acc[a] = e[0];
     own.jerk[a] = j1;
-#if GV_ORDER == 4
-    own.snap[a] = per * per * e[2];
-#else
-    own.snap[a] = new.snap[k];
-    own.crackle[a] = per * per * per * e[3];
+    own.snap[a] = snap;
+#if GV_ORDER == 6
+    own.crackle[a] = crackle;
 #endif
     own.pot[a] = new.pot[k];
     own.time[a] = next;

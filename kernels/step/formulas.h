@@ -10,8 +10,8 @@
  *            d3 = 6 p / T^3,  d4 = 24 q / T^4,  d5 = 120 r / T^5
  * Its integrals correct velocity and position; its derivatives at the end give the next step.
  *
- * The includer has step/layout.h, the types gv_scalar and gv_scalar4, GV_R(x) for constants, GV_LENGTH2(v), the square
- * of the length of a vector, and GV_FORMULA, which makes a function inline.  Order and criterion are arguments; in
+ * The includer has step/layout.h, the types gv_scalar and gv_scalar4, GV_R(x) for constants, GV_LENGTH(v), the length
+ * of a vector, and GV_FORMULA, which makes a function inline.  Order and criterion are arguments; in
  * kernels they are constants. */
 
 /* Integrals of a polynomial with derivatives d[0 ... 5] over T: what is added to v, and to x beside v T.  With T 1, of
@@ -83,7 +83,7 @@ GV_FORMULA gv_scalar gv_summed_size(gv_scalar pot, gv_scalar per_mass, gv_scalar
 #define GV_START_PART GV_R(0.01)
 GV_FORMULA gv_scalar gv_first_step(gv_scalar4 acc, gv_scalar4 jerk, gv_scalar pot, gv_scalar size, gv_scalar eta_start)
 {
-    const gv_scalar a = sqrt(GV_LENGTH2(acc)), j = sqrt(GV_LENGTH2(jerk)), p = fabs(pot), most = fmax(a, size);
+    const gv_scalar a = GV_LENGTH(acc), j = GV_LENGTH(jerk), p = fabs(pot), most = fmax(a, size);
     const gv_scalar falling = p > 0 && most > 0 ? sqrt(eta_start) * sqrt(p) / most : GV_R(0.0);
     const gv_scalar moving = eta_start * fmax(a, GV_START_PART * size) / j;
     return falling > 0 && !(falling > moving) ? falling : moving;
@@ -95,9 +95,9 @@ GV_FORMULA gv_scalar gv_wanted_step(int order, int criterion, const gv_scalar4 *
                                     gv_scalar eta4, gv_scalar eta6)
 {
     gv_scalar n[6]; /* sizes */
-    const gv_scalar a2 = GV_LENGTH2(d[0]), per = a2 > 0 ? GV_R(1.0) / sqrt(a2) : GV_R(1.0);
+    const gv_scalar a = GV_LENGTH(d[0]), per = a > 0 ? GV_R(1.0) / a : GV_R(1.0);
     for (int k = 0; k < 6; k++)
-        n[k] = sqrt(GV_LENGTH2(per * d[k]));
+        n[k] = GV_LENGTH(per * d[k]);
     /* what differences of accelerations with their rounding may give alone */
     const gv_scalar third = gv_without(n[3], gv_third_noise(order) * noise * fmax(per * size, n[0]));
     const gv_scalar cancelled = noise * gv_without(per * size, GV_CANCELLED * n[0]);

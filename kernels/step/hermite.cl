@@ -76,17 +76,18 @@ kernel void gv_step_correct(global const uint *list, uint count, gv_scalar next,
 
 /* Derivatives of all bodies are known up to the jerk (order 6: the snap), those above are zero. */
 kernel void gv_step_first(uint n, gv_scalar start, gv_scalar start_low, global const gv_scalar4 *pos,
-                          global const gv_scalar4 *acc, global const gv_scalar4 *jerk, global const gv_scalar *pot,
-                          global gv_scalar *time, global gv_scalar *time_low, global gv_scalar *step,
-                          gv_scalar eta_start, gv_scalar per_mass, gv_scalar mass_part, gv_scalar step_most,
-                          gv_scalar step_least, global uint *head)
+                          global const gv_scalar4 *acc, global const gv_scalar4 *jerk, global const gv_scalar4 *snap,
+                          global const gv_scalar *pot, global gv_scalar *time, global gv_scalar *time_low,
+                          global gv_scalar *step, gv_scalar eta_start, gv_scalar per_mass, gv_scalar mass_part,
+                          gv_scalar step_most, gv_scalar step_least, global uint *head)
 {
     const uint k = get_global_id(0);
     if (k >= n)
         return;
     const gv_scalar size = gv_summed_size(pot[k], per_mass, mass_part * pos[k].w);
     const gv_scalar wanted = gv_first_step(acc[k], jerk[k], pot[k], size, eta_start);
-    const gv_scalar now = gv_block_step(wanted, step_most, start, start_low, step_most, step_least);
+    const int in_range = gv_is_finite(acc[k]) && gv_is_finite(jerk[k]) && gv_is_finite(snap[k]);
+    const gv_scalar now = in_range ? gv_block_step(wanted, step_most, start, start_low, step_most, step_least) : 0;
     if (now == 0)
         atomic_min(&head[GV_HEAD_SHORT], k);
     time[k] = start;

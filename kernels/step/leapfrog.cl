@@ -69,16 +69,16 @@ static inline gv_scalar gv_ahead(gv_scalar a, gv_scalar before)
 }
 
 /* The next step of a body with the acceleration a; reach: eta eps in the units of the planes; 0: no limit but
- * step_most. */
+ * step_most.  An acceleration beyond the range of numbers gives 0 or NaN. */
 static inline gv_scalar gv_leap_wanted(gv_scalar a, gv_scalar reach, gv_scalar step_most)
 {
-    return reach > 0 && a > 0 ? sqrt(reach / a) : step_most;
+    return reach > 0 && a != 0 ? sqrt(reach / a) : step_most;
 }
 
 static inline gv_scalar gv_leap_step(gv_scalar wanted, gv_scalar old, gv_scalar next, gv_scalar next_low,
                                      gv_scalar step_most, gv_scalar step_least, uint b, global uint *head)
 {
-    const gv_scalar now = gv_block_step(wanted, old, next, next_low, step_most, step_least);
+    const gv_scalar now = wanted > 0 ? gv_block_step(wanted, old, next, next_low, step_most, step_least) : 0;
     if (now == 0)
         atomic_min(&head[GV_HEAD_SHORT], b);
     return now > 0 ? now : step_least;
@@ -88,7 +88,7 @@ kernel void gv_leap_before(global const uint *list, uint count, global const gv_
 {
     const uint k = get_global_id(0);
     if (k < count)
-        before[k] = sqrt(gv_norm2(acc[list[k]]));
+        before[k] = gv_norm(acc[list[k]]);
 }
 
 /* first: there is no step that ends.  crowd: steps are at most sqrt(crowd / density). */
@@ -106,7 +106,7 @@ kernel void gv_leap_kick(global const uint *list, uint count, gv_scalar next, gv
     const uint b = list[k];
     const gv_scalar4 a = acc[b], f = gv_far_of(far, b);
     const gv_scalar old = first ? 0 : step[b];
-    gv_scalar size = sqrt(gv_norm2(gv_both(a, f)));
+    gv_scalar size = gv_norm(gv_both(a, f));
 #if GV_AHEAD
     size = gv_ahead(size, first ? 0 : before[k]);
 #endif
@@ -139,7 +139,7 @@ kernel void gv_leap_choose(uint n, gv_scalar next, gv_scalar next_low, global co
         return;
     time[b] = next;
     gv_put_low(time_low, b, next_low);
-    const gv_scalar a = sqrt(gv_norm2(gv_both(acc[b], gv_far_of(far, b))));
+    const gv_scalar a = gv_norm(gv_both(acc[b], gv_far_of(far, b)));
     step[b] = gv_leap_step(gv_leap_wanted(a, reach, step_most), first ? step_most : step[b], next, next_low, step_most,
                            step_least, b, head);
 }

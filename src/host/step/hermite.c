@@ -187,20 +187,21 @@ static gravel_status reserve(gravel_hermite *h)
 
 static gravel_status first_steps(gravel_hermite *h, double time)
 {
-    enum { WORDS = 7 };
-    static const gv_word word[WORDS] = {GV_WORD_POSITION, GV_WORD_ACCELERATION, GV_WORD_JERK, GV_WORD_POTENTIAL,
-                                        GV_WORD_TIME,     GV_WORD_TIME_LOW,     GV_WORD_STEP};
+    enum { WORDS = 8 };
+    static const gv_word word[WORDS] = {GV_WORD_POSITION,  GV_WORD_ACCELERATION, GV_WORD_JERK,     GV_WORD_SNAP,
+                                        GV_WORD_POTENTIAL, GV_WORD_TIME,         GV_WORD_TIME_LOW, GV_WORD_STEP};
     const gravel_precision p = h->bodies->precision;
     const gv_time_words t = gv_time_split(h->bodies->precision, time);
     const size_t n = h->bodies->count;
     cl_mem mem[WORDS];
     gravel_status status = gv_hermite_words(h->bodies, WORDS, word, mem);
     if (!status)
-        status = gv_launch(&h->worker, 0, h->kernel[GV_STEP_FIRST], gv_items(n, 64), GV_UINT(n), GV_REAL(p, t.high),
-                           GV_REAL(p, t.low), GV_ARG(mem[0]), GV_ARG(mem[1]), GV_ARG(mem[2]), GV_ARG(mem[3]),
-                           GV_ARG(mem[4]), GV_ARG(mem[5]), GV_ARG(mem[6]), GV_REAL(p, h->options.eta_start),
-                           GV_REAL(p, gv_hermite_per_mass(h)), GV_REAL(p, gv_hermite_mass_part(h)),
-                           GV_REAL(p, h->options.step_max), GV_REAL(p, h->options.step_min), GV_MEM(h->select.head));
+        status =
+            gv_launch(&h->worker, 0, h->kernel[GV_STEP_FIRST], gv_items(n, 64), GV_UINT(n), GV_REAL(p, t.high),
+                      GV_REAL(p, t.low), GV_ARG(mem[0]), GV_ARG(mem[1]), GV_ARG(mem[2]), GV_ARG(mem[3]), GV_ARG(mem[4]),
+                      GV_ARG(mem[5]), GV_ARG(mem[6]), GV_ARG(mem[7]), GV_REAL(p, h->options.eta_start),
+                      GV_REAL(p, gv_hermite_per_mass(h)), GV_REAL(p, gv_hermite_mass_part(h)),
+                      GV_REAL(p, h->options.step_max), GV_REAL(p, h->options.step_min), GV_MEM(h->select.head));
     gv_bodies_changed(h->bodies, GRAVEL_TIME);
     gv_bodies_changed(h->bodies, GRAVEL_STEP);
     return status;
@@ -225,6 +226,8 @@ gravel_status gravel_hermite_start(gravel_hermite *h, double time)
     /* the snap of order 6 needs the accelerations of both bodies of a pair */
     for (int order = 4; order <= h->options.order && !status; order += 2)
         status = gv_hermite_forces(h, order, gravel_view_range(h->bodies, 0, h->bodies->count), 0, time);
+    if (!status)
+        status = gv_hermite_check_range(h);
     if (!status)
         status = first_steps(h, time);
     h->started = !status;

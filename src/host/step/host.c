@@ -8,10 +8,10 @@
 typedef double gv_scalar;
 typedef double gv_scalar4 __attribute__((vector_size(32)));
 #define GV_R(x) (x)
-#define GV_LENGTH2(v) length2(v)
-static inline double length2(gv_scalar4 v)
+#define GV_LENGTH(v) length(v)
+static inline double length(gv_scalar4 v)
 {
-    return v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 #include "kernels/step/formulas.h"
 
@@ -151,6 +151,21 @@ static void finish_step(const moving *m, size_t k, double T, const gv_scalar4 *e
     step[k] = gv_block_step(wanted, step[k], m->time, 0, o->step_max, o->step_min);
 }
 
+/* Whether the planes can hold what the step leaves. */
+static int is_in_range(const moving *m, double T, const gv_scalar4 *e, const double *force)
+{
+    const gravel_precision p = m->h->bodies->precision;
+    const double per = 1 / T;
+    int good = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        const double snap = m->h->options.order == 4 ? per * per * e[2][axis] : force[7 + axis];
+        const double crackle = m->h->options.order == 4 ? 0 : per * per * per * e[3][axis];
+        good = good && isfinite(rounded(p, 1, e[0][axis])) && isfinite(rounded(p, 1, force[4 + axis])) &&
+               isfinite(rounded(p, 1, snap)) && isfinite(rounded(p, 1, crackle));
+    }
+    return good;
+}
+
 static void move_one(const moving *m, size_t k)
 {
     const gv_host_copy *c = &m->h->copy;
@@ -174,7 +189,9 @@ static void move_one(const moving *m, size_t k)
         gv_fit(o->order, d, e);
         x[0] = x0 + (v0 * T + T * T * gv_position_part(d, 1));
         x[1] = v0 + T * gv_velocity_part(d, 1);
-        if (turn == o->iterations && !m->stay) {
+        if (turn == o->iterations && !m->stay && !is_in_range(m, T, e, force)) {
+            gv_own(c, GV_OWN_STEP)[k] = 0; /* the body stays as it was */
+        } else if (turn == o->iterations && !m->stay) {
             put_vector(c, m->h->bodies->precision, GV_OWN_POSITION, 2, k, &x[0]);
             put_vector(c, m->h->bodies->precision, GV_OWN_VELOCITY, 2, k, &x[1]);
             finish_step(m, k, T, e, force);

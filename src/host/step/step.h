@@ -159,6 +159,8 @@ gravel_status gv_host_review(gravel_hermite *h);
 size_t gv_host_until_review(const gravel_hermite *h); /* how many blocks come before that, the last one included */
 
 gravel_status gv_hermite_check_started(const gravel_hermite *h, const char *call);
+/* After the first forces: ERR_INPUT where the derivatives leave the range of the planes. */
+gravel_status gv_hermite_check_range(gravel_hermite *h);
 /* energy.c: names the body and the one that is nearest to it: such a pair needs a smaller step_min, softening, or a
  * merger. */
 gravel_status gv_hermite_fail_short(gravel_hermite *h, uint32_t address);
