@@ -558,6 +558,40 @@ static void bad_options(void **state)
     free_run(&r);
 }
 
+/* A mesh completes a tree of the same splitting length and period; the forces of others would count twice, or be
+ * missing. */
+static void mesh_of_another_tree(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    gravel_leapfrog_options options = fixed_step(0.125);
+    gravel_bodies *none;
+    assert_ok(gravel_bodies_create(&none, context, NULL));
+    for (int isolated = 0; isolated < 2; isolated++) {
+        gravel_mesh_options of_mesh = GRAVEL_MESH_OPTIONS_INIT;
+        of_mesh.cells = 32;
+        of_mesh.side = 2;
+        of_mesh.split = 0.0625;
+        of_mesh.isolated = isolated;
+        assert_ok(gravel_mesh_create(&options.mesh, context, &of_mesh));
+        for (int kind = 0; kind < 4; kind++) {
+            gravel_tree_options of_tree = GRAVEL_TREE_OPTIONS_INIT;
+            gravel_leapfrog *f;
+            gravel_tree *tree;
+            of_tree.split = kind == 0 ? 0 : kind == 1 ? 0.125 : 0.0625;
+            of_tree.period = of_tree.split > 0 && (kind == 2) == isolated ? 2 : 0;
+            assert_ok(gravel_tree_create(&tree, context, &of_tree));
+            const gravel_status status = gravel_leapfrog_create(&f, none, NULL, tree, &options);
+            assert_int_equal(status, kind < 3 ? GRAVEL_ERR_ARGUMENT : GRAVEL_OK);
+            if (kind < 3)
+                assert_contains(gravel_error_message(), kind < 2 ? "both need one splitting length" : "period");
+            gravel_leapfrog_release(f);
+            gravel_tree_release(tree);
+        }
+        gravel_mesh_release(options.mesh);
+    }
+    gravel_bodies_release(none);
+}
+
 /* --------------------------------------------------------------------- clock */
 
 static double span(void *user, double from, double to)
@@ -604,11 +638,17 @@ static void a_clock_of_time_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(second_order_and_reversible),     cmocka_unit_test(blocks_need_fewer_forces),
-        cmocka_unit_test(density_is_that_of_runs),         cmocka_unit_test(looking_ahead_keeps_energy),
-        cmocka_unit_test(touched_runs_have_the_same_bits), cmocka_unit_test(own_force),
-        cmocka_unit_test(a_clock_of_time_changes_nothing), cmocka_unit_test(bad_options),
-        cmocka_unit_test(a_force_that_fails_comes_again),  cmocka_unit_test(blocks_that_fail),
+        cmocka_unit_test(second_order_and_reversible),
+        cmocka_unit_test(blocks_need_fewer_forces),
+        cmocka_unit_test(density_is_that_of_runs),
+        cmocka_unit_test(looking_ahead_keeps_energy),
+        cmocka_unit_test(touched_runs_have_the_same_bits),
+        cmocka_unit_test(own_force),
+        cmocka_unit_test(a_clock_of_time_changes_nothing),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(mesh_of_another_tree),
+        cmocka_unit_test(a_force_that_fails_comes_again),
+        cmocka_unit_test(blocks_that_fail),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);
 }

@@ -9,6 +9,7 @@
 
 #include "host/base/options.h"
 #include "host/direct/object.h"
+#include "host/mesh/mesh.h"
 #include "host/tree/tree.h"
 
 void gravel_leapfrog_options_init(gravel_leapfrog_options *options)
@@ -22,6 +23,22 @@ static int is_power_of_two(double x)
 {
     int exponent;
     return x > 0 && isfinite(x) && frexp(x, &exponent) == 0.5;
+}
+
+/* The mesh completes the tree's force: neither what both give nor what neither gives is right. */
+static gravel_status check_mesh(const gravel_tree *tree, const gravel_mesh *mesh)
+{
+    const gravel_mesh_options *m = &mesh->options;
+    const double period = m->isolated ? 0 : m->side;
+    if (!(m->split > 0) || tree->options.split != m->split)
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the mesh splits the force at %g, the tree at %g (0: the whole force): both need one splitting "
+                       "length above 0",
+                       m->split, tree->options.split);
+    if (tree->options.period != period)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "the tree's period is %g; with this mesh it must be %g",
+                       tree->options.period, period);
+    return GRAVEL_OK;
 }
 
 static gravel_status check_options(const gravel_bodies *bodies, const gravel_direct *direct, const gravel_tree *tree,
@@ -58,7 +75,7 @@ static gravel_status check_options(const gravel_bodies *bodies, const gravel_dir
                        "bodies that are dealt out need block steps, and forces of trees by `walk`");
     if (o->clock && (!o->clock->kick || !o->clock->drift || !o->clock->stretch))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "a clock needs its three functions: kick, drift and stretch");
-    return GRAVEL_OK;
+    return o->mesh ? check_mesh(tree, o->mesh) : GRAVEL_OK;
 }
 
 static gravel_status make_kernels(gravel_leapfrog *f)
