@@ -330,6 +330,12 @@ static void refused(void **state)
     assert_refused(gravel_requests_set_sources(r, &s), GRAVEL_ERR_INPUT, "cell 3: number 6 is nan");
     f->cell[3].quadrupole[2] = 0;
     assert_ok(gravel_requests_set_sources(r, &s));
+    f->b.d[0][1][7] = INFINITY;
+    assert_refused(gravel_requests_set_sources(r, &s), GRAVEL_ERR_INPUT, "body 7: position (y) is not finite");
+    f->b.d[0][1][7] = 0;
+    q.done = NULL;
+    assert_ok(gravel_requests_submit(r, &q)); /* to the sources of before */
+    assert_ok(gravel_requests_wait(r));
     q.sinks = (gravel_leaf){N - 1, 2};
     assert_refused(gravel_requests_submit(r, &q), GRAVEL_ERR_INPUT, "the sinks go up to body 500; there are 500");
     const gravel_leaf beyond[2] = {{0, 1}, {UINT32_MAX, UINT32_MAX}};

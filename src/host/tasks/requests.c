@@ -150,6 +150,18 @@ void gravel_requests_release(gravel_requests *r)
 
 /* ----------------------------------------------------------------- sources */
 
+static gravel_status check_numbers(const gravel_requests_sources *s)
+{
+    static const char *const name[4] = {"position (x)", "position (y)", "position (z)", "mass"};
+    const double *const from[4] = {s->pos.x, s->pos.y, s->pos.z, s->mass};
+    const size_t stride = s->pos.stride ? s->pos.stride : 1;
+    for (int c = 0; c < 4; c++)
+        for (size_t k = 0; k < s->count; k++)
+            if (!isfinite(from[c][k * (c < 3 ? stride : 1)]))
+                return gv_fail(GRAVEL_ERR_INPUT, "body %zu: %s is not finite", k, name[c]);
+    return GRAVEL_OK;
+}
+
 static gravel_status copy_bodies(gravel_requests *r, const gravel_requests_sources *s)
 {
     const double *const from[4] = {s->pos.x, s->pos.y, s->pos.z, s->mass};
@@ -216,6 +228,8 @@ gravel_status gravel_requests_set_sources(gravel_requests *r, const gravel_reque
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "there are %zu cells and no array of them", s.cells);
     if (!status && (!(s.eps >= 0) || isinf(s.eps) || (unsigned)s.softening > GRAVEL_SPLINE))
         status = gv_fail(GRAVEL_ERR_ARGUMENT, "softening %d of length %g", (int)s.softening, s.eps);
+    if (!status)
+        status = check_numbers(&s);
     if (!status)
         status = gravel_requests_wait(r);
     if (status)
