@@ -207,10 +207,41 @@ static void exchange_after_its_bodies(void **state)
     gravel_exchange_release(exchange);
 }
 
+/* A part without bodies has the planes of the others also after a plane of weights was asked for that none had. */
+static void weights_of_no_bodies(void **state)
+{
+    (void)state;
+    gravel_bodies *part[2] = {numbered(GRAVEL_DS), numbered(GRAVEL_DS)};
+    gravel_exchange *exchange[2];
+    uint64_t key;
+    double weight;
+    int count;
+    assert_ok(gravel_bodies_resize(part[1], 0));
+    for (int p = 0; p < 2; p++)
+        assert_ok(gravel_exchange_create(&exchange[p], part[p], 2, p));
+    for (int k = 0; k < 2; k++) {
+        for (int p = 0; p < 2; p++) {
+            if (k == 0)
+                assert_ok(gravel_exchange_weigh(exchange[p], GRAVEL_USER, &weight));
+            else
+                assert_ok(gravel_exchange_order(exchange[p], GRAVEL_USER + 1, 1, &key, &weight, &count));
+            assert_true(weight == 0);
+        }
+        assert_int_equal(gravel_exchange_get_planes(exchange[0]), gravel_exchange_get_planes(exchange[1]));
+    }
+    for (int p = 0; p < 2; p++) {
+        gravel_exchange_release(exchange[p]);
+        gravel_bodies_release(part[p]);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(removal), cmocka_unit_test(all_go), cmocka_unit_test(key_order),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(removal),
+                                       cmocka_unit_test(all_go),
+                                       cmocka_unit_test(key_order),
                                        cmocka_unit_test(exchange_after_its_bodies),
-                                       cmocka_unit_test(own_ids_after_refusal)};
+                                       cmocka_unit_test(own_ids_after_refusal),
+                                       cmocka_unit_test(weights_of_no_bodies)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -150,6 +150,12 @@ static gravel_status sort_keys(gravel_exchange *x)
     return status;
 }
 
+/* Parts without bodies get the plane as well: those of all parts stay the same. */
+static gravel_status need_weights(gravel_bodies *bodies, gravel_plane plane, cl_mem *weights)
+{
+    return gv_bodies_need(bodies, gv_plane_place(plane)->word, weights);
+}
+
 static gravel_status read_blocks(gravel_exchange *x, size_t blocks, uint64_t *key, double *weight)
 {
     cl_command_queue queue = gv_worker_queue(&x->worker);
@@ -179,12 +185,11 @@ gravel_status gravel_exchange_order(gravel_exchange *x, int plane, int most, uin
     const size_t n = bodies->count, each = (n + (size_t)most - 1) / (size_t)most;
     cl_mem weights = NULL;
     *count = 0;
-    if (n == 0)
-        return GRAVEL_OK;
+    gravel_status status = plane >= 0 ? need_weights(bodies, (gravel_plane)plane, &weights) : GRAVEL_OK;
+    if (status || n == 0)
+        return status;
     const size_t blocks = (n + each - 1) / each;
-    gravel_status status = sort_keys(x);
-    if (!status && plane >= 0)
-        status = gv_bodies_need(bodies, gv_plane_place((gravel_plane)plane)->word, &weights);
+    status = sort_keys(x);
     if (!status)
         status = gv_buffer_reserve_more(&x->worker, &x->block_key, blocks * 8, "blocks of the curve");
     if (!status)
@@ -209,13 +214,12 @@ gravel_status gravel_exchange_weigh(gravel_exchange *x, int plane, double *sum)
     const cl_mem none = NULL;
     cl_mem weights = NULL;
     *sum = 0;
-    if (n == 0)
-        return GRAVEL_OK;
+    gravel_status status = need_weights(bodies, (gravel_plane)plane, &weights);
+    if (status || n == 0)
+        return status;
     const size_t blocks = (n + each - 1) / each, size = bodies->precision == GRAVEL_DP ? 8 : 4;
     char *sums = malloc(blocks * size);
-    gravel_status status = sums ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu sums", blocks);
-    if (!status)
-        status = gv_bodies_need(bodies, gv_plane_place((gravel_plane)plane)->word, &weights);
+    status = sums ? GRAVEL_OK : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for %zu sums", blocks);
     if (!status)
         status = gv_buffer_reserve_more(&x->worker, &x->block_sum, blocks * 8, "blocks of the curve");
     if (!status)
