@@ -13,15 +13,6 @@ typedef struct convert_options {
     double unit_mass, unit_length;
 } convert_options;
 
-static int same_file(const char *a, const char *b)
-{
-    char *x = realpath(a, NULL), *y = realpath(b, NULL);
-    const int same = x && y && strcmp(x, y) == 0;
-    free(x);
-    free(y);
-    return same;
-}
-
 static gravel_status change_units(gv_particles *p, const convert_options *opts)
 {
     if (opts->to_units >= 0)
@@ -68,10 +59,6 @@ static int run(const void *values, const gv_operands *operands)
     gv_particles particles;
     if (choose_input(&chosen, operands) != GV_EXIT_OK)
         return GV_EXIT_USAGE;
-    if (same_file(opts->in, opts->out)) {
-        gv_say(COMMAND, "-o: %s is the input", opts->out);
-        return GV_EXIT_USAGE;
-    }
     if (gv_snapshot_is_hdf5_name(opts->out) && gv_diagnostics_is_table(opts->in))
         return convert_diagnostics(opts);
     reading.text_units = gv_cli_units(opts->units);
@@ -98,7 +85,7 @@ static int run(const void *values, const gv_operands *operands)
 static const gv_opt opts_table[] = {
     {.name = "input",
      .letter = 'i',
-     .kind = GV_OPT_TEXT,
+     .kind = GV_OPT_IN,
      .offset = offsetof(convert_options, in),
      .value = "IN",
      .help = "particles, text or HDF5; - is standard input (text)"},

@@ -115,10 +115,6 @@ static int choose_input(gv_force_options *opts, const gv_operands *operands)
 
 static int check_options(const gv_force_options *opts)
 {
-    if (strcmp(opts->in, "-") != 0 && gv_same_file(opts->in, opts->out)) {
-        gv_say(GV_FORCE, "-o: %s is the input", opts->out);
-        return GV_EXIT_USAGE;
-    }
     if (gv_snapshot_is_hdf5_name(opts->out) && !gv_snapshot_has_hdf5()) {
         gv_say(GV_FORCE, "-o: this gravel was built without HDF5; install libhdf5-dev and build again, or write text");
         return GV_EXIT_USAGE;
@@ -272,7 +268,7 @@ static int run(const void *values, const gv_operands *operands)
 static const gv_opt opts_table[] = {
     {.name = "input",
      .letter = 'i',
-     .kind = GV_OPT_TEXT,
+     .kind = GV_OPT_IN,
      .offset = offsetof(gv_force_options, in),
      .value = "IN",
      .help = "particles, text or HDF5; - is standard input (text)"},

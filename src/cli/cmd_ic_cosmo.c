@@ -53,7 +53,7 @@ const gv_opt gv_ic_cosmo_opts[] = {
      .help = "Eisenstein and Hu 1998, with acoustic oscillations or\nwithout",
      .fallback = "eh"},
     {.name = "table",
-     .kind = GV_OPT_TEXT,
+     .kind = GV_OPT_IN,
      AT(table),
      .value = "FILE",
      .help = "the linear spectrum at redshift 0 from CAMB or CLASS:\nlines of k (h/Mpc) and P (Mpc/h)^3"},

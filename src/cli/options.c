@@ -142,8 +142,8 @@ static int take_option(const char *full_name, const gv_command *command, char **
         gv_say(full_name, "%s needs a value: %s", source, opt->value);
         return -1;
     }
-    if (text[0] == '\0' &&
-        (opt->kind == GV_OPT_TEXT || opt->kind == GV_OPT_OUT)) { /* an unset variable of a shell, most often */
+    if (text[0] == '\0' && (opt->kind == GV_OPT_TEXT || opt->kind == GV_OPT_IN ||
+                            opt->kind == GV_OPT_OUT)) { /* an unset variable of a shell, most often */
         gv_say(full_name, "%s is empty; it needs a value: %s", source, opt->value);
         return -1;
     }
@@ -284,7 +284,7 @@ int gv_command_dispatch(const char *program, const gv_command *table, int argc, 
     const int parsed = gv_options_parse(full_name, command, argc - 1, argv + 1, values, &operands);
     int code = parsed >= 0 ? GV_EXIT_OK : GV_EXIT_USAGE;
     if (parsed == 0)
-        code = gv_options_check_files(full_name, command, values);
+        code = gv_options_check_files(full_name, command, values, &operands);
     if (parsed == 0 && code == GV_EXIT_OK)
         code = command->run(values, &operands);
     free(values);

@@ -21,6 +21,7 @@ typedef enum gv_opt_kind {
     GV_OPT_REAL,
     GV_OPT_SECONDS, /* 90, 90s, 5m, 1h */
     GV_OPT_TEXT,
+    GV_OPT_IN,  /* a file that the command reads */
     GV_OPT_OUT, /* a file that the command writes, - is standard output: checked before the command begins */
     GV_OPT_CHOICE,
     GV_OPT_CHOICES,
@@ -72,6 +73,7 @@ typedef struct gv_command {
     int (*run)(const void *opts, const gv_operands *operands); /* returns the exit code */
     const struct gv_command *sub;                              /* subcommands instead of opts and run; NULL: none */
     int over_ranks;                                            /* 1: may be started by mpirun */
+    int may_replace; /* 1: files that it writes may be operands that it has read by then */
 } gv_command;
 
 /* Exit codes of the program. */
@@ -85,8 +87,10 @@ int gv_command_dispatch(const char *program, const gv_command *table, int argc, 
  * printed, or -1 after a message on stderr.  Operands are moved to the front of argv. */
 int gv_options_parse(const char *full_name, const gv_command *command, int argc, char **argv, void *values,
                      gv_operands *operands);
-/* Files of GV_OPT_OUT: each another, in places that can be written.  A GV_EXIT_..., after a message if not OK. */
-int gv_options_check_files(const char *full_name, const gv_command *command, const void *values);
+/* Files of GV_OPT_OUT: each another, none of them an input (GV_OPT_IN, operands), in places that can be written.  A
+ * GV_EXIT_..., after a message if not OK. */
+int gv_options_check_files(const char *full_name, const gv_command *command, const void *values,
+                           const gv_operands *operands);
 void gv_options_help(const char *full_name, const gv_command *command);
 /* A number whose default is below its limits: it stands for "not given". */
 int gv_options_lack_default(const gv_opt *opt);

@@ -225,6 +225,7 @@ static int parse_value(const gv_opt *opt, const char *text, void *place)
     case GV_OPT_SECONDS:
         return parse_seconds(text, place);
     case GV_OPT_TEXT:
+    case GV_OPT_IN:
     case GV_OPT_OUT:
         *(const char **)place = text;
         return 0;
@@ -292,6 +293,7 @@ size_t gv_option_size(gv_opt_kind kind)
     case GV_OPT_SECONDS:
         return sizeof(double);
     case GV_OPT_TEXT:
+    case GV_OPT_IN:
     case GV_OPT_OUT:
         return sizeof(const char *);
     case GV_OPT_CHOICES:

@@ -329,6 +329,15 @@ def nothing_is_lost():
     refused(FAILURE, "cannot write", "force", "-i", name, "-o", "ok.txt", "--report", "no/such/r.json")
     expect(not os.path.exists(path("ok.txt")), "forces written although the report cannot be")
     refused(USAGE, "is the input", "force", "-i", name, "-o", "./" + name)
+    before = read(name)
+    write("power.txt", "0.01 1000\n0.1 2000\n1 100\n10 1\n")
+    os.symlink("power.txt", path("linked.hdf5"))
+    for option, words in (("report", ("force", name, "-o", "f.txt", "--report", name)), ("output", ("force", name, "-o", name)),
+                          ("groups", ("analyse", name, "--groups", name)), ("output", ("plot", "image", name, "-o", name)),
+                          ("output", ("ic", "cosmo", "-n", "4", "--table", "power.txt", "-o", "linked.hdf5")),
+                          ("output", ("model", "--fit", name, "-o", name))):
+        refused(USAGE, "--%s: %s is the input" % (option, words[-1]), *words)
+    expect(read(name) == before and read("power.txt").startswith("0.01 1000"), "an input was written over")
     refused(USAGE, "both would be written to standard output", "force", "-i", name, "-o", "-", "--report", "-")
     write("old.txt", "precious\n")
     refused(USAGE, "no device fits", "force", "-i", name, "-o", "old.txt", "--device", "no such thing")
