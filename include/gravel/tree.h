@@ -106,7 +106,7 @@ GRAVEL_API gravel_status gravel_tree_read(gravel_tree *tree, const gravel_forces
 
 /* From now on the tree is made of the bodies of this view (gravel_tree_write makes bodies of its own).  The view's
  * bodies, and its list, must exist as long as the tree is used.  Bodies may have any precision: the tree computes in
- * its own. */
+ * its own.  Their masses are to be 0 or more, which is not looked at on the device: cells of both signs are wrong. */
 GRAVEL_API gravel_status gravel_tree_set_sources(gravel_tree *tree, const gravel_view *sources);
 
 /* What a walk does when sources have moved since the cells were made. */

@@ -151,6 +151,15 @@ int gv_force_periodic_bodies(gv_force_job *job)
                        (int)p->id[k], "xyz"[c], axis[c][k], side);
                 return GV_EXIT_USAGE;
             }
+    /* as gravel_tree_write has it: bodies on the device have no check */
+    for (size_t k = 0; k < p->count && job->opts->method == GV_METHOD_TREE; k++)
+        if (p->m[k] < 0) {
+            gv_say(GV_FORCE,
+                   "--periodic: particle %zu (id %d) has a mass of %g; a tree needs masses of 0 or more (--method "
+                   "direct takes any)",
+                   k, (int)p->id[k], p->m[k]);
+            return GV_EXIT_USAGE;
+        }
     return GV_EXIT_OK;
 }
 
