@@ -61,7 +61,8 @@ typedef struct gravel_tree_options {
      * number of bodies */
     const char *configuration;
     /* The short range of a force that a mesh completes (mesh.h): of a mass -m erfc(r / 2 r_s) / r, up to the distance
-     * `cut` (0: 6 r_s); cells beyond it are not looked at. */
+     * `cut` (0: 6 r_s); cells beyond it are not looked at.  Of a pair at one place without softening it takes the long
+     * range, -m / (sqrt(pi) r_s), out of the potential, so that nothing is left in the sum. */
     double split; /* r_s, a length; 0: the whole force */
     double cut;
     double

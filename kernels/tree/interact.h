@@ -109,7 +109,12 @@ static inline void gv_pair_add(gv_force *f, gv_real dx, gv_real dy, gv_real dz, 
     gv_real g0, minus_g1, s2 = gv_fma(dz, dz, gv_fma(dy, dy, gv_fma(dx, dx, gv_shape_start(soft))));
 #if GV_UNSOFTENED || GV_SOFTEN > 0
     /* coincident bodies without softening: eps2 is only a floor that keeps 1/s^3 finite */
-    m = gv_select((s2 <= (gv_real)(eps2)) & (soft <= (gv_real)(eps2)), (gv_real)(0), m);
+    const gv_mask at_one_place = (s2 <= (gv_real)(eps2)) & (soft <= (gv_real)(eps2));
+#if GV_SHORT_RANGE
+    /* nothing is to be left of them in the sum with the long range, which is m / (sqrt(pi) r_s) here */
+    f->pot = gv_fma(gv_select(at_one_place, m, (gv_real)(0)), (gv_real)(GV_SHORT_SLOPE * rate), f->pot);
+#endif
+    m = gv_select(at_one_place, (gv_real)(0), m);
 #endif
     gv_use_pair(s2, soft, &g0, &minus_g1);
     gv_real k = m * minus_g1;
