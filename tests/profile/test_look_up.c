@@ -1,6 +1,10 @@
 /* Which entry of which profile answers a question, without any device. */
 #include "profile_sets.h"
 
+#include "host/direct/plan.h"
+#include "host/tasks/tasks.h"
+#include "host/tree/plan.h"
+
 /* ----------------------------------------------------------------- ladder */
 
 static const gv_tunable fake_tunable[] = {
@@ -281,6 +285,77 @@ static void test_alike_devices_know_the_text(void **state)
     }
 }
 
+/* An AVX-512 CPU; `native_error`: of its compiler's native_rsqrt. */
+static void make_cpu(gv_limits *limits, const char *platform, const char *driver, double native_error)
+{
+    make_limits(limits, "EPYC", 2);
+    limits->info.type = GRAVEL_DEVICE_CPU;
+    strcpy(limits->info.vendor, "AuthenticAMD");
+    strcpy(limits->info.platform, platform);
+    strcpy(limits->info.driver, driver);
+    limits->info.max_group = 4096;
+    limits->info.local_memory = 1 << 18;
+    limits->info.simd_width_float = 16;
+    limits->info.simd_width_double = 8;
+    limits->exact_error = 9e-8;
+    limits->native_error = limits->seed_error = native_error;
+    limits->fast_fma = 1;
+}
+
+/* Of another implementation's answers the shape counts, the root is this compiler's own, if both are exact or neither;
+ * one version of an implementation takes the roots of another. */
+static void test_roots_are_the_compilers_own(void **state)
+{
+    static const char pocl[] = "Portable Computing Language", intel[] = "Intel(R) OpenCL";
+    static const struct {
+        const gv_space *space;
+        const char *shape, *tunable; /* a tunable whose value is not the default */
+        int value;
+    } c[] = {{&gv_direct_space, "unroll=2", "unroll", 2},
+             {&gv_tree_space, "n_group=32", "n_group", 32},
+             {&gv_tasks_space, "unroll=2", "unroll", 2}};
+    static const struct {
+        const char *platform;
+        double native_error;
+        int estimate, measured, wanted; /* roots: of the answer, wanted; -1: the shape does not count either */
+    } r[] = {{intel, 5e-5, 0, 3, 2}, {intel, 5e-5, 0, 4, 2},  {intel, 9e-8, 1, 3, 4},
+             {intel, 9e-8, 0, 0, 0}, {intel, 5e-5, 0, 0, -1}, {intel, 9e-8, 0, 4, -1},
+             {pocl, 5e-5, 0, 0, 0},  {pocl, 9e-8, 0, 3, 3},   {pocl, 9e-8, 1, 4, 4}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        for (size_t i = 0; i < sizeof r / sizeof r[0]; i++) {
+            gv_profile_set shipped = GV_PROFILE_SET_INIT;
+            gravel_origin origin = GRAVEL_ORIGIN_BUILT_IN;
+            gv_profile_device device;
+            gv_profile_entry entry;
+            gv_variant variant;
+            gv_limits limits;
+            gv_config config;
+            char text[64];
+
+            assert_true(gv_variant_parse("sp2", &variant));
+            make_cpu(&limits, pocl, "3.1", 9e-8);
+            gv_profile_device_of(&limits.info, &device);
+            snprintf(text, sizeof text, "%s rsqrt=%d", c[k].shape, r[i].measured);
+            make_entry(&entry, "sp2", 64, 8192, text);
+            strcpy(entry.kernel, c[k].space->kernel);
+            assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+            make_cpu(&limits, r[i].platform, "6.0", r[i].native_error);
+            limits.has_rsqrt14 = r[i].estimate;
+            const gv_profile_question question = {c[k].space, &variant, &limits, "0123456789abcdef", 64, 8192};
+            const int answered = gv_profile_look_up(NULL, &shipped, &question, &config, &origin, NULL);
+            gv_profile_set_free(&shipped);
+            assert_int_equal(answered, r[i].wanted >= 0);
+            if (!answered)
+                continue;
+            assert_int_equal(origin, r[i].platform == intel ? GRAVEL_ORIGIN_VENDOR_TYPE : GRAVEL_ORIGIN_SHIPPED);
+            assert_int_equal(config.value[gv_space_index(c[k].space, c[k].tunable)], c[k].value);
+            assert_int_equal(config.value[gv_space_index(c[k].space, "rsqrt")], r[i].wanted);
+        }
+    }
+}
+
 static void test_buckets(void **state)
 {
     static const size_t first[] = {1, 2, 16, 64, 256, 1024, 16384};
@@ -306,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_new_questions_hide_no_others),
         cmocka_unit_test(test_alike_devices_fill_gaps),
         cmocka_unit_test(test_alike_devices_know_the_text),
+        cmocka_unit_test(test_roots_are_the_compilers_own),
         cmocka_unit_test(test_buckets),
     };
 

@@ -120,22 +120,33 @@ static size_t collect(const gv_profile_set *set, int user, const gv_profile_ques
     return n;
 }
 
+/* What a root costs is a matter of the compiler: of another OpenCL implementation's answers the shapes count, with this
+ * device's own root.  Intel's runtime with PoCL's roots took 1.1 to 1.3 times as long (doc/numbers.md). */
+static int is_foreign(const match *m, const gv_profile_question *call)
+{
+    return !gv_name_same(m->block->device.platform, call->limits->info.platform);
+}
+
 /* 1 and the configuration if it can run here; tunables that it does not name keep their built-in value. */
-static int can_run(const gv_profile_question *call, const char *configuration, gv_config *config)
+static int can_run(const gv_profile_question *call, const char *configuration, int foreign, gv_config *config)
 {
     call->space->built_in(config, call->variant, call->limits, call->sinks, call->sources);
-    return gv_space_parse(call->space, configuration, config) == GRAVEL_OK &&
-           gv_space_check(call->space, config, call->variant, call->limits) == NULL;
+    if (gv_space_parse(call->space, configuration, config) != GRAVEL_OK)
+        return 0;
+    if (foreign && !gv_space_own_root(call->space, call->variant, call->limits, config))
+        return 0;
+    return gv_space_check(call->space, config, call->variant, call->limits) == NULL;
 }
 
 /* The first result of the entry that can. */
-static int usable(const gv_profile_entry *entry, const gv_profile_question *question, gv_config *config)
+static int usable(const match *m, const gv_profile_question *question, gv_config *config)
 {
+    const int foreign = is_foreign(m, question);
     int r = 0;
 
-    while (r < entry->n_results && !can_run(question, entry->result[r].configuration, config))
+    while (r < m->entry->n_results && !can_run(question, m->entry->result[r].configuration, foreign, config))
         r++;
-    return r < entry->n_results;
+    return r < m->entry->n_results;
 }
 
 /* 1 if `a` answers for sizes that `b` was asked at as well: the one whose kernel text is that of `like`, else the newer
@@ -255,15 +266,15 @@ static size_t count_entries(const gv_profile_set *const sets[2])
 }
 
 /* The first candidate that is launched like the default; n: none is. */
-static int find_default(const gv_choice_candidate *candidate, int n, const gv_profile_question *call,
-                        const char *built_in)
+static int find_default(const gv_choice_candidate *candidate, int n, const gv_profile_question *call, int foreign,
+                        const gv_config *built_in)
 {
     gv_config config;
     int c = 0;
 
-    while (c < n && !(gv_space_same_text(call->space, candidate[c].configuration, built_in, call->variant, call->limits,
-                                         call->sinks, call->sources) &&
-                      can_run(call, candidate[c].configuration, &config)))
+    while (c < n &&
+           !(can_run(call, candidate[c].configuration, foreign, &config) &&
+             gv_space_same(call->space, &config, built_in, call->variant, call->limits, call->sinks, call->sources)))
         c++;
     return c;
 }
@@ -281,6 +292,7 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES + 1];
     char built_in[GV_PROFILE_TEXT];
     const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
+    const int foreign = is_foreign(like, question);
     gv_profile_question call = *question;
     gv_config config;
     int n = entry ? gather(like, sets, wanted, &call, entry) : 0, n_corners, runs = 0;
@@ -292,7 +304,7 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
     n = gv_choice_rank(corner, n_corners, &among, candidate);
     call.space->built_in(&config, call.variant, call.limits, call.sinks, call.sources);
     gv_space_format(call.space, &config, built_in, sizeof built_in);
-    const int of_default = find_default(candidate, n, &call, built_in);
+    const int of_default = find_default(candidate, n, &call, foreign, &config);
     /* nobody around the call has seen it */
     if (of_default == n)
         candidate[n] = (gv_choice_candidate){.configuration = built_in, .score = INFINITY};
@@ -305,7 +317,7 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
         if (!is_default && (c == n || choice->n + (c < of_default) == GV_CHOICE_OPTIONS ||
                             (choice->n > 0 && candidate[c].score > choice->option[0].score + NO_OPTION)))
             continue;
-        if (!can_run(&call, candidate[c].configuration, &o->config))
+        if (!can_run(&call, candidate[c].configuration, foreign, &o->config))
             continue;
         runs |= c < n;
         o->score = candidate[c].score - candidate[c].unevenness;
@@ -345,7 +357,7 @@ int gv_profile_options(const gv_profile_set *user, const gv_profile_set *shipped
         const match *m = &found[i];
         gv_choice_option own = {.from = m->entry};
 
-        if (!usable(m->entry, question, &own.config))
+        if (!usable(m, question, &own.config))
             continue;
         answer = 1;
         if (!make_choice(m, sets, &wanted, question, choice))

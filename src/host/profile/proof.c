@@ -170,15 +170,14 @@ static enum verdict prove(gravel_context *context, int device, const gv_space *s
 static int narrow(const gv_space *space, const gv_variant *variant, const gv_limits *limits, int halvings,
                   gv_config *config)
 {
-    const int lanes = gv_space_index(space, "lanes"), rsqrt = gv_space_index(space, "rsqrt");
+    const int lanes = gv_space_index(space, "lanes");
 
     if (halvings == 0)
         return 1;
     if (lanes < 0 || config->value[lanes] >> halvings < 4)
         return 0;
     config->value[lanes] >>= halvings;
-    if (rsqrt >= 0)
-        config->value[rsqrt] = gv_limits_root(limits, variant->precision, config->value[lanes]);
+    gv_space_own_root(space, variant, limits, config);
     return 1;
 }
 

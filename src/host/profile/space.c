@@ -227,6 +227,16 @@ int gv_space_same_text(const gv_space *space, const char *a, const char *b, cons
            gv_space_same(space, &of[0], &of[1], variant, limits, sinks, sources);
 }
 
+int gv_space_own_root(const gv_space *space, const gv_variant *variant, const gv_limits *limits, gv_config *config)
+{
+    const int lanes = gv_space_index(space, "lanes"), rsqrt = gv_space_index(space, "rsqrt");
+    if (lanes < 0 || rsqrt < 0)
+        return 1;
+    const int before = config->value[rsqrt];
+    config->value[rsqrt] = gv_limits_root(limits, variant->precision, config->value[lanes]);
+    return (before == 0) == (config->value[rsqrt] == 0);
+}
+
 void gv_space_macros(const gv_space *space, const gv_config *config, char *text, size_t size)
 {
     size_t used = 0;
