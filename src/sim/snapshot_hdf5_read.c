@@ -340,8 +340,11 @@ static gravel_status keep_comoving(reader *r, double side, double matter, double
 {
     gv_box *box = &r->out->box;
     gv_cosmology *c = &box->cosmology;
-    double z = NAN;
+    double z = NAN, on = 1.0;
     find_real(r, "Redshift", &z);
+    if (find_real(r, "ComovingIntegrationOn", &on) && on == 0.0)
+        return gv_fail(GRAVEL_ERR_FORMAT,
+                       "%s: ComovingIntegrationOn is 0: bodies in physical units, not a comoving box", r->path);
     if (!(side > 0.0) || !(matter > 0.0))
         return GRAVEL_OK;
     const double a = r->out->time;

@@ -301,6 +301,7 @@ def files_of_others():
                                (1.0, {"OmegaLambda": 0.7, "ComovingIntegrationOn": 0}, 1)):
         write_gadget("e.hdf5", (0, 5, 0, 0, 0, 0), **{**flat, "Time": time, "Redshift": 0.0, **more})
         expect(abs(info("e.hdf5")["box"] / (2 * wanted) - 1) < 1e-12, "%s: %s" % (more, info("e.hdf5")["box"]))
+    refused(USAGE, "ComovingIntegrationOn is 0", "analyse", "e.hdf5")  # it took physical lengths for comoving ones
     for constant in ("0", "1e-9"):
         good("ic", "cosmo", "-n", "8", "--box", "64", "--omega-m", "1", "--omega-l", constant, "-o", "e.hdf5")
         facts = info("e.hdf5")
