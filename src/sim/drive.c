@@ -68,14 +68,14 @@ static gravel_status write_checkpoint(gv_drive *d)
 {
     gv_run_output *folder = d->folder;
     gravel_status status = d->kind->settle(d);
-    double since = gv_now();
     double next;
     gv_checkpoint c;
     memset(&c, 0, sizeof c);
-    char *path = gv_run_path(folder->path, GV_RUN_CHECKPOINT);
     /* a body whose next step is too short has step_min in its place: no state to go on from */
     if (!status)
         status = d->kind->get_next(d, &next);
+    double since = gv_now(); /* waiting for the next step has a clock of its own */
+    char *path = gv_run_path(folder->path, GV_RUN_CHECKPOINT);
     if (!status)
         status = path ? d->kind->save(d, &c) : gv_drive_no_memory();
     if (!status)

@@ -99,6 +99,15 @@ def folder_holds_what_was_asked_for():
     expect(float(record["options"]["step_min"]) == 2.0 ** -40, "numbers of run.json have all their digits")
 
 
+def no_time_is_counted_twice():
+    """A checkpoint after each block waits for the block; that is not the checkpoint's time, too."""
+    good("ic", "plummer", "-n", "2000", "-o", "many.txt")
+    simulate("split", "--until", "0.125", "--eps", "0.05", "--order", "2", "--steps", "fixed", "--step-max", "0.0078125",
+             "--checkpoint-every", "0.0001", "--snapshot-format", "text", ic="many.txt")
+    split = json.loads(read("split/summary.json"))["time_s"]
+    expect(split["checkpoint"] > 0 and split["rest"] >= 0, "time that was counted twice: %g s" % -split["rest"])
+
+
 def device_time_by_kernel():
     done = simulate("device", *SMALL, "--timing")
     kernels = {k["name"]: k for k in json.loads(read("device/summary.json"))["kernels"]}
@@ -575,7 +584,7 @@ def bad_input():
 if __name__ == "__main__":
     try:
         need_device()
-        outcome = gatelib.main([folder_holds_what_was_asked_for, device_time_by_kernel, blocks_timed, snapshots_for_others,
+        outcome = gatelib.main([folder_holds_what_was_asked_for, no_time_is_counted_twice, device_time_by_kernel, blocks_timed, snapshots_for_others,
                                 outputs_do_not_change_the_run, boxes_are_ignored_aloud, run_files,
                                 orders_of_convergence, trees_and_precisions, kills_at_any_moment,
                                 signals_leave_a_checkpoint, input_from_a_named_pipe, ends_on_a_decimal_grid,
