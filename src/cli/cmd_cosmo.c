@@ -241,7 +241,8 @@ static int begin_new(job *j, const gv_cosmo_options *typed)
 static int resume(job *j, const gv_cosmo_options *typed)
 {
     if (gv_run_check_typed(gv_cosmo_opts, typed->given,
-                           ",cosmology,resume,allow,step-min,checkpoint-every,device,timing,verbose,") != 0)
+                           ",cosmology,resume,allow,step-min,checkpoint-every,device,timing,verbose,") != 0 ||
+        gv_run_check_allow(typed->allow) != 0)
         return GV_EXIT_USAGE;
     gravel_status status = gv_run_output_lock(typed->resume, &j->lock);
     if (status)

@@ -13,6 +13,7 @@ typedef struct model_options {
     int example, fit, check, json, solver, order, precision, scheme;
     gv_size_list n, ranks, active;
     double theta;
+    unsigned char given[GV_MAX_OPTIONS];
 } model_options;
 
 /* ------------------------------------------------------------------- reading */
@@ -123,10 +124,15 @@ static gravel_status write_results(const model_options *o, cJSON *root)
     return status;
 }
 
+static gv_size_list bodies_of(const model_options *o)
+{
+    return o->n.n > 0 ? o->n : (gv_size_list){3, {131072, 1048576, 16777216}};
+}
+
 static gravel_status predict_all(const model_options *o, const gv_machine *m)
 {
     enum { MOST = 65536 };
-    const gv_size_list n = o->n.n > 0 ? o->n : (gv_size_list){3, {131072, 1048576, 16777216}};
+    const gv_size_list n = bodies_of(o);
     const gv_size_list ranks = o->ranks.n > 0 ? o->ranks : (gv_size_list){6, {1, 2, 4, 8, 32, 256}};
     const gv_size_list active = o->active.n > 0 ? o->active : (gv_size_list){1, {0}};
     cJSON *root = cJSON_CreateObject();
@@ -137,7 +143,9 @@ static gravel_status predict_all(const model_options *o, const gv_machine *m)
     gv_table_start(&table, "n|active|ranks|scheme|step|host %|transfer %|network %|device %|efficiency|sent|memory");
     for (int k = 0; k < n.n; k++)
         for (int a = 0; a < active.n; a++) {
-            gv_question q = question_of(o, (double)n.value[k], fmin((double)active.value[a], (double)n.value[k]), 1);
+            gv_question q = question_of(o, (double)n.value[k], (double)active.value[a], 1);
+            if (active.value[a] > n.value[k]) /* of another n of the list */
+                continue;
             for (int r = 0; r < ranks.n; r++) {
                 gv_prediction p;
                 q.ranks = (int)ranks.value[r];
@@ -242,6 +250,28 @@ static int work(const model_options *o, const gv_operands *operands)
     return !status ? GV_EXIT_OK : reads ? gv_cli_fail(MODEL, status) : gv_cli_fail_writing(MODEL, status);
 }
 
+/* More bodies move than there are, or options of the other solver. */
+static int check_predictions(const model_options *o)
+{
+    const gv_no_effect rules[] = {
+        {o->solver == 1, "active scheme order precision",
+         "is for --solver direct (the default); steps with the tree are those of all bodies, in sp"},
+        {o->solver != 1, "theta", "is for --solver tree"},
+        {.options = NULL}};
+    const gv_size_list n = bodies_of(o);
+    size_t most = 0;
+    if (gv_options_check_effect(MODEL, &gv_cmd_model, o, rules) != 0)
+        return GV_EXIT_USAGE;
+    for (int k = 0; k < n.n; k++)
+        most = n.value[k] > most ? n.value[k] : most;
+    for (int a = 0; a < o->active.n; a++)
+        if (o->active.value[a] > most) {
+            gv_say(MODEL, "--active %zu: no more bodies can move than there are (-n %zu)", o->active.value[a], most);
+            return GV_EXIT_USAGE;
+        }
+    return GV_EXIT_OK;
+}
+
 static int run(const void *values, const gv_operands *operands)
 {
     const model_options *o = values;
@@ -259,7 +289,8 @@ static int run(const void *values, const gv_operands *operands)
         const gravel_status written = gv_json_write(gv_machine_json(&machine), o->out);
         return written ? gv_cli_fail_writing(MODEL, written) : GV_EXIT_OK;
     }
-    return work(o, operands);
+    const int code = o->fit || o->check ? GV_EXIT_OK : check_predictions(o);
+    return code != GV_EXIT_OK ? code : work(o, operands);
 }
 
 #define SIZES(member, word, text, most)                                                                                \
@@ -346,5 +377,6 @@ const gv_command gv_cmd_model = {
                 "gravel model --fit one_rank.json network.json tree.json -o mine.json\n"
                 "gravel model --check mine.json one_rank.json four_ranks.json\n",
     .size = sizeof(model_options),
+    .given = offsetof(model_options, given),
     .run = run,
 };

@@ -339,7 +339,7 @@ static const char *const MAY_CHANGE =
 static int resume(job *j, const gv_run_options *typed)
 {
     const char *dir = typed->resume;
-    if (gv_run_check_typed(gv_run_opts, typed->given, MAY_CHANGE) != 0)
+    if (gv_run_check_typed(gv_run_opts, typed->given, MAY_CHANGE) != 0 || gv_run_check_allow(typed->allow) != 0)
         return GV_EXIT_USAGE;
     gravel_status status = gv_run_output_lock(dir, &j->lock);
     if (status)

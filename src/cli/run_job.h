@@ -137,6 +137,7 @@ cJSON *gv_run_identity(gravel_context *context);
 /* 0, or -1 after a message that names what differs and is not in `allow` ("device,version,profile"). */
 int gv_run_compare_identity(const cJSON *then, gravel_context *context, const char *allow);
 int gv_run_allows(const char *allow, const char *name); /* "device" is in the list */
+int gv_run_check_allow(const char *allow);              /* 0, or -1 after a message about a word that is none */
 cJSON *gv_run_device_json(const gravel_device_info *device);
 /* Device time by kernel, where --timing asked for it: to stdout; into the summary. */
 gravel_status gv_run_print_times(gravel_context *context);

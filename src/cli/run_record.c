@@ -103,6 +103,22 @@ int gv_run_allows(const char *allow, const char *name)
     return 0;
 }
 
+int gv_run_check_allow(const char *allow)
+{
+    static const char *const known[] = {"version", "device", "profile"};
+    for (const char *c = allow; c && *c; c += strcspn(c, ","), c += *c == ',') {
+        const size_t length = strcspn(c, ",");
+        int found = 0;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            found |= strlen(known[k]) == length && strncmp(c, known[k], length) == 0;
+        if (!found) {
+            gv_say(GV_RUN, "--allow: '%.*s' is not one of version, device, profile, joined by commas", (int)length, c);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static int same(const cJSON *then, const cJSON *now, const char *name)
 {
     const cJSON *a = cJSON_GetObjectItemCaseSensitive(then, name), *b = cJSON_GetObjectItemCaseSensitive(now, name);

@@ -68,6 +68,11 @@ def what_is_wrong_is_named():
     refused(USAGE, "are missing", "model", "--check", "m.json")
     refused(USAGE, "one of them", "model", "--check", "--fit", "m.json")
     refused(USAGE, "results are for", "model", "m.json", "m.json")
+    refused(USAGE, "--active 2000: no more bodies", "model", "-n", "100,1000", "--active", "10,2000")
+    refused(USAGE, "--active is for --solver direct", "model", "--solver", "tree", "--active", "10")
+    refused(USAGE, "--theta is for --solver tree", "model", "--theta", "0.3")
+    told = json.loads(good("model", "-n", "100,1000", "--active", "10,1000", "--ranks", "1", "--json").stdout)
+    expect([(p["n"], p["active"]) for p in told["predictions"]] == [(100, 10), (1000, 10), (1000, 1000)], "pairs of n and active")
 
 
 def main():

@@ -494,6 +494,7 @@ def resumes_are_refused_by_name():
     done = subprocess.run([other, "run", "--resume", "kept", "--allow", "device,version"], cwd=WORK, capture_output=True,
                           text=True, check=False)
     expect(done.returncode == OK, "allowed by name", done)
+    refused(USAGE, "'versions' is not one of version, device, profile", "run", "--resume", "kept", "--allow", "device,versions")
     refused(USAGE, "cannot be changed", "run", "--resume", "kept", "--eps", "0.1")
     refused(USAGE, "cannot open", "run", "--resume", "nowhere")
     os.mkdir(path("empty"))
