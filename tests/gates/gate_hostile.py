@@ -271,7 +271,7 @@ def places_are_looked_at_first():
         words += () if words[-1] == "--plot" else ("-o",)
         refused(FAILURE, "cannot write no/such.png: No such file", *words, "no/such.png")
     refused(FAILURE, "Is a directory", "bench", "tree", "-o", ".")
-    for first, second in (("both.txt", "./both.txt"), ("-", "-"), (name, name)):
+    for first, second in (("both.txt", "./both.txt"), ("-", "-")):
         refused(USAGE, "both would be written to", "force", name, "-o", first, "--report", second)
     refused(USAGE, "--spectrum and --groups", "analyse", "none.hdf5", "--spectrum", "both.txt", "--groups", "both.txt")
     good("force", name, "-m", "reference", "-o", "/dev/null", "--report", "/dev/null")
