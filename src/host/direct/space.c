@@ -218,68 +218,44 @@ static void built_in_groups(gv_config *config, const gv_variant *variant, const 
 }
 
 /* Calls where the above takes 1.1 to 2.2 of the best, and what the times of an H200 and an H100 agree on there: 1.01 to
- * 1.05 of it in the mean (doc/numbers.md, "Untuned on a GPU").  The first row counts that has no fewer sinks and
- * sources. */
+ * 1.05 of it in the mean (doc/numbers.md, "Untuned on a GPU").  The first row counts that has room for the call. */
 typedef struct gpu_groups {
     int threads, blocks_per_cu, split, sinks_per_item, tile, unroll, meet;
 } gpu_groups;
 
+typedef struct gpu_sizes {
+    size_t least_sinks, sinks, sources, pairs; /* all but the first: at most */
+} gpu_sizes;
+
 static const struct {
-    size_t least_sinks, sinks, sources, pairs;
+    gpu_sizes sizes;
     gpu_groups of[2][3]; /* sp and ds, dp; order 2, 4, 6 */
 } gpu_table[] = {
-    {1,
-     63,
-     16384,
-     SIZE_MAX,
+    {{1, 63, 16384, SIZE_MAX},
      {{{128, 4, 4, 1, 32, 8, 1}, {128, 4, 4, 1, 32, 8, 1}, {128, 4, 4, 1, 32, 8, 1}},
       {{128, 4, 4, 1, 32, 8, 1}, {128, 2, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 8, 1}}}},
-    {1,
-     15,
-     65536,
-     SIZE_MAX,
+    {{1, 15, 65536, SIZE_MAX},
      {{{128, 2, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 4, 0}},
       {{128, 2, 16, 1, 32, 4, 0}, {128, 2, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 8, 1}}}},
-    {16,
-     63,
-     65536,
-     SIZE_MAX,
+    {{16, 63, 65536, SIZE_MAX},
      {{{128, 4, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 8, 1}, {128, 2, 4, 1, 32, 4, 1}},
       {{128, 4, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 8, 1}}}},
-    {1,
-     1,
-     SIZE_MAX,
-     SIZE_MAX,
+    {{1, 1, SIZE_MAX, SIZE_MAX},
      {{{128, 8, 64, 1, 0, 4, 0}, {128, 8, 64, 1, 0, 4, 0}, {128, 8, 64, 1, 0, 4, 0}},
       {{128, 8, 64, 1, 0, 4, 0}, {128, 8, 64, 1, 0, 4, 0}, {128, 8, 64, 1, 0, 2, 0}}}},
-    {2,
-     7,
-     SIZE_MAX,
-     SIZE_MAX,
+    {{2, 7, SIZE_MAX, SIZE_MAX},
      {{{128, 2, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 8, 0}},
       {{128, 6, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 2, 0}, {256, 8, 64, 1, 0, 2, 0}}}},
-    {8,
-     16,
-     SIZE_MAX,
-     SIZE_MAX,
+    {{8, 16, SIZE_MAX, SIZE_MAX},
      {{{128, 6, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 8, 0}},
       {{128, 6, 16, 1, 32, 8, 0}, {128, 4, 8, 1, 32, 4, 0}, {256, 8, 64, 1, 0, 2, 0}}}},
-    {17,
-     63,
-     SIZE_MAX,
-     SIZE_MAX,
+    {{17, 63, SIZE_MAX, SIZE_MAX},
      {{{128, 4, 4, 1, 64, 4, 1}, {128, 4, 4, 1, 64, 4, 1}, {128, 4, 4, 1, 64, 4, 1}},
       {{128, 4, 4, 1, 64, 4, 1}, {128, 2, 4, 1, 32, 4, 1}, {128, 4, 4, 1, 64, 2, 1}}}},
-    {1024,
-     16383,
-     2048,
-     SIZE_MAX,
+    {{1024, 16383, 2048, SIZE_MAX},
      {{{128, 4, 2, 1, 64, 4, 1}, {128, 2, 4, 1, 32, 8, 1}, {128, 2, 4, 1, 32, 8, 1}},
       {{128, 8, 4, 1, 32, 8, 1}, {256, 2, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 8, 1}}}},
-    {1024,
-     SIZE_MAX,
-     SIZE_MAX,
-     100000000,
+    {{1024, SIZE_MAX, SIZE_MAX, 100000000},
      {{{128, 4, 2, 1, 64, 4, 1}, {256, 2, 4, 1, 128, 8, 1}, {256, 2, 4, 1, 64, 4, 1}},
       {{256, 2, 4, 1, 128, 4, 1}, {256, 2, 1, 1, 128, 4, 1}, {256, 1, 1, 2, 256, 2, 1}}}},
 };
@@ -289,8 +265,9 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
 {
     built_in_groups(config, variant, limits, sinks, sources);
     for (size_t k = 0; k < sizeof gpu_table / sizeof gpu_table[0]; k++) {
-        if (sinks < gpu_table[k].least_sinks || sinks > gpu_table[k].sinks || sources > gpu_table[k].sources ||
-            sinks > gpu_table[k].pairs / (sources > 0 ? sources : 1))
+        const gpu_sizes *of_row = &gpu_table[k].sizes;
+        if (sinks < of_row->least_sinks || sinks > of_row->sinks || sources > of_row->sources ||
+            sinks > of_row->pairs / (sources > 0 ? sources : 1))
             continue;
         const gpu_groups *of = &gpu_table[k].of[variant->precision == GRAVEL_DP][variant->order / 2 - 1];
         VALUE(THREADS) = of->threads;
