@@ -316,6 +316,45 @@ static void log_traits(gravel_context *context, const gv_device *d, const gv_tri
            1e3 * t->event_s, traits->lanes);
 }
 
+/* The first line of a compiler's log that speaks of an error, else the first; its length. */
+static int find_error(const char **log)
+{
+    const char *error = strstr(*log, "error");
+
+    *log += error ? 0 : strspn(*log, " \t\r\n");
+    for (; error && error > *log; error--)
+        if (error[-1] == '\n') {
+            *log = error;
+            break;
+        }
+    const size_t length = strcspn(*log, "\r\n");
+    return length < 200 ? (int)length : 200;
+}
+
+/* Whether the compiler builds anything at all: some know only processors that are older than they are. */
+static gravel_status try_compiler(gravel_context *context, int device)
+{
+    const gravel_device_info *info = &context->device[device].info;
+    gravel_status status = GRAVEL_OK;
+    cl_program program;
+    char *log;
+
+    const cl_int code = gv_program_compile(context, device, "__kernel void gv_nothing(__global int *x) { x[0] = 0; }",
+                                           "-cl-std=CL1.2", &program, &log);
+    if (code == CL_BUILD_PROGRAM_FAILURE || code == CL_COMPILER_NOT_AVAILABLE) {
+        const char *why = log && log[0] != '\0' ? log : gv_cl_error_name(code);
+        const int length = find_error(&why);
+        status = gv_fail(GRAVEL_ERR_UNSUPPORTED,
+                         "%s (%s, driver %s) is not used: its compiler builds nothing here, not even an empty kernel "
+                         "(%.*s): another version of the driver, or another driver, is needed",
+                         info->name, info->platform, info->driver, length, why);
+    }
+    if (program)
+        clReleaseProgram(program);
+    free(log);
+    return status;
+}
+
 /* *lasting: the outcome may be cached; not if the device was busy or out of memory, as the next trial may succeed */
 static gravel_status find(gravel_context *context, int device, const char *text, gv_traits *traits, int *lasting)
 {
@@ -332,7 +371,10 @@ static gravel_status find(gravel_context *context, int device, const char *text,
         end = try_once(context, device, text, options[i], t);
         *lasting = *lasting && end != NOT_RUN;
     }
-    if (end == RAN) {
+    gravel_status status = end == NOT_BUILT ? try_compiler(context, device) : GRAVEL_OK;
+    if (status != GRAVEL_OK) {
+        *lasting = 0;
+    } else if (end == RAN) {
         gv_traits_judge(t, traits);
         log_traits(context, d, t, traits);
     } else {
@@ -342,7 +384,7 @@ static gravel_status find(gravel_context *context, int device, const char *text,
         *traits = (gv_traits){.native_error = 1, .seed_error = 1, .runs_groups = d->info.type != GRAVEL_DEVICE_CPU};
     }
     free(t);
-    return GRAVEL_OK;
+    return status;
 }
 
 gravel_status gv_device_find_features(gravel_context *context, int device)
