@@ -1,7 +1,9 @@
 /* src/host/program/traits.c and features.c: what follows from a trial, on made-up trials; what identifies the
  * compiler's target. */
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include "host_test.h"
 
+#include <dlfcn.h>
 #include <math.h>
 
 #include "host/device/device.h"
@@ -377,6 +379,51 @@ static void target_follows_the_environment(void **state)
     gravel_context_release(context);
 }
 
+static const char *cpuinfo; /* NULL: the machine's own */
+
+/* Of all files only this one is made up. */
+FILE *fopen(const char *path, const char *mode)
+{
+    FILE *(*next)(const char *, const char *);
+
+    if (cpuinfo && strcmp(path, "/proc/cpuinfo") == 0)
+        return fmemopen((void *)(uintptr_t)cpuinfo, strlen(cpuinfo), mode);
+    *(void **)&next = dlsym(RTLD_NEXT, "fopen");
+    return next(path, mode);
+}
+
+/* Homes are shared by unlike hosts: what the processor can do changes the key, its clock does not. */
+static void target_follows_the_processor(void **state)
+{
+    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
+    gravel_context *context;
+    char first[17], second[17];
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    assert_ok(gravel_context_create(&context, &options));
+    context->device[0].info.type = GRAVEL_DEVICE_CPU;
+    cpuinfo = "processor\t: 0\ncpu MHz\t: 2000\nflags\t: fpu avx2 avx512f\nprocessor\t: 1\nflags\t: fpu\n";
+    target_of(context, first);
+    cpuinfo = "processor\t: 0\ncpu MHz\t: 3000\nflags\t: fpu avx2 avx512f\n";
+    target_of(context, second);
+    assert_string_equal(first, second);
+    cpuinfo = "processor\t: 0\ncpu MHz\t: 2000\nflags\t: fpu avx2\n";
+    target_of(context, second);
+    assert_string_not_equal(first, second);
+    cpuinfo = "processor\t: 0\nFeatures\t: fp asimd\n";
+    target_of(context, first);
+    assert_string_not_equal(first, second);
+    /* a GPU's code does not depend on it */
+    context->device[0].info.type = GRAVEL_DEVICE_GPU;
+    target_of(context, first);
+    cpuinfo = "flags\t: fpu\n";
+    target_of(context, second);
+    assert_string_equal(first, second);
+    cpuinfo = NULL;
+    gravel_context_release(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +436,7 @@ int main(void)
         cmocka_unit_test(traits_become_options),
         cmocka_unit_test(short_loops_and_wrong_timers),
         cmocka_unit_test(target_follows_the_environment),
+        cmocka_unit_test(target_follows_the_processor),
     };
 
     return cmocka_run_group_tests_name("features", tests, NULL, NULL);
