@@ -1,6 +1,7 @@
 /* gravel convert: particle files from one format, or one system of units, into another. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/particle_file.h"
 #include "sim/diagnostics_table.h"
@@ -59,6 +60,11 @@ static int run(const void *values, const gv_operands *operands)
     gv_particles particles;
     if (choose_input(&chosen, operands) != GV_EXIT_OK)
         return GV_EXIT_USAGE;
+    if (opts->files > 1 && access(opts->out, F_OK) == 0) {
+        gv_say(COMMAND, "%s exists, and who reads that name would get it and not its parts: remove it, or name another",
+               opts->out);
+        return GV_EXIT_USAGE;
+    }
     if (gv_snapshot_is_hdf5_name(opts->out) && gv_diagnostics_is_table(opts->in))
         return convert_diagnostics(opts);
     reading.text_units = gv_cli_units(opts->units);

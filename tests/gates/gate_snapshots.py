@@ -221,6 +221,9 @@ def boxes_stay_boxes():
             a, b = got["PartType1"][name][:], wanted["PartType1"][name][:]
             expect(abs(a / b - 1).max() < 1e-12, name)
     good("convert", "box.hdf5", "-o", "parts.hdf5", "--files", "2")
+    # an older file of the whole name would be read for the parts
+    refused(USAGE, "exists, and who reads that name", "convert", "box.hdf5", "-o", "mpc.hdf5", "--files", "2")
+    expect(not os.path.exists(path("mpc.0.hdf5")), "parts beside an older file")
     with h5py.File(path("parts.1.hdf5"), "r") as f:
         expect(f["Header"].attrs["BoxSize"] == 64000 and f["Header"].attrs["Time"] == 0.02, "a box in parts")
     reference = ("--periodic", "file", "-m", "reference", "--sinks", "0:2")
