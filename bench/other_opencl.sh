@@ -2,7 +2,7 @@
 # Other OpenCL implementations on this CPU: fetches those that can be had into a folder of its own, checks every one and
 # times three variants beside the system's own driver.
 #
-#   scons && bench/other_opencl.sh [--folder DIR] [--tiny] [NAME ...]
+#   scons && bench/other_opencl.sh [--folder DIR] [--tiny] [--output FILE] [NAME ...]
 #   bench/other_opencl.sh [--folder DIR] --run NAME ARGUMENT...    the program with one of them: --run intel devices
 #   eval "$(bench/other_opencl.sh [--folder DIR] --env NAME)"      for all that this shell starts (intel, pocl-pypi, rusticl)
 #
@@ -14,13 +14,15 @@
 #   oclgrind   a simulated device (Debian: oclgrind), tiny check only
 #
 # Nothing outside the folder changes.  What cannot be had is left out with the reason.  The last lines are a table:
-# verdict of the check, slots a pair of sp2, ds4 and dp2 as multiples of the first implementation's.
+# verdict of the check, slots a pair of sp2, ds4 and dp2, and these as multiples of the first implementation's; --output
+# writes it as JSON.
 set -u
 
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 gravel=$top/build/bin/gravel
 folder=$top/build/opencl
 level=--quick
+output=
 names=
 alone=
 environment=
@@ -28,9 +30,10 @@ while [ $# -gt 0 ]; do
     case $1 in
         --folder) folder=$2; shift ;;
         --tiny) level=--tiny ;;
+        --output) output=$2; shift ;;
         --run) alone=$2; shift 2; break ;;
         --env) alone=$2; environment=1 ;;
-        -*) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2 ;;
+        -*) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
         *) names="$names $1" ;;
     esac
     shift
@@ -193,7 +196,8 @@ for name in $names; do
 done
 
 # shellcheck disable=SC2086
-python3 - "$folder/out" $done <<'PYTHON'
+python3 - "$folder/out" "$output" "${level#--}" $done <<'PYTHON'
+import datetime
 import json
 import os
 import sys
@@ -207,16 +211,33 @@ def read(path):
         return None
 
 
-folder, names, first = sys.argv[1], sys.argv[2:], {}
-print("%-12s %-44s %-9s %8s %8s %8s" % ("", "device, driver", "check", "sp2", "ds4", "dp2"))
+def last_line(path):
+    with open(path, encoding="utf-8", errors="replace") as handle:
+        return (handle.read().strip().split("\n") or [""])[-1]
+
+
+folder, output, level, names, first, rows = *sys.argv[1:4], sys.argv[4:], {}, []
+print("%-12s %-44s %-9s %14s %14s %14s" % ("", "device, driver", "check", "sp2", "ds4", "dp2"))
 for name in names:
     check = read(os.path.join(folder, name + ".check.json"))
     bench = read(os.path.join(folder, name + ".bench.json")) or []
-    slots = {r["variant"]: r["slots_per_pair"] for r in bench if r.get("slots_per_pair")}
-    ratio = []
+    slots = {r["variant"]: round(r["slots_per_pair"], 1) for r in bench if r.get("slots_per_pair")}
+    cells = []
     for variant in ("sp2", "ds4", "dp2"):
         first.setdefault(variant, slots.get(variant))
-        ratio.append("%.2f" % (slots[variant] / first[variant]) if slots.get(variant) and first[variant] else "-")
-    what = "%s, %s" % (check["device"], check["driver"]) if check else "-"
-    print("%-12s %-44.44s %-9s %8s %8s %8s" % (name, what, check["verdict"] if check else "refused", *ratio))
+        cells.append("-" if variant not in slots else "%.1f (%.2f)" % (slots[variant], slots[variant] / first[variant]))
+    row = {"name": name, "date": datetime.date.today().isoformat(), "level": "tiny" if name == "oclgrind" else level}
+    if check:
+        row.update(device=check["device"], driver=check["driver"], verdict=check["verdict"])
+    else:
+        row.update(verdict="refused", reason=last_line(os.path.join(folder, name + ".check.txt")))
+    row["slots_per_pair"] = slots
+    row["configuration"] = {r["variant"]: [r["origin"], r["configuration"]] for r in bench}
+    rows.append(row)
+    what = "%s, %s" % (row["device"], row["driver"]) if check else "-"
+    print("%-12s %-44.44s %-9s %14s %14s %14s" % (name, what, row["verdict"], *cells))
+if output:
+    with open(output, "w", encoding="utf-8") as handle:
+        json.dump(rows, handle, indent=1)
+        handle.write("\n")
 PYTHON
