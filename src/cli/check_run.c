@@ -25,6 +25,8 @@ typedef struct gv_check_truth {
 /* FEW sinks of FEW_OF bodies: the longest loops there are, which some runtimes end early */
 enum { LIST_CAPACITY = 12, SEED = 11, FEW = 64, FEW_OF = 131072 };
 
+enum { BOTH = GV_DIRECT_NEAREST | GV_DIRECT_LISTS };
+
 /* Radii from nothing to more neighbours than a list holds. */
 static gravel_status set_radii(gv_check_truth *t)
 {
@@ -111,7 +113,7 @@ static void keep_picked(gv_force_set *set, const gv_check_truth *t)
 static gravel_sinks sinks_of(const gv_check_truth *t, const gv_check_run *run)
 {
     return run->sinks < t->n ? gv_sinks_view(&t->picked, 0, run->sinks, NULL)
-                             : gv_sinks_view(&t->all, 0, t->n, run->neighbours ? t->radius : NULL);
+                             : gv_sinks_view(&t->all, 0, t->n, run->features & GV_DIRECT_LISTS ? t->radius : NULL);
 }
 
 static gravel_status run_device(gv_check *check, const gv_variant *variant, const gv_check_truth *t, gv_check_run *run,
@@ -121,8 +123,8 @@ static gravel_status run_device(gv_check *check, const gv_variant *variant, cons
     gravel_direct *direct = NULL;
     options.order = variant->order;
     options.precision = variant->precision;
-    options.nearest = run->neighbours;
-    options.neighbour_capacity = run->neighbours ? LIST_CAPACITY : 0;
+    options.nearest = (run->features & GV_DIRECT_NEAREST) != 0;
+    options.neighbour_capacity = run->features & GV_DIRECT_LISTS ? LIST_CAPACITY : 0;
     options.configuration = configuration;
     gravel_status status = gravel_direct_create(&direct, check->context, &options);
     if (status == GRAVEL_OK) {
@@ -171,7 +173,7 @@ static void judge_errors(gv_check_run *run, const gv_variant *variant)
     }
 }
 
-static gravel_status check_one(gv_check *check, gv_check_variant *of, size_t n, double eps, int neighbours,
+static gravel_status check_one(gv_check *check, gv_check_variant *of, size_t n, double eps, unsigned features,
                                const char *configuration)
 {
     const gv_check_truth *t = NULL;
@@ -187,10 +189,11 @@ static gravel_status check_one(gv_check *check, gv_check_variant *of, size_t n, 
     run->n = n;
     run->sinks = n == FEW_OF ? FEW : n;
     run->eps = eps;
-    run->neighbours = neighbours;
+    run->features = features;
     gravel_status status = get_truth(check, n, eps, &t);
     if (status == GRAVEL_OK)
-        status = gv_force_set_create(&set, run->sinks, of->variant.order, neighbours, neighbours ? LIST_CAPACITY : 0);
+        status = gv_force_set_create(&set, run->sinks, of->variant.order, (features & GV_DIRECT_NEAREST) != 0,
+                                     features & GV_DIRECT_LISTS ? LIST_CAPACITY : 0);
     if (status != GRAVEL_OK)
         return status;
     of->runs++;
@@ -206,8 +209,8 @@ static gravel_status check_one(gv_check *check, gv_check_variant *of, size_t n, 
         }
     } else {
         const double slack = gv_distance_slack(of->variant.precision, &t->all);
-        const int wrong = neighbours && gv_neighbours_wrong(&set, &t->all, &t->all, t->radius, slack, run->message,
-                                                            sizeof run->message) != NULL;
+        const int wrong = features && gv_neighbours_wrong(&set, &t->all, &t->all, t->radius, slack, run->message,
+                                                          sizeof run->message) != NULL;
         gv_force_set truth = t->forces; /* a view of the lower order */
         truth.order = of->variant.order;
         if (run->sinks == t->n)
@@ -301,34 +304,36 @@ static gravel_status check_others(gv_check *check, gv_check_variant *of, int fir
         if (!other_configuration(check, &of->variant, (unsigned)k, salt, text, sizeof text))
             break;
         const size_t n = sizes[k % 5];
-        status = check_one(check, of, n, k % 2 ? 0.0 : 1e-2, k % 4 == 1, text);
+        status = check_one(check, of, n, k % 2 ? 0.0 : 1e-2, k % 4 == 1 ? BOTH : 0, text);
         if (status == GRAVEL_OK && check->level == GV_CHECK_FULL)
-            status = check_one(check, of, n, k % 2 ? 1e-2 : 0.0, k % 4 == 2, text);
+            status = check_one(check, of, n, k % 2 ? 1e-2 : 0.0, k % 4 == 2 ? BOTH : 0, text);
     }
     return status;
 }
 
-/* The configurations that calls of other numbers of sinks and sources would use, each once. */
-static gravel_status check_buckets(gv_check *check, gv_check_variant *of)
+/* The configurations that calls with these searches of other numbers of sinks and sources would use, each once. */
+static gravel_status check_buckets(gv_check *check, gv_check_variant *of, unsigned features)
 {
     static const size_t sinks[GV_SINK_BUCKETS] = {1, 4, 32, 128, 512, 4096, 65536};
     static const size_t sources[GV_SOURCE_BUCKETS] = {4096, 65536, 1048576}, sizes[] = {257, 130, 1009};
     gravel_status status = GRAVEL_OK;
+    gv_variant variant = of->variant;
     char text[256];
+    variant.features = features;
     for (int s = check->level < GV_CHECK_NORMAL; s < GV_SOURCE_BUCKETS - (check->level < GV_CHECK_NORMAL); s++) {
         for (int k = 0; k < GV_SINK_BUCKETS && status == GRAVEL_OK; k++) {
             gravel_origin origin;
             gv_config config;
             int known = 0;
-            status = gv_profile_choose(check->context, 0, &gv_direct_space, &of->variant, sinks[k], sources[s], &config,
+            status = gv_profile_choose(check->context, 0, &gv_direct_space, &variant, sinks[k], sources[s], &config,
                                        &origin);
             if (status != GRAVEL_OK) /* which is shown by the runs of all sinks */
                 return GRAVEL_OK;
             gv_space_format(&gv_direct_space, &config, text, sizeof text);
             for (int r = 0; r < of->runs; r++)
-                known = known || strcmp(of->run[r].configuration, text) == 0;
+                known |= of->run[r].features == features && strcmp(of->run[r].configuration, text) == 0;
             if (!known)
-                status = check_one(check, of, sizes[k % 3], k % 2 ? 0.0 : 1e-2, 0, text);
+                status = check_one(check, of, sizes[k % 3], k % 2 ? 0.0 : 1e-2, features, text);
         }
     }
     return status;
@@ -346,7 +351,7 @@ static gravel_status check_sizes(gv_check *check, gv_check_variant *of)
     for (size_t i = 0; i < count && status == GRAVEL_OK; i++) {
         status = check_one(check, of, sizes[i], i % 2 ? 0.0 : 1e-2, 0, NULL);
         if (status == GRAVEL_OK && check->level == GV_CHECK_FULL)
-            status = check_one(check, of, sizes[i], i % 2 ? 1e-2 : 0.0, 1, NULL);
+            status = check_one(check, of, sizes[i], i % 2 ? 1e-2 : 0.0, BOTH, NULL);
     }
     return status;
 }
@@ -358,13 +363,17 @@ static gravel_status check_variant(gv_check *check, gv_check_variant *of, unsign
     if (status == GRAVEL_OK)
         status = check_one(check, of, gv_check_n(check), 0.0, 0, NULL);
     if (status == GRAVEL_OK)
-        status = check_one(check, of, tiny ? 65 : 1009, 0.0, 1, NULL);
+        status = check_one(check, of, tiny ? 65 : 1009, 0.0, BOTH, NULL);
     if (status == GRAVEL_OK && tiny)
         status = check_one(check, of, 1, 1e-2, 0, NULL);
     if (status == GRAVEL_OK && check->level >= GV_CHECK_QUICK)
         status = check_one(check, of, FEW_OF, 1e-2, 0, NULL);
     if (status == GRAVEL_OK && check->level >= GV_CHECK_QUICK)
-        status = check_buckets(check, of);
+        status = check_buckets(check, of, 0);
+    if (status == GRAVEL_OK && check->level >= GV_CHECK_QUICK)
+        status = check_buckets(check, of, GV_DIRECT_NEAREST);
+    if (status == GRAVEL_OK && check->level >= GV_CHECK_QUICK)
+        status = check_buckets(check, of, BOTH);
     if (status == GRAVEL_OK && check->level >= GV_CHECK_QUICK)
         status = check_sizes(check, of);
     if (status == GRAVEL_OK && check->level == GV_CHECK_QUICK) {
@@ -408,9 +417,9 @@ gravel_status gv_check_all(gv_check *check)
     /* per variant: large runs, sizes, other configurations (check_variant), those of buckets at most */
     static const int runs[] = {[GV_CHECK_TINY] = 4,
                                [GV_CHECK_DEMO] = 3,
-                               [GV_CHECK_QUICK] = 7 + GV_SINK_BUCKETS,
-                               [GV_CHECK_NORMAL] = 25 + GV_SINK_BUCKETS * GV_SOURCE_BUCKETS,
-                               [GV_CHECK_FULL] = 154 + GV_SINK_BUCKETS * GV_SOURCE_BUCKETS};
+                               [GV_CHECK_QUICK] = 7 + 3 * GV_SINK_BUCKETS,
+                               [GV_CHECK_NORMAL] = 25 + 3 * GV_SINK_BUCKETS * GV_SOURCE_BUCKETS,
+                               [GV_CHECK_FULL] = 154 + 3 * GV_SINK_BUCKETS * GV_SOURCE_BUCKETS};
     gravel_status status = GRAVEL_OK;
     gv_waiting_start("checking (kernels are compiled once per device): run", runs[check->level] * check->variants,
                      GV_WAITING_STEPS);

@@ -6,8 +6,8 @@
 #include "cli/variants.h"
 
 /* TINY: hundreds of bodies, for simulated devices; DEMO: the configuration that calls of many sinks use; QUICK: those
- * of other numbers of sinks, one more, many sources for few sinks, the tree, the sort and the timers; NORMAL: and more
- * sizes; FULL: and every value of every tunable, all sinks compared. */
+ * of other numbers of sinks without and with searches, one more, many sources for few sinks, the tree, the sort and the
+ * timers; NORMAL: and more sizes; FULL: and every value of every tunable, all sinks compared. */
 typedef enum gv_check_level {
     GV_CHECK_TINY,
     GV_CHECK_DEMO,
@@ -19,7 +19,7 @@ typedef enum gv_check_level {
 typedef struct gv_check_run {
     size_t n, sinks; /* sinks: how many of the bodies are */
     double eps;
-    int neighbours; /* with nearest neighbour and lists */
+    unsigned features; /* GV_DIRECT_NEAREST, GV_DIRECT_LISTS */
     char configuration[256];
     gravel_origin origin;
     gravel_status status;

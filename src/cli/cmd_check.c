@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/check_run.h"
+#include "host/direct/plan.h"
 
 #define CHECK "gravel check"
 
@@ -20,7 +21,8 @@ static cJSON *run_json(const gv_check_run *run, int order)
     cJSON_AddNumberToObject(item, "n", (double)run->n);
     cJSON_AddNumberToObject(item, "sinks", (double)run->sinks);
     cJSON_AddNumberToObject(item, "eps", run->eps);
-    cJSON_AddBoolToObject(item, "neighbours", run->neighbours);
+    cJSON_AddBoolToObject(item, "nearest", (run->features & GV_DIRECT_NEAREST) != 0);
+    cJSON_AddBoolToObject(item, "neighbours", (run->features & GV_DIRECT_LISTS) != 0);
     cJSON_AddStringToObject(item, "configuration", run->configuration);
     cJSON_AddStringToObject(item, "origin", gravel_origin_name(run->origin));
     cJSON_AddStringToObject(item, "status", gravel_status_name(run->status));
@@ -166,7 +168,9 @@ static void print_failures(const gv_check *check)
             if (run->verdict != GV_PASS) {
                 gv_print("%s: %s, N = %zu, %zu sinks, eps = %g%s\n    %s\n    %s\n", gv_verdict_name[run->verdict],
                          check->of[v].variant.name, run->n, run->sinks, run->eps,
-                         run->neighbours ? ", nearest and lists" : "",
+                         run->features & GV_DIRECT_LISTS ? ", nearest and lists"
+                         : run->features                 ? ", nearest"
+                                                         : "",
                          run->configuration[0] ? run->configuration : "(no configuration: nothing was built)",
                          run->message);
             }

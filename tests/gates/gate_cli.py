@@ -469,6 +469,9 @@ def check_passes():
     for entry in result["variants"]:
         fields = {"variant", "verdict", "pairs_per_s", "configuration", "origin", "acc", "pot", "runs"}
         expect(fields <= set(entry), "fields of a variant")
+        searches = {(each["nearest"], each["neighbours"]) for each in entry["runs"]}
+        wanted = {(False, False), (True, True)} | ({(True, False)} if gatelib.LONG else set())
+        expect(searches == wanted, "runs with searches: %s" % searches)
 
 
 def check_without_double():
