@@ -93,6 +93,18 @@ int gv_point_complexity(const gv_domain *domain, const gv_point *point)
     return sum;
 }
 
+void gv_domain_mark_kinds(gv_domain *domain, const gv_space *space)
+{
+    for (int d = 0; d < domain->n; d++) {
+        for (int t = 0; t < space->n_tunables; t++) {
+            const gv_tunable *tunable = &space->tunable[t];
+
+            if (strcmp(domain->name[d], tunable->name) == 0)
+                domain->unordered[d] = strcmp(tunable->unit, "kind") == 0 || strcmp(tunable->unit, "flavour") == 0;
+        }
+    }
+}
+
 void gv_domain_config(const gv_domain *domain, const gv_point *point, gv_config *config)
 {
     memset(config, 0, sizeof *config);
@@ -250,6 +262,7 @@ gravel_status gv_domain_of_space(gv_domain *domain, const gv_space *space, const
         domain->n_values[d] = tunable->n_values;
         memcpy(domain->value[d], tunable->values, sizeof tunable->values);
     }
+    gv_domain_mark_kinds(domain, space);
     while (limit != NULL && *limit != '\0') {
         size_t length;
         gravel_status status;

@@ -140,6 +140,8 @@ gravel_status gv_recording_parse(const char *name, const char *text, size_t size
         cJSON_Delete(root);
         return gv_fail(GRAVEL_ERR_FORMAT, "%s: not a recording of a tuning space", name);
     }
+    if (gv_subject_find(r->task.kernel) != NULL)
+        gv_domain_mark_kinds(&r->domain, gv_subject_find(r->task.kernel)->space);
     status = read_rows(name, root, r);
     r->has_built_in = read_point(cJSON_GetObjectItemCaseSensitive(root, "built_in"), &r->domain, &r->built_in, &rest);
     cJSON_Delete(root);

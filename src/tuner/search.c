@@ -205,7 +205,7 @@ int gv_search_begin(gv_search *search)
 /* --------------------------------------------------------------- strategies */
 
 const gv_strategy gv_strategies[] = {
-    {"forest", "all steps around the start, downhill until stuck, then from where regression trees expect the best",
+    {"forest", "all steps around the start, downhill until stuck, then where regression trees expect the best",
      gv_strategy_forest},
     {"descent", "one tunable after the other, restarted from elsewhere when nothing improves", gv_strategy_descent},
     {"evolution", "a population that mixes and mutates its better half", gv_strategy_evolution},

@@ -19,8 +19,9 @@ typedef struct gv_domain {
     int n_values[GV_MAX_TUNABLES];
     int value[GV_MAX_TUNABLES][GV_MAX_VALUES];
     char name[GV_MAX_TUNABLES][32];
-    int builds[GV_MAX_TUNABLES]; /* 1: another value means another program */
-    size_t n_points;             /* the valid ones, in mixed-radix order */
+    int builds[GV_MAX_TUNABLES];    /* 1: another value means another program */
+    int unordered[GV_MAX_TUNABLES]; /* 1: values are kinds, the next one is no nearer than others */
+    size_t n_points;                /* the valid ones, in mixed-radix order */
     gv_point *point;
     uint32_t *place; /* code -> index in point + 1, 0 = not valid */
     uint64_t n_codes;
@@ -40,6 +41,8 @@ int gv_point_complexity(const gv_domain *domain, const gv_point *point);
  * that only cannot be fast. */
 gravel_status gv_domain_of_space(gv_domain *domain, const gv_space *space, const gv_variant *variant,
                                  const gv_limits *limits, const char *limit, int unlikely);
+/* Which tunables have no order, by their units in the kernel's space; those that it has no more have one. */
+void gv_domain_mark_kinds(gv_domain *domain, const gv_space *space);
 void gv_domain_config(const gv_domain *domain, const gv_point *point, gv_config *config);
 int gv_domain_point(const gv_domain *domain, const gv_config *config, gv_point *point); /* 0: a value is not listed */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 const int gv_simulate_mark[GV_SIMULATE_MARKS] = {30, 50};
+static const double part[2] = {0.5, 0.1};
 static const double reach[GV_SIMULATE_REACHES] = {0.98, 0.99}; /* of the best speed */
 
 static int ascending(const void *a, const void *b)
@@ -12,6 +13,14 @@ static int ascending(const void *a, const void *b)
     double x = *(const double *)a, y = *(const double *)b;
 
     return (x > y) - (x < y);
+}
+
+/* The place in n sorted seeds of the part `p` of them, `deviations` of its scatter away. */
+static size_t rank(int n, double p, int deviations)
+{
+    const double at = floor(p * (n - 1)) + deviations * round(sqrt(n * p * (1 - p)));
+
+    return (size_t)fmin(fmax(at, 0), n - 1);
 }
 
 /* Quality after 1 ... budget evaluations of one seeded search. */
@@ -56,8 +65,12 @@ gravel_status gv_simulate(const gv_recording *recording, const gv_strategy *stra
         for (int s = 0; s < seeds; s++)
             column[s] = quality[(size_t)s * budget + k];
         qsort(column, (size_t)seeds, sizeof *column, ascending);
-        result->median[k] = column[(seeds - 1) / 2];
-        result->tenth[k] = column[(seeds - 1) / 10];
+        for (int q = 0; q < 2; q++) {
+            result->low[q][k] = column[rank(seeds, part[q], -1)];
+            result->high[q][k] = column[rank(seeds, part[q], 1)];
+        }
+        result->median[k] = column[rank(seeds, part[0], 0)];
+        result->tenth[k] = column[rank(seeds, part[1], 0)];
         for (int r = 0; r < GV_SIMULATE_REACHES; r++)
             if (result->needed[r] == 0 && result->median[k] >= reach[r])
                 result->needed[r] = k + 1;
@@ -87,10 +100,10 @@ double gv_simulated_behind(const gv_simulated *result, const gv_simulated *other
     double behind = 0;
 
     for (int m = 0; m < GV_SIMULATE_MARKS; m++) {
-        const int at = gv_simulate_mark[m];
+        const size_t at = place(result, gv_simulate_mark[m]), there = place(other, gv_simulate_mark[m]);
 
-        behind = fmax(behind, gv_simulated_median(other, at) - gv_simulated_median(result, at));
-        behind = fmax(behind, gv_simulated_tenth(other, at) - gv_simulated_tenth(result, at));
+        for (int q = 0; q < 2; q++)
+            behind = fmax(behind, other->low[q][there] - result->high[q][at]);
     }
     return behind;
 }

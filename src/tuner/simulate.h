@@ -16,6 +16,9 @@ typedef struct gv_simulated {
     /* quality = best time of all / best time found: 1 is the best. Over the seeds, after k + 1 evaluations: the
      * median, and what nine of ten seeds reach */
     double median[GV_SIMULATE_BUDGET], tenth[GV_SIMULATE_BUDGET];
+    /* what these two (0: the median, 1: the worst tenth) would be with other seeds: the qualities at their ranks less
+     * and plus a standard deviation, which is sqrt(n p (1 - p)) for the part p of n seeds */
+    double low[2][GV_SIMULATE_BUDGET], high[2][GV_SIMULATE_BUDGET];
     size_t needed[GV_SIMULATE_REACHES]; /* evaluations until the median is at 98 %, 99 % of the best speed; 0: never */
 } gv_simulated;
 
@@ -26,7 +29,9 @@ gravel_status gv_simulate(const gv_recording *recording, const gv_strategy *stra
 double gv_simulated_median(const gv_simulated *result, int evaluations);
 double gv_simulated_tenth(const gv_simulated *result, int evaluations);
 
-/* How far `result` is behind `other` where it is furthest behind: marks, median and worst tenth; 0: nowhere. */
+/* How far `result` is behind `other` where it is furthest behind: marks, median and worst tenth; 0: nowhere, or no
+ * further than their seeds explain (the high end of `result` against the low end of `other`).  Qualities of a recording
+ * lie on steps, so that a difference of ranks is what can be judged, and not one of qualities. */
 double gv_simulated_behind(const gv_simulated *result, const gv_simulated *other);
 
 #endif

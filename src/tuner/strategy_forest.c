@@ -1,29 +1,26 @@
-/* All single steps around the start, then local search until it is stuck, then again from a point that a model predicts
- * to be fast.
+/* All single steps around the start, then local search until it is stuck, then points that a model predicts to be fast.
  *
  *   0. Around the best start point, every tunable's next value to both sides: a start that others have found is seldom
  *      more than one or two steps from the best, and a search that takes the first of them that helps mostly takes
  *      another one.  Then all steps that helped at once, as if tunables did not act together.
  *   1. From the best of these on, one tunable after the other in random order: steps to the next value as long as
  *      the time falls (next valid value, one direction, then the other).  Ends when no single step improves anything.
- *   2. A forest of regression trees learns log(time) over the tunables' indices from all that was measured.  The
- *      unknown point with the lowest optimistic prediction (mean - spread over the trees / 2) is measured, and 1 begins
- *      again from it.  Every fourth time it is a point drawn at random, so that a wrong model does not keep the search
- *      from whole regions.
- *
- * Once, after three local searches, every value of each tunable is tried from the best point on: where values have no
- * order, as the flavours of rsqrt, the best may hide behind worse ones.
+ *   2. Once, every value of the tunables whose values have no order, as the flavours of rsqrt: the best may hide behind
+ *      worse ones, and a model that saw these would not look for it.  Then 1 again.
+ *   3. A forest of regression trees learns log(time) over the tunables' indices from all that was measured.  The
+ *      unknown point with the lowest optimistic prediction (mean - spread over the trees / 2) is measured; 1 begins
+ *      again from it where it is better than all others, else the forest has learnt from it and predicts again.
  *
  * The model predicts a pool of points: every unknown point of a small space, else half of it from the neighbourhood of
- * the best (two tunables changed) and half at random.  Steps are hinted (gv_search_hint), so that compilers work
- * ahead. */
+ * the best (two tunables changed) and half at random.  Steps, and what was predicted to be nearly as fast, are hinted
+ * (gv_search_hint), so that compilers work ahead. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tuner/search.h"
 
-enum { TREES = 32, MAX_DEPTH = 12, LEAF = 2, POOL = 1024, EXPLORE = 4, FAR_ROUND = 3, NODES = 2048, WORDS = POOL / 64 };
+enum { TREES = 32, MAX_DEPTH = 12, LEAF = 1, POOL = 1024, NODES = 2048, WORDS = POOL / 64 };
 
 #define OPTIMISM 0.5 /* spreads of the trees that a prediction is lowered by */
 
@@ -268,20 +265,28 @@ static size_t pool(gv_search *search, proposal *into)
     return n;
 }
 
-/* The point with the best prediction; NULL when every point is known. */
+static int by_merit(const void *a, const void *b)
+{
+    const proposal *x = a, *y = b;
+
+    return x->merit != y->merit ? (x->merit > y->merit) - (x->merit < y->merit)
+                                : (x->point > y->point) - (x->point < y->point);
+}
+
+/* The point with the best prediction, the next ones are hinted; NULL when every point is known. */
 static const gv_point *propose(gv_search *search, const forest *f, crowd *c)
 {
-    const proposal *best;
+    const gv_domain *domain = search->domain;
 
     c->n = pool(search, c->of);
     if (c->n == 0)
         return NULL;
-    judge(search->domain, f, c);
-    best = &c->of[0];
-    for (size_t i = 1; i < c->n; i++)
-        if (c->of[i].merit < best->merit || (c->of[i].merit == best->merit && c->of[i].point < best->point))
-            best = &c->of[i];
-    return &search->domain->point[best->point];
+    judge(domain, f, c);
+    qsort(c->of, c->n, sizeof *c->of, by_merit);
+    gv_search_hint(search, NULL);
+    for (size_t i = 0; i < c->n && i < GV_SEARCH_HINTS; i++)
+        gv_search_hint(search, &domain->point[c->of[i].point]);
+    return &domain->point[c->of[0].point];
 }
 
 /* ------------------------------------------------------------ local search */
@@ -310,9 +315,8 @@ static void hint_steps(gv_search *search, const gv_point *at, const int *order, 
                 gv_search_hint(search, &step);
 }
 
-/* Steps along tunable `d` while the time falls; `far`: over values that are worse, too.  1 if it fell, 0 if not, -1
- * when the search is over. */
-static int improve(gv_search *search, int d, int far, gv_point *at, double *score)
+/* Steps along tunable `d` while the time falls.  1 if it fell, 0 if not, -1 when the search is over. */
+static int improve(gv_search *search, int d, gv_point *at, double *score)
 {
     const int first = gv_search_below(search, 2) == 0 ? -1 : 1;
     int better = 0;
@@ -324,22 +328,21 @@ static int improve(gv_search *search, int d, int far, gv_point *at, double *scor
         while (next_value(search->domain, &from, d, side, &step)) {
             if (!gv_search_try(search, &step, 1, &got))
                 return -1;
-            from = step;
-            if (got < *score) {
-                *at = step;
-                *score = got;
-                better = 1;
-            } else if (!far) {
+            if (got >= *score)
                 break;
-            }
+            from = *at = step;
+            *score = got;
+            better = 1;
         }
     }
     return better;
 }
 
-/* 0 when the search is over. */
-static int descend(gv_search *search, int far, gv_point at, double score)
+/* From the best point on; 0 when the search is over. */
+static int descend(gv_search *search)
 {
+    gv_point at = *known_point(search, (uint32_t)search->best);
+    double score = search->score[search->best];
     int order[GV_MAX_TUNABLES], n = search->domain->n;
 
     gv_search_shuffle(search, order, n);
@@ -347,7 +350,7 @@ static int descend(gv_search *search, int far, gv_point at, double score)
         int better;
 
         hint_steps(search, &at, order, k);
-        better = improve(search, order[k], far, &at, &score);
+        better = improve(search, order[k], &at, &score);
         if (better < 0)
             return 0;
         since = better ? 1 : since + 1;
@@ -382,26 +385,38 @@ static int look_around(gv_search *search)
     return gv_search_try(search, &combined, 1, got); /* invalid and known ones cost nothing */
 }
 
+/* Every value of the tunables without order, from the best point on; 0 when the search is over. */
+static int try_kinds(gv_search *search)
+{
+    const gv_domain *domain = search->domain;
+    gv_point line[GV_MAX_VALUES];
+    double got[GV_MAX_VALUES];
+
+    for (int d = 0; d < domain->n; d++) {
+        if (!domain->unordered[d])
+            continue;
+        for (int v = 0; v < domain->n_values[d]; v++) {
+            line[v] = *known_point(search, (uint32_t)search->best);
+            line[v].at[d] = (unsigned char)v;
+        }
+        if (!gv_search_try(search, line, domain->n_values[d], got))
+            return 0;
+    }
+    return 1;
+}
+
 static void learn(gv_search *search, forest *f, crowd *c)
 {
-    const gv_point *from;
-    double score;
-
-    if (!gv_search_begin(search) || !look_around(search))
+    if (!gv_search_begin(search) || !look_around(search) || !descend(search) || !try_kinds(search) || !descend(search))
         return;
-    from = known_point(search, (uint32_t)search->best);
-    score = search->score[search->best];
-    for (int round = 1; descend(search, 0, *from, score); round++) {
-        if (round == FAR_ROUND &&
-            !descend(search, 1, *known_point(search, (uint32_t)search->best), search->score[search->best]))
-            return;
-        if (round % EXPLORE == 0) {
-            from = gv_search_any_unknown(search);
-        } else {
-            fit(search, f);
-            from = propose(search, f, c);
-        }
-        if (from == NULL || !gv_search_try(search, from, 1, &score))
+    for (;;) {
+        const size_t best = search->best;
+        const gv_point *next;
+        double score;
+
+        fit(search, f);
+        next = propose(search, f, c);
+        if (next == NULL || !gv_search_try(search, next, 1, &score) || (search->best != best && !descend(search)))
             return;
     }
 }

@@ -342,6 +342,43 @@ static void test_forest_hints_its_steps(void **state)
     gv_domain_free(&domain);
 }
 
+/* The best of a tunable without order lies behind worse values: found once the steps are stuck, not before all else. */
+static int kinds_objective(void *user, gv_search *search, const gv_point *point, int n, double *score)
+{
+    static const double of[] = {1, 3, 3, 3, 2};
+
+    (void)user;
+    (void)search;
+    for (int k = 0; k < n; k++)
+        score[k] = of[point[k].at[0]] + 0.1 * point[k].at[1];
+    return n;
+}
+
+static void test_forest_tries_all_kinds(void **state)
+{
+    const gv_point start = {{4, 2}};
+    gv_domain domain;
+
+    (void)state;
+    memset(&domain, 0, sizeof domain);
+    domain.n = 2;
+    domain.n_values[0] = 5;
+    domain.n_values[1] = 8;
+    domain.unordered[0] = 1;
+    assert_int_equal(gv_domain_fill(&domain, always, NULL), GRAVEL_OK);
+    for (int seed = 1; seed <= 20; seed++) {
+        gv_search search;
+
+        /* start, three steps around it, all at once, down to the end, three more kinds */
+        assert_int_equal(gv_search_init(&search, &domain, kinds_objective, NULL, (uint64_t)seed, 12), GRAVEL_OK);
+        gv_search_add_start(&search, &start);
+        gv_strategy_forest(&search);
+        assert_true(search.score[search.best] == 1);
+        gv_search_free(&search);
+    }
+    gv_domain_free(&domain);
+}
+
 /* On a known landscape: 98 % of the best with 30 evaluations (1.2 % of the points) in nine of ten seeds. */
 static void test_default_strategy_reaches_98_percent(void **state)
 {
@@ -590,6 +627,7 @@ int main(void)
         cmocka_unit_test(test_seeds_are_independent),
         cmocka_unit_test(test_forest_in_a_large_space),
         cmocka_unit_test(test_forest_hints_its_steps),
+        cmocka_unit_test(test_forest_tries_all_kinds),
         cmocka_unit_test(test_default_strategy_reaches_98_percent),
         cmocka_unit_test(test_learning_beats_chance),
         cmocka_unit_test(test_stop_is_obeyed),
