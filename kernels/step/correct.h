@@ -101,7 +101,8 @@ static inline void gv_correct(const gv_own own, const gv_new new, const gv_accur
 #if GV_ORDER == 4
     const gv_scalar4 snap = per * (per * e[2]), crackle = snap;
 #else
-    const gv_scalar4 snap = new.snap[k], crackle = per *(per * (per * e[3]));
+    const gv_scalar4 snap = new.snap[k];
+    const gv_scalar4 crackle = per * (per * (per * e[3]));
 #endif
     /* derivatives beyond the range of numbers: the body stays as it was */
     if (!gv_is_finite(a1) || !gv_is_finite(j1) || !gv_is_finite(snap) || !gv_is_finite(crackle)) {

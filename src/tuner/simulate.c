@@ -95,15 +95,18 @@ double gv_simulated_tenth(const gv_simulated *result, int evaluations)
     return result->tenth[place(result, evaluations)];
 }
 
-double gv_simulated_behind(const gv_simulated *result, const gv_simulated *other)
+double gv_simulated_behind(const gv_simulated *result, const gv_simulated *other, double most)
 {
     double behind = 0;
 
     for (int m = 0; m < GV_SIMULATE_MARKS; m++) {
         const size_t at = place(result, gv_simulate_mark[m]), there = place(other, gv_simulate_mark[m]);
 
+        const double quality = fmax(other->median[there] - result->median[at], other->tenth[there] - result->tenth[at]);
+
         for (int q = 0; q < 2; q++)
             behind = fmax(behind, other->low[q][there] - result->high[q][at]);
+        behind = quality > most ? fmax(behind, quality) : behind;
     }
     return behind;
 }

@@ -31,7 +31,7 @@ double gv_simulated_tenth(const gv_simulated *result, int evaluations);
 
 /* How far `result` is behind `other` where it is furthest behind: marks, median and worst tenth; 0: nowhere, or no
  * further than their seeds explain (the high end of `result` against the low end of `other`).  Qualities of a recording
- * lie on steps, so that a difference of ranks is what can be judged, and not one of qualities. */
-double gv_simulated_behind(const gv_simulated *result, const gv_simulated *other);
+ * lie on steps, so that ranks judge small differences; those of qualities above `most` count in any case. */
+double gv_simulated_behind(const gv_simulated *result, const gv_simulated *other, double most);
 
 #endif

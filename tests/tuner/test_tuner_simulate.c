@@ -9,6 +9,10 @@
 extern const gv_kernel_file gv_recording_files[];
 extern const int gv_recording_file_count;
 
+/* With 50 seeds the worst tenth is the fifth of them, whose rank scatters by 2: on the hardest recording that moves
+ * it by 2 %.  Smaller differences are judged by their ranks. */
+#define MOST_BEHIND 0.02
+
 /* The default strategy beside all others: after 30 and 50 evaluations, median and worst tenth. The evaluations are
  * replayed, so that the figures are the same on every machine; those of 200 seeds are in doc/numbers.md. */
 static void test_default_strategy_on_shipped_recordings(void **state)
@@ -39,7 +43,7 @@ static void test_default_strategy_on_shipped_recordings(void **state)
             if (s->run == gv_strategy_exhaustive)
                 continue;
             assert_ok(gv_simulate(&recording, s, seeds, &result[1]));
-            behind = gv_simulated_behind(&result[0], &result[1]);
+            behind = gv_simulated_behind(&result[0], &result[1], MOST_BEHIND);
             print_message("%s (%s): behind %s by %.2f %%\n", recording.name, file->name, s->name, 100 * behind);
             assert_true(behind == 0);
         }
@@ -62,14 +66,17 @@ static void test_marks_of_a_simulation(void **state)
         ahead.high[1][k] = other.high[1][k] = 0.82;
     }
     shorter.median[19] = shorter.tenth[19] = 1;
-    assert_true(gv_simulated_behind(&ahead, &other) == 0);
+    assert_true(gv_simulated_behind(&ahead, &other, 0.04) == 0);
     other.low[0][40] = 0.95; /* no mark */
-    assert_true(gv_simulated_behind(&ahead, &other) == 0);
+    assert_true(gv_simulated_behind(&ahead, &other, 0.04) == 0);
     other.low[1][29] = 0.81; /* other seeds might do as well */
-    assert_true(gv_simulated_behind(&ahead, &other) == 0);
+    assert_true(gv_simulated_behind(&ahead, &other, 0.04) == 0);
     other.low[1][29] = 0.85; /* after the 30th evaluation */
-    assert_true(fabs(gv_simulated_behind(&ahead, &other) - 0.03) < 1e-12);
-    assert_true(gv_simulated_behind(&other, &ahead) == 0);
+    assert_true(fabs(gv_simulated_behind(&ahead, &other, 0.04) - 0.03) < 1e-12);
+    assert_true(gv_simulated_behind(&other, &ahead, 0.04) == 0);
+    other.low[1][29] = 0.75;
+    other.tenth[29] = 0.85; /* more than the scatter of ranks may hide */
+    assert_true(fabs(gv_simulated_behind(&ahead, &other, 0.04) - 0.05) < 1e-12);
     /* a search over fewer points has ended at the mark */
     assert_true(gv_simulated_median(&shorter, 50) == 1);
 }
