@@ -93,7 +93,8 @@
 /* The seed from bits takes a dozen dependent operations: where vectors of sinks are kept in registers, those of all
  * sources of a run come first, so that they overlap, and the separations are computed a second time. */
 #define GV_ROOTS_FIRST (GV_RSQRT == 3 && GV_LANES > 1 && GV_UNROLL > 1 && GV_SHAPE == GV_SHAPE_PLUMMER)
-#define GV_TILES (GV_SPLIT * GV_TILE) /* sources in the tiles of all rows */
+#define GV_TILE_PLACES GV_DIRECT_TILE_PLACES(GV_TILE, GV_ROW)
+#define GV_TILES (GV_SPLIT * GV_TILE_PLACES) /* places in the tiles of all rows */
 /* Sources of one turn of the masked loop.  Where few stretches go through it, a GPU's other groups wait for those. */
 #define GV_MASKED_RUN (!GV_MEET || GV_LANES > 1 ? 1 : GV_UNROLL < 4 ? GV_UNROLL : 4)
 
@@ -396,7 +397,8 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
     /* every row takes as many turns as the longest part, for the barriers */
     for (uint done = 0; done < part_sources; done += GV_TILE) {
         const uint here = begin + done < end ? min(end - begin - done, (uint)GV_TILE) : 0;
-        const uint at = row * GV_TILE;
+        const uint at = row * GV_TILE_PLACES;
+        const uint stretch_at = row * (GV_TILE / GV_DIRECT_STRETCH); /* in `flagged`, with GV_MEET */
         /* loads are unconditional, so that several are in flight; what is loaded from behind the part is not used */
 #if GV_MEET
         int some_within = 0;
@@ -426,7 +428,7 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
 #pragma unroll 1
             for (uint k = lane_item; k < here; k += GV_ROW)
                 if (gv_may_be_sink(names, tile_id[at + k]))
-                    flagged[(at + k) / GV_DIRECT_STRETCH] = done + 1;
+                    flagged[stretch_at + k / GV_DIRECT_STRETCH] = done + 1;
         }
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -438,7 +440,7 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
         int may_meet = flagged[row] == done + 1;
         for (uint k = 0; k < here; k += stretch) {
             if (GV_MEET)
-                may_meet = flagged[(at + k) / GV_DIRECT_STRETCH] == done + 1;
+                may_meet = flagged[stretch_at + k / GV_DIRECT_STRETCH] == done + 1;
             gv_stretch(&item, view, k, min(here - k, stretch), may_meet, begin + done, eps2);
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -14,6 +14,10 @@
  * other ids one in a thousand is taken for a sink's, as long as that is no more than 4 KB. */
 #define GV_DIRECT_NAME_WORDS(sinks) ((sinks) < 512 ? 2 * (sinks) : 1024)
 
+/* Places in the tile of a row of so many work-items.  Where four rows or more make a wave, these read their tiles at
+ * once, and tiles of a power of two would begin in the same bank of local memory: they get a place more. */
+#define GV_DIRECT_TILE_PLACES(tile, row) ((tile) + ((row) < 16))
+
 #define GV_REDUCE_THREADS 64 /* work-items a group of gv_reduce */
 #define GV_LIST_THREADS 64   /* of gv_join_lists, where a group is more than one work-item */
 

@@ -192,13 +192,14 @@ size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant,
     size_t bytes = 0;
     if (config->value[GV_T_TILE] > 0) {
         const size_t softening = GV_SOFTEN_OF_SOURCES((int)soften) ? scalar : 0;
-        const size_t sources = split * (size_t)config->value[GV_T_TILE];
+        const size_t tile = (size_t)config->value[GV_T_TILE];
+        const size_t sources = split * GV_DIRECT_TILE_PLACES(tile, threads / split);
         bytes += (sources + (size_t)config->value[GV_T_PREFETCH]) * ((size_t)layout.quads * 4 * scalar + softening);
         bytes += sources * 4;
         const size_t group_sinks = threads / split * (size_t)config->value[GV_T_SINKS_PER_ITEM] * lanes;
         bytes += (split + 2) * 4;
         if (config->value[GV_T_MEET])
-            bytes += (sources / GV_DIRECT_STRETCH - split + GV_DIRECT_NAME_WORDS(group_sinks)) * 4;
+            bytes += (split * tile / GV_DIRECT_STRETCH - split + GV_DIRECT_NAME_WORDS(group_sinks)) * 4;
     }
     if (split > 1)
         bytes += threads * lanes *

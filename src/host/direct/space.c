@@ -224,38 +224,41 @@ typedef struct gpu_groups {
 } gpu_groups;
 
 typedef struct gpu_sizes {
-    size_t least_sinks, sinks, sources, pairs; /* all but the first: at most */
+    size_t least_sinks, sinks, least_sources, sources, pairs; /* sinks, sources and pairs: at most */
 } gpu_sizes;
 
 static const struct {
     gpu_sizes sizes;
     gpu_groups of[2][3]; /* sp and ds, dp; order 2, 4, 6 */
 } gpu_table[] = {
-    {{1, 63, 16384, SIZE_MAX},
+    {{1, 63, 0, 16384, SIZE_MAX},
      {{{128, 4, 4, 1, 32, 8, 1}, {128, 4, 4, 1, 32, 8, 1}, {128, 4, 4, 1, 32, 8, 1}},
       {{128, 4, 4, 1, 32, 8, 1}, {128, 2, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 4, 1}}}},
-    {{1, 15, 65536, SIZE_MAX},
+    {{1, 15, 0, 65536, SIZE_MAX},
      {{{128, 2, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 4, 0}},
       {{128, 2, 16, 1, 32, 4, 0}, {128, 2, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 4, 1}}}},
-    {{16, 63, 65536, SIZE_MAX},
+    {{16, 63, 0, 65536, SIZE_MAX},
      {{{128, 4, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 8, 1}, {128, 2, 4, 1, 32, 4, 1}},
       {{128, 4, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 4, 1}}}},
-    {{1, 1, SIZE_MAX, SIZE_MAX},
+    {{1, 1, 0, SIZE_MAX, SIZE_MAX},
      {{{128, 8, 64, 1, 0, 4, 0}, {128, 8, 64, 1, 0, 4, 0}, {128, 8, 64, 1, 0, 4, 0}},
       {{128, 8, 64, 1, 0, 4, 0}, {128, 8, 64, 1, 0, 4, 0}, {128, 8, 64, 1, 0, 2, 0}}}},
-    {{2, 7, SIZE_MAX, SIZE_MAX},
+    {{2, 7, 0, SIZE_MAX, SIZE_MAX},
      {{{128, 2, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 8, 0}},
       {{128, 6, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 2, 0}, {256, 8, 64, 1, 0, 2, 0}}}},
-    {{8, 16, SIZE_MAX, SIZE_MAX},
+    {{8, 16, 0, SIZE_MAX, SIZE_MAX},
      {{{128, 6, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 8, 0}, {128, 2, 16, 1, 32, 8, 0}},
       {{128, 6, 16, 1, 32, 8, 0}, {128, 4, 8, 1, 32, 4, 0}, {256, 8, 64, 1, 0, 2, 0}}}},
-    {{17, 63, SIZE_MAX, SIZE_MAX},
+    {{33, 48, 196609, SIZE_MAX, SIZE_MAX},
+     {{{128, 4, 8, 1, 128, 8, 1}, {128, 4, 8, 1, 64, 8, 1}, {128, 4, 8, 1, 64, 8, 1}},
+      {{128, 4, 8, 1, 128, 4, 1}, {128, 4, 8, 1, 64, 4, 1}, {128, 4, 8, 1, 32, 2, 1}}}},
+    {{17, 63, 0, SIZE_MAX, SIZE_MAX},
      {{{128, 4, 4, 1, 64, 4, 1}, {128, 4, 4, 1, 64, 4, 1}, {128, 4, 4, 1, 64, 4, 1}},
       {{128, 4, 4, 1, 64, 4, 1}, {128, 2, 4, 1, 32, 4, 1}, {128, 4, 4, 1, 64, 2, 1}}}},
-    {{1024, 16383, 2048, SIZE_MAX},
+    {{1024, 16383, 0, 2048, SIZE_MAX},
      {{{128, 4, 2, 1, 64, 4, 1}, {128, 2, 4, 1, 32, 8, 1}, {128, 2, 4, 1, 32, 8, 1}},
       {{128, 8, 4, 1, 32, 8, 1}, {256, 2, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 4, 1}}}},
-    {{1024, SIZE_MAX, SIZE_MAX, 100000000},
+    {{1024, SIZE_MAX, 0, SIZE_MAX, 100000000},
      {{{128, 4, 2, 1, 64, 4, 1}, {256, 2, 4, 1, 128, 8, 1}, {256, 2, 4, 1, 64, 4, 1}},
       {{256, 2, 4, 1, 128, 4, 1}, {256, 2, 1, 1, 128, 4, 1}, {256, 1, 1, 2, 256, 2, 1}}}},
 };
@@ -266,8 +269,8 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
     built_in_groups(config, variant, limits, sinks, sources);
     for (size_t k = 0; k < sizeof gpu_table / sizeof gpu_table[0]; k++) {
         const gpu_sizes *of_row = &gpu_table[k].sizes;
-        if (sinks < of_row->least_sinks || sinks > of_row->sinks || sources > of_row->sources ||
-            sinks > of_row->pairs / (sources > 0 ? sources : 1))
+        if (sinks < of_row->least_sinks || sinks > of_row->sinks || sources < of_row->least_sources ||
+            sources > of_row->sources || sinks > of_row->pairs / (sources > 0 ? sources : 1))
             continue;
         const gpu_groups *of = &gpu_table[k].of[variant->precision == GRAVEL_DP][variant->order / 2 - 1];
         VALUE(THREADS) = of->threads;
