@@ -248,6 +248,10 @@ static int resume(job *j, const gv_cosmo_options *typed)
     if (status)
         return gv_run_fail(status, 0);
     j->text = gv_run_read_record_text(typed->resume, &j->checkpoint, &j->has_checkpoint);
+    if (j->text && !strstr(j->text, "\"cosmology\":")) {
+        gv_say(GV_RUN, "%s is of bodies in empty space: leave --cosmology out", typed->resume);
+        return GV_EXIT_USAGE;
+    }
     if (!j->text || gv_options_defaults(GV_RUN, &gv_cmd_run_cosmology, &j->opts) != 0 ||
         gv_run_read_record(&gv_run_of_box, typed->resume, j->text, &j->opts, &j->record) != 0)
         return GV_EXIT_USAGE;

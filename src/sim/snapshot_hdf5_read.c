@@ -15,7 +15,8 @@ typedef struct reader {
     hid_t file;
     int64_t count[GV_HDF5_TYPES];
     double mass_table[GV_HDF5_TYPES];
-    double *rows; /* GV_HDF5_ROWS x 3 */
+    double *rows;    /* GV_HDF5_ROWS x 3 */
+    const char *odd; /* an attribute that is there and holds no number */
 } reader;
 
 static gravel_status fail_format(const reader *r, const char *what)
@@ -31,22 +32,25 @@ static hid_t open_group(const reader *r, const char *name)
 }
 
 /* GADGET 2 to 4 and their relatives keep the same attribute in different groups; the first that has it. */
-static int find_real(const reader *r, const char *name, double *value)
+static int find_real(reader *r, const char *name, double *value)
 {
     static const char *const place[] = {"Header", "Parameters", "Units"};
-    int found = 0;
+    int found = 0, is_odd = 0;
     for (int k = 0; k < 3 && found <= 0; k++) {
         const hid_t group = open_group(r, place[k]);
         if (group < 0)
             continue;
         found = gv_hdf5_get_reals(group, name, value, 1);
+        is_odd |= found < 0;
         H5Gclose(group);
     }
+    if (found <= 0 && is_odd)
+        r->odd = name;
     return found > 0;
 }
 
 /* One side, or one for each direction: a cube. */
-static gravel_status find_side(const reader *r, double *side)
+static gravel_status find_side(reader *r, double *side)
 {
     const hid_t group = open_group(r, "Header");
     double of[3] = {0.0};
@@ -108,7 +112,7 @@ static gravel_status read_counts(reader *r)
 }
 
 /* 1 if another program's file names units of length, mass and velocity, all of them. */
-static int named_units(const reader *r, gv_units *units)
+static int named_units(reader *r, gv_units *units)
 {
     return find_real(r, "UnitLength_in_cm", &units->length_cm) && find_real(r, "UnitMass_in_g", &units->mass_g) &&
            find_real(r, "UnitVelocity_in_cm_per_s", &units->velocity_cm_s);
@@ -312,6 +316,7 @@ static gravel_status read_type(reader *r, hid_t group, int type, size_t first)
 static gravel_status for_types(reader *r, int *derivatives, size_t *total)
 {
     char name[48];
+    int with = -1, without = -1; /* velocities */
     *total = 0;
     *derivatives = 2;
     for (int t = 0; t < GV_HDF5_TYPES; t++) {
@@ -326,12 +331,19 @@ static gravel_status for_types(reader *r, int *derivatives, size_t *total)
                            name, INT32_MAX);
         *total += (size_t)r->count[t];
         snprintf(name, sizeof name, "PartType%d/Velocities", t);
-        if (H5Lexists(r->file, name, H5P_DEFAULT) <= 0)
+        if (H5Lexists(r->file, name, H5P_DEFAULT) <= 0) {
             *derivatives = 0;
+            without = t;
+        } else {
+            with = t;
+        }
         snprintf(name, sizeof name, "PartType%d/Acceleration", t);
         if (H5Lexists(r->file, name, H5P_DEFAULT) <= 0 && *derivatives == 2)
             *derivatives = 1;
     }
+    if (with >= 0 && without >= 0)
+        return gv_fail(GRAVEL_ERR_FORMAT, "%s: PartType%d has Velocities and PartType%d has none", r->path, with,
+                       without);
     return *total || *r->files > 1 ? GRAVEL_OK : gv_fail(GRAVEL_ERR_INPUT, "%s: no particles in it", r->path);
 }
 
@@ -366,7 +378,7 @@ static gravel_status keep_comoving(reader *r, double side, double matter, double
 }
 
 /* As the file says; one that does not is of a universe where a cosmological constant or a redshift says so. */
-static int is_of_universe(const reader *r, double matter, double lambda, double z)
+static int is_of_universe(reader *r, double matter, double lambda, double z)
 {
     double on;
     if (!(fabs(r->out->time * (1.0 + z) - 1.0) < 1e-3) || gv_units_are_nbody(&r->out->units))
@@ -433,7 +445,11 @@ static gravel_status read_file(reader *r)
             H5Gclose(group);
         first += (size_t)r->count[t];
     }
-    return status ? status : make_physical(r);
+    if (!status)
+        status = make_physical(r);
+    if (!status && r->odd)
+        status = gv_fail(GRAVEL_ERR_FORMAT, "%s: %s is not a number", r->path, r->odd);
+    return status;
 }
 
 gravel_status gv_hdf5_read_part(gv_particles *particles, const char *path, const gv_read_options *options, int *files)

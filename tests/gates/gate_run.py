@@ -485,6 +485,7 @@ def resumes_are_refused_by_name():
     write("profiles/mine.json", "{}")
     refused(USAGE, "--allow profile", "run", "--resume", "kept", env={"GRAVEL_PROFILE_DIR": path("profiles")})
     refused(USAGE, "--allow device", "run", "--resume", "kept", "-d", "cpu:1")
+    refused(USAGE, "leave --cosmology out", "run", "--resume", "kept", "--cosmology")
     other = path("gravel")
     shutil.copy(PROGRAM, other)
     with open(other, "ab") as handle:

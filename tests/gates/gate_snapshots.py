@@ -379,6 +379,7 @@ def bad_files():
         ("at most", attribute("NumPart_ThisFile", numpy.array([0, 2 ** 62, 0, 0, 0, 0]))),
         ("below zero", attribute("MassTable", numpy.array([0, -1.0, 0, 0, 0, 0]))),
         ("one of 8 files", attribute("NumFilesPerSnapshot", 8)), ("Time", attribute("Time", numpy.nan)),
+        ("Time is not a number", attribute("Time", "now")), ("Redshift is not a number", attribute("Redshift", "2")),
         ("7 particles of type 1, and this file 5", attribute("NumPart_Total", numpy.array([0, 7, 0, 0, 0, 0], "u4"))),
         ("4294967301 particles", lambda f: f["Header"].attrs.update(
             NumPart_Total=numpy.array([0, 5, 0, 0, 0, 0], "u4"), NumPart_Total_HighWord=numpy.array([0, 1, 0, 0, 0, 0], "u4"))),
@@ -389,6 +390,8 @@ def bad_files():
         write_gadget("bad.hdf5", (0, 5, 0, 0, 0, 0), change)
         for command in (("info", "bad.hdf5"), ("convert", "-i", "bad.hdf5", "-o", "never.txt")):
             refused(USAGE, part, *command)
+    some = write_gadget("bad.hdf5", (2, 0, 3, 0, 0, 0), lambda f: f["PartType2"].__delitem__("Velocities"))
+    refused(USAGE, "PartType0 has Velocities and PartType2 has none", "convert", "-i", some, "-o", "never.txt")
     units = {"UnitLength_in_cm": 0.0, "UnitMass_in_g": 1.0, "UnitVelocity_in_cm_per_s": 1e5}
     refused(USAGE, "wrong units", "info", write_gadget("bad.hdf5", (0, 5, 0, 0, 0, 0), **units))
     refused(USAGE, "HubbleParam", "info", write_gadget("bad.hdf5", (0, 5, 0, 0, 0, 0), OmegaLambda=0.7, HubbleParam=0.0,

@@ -356,6 +356,45 @@ static void test_roots_are_the_compilers_own(void **state)
     }
 }
 
+/* Two CPUs of the family, the one asked last with a far version: the answers of the nearest version count. */
+static void test_nearest_driver_of_the_family(void **state)
+{
+    static const struct {
+        const char *driver;
+        int unroll;
+    } wanted[] = {{"3.1+debian", 2}, {"4.0", 2}, {"5.0+debian", 8}, {"6.0+debian", 8}, {"7.1-pre", 8}, {"main", 2}};
+    gv_profile_set shipped = GV_PROFILE_SET_INIT;
+    gv_profile_device device;
+    gv_profile_entry entry;
+    gv_variant variant;
+    gv_limits limits;
+
+    (void)state;
+    assert_true(gv_variant_parse("sp2", &variant));
+    for (int k = 0; k < 2; k++) {
+        make_cpu(&limits, "Portable Computing Language", k ? "6.0+debian" : "3.1+debian", 9e-8);
+        strcpy(limits.info.name, k ? "cpu-EPYC" : "pthread-EPYC");
+        gv_profile_device_of(&limits.info, &device);
+        make_entry(&entry, "sp2", 64, 8192, k ? "unroll=8" : "unroll=2");
+        strcpy(entry.kernel, gv_direct_space.kernel);
+        strcpy(entry.driver, limits.info.driver);
+        strcpy(entry.date, k ? "2026-01-01T00:00:00Z" : "2026-12-31T00:00:00Z");
+        assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+    }
+    strcpy(limits.info.name, "Xeon");
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        gravel_origin origin = GRAVEL_ORIGIN_BUILT_IN;
+        const gv_profile_question question = {&gv_direct_space, &variant, &limits, "0123456789abcdef", 64, 8192};
+        gv_config config;
+
+        strcpy(limits.info.driver, wanted[i].driver);
+        assert_true(gv_profile_look_up(NULL, &shipped, &question, &config, &origin, NULL));
+        assert_int_equal(origin, GRAVEL_ORIGIN_FAMILY);
+        assert_int_equal(config.value[gv_space_index(&gv_direct_space, "unroll")], wanted[i].unroll);
+    }
+    gv_profile_set_free(&shipped);
+}
+
 static void test_buckets(void **state)
 {
     static const size_t first[] = {1, 2, 16, 64, 256, 1024, 16384};
@@ -382,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_alike_devices_fill_gaps),
         cmocka_unit_test(test_alike_devices_know_the_text),
         cmocka_unit_test(test_roots_are_the_compilers_own),
+        cmocka_unit_test(test_nearest_driver_of_the_family),
         cmocka_unit_test(test_buckets),
     };
 

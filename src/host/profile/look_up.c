@@ -49,6 +49,17 @@ static double log_distance(int a, int b)
     return fabs(log2((double)(a > 0 ? a : 1) / (double)(b > 0 ? b : 1)));
 }
 
+/* Of one name: 0.  A version's compiler has more in common with the next version's than with an old one's. */
+static double driver_distance(const char *a, const char *b)
+{
+    char *end_a, *end_b;
+    const double x = strtod(a, &end_a), y = strtod(b, &end_b);
+
+    if (gv_name_same(a, b))
+        return 0;
+    return end_a == a || end_b == b ? INFINITY : fabs(x - y);
+}
+
 static int bits(unsigned value)
 {
     int n = 0;
@@ -78,7 +89,7 @@ static void rank(match *m, const gv_profile_device *device, const gv_profile_dev
                  0.5 * ((entry->features == 0) != (question->variant->features == 0));
     m->rank[4] = abs(entry->source_bucket - gv_source_bucket(question->sources));
     m->rank[5] = strcmp(entry->kernel_version, question->kernel_version) != 0;
-    m->rank[6] = !gv_name_same(entry->driver, question->limits->info.driver);
+    m->rank[6] = driver_distance(entry->driver, question->limits->info.driver);
 }
 
 /* Nearest first; of equals the user's, then the newest, then the first read. */
