@@ -362,7 +362,8 @@ static void test_nearest_driver_of_the_family(void **state)
     static const struct {
         const char *driver;
         int unroll;
-    } wanted[] = {{"3.1+debian", 2}, {"4.0", 2}, {"5.0+debian", 8}, {"6.0+debian", 8}, {"7.1-pre", 8}, {"main", 2}};
+    } wanted[] = {{"3.1+debian", 2}, {"4.0", 2},  {"5.0+debian", 8}, {"6.0+debian", 8},
+                  {"7.1-pre", 8},    {"main", 2}, {"nan", 2}};
     gv_profile_set shipped = GV_PROFILE_SET_INIT;
     gv_profile_device device;
     gv_profile_entry entry;

@@ -57,7 +57,7 @@ static double driver_distance(const char *a, const char *b)
 
     if (gv_name_same(a, b))
         return 0;
-    return end_a == a || end_b == b ? INFINITY : fabs(x - y);
+    return end_a == a || end_b == b || !isfinite(x - y) ? INFINITY : fabs(x - y);
 }
 
 static int bits(unsigned value)
