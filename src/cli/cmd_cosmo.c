@@ -57,6 +57,11 @@ static int after_step(void *user, const gv_cosmo_progress *i)
 
 /* ------------------------------------------------------------------ records */
 
+int gv_cosmo_is_record(const char *text)
+{
+    return strstr(text, "\"cosmology\":") != NULL;
+}
+
 static cJSON *cosmology_json(const gv_particles *p)
 {
     const gv_cosmology *c = &p->box.cosmology;
@@ -248,7 +253,7 @@ static int resume(job *j, const gv_cosmo_options *typed)
     if (status)
         return gv_run_fail(status, 0);
     j->text = gv_run_read_record_text(typed->resume, &j->checkpoint, &j->has_checkpoint);
-    if (j->text && !strstr(j->text, "\"cosmology\":")) {
+    if (j->text && !gv_cosmo_is_record(j->text)) {
         gv_say(GV_RUN, "%s is of bodies in empty space: leave --cosmology out", typed->resume);
         return GV_EXIT_USAGE;
     }

@@ -18,6 +18,8 @@ typedef struct gv_cosmo_options {
 
 extern const gv_opt gv_cosmo_opts[];
 extern const gv_command gv_cmd_run_cosmology;
+/* 1 if a run.json with this text is of a box. */
+int gv_cosmo_is_record(const char *text);
 /* Without a softening that was given: a part of the mean distance of bodies. */
 #define GV_COSMO_SOFTENING 0.04
 /* Settings of the options, redshifts read; ERR_ARGUMENT for what is none.  eps follows from the particles if it was not

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/cmd_cosmo.h"
 #include "cli/ranks.h"
 #include "cli/start.h"
 #include "host/base/files.h"
@@ -15,7 +16,7 @@ static const char *const about = "gravel " GRAVEL_VERSION ": gravitational N-bod
 static int is_box(const char *folder)
 {
     char *path = gv_path_join(folder, "run.json"), *table = gv_path_join(folder, "cosmology.txt"), *text = NULL;
-    const int box = (path && !gv_file_read(path, 1 << 20, &text, NULL) && strstr(text, "\"cosmology\":")) ||
+    const int box = (path && !gv_file_read(path, 1 << 20, &text, NULL) && gv_cosmo_is_record(text)) ||
                     (table && access(table, F_OK) == 0);
     free(text);
     free(table);

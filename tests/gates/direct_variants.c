@@ -8,7 +8,7 @@
 
 enum { MAX_SEEN = 64, TEXT = 1024 };
 
-static const size_t sinks[] = {1, 8, 32, 128, 512, 4096, 131072};
+static const size_t sinks[] = {1, 8, 32, 48, 128, 512, 4096, 131072};
 static const size_t sources[] = {1024, 20000, 131072, 1048576};
 
 static void name_variant(const gv_variant *variant, char *text, size_t size)

@@ -239,14 +239,14 @@ int fsync(int fd)
 static void lines_are_on_disk_before_their_checkpoint(void **state)
 {
     CONTEXT_OR_SKIP(context)
-    char folder[] = "/tmp/gravel-test-cosmo-XXXXXX";
+    char *folder;
     gv_particles p = wave(-0.75);
     gv_cosmo_settings s = settings(p.time * exp(0.5));
     gv_run_output out;
     gv_cosmo_run *r;
     if (!gv_snapshot_has_hdf5())
         skip();
-    assert_non_null(mkdtemp(folder));
+    folder = make_folder();
     char *real = realpath(folder, NULL);
     synced.table = gv_run_path(real, GV_COSMO_TABLE);
     assert_ok(gv_cosmo_run_create(&r, context, &s, &p));
@@ -256,6 +256,7 @@ static void lines_are_on_disk_before_their_checkpoint(void **state)
     gv_run_output_close(&out);
     assert_ok(gv_run_output_clear(folder));
     assert_int_equal(rmdir(folder), 0);
+    free(folder);
     free(synced.table);
     synced.table = NULL;
     free(real);
