@@ -15,11 +15,16 @@ void gv_strategy_exhaustive(gv_search *search)
     }
 }
 
+/* In batches, so that the programs of one are built side by side (one drawn twice in a batch is measured once). */
 void gv_strategy_random(gv_search *search)
 {
+    gv_point draw[BATCH];
+    double score[BATCH];
     const gv_point *point;
-    double score;
+    int n;
 
-    while ((point = gv_search_any_unknown(search)) != NULL && gv_search_try(search, point, 1, &score)) {
-    }
+    do {
+        for (n = 0; n < BATCH && (point = gv_search_any_unknown(search)) != NULL; n++)
+            draw[n] = *point;
+    } while (n > 0 && gv_search_try(search, draw, n, score));
 }
