@@ -5,7 +5,8 @@
  *      another one.  Then all steps that helped at once, as if tunables did not act together.
  *   1. From the best of these on, one tunable after the other in random order: steps to the next value as long as
  *      the time falls (next valid value, one direction, then the other).  Ends when no single step improves anything.
- *   2. Once, every value of the tunables whose values have no order, as the flavours of rsqrt: the best may hide behind
+ *   2. Once, every value of the tunables whose values have no order, as the flavours of rsqrt, and of those that only
+ *      change the launch, as times go up and down with how many groups fill the last turn: the best may hide behind
  *      worse ones, and a model that saw these would not look for it.  Then 1 again.
  *   3. A forest of regression trees learns log(time) over the tunables' indices from all that was measured.  The
  *      unknown point with the lowest optimistic prediction (mean - spread over the trees / 2) is measured; 1 begins
@@ -385,7 +386,7 @@ static int look_around(gv_search *search)
     return gv_search_try(search, &combined, 1, got); /* invalid and known ones cost nothing */
 }
 
-/* Every value of the tunables without order, from the best point on; 0 when the search is over. */
+/* Every value of the tunables without order and of launches, from the best point on; 0 when the search is over. */
 static int try_kinds(gv_search *search)
 {
     const gv_domain *domain = search->domain;
@@ -393,7 +394,7 @@ static int try_kinds(gv_search *search)
     double got[GV_MAX_VALUES];
 
     for (int d = 0; d < domain->n; d++) {
-        if (!domain->unordered[d])
+        if (!domain->unordered[d] && domain->builds[d])
             continue;
         for (int v = 0; v < domain->n_values[d]; v++) {
             line[v] = *known_point(search, (uint32_t)search->best);
