@@ -162,20 +162,26 @@ def helper_options(options):
             "direct/lists.cl": "-DGV_LIST_ITEMS=256"}
 
 
+def held(options):
+    """Sinks and sources at once of a work-item."""
+    return tuple(int(re.search(r"-DGV_%s=(\d+)" % name, options).group(1)) for name in ("SINKS_PER_ITEM", "UNROLL"))
+
+
 def jobs_of(target, build, quick):
     """(variant, sinks, file, options) of every compilation, each once.
 
     With and without both searches, every default configuration; with one of them and unsoftened, the one for the most
-    sinks, which holds the most registers.  Quick: of these with and without both searches, for the most sinks; of a tree
+    sinks and the one that holds the most sinks and sources a work-item, and with them registers.  Quick: of these with and without both searches, for the most sinks; of a tree
     a walk in each precision; of the rest each file once a precision.
     """
     found = variants(target, build)
     largest = {name: int(sinks) for name, sinks, _ in found}  # ascending in the listing
+    heaviest = {name: options for name, _, options in sorted(found, key=lambda line: held(line[2]))}
     jobs, seen = [], set()
     for name, sinks, options in found:
         features = name.split("+")[1:]
         most, both = int(sinks) == largest[name], features in ([], ["nearest", "lists"])
-        if not (most and both if quick else most or both):
+        if not (most and both if quick else most or both or options == heaviest[name]):
             continue
         files = {"direct/force.cl": options}
         if "unsoftened" not in features:
