@@ -104,7 +104,8 @@ def direct_grid():
 
 
 def keep():
-    """A profile that says of a slow configuration that it is fast: what is measured there takes its place, once."""
+    """A profile that says of a slow configuration that it is fast: what is measured there takes its place, once.
+    Only --most of the candidates meet, so a second pass may name one that the first did not time: that is news."""
     need_device()
     sizes = ("--variant", "sp2", "--plain", "--sinks", "64", "--sources", "8000")
     good(*ONE, *sizes, "--evaluations", "3", "--log", "l.jsonl")
@@ -113,7 +114,7 @@ def keep():
     entry = next(e for e in profile["devices"][0]["entries"] if (e["sinks"], e["sources"]) == (64, 8000))
     slow = dict(entry["results"][0], time_s=1e-9, time_min_s=1e-9)
     slow_rsqrt = 0 if slow["configuration"]["rsqrt"] != 0 else 3
-    slow["configuration"] = dict(slow["configuration"], sinks_per_item=1, unroll=2, rsqrt=slow_rsqrt)
+    slow["configuration"] = dict(slow["configuration"], sinks_per_item=1, unroll=2, lanes=1, rsqrt=slow_rsqrt)
     entry["results"].insert(0, slow)  # the default, which was measured, stays
     entry["date"] = "2026-01-01T00:00:00Z"
     with open(path("profiles/" + name), "w", encoding="utf-8") as f:
@@ -123,10 +124,13 @@ def keep():
     expect(is_slow in point["choice"] and "answer" not in point, "choice: %s" % point)
     if point["over_default"] < 1.1:
         raise gatelib.Skipped("the configuration that was to be slow takes %.2f of the default here" % point["over_default"])
+    met = set()
     for kept in (1, 0):
         done = run(*ONE, "--regret", "--json", "--most", "4", "--keep", *sizes)
         (point,) = json.loads(done.stdout)["points"]
-        expect(kept == ("answer" in point) or not kept and not point["decided"], "answer: %s" % point)
+        news = met and point["best"] not in met
+        expect(kept == ("answer" in point) or not kept and (news or not point["decided"]), "answer: %s" % point)
+        met.update(time[0] for time in point["times"])
         expect(not kept or "1 of 1 points became answers of the profile" in done.stderr, "what was kept is said", done)
         expect((is_slow in point["choice"]) == bool(kept), "choice: %s" % point)
     entry = next(e for e in json.loads(read("profiles/" + name))["devices"][0]["entries"]
