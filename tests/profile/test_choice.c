@@ -154,7 +154,7 @@ static void test_the_default_yields_beyond_the_spread_only(void **state)
     }
 }
 
-/* Times that scatter by 4 % count as 1 % sure; it takes 1 % more where a corner has not measured what would take the
+/* Times that scatter by 8 % count as 2 % sure; it takes 1 % more where a corner has not measured what would take the
  * default's place. */
 static void test_the_default_yields_less_to_what_is_guessed(void **state)
 {
@@ -166,14 +166,14 @@ static void test_the_default_yields_less_to_what_is_guessed(void **state)
     (void)state;
     for (int q = 0; q < 2; q++) {
         make_question(&question[q], q == 0 ? 64 : 4096, 131072);
-        add_result(&question[q], "default", 1, 0.04);
+        add_result(&question[q], "default", 1, 0.08);
     }
-    add_result(&question[0], "new", 1, 0.04);
+    add_result(&question[0], "new", 1, 0.08);
     const int n = gv_choice_corners(entry, 2, 512, 131072, NULL, corner);
 
     for (int measured = 0; measured < 2; measured++) {
-        const gv_choice_candidate a_little = {.configuration = "new", .score = -0.015, .measured = measured};
-        const gv_choice_candidate more = {.configuration = "new", .score = -0.03, .measured = measured};
+        const gv_choice_candidate a_little = {.configuration = "new", .score = -0.025, .measured = measured};
+        const gv_choice_candidate more = {.configuration = "new", .score = -0.04, .measured = measured};
 
         assert_int_equal(stays_default(corner, n, &none, &a_little, &built_in, 0), !measured);
         assert_false(stays_default(corner, n, &none, &more, &built_in, 0));
@@ -496,7 +496,7 @@ static void test_a_guess_does_not_beat_the_default(void **state)
     gv_profile_entry question[2];
     const gv_profile_entry *entry[2] = {&question[0], &question[1]};
     gv_choice_corner corner[GV_CHOICE_CORNERS];
-    const gv_choice_candidate built_in = {.configuration = "default"};
+    const gv_choice_candidate built_in = {.configuration = "default", .score = 0.1};
 
     (void)state;
     for (int q = 0; q < 2; q++) {
@@ -508,6 +508,10 @@ static void test_a_guess_does_not_beat_the_default(void **state)
 
     assert_true(stays_default(corner, n, &none, &best, &built_in, 0));
     best.measured = 1; /* known around the call */
+    assert_false(stays_default(corner, n, &none, &best, &built_in, 0));
+    best.score = 0.09; /* but ahead by too little */
+    assert_true(stays_default(corner, n, &none, &best, &built_in, 0));
+    best.score = 0.07;
     assert_false(stays_default(corner, n, &none, &best, &built_in, 0));
     best.measured = 0; /* one corner has seen both */
     add_result(&question[0], "default", 2, 0.001);
@@ -521,7 +525,8 @@ static void test_other_searches_do_not_beat_an_unknown_default(void **state)
     gv_profile_entry question[2];
     const gv_profile_entry *entry[2] = {&question[0], &question[1]};
     gv_choice_corner corner[GV_CHOICE_CORNERS];
-    const gv_choice_candidate built_in = {.configuration = "default"}, best = {.configuration = "a", .measured = 1};
+    const gv_choice_candidate built_in = {.configuration = "default", .score = 0.1},
+                              best = {.configuration = "a", .measured = 1};
 
     (void)state;
     for (int q = 0; q < 2; q++) {
@@ -546,7 +551,7 @@ static void test_a_full_question_knows_the_default(void **state)
     gv_profile_entry question[2];
     const gv_profile_entry *entry[2] = {&question[0], &question[1]};
     gv_choice_corner corner[GV_CHOICE_CORNERS];
-    const gv_choice_candidate built_in = {.configuration = "default"}, best = {.configuration = "0"};
+    const gv_choice_candidate built_in = {.configuration = "default", .score = 0.1}, best = {.configuration = "0"};
 
     (void)state;
     make_question(&question[0], 64, 131072);

@@ -34,7 +34,7 @@ static void test_the_default_yields_less_to_other_texts(void **state)
         const char *low, *high, *now;
         int keeps;
     } c[] = {{1.03, text, text, text, 0},      {1.03, "older", "older", text, 1}, {1.07, "older", "older", text, 0},
-             {1.04, "older", text, text, 0},   {1.02, "older", text, text, 1},    {1.03, "older", "older", "", 0},
+             {1.05, "older", text, text, 0},   {1.02, "older", text, text, 1},    {1.03, "older", "older", "", 0},
              {1.03, "older", "older", NULL, 0}};
 
     (void)state;
@@ -210,7 +210,7 @@ static void test_what_one_corner_saw_behind_stays_behind(void **state)
         const gv_profile_entry *entry[2] = {&question[0], &question[1]};
         gv_choice_corner corner[GV_CHOICE_CORNERS];
         const gv_choice_candidate other = {.configuration = "other", .measured = 1};
-        const gv_choice_candidate built_in = {.configuration = "default"};
+        const gv_choice_candidate built_in = {.configuration = "default", .score = 0.1};
 
         make_question(&question[0], 64, 131072);
         add_result(&question[0], "default", 1, 0.001);

@@ -17,9 +17,9 @@
  * the nearer the more; what that corner allows is not lowered by it. At sizes between the questions launches are
  * more or less even than they were there (space.h): a score has the call's unevenness instead of the corners'. The
  * least score wins, so that a call with exactly a question's sizes gets its winner. Elsewhere only those count that
- * beat the untuned default by more than a quarter of the spreads that were measured, 1 % at least, by 2 % more
- * where some corner did not keep them and by 4 % more where all corners were asked with another kernel text, or,
- * where the default was not kept, are known at every corner, or from one that has both, is full or is very near;
+ * beat the untuned default by more than a quarter of the spreads that were measured, 2 % at least, by 1 % more where
+ * some corner did not keep them and by 4 % more where all corners were asked with another kernel text, or, where the
+ * default was not kept, by 2 %, if they are known at every corner, or from one that has both, is full or is very near;
  * and none that is known only with more than four times as many sources. Where the questions were asked without the
  * call's searches, or with others, they have to win by GV_CHOICE_OTHER more; if the default was not kept at all, at
  * one corner that has measured both. */
