@@ -288,15 +288,26 @@ def trees_run_over_unlike_devices():
     near("unlike-alone", "unlike", "unlike-moved", "unlike-three")
 
 
-def runs_under_the_sanitizer():
-    """Direct on 2 ranks, which write one file where that is built in; a tree on 3, that goes on on 2."""
-    done = mpirun(2, PROGRAM, "run", "-i", particles(), "-o", path("direct"), "--eps", "0.01", "-d", "cpu:1",
+def sanitized_runs(name):
+    done = mpirun(2, PROGRAM, "run", "-i", particles(), "-o", path(name + "direct"), "--eps", "0.01", "-d", "cpu:1",
                   "--until", "0.03125", "--snapshot-writers", "all")
     if done.returncode != 0 and not (done.returncode == 2 and "parallel HDF5" in done.stderr):
         raise Failed("exit status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
     tree = ("--solver", "tree", "--eps", "0.05", "--step-max", "0.03125")
-    good(3, "run", "-i", particles(), "-o", path("tree"), *SMALL, *tree, "--until", "0.0625")
-    good(2, "run", "--resume", path("tree"), "--until", "0.09375", "-d", "cpu:1")
+    good(3, "run", "-i", particles(), "-o", path(name + "tree"), *SMALL, *tree, "--until", "0.0625")
+    good(2, "run", "--resume", path(name + "tree"), "--until", "0.09375", "-d", "cpu:1")
+
+
+def runs_under_the_sanitizer():
+    """Direct on 2 ranks, which write one file where that is built in; a tree on 3, that goes on on 2. The leak checker
+    looks at a rank from a thread of its own, which crashes at times when all is done: then nothing was checked, and
+    the runs are made once more."""
+    try:
+        sanitized_runs("")
+    except Failed as failure:
+        if "Tracer caught signal" not in str(failure) or "AddressSanitizer" in str(failure):
+            raise
+        sanitized_runs("again-")
 
 
 def block_steps_of_trees_go_on_over_any_number_of_ranks():
