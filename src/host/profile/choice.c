@@ -37,10 +37,9 @@
  * before what hardly a corner knows was left out, means over the best are higher in five sets, and 33 for 34 of 8074
  * calls take above 1.02 of the default's time (doc/numbers.md). */
 #define GUESSED 0.01
-/* Nothing replaces the default for less, nor what the scores say where not all corners have measured the default.  With
- * half of it, and none for the second, 10 for 6 of 216 calls of an H200 at sizes where nobody had asked took above 1.02
- * of the default's time, and 80 for 46 of 6252 of an H100; the mean over the best there is 1.0216 for 1.0202
- * (doc/numbers.md). */
+/* Nothing replaces the default for less, by the scores alone where not all corners have measured the default.  With
+ * 0.01, and nothing there, 10 of 216 calls of an H200 at sizes where nobody had asked took above 1.02 of its time, with
+ * this 6; of 6300 of an H100 80 and 46, where the mean over the best is 1.0202 and 1.0216 (doc/numbers.md). */
 #define LEAST_LEAD 0.02
 /* Where answers are of another kernel text the default may have gained since: of 1201 calls of an H200, most of them
  * among such answers, 16 for 26 take above 1.02 of its time, and the mean over the best is 1.0145 for 1.0124. */
@@ -431,11 +430,12 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
         is_seen_behind(corner, n, among, best->configuration, built_in->configuration))
         return INFINITY;
     if (!built_in->measured) {
-        const int goes =
-            more > 0 ? is_seen_ahead(corner, n, among, best->configuration, built_in->configuration, more)
-                     : best->measured || is_told(corner, n, among, best->configuration, built_in->configuration);
-
-        return !goes ? INFINITY : more > 0 ? -INFINITY : log1p(LEAST_LEAD);
+        if (more > 0)
+            return is_seen_ahead(corner, n, among, best->configuration, built_in->configuration, more) ? -INFINITY
+                                                                                                       : INFINITY;
+        return best->measured || is_told(corner, n, among, best->configuration, built_in->configuration)
+                   ? log1p(LEAST_LEAD)
+                   : INFINITY;
     }
     for (int k = 0; k < n; k++)
         spread += corner[k].weight * fmax(spread_at(among, corner[k].entry, best->configuration),

@@ -77,7 +77,8 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among 
 /* By how much more than `best` the untuned default (both from the ranking) has to score for `best` to take its place;
  * `more` (0.1: a tenth) is added where `best` comes from questions with other searches.  INFINITY: it never takes it,
  * where not all corners have measured it and `best` is a guess: not kept at all corners, nor at one that has seen the
- * default too, is full or is very near.  -INFINITY at a question's own sizes if `more` is 0: its finals decided. */
+ * default too, is full or is very near.  A default that no corner has measured scores INFINITY, behind any finite lead.
+ * -INFINITY at a question's own sizes if `more` is 0: its finals decided. */
 double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                       const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more);
 
