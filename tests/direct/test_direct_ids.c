@@ -7,6 +7,7 @@
 
 #include "gravel/direct.h"
 #include "gravel/opencl.h"
+#include "host/bodies/order.h"
 
 /* Bodies without ids do not act on themselves, also those that were added, or stayed when others were removed. */
 static void no_ids(void **state)
@@ -268,10 +269,95 @@ static void sinks_anywhere(void **state)
             }
 }
 
+/* The configuration of the only call of this object, and of which set it is. */
+static int set_of_call(gravel_direct *direct, char *text, size_t size)
+{
+    int set = -1;
+    assert_true(gravel_direct_get_choices(direct, text, size) <= size);
+    assert_int_equal(sscanf(text, "%d", &set), 1);
+    assert_null(strchr(strchr(text, '\n') + 1, '\n'));
+    return set;
+}
+
+/* Where ids are in no order, of the sources or of sinks with ids, nearly all lie between those of any group: meetings
+ * are looked for by the ids themselves, and the results are right.  Whoever names a configuration gets it. */
+static void ids_in_no_order(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    enum { N = 1100, ORDERED = 0, MIXED = 2 };
+    static const struct {
+        int mixes_sources, mixes_sinks, has_ids, set;
+    } c[] = {{0, 0, 1, ORDERED}, {1, 1, 1, MIXED}, {0, 1, 1, MIXED}, {1, 0, 1, MIXED}, {1, 1, 0, ORDERED}};
+    static double x[3][N], mass[N], distance[N], expected[N];
+    static int32_t id[2][N];
+    static char text[8192];
+    uint32_t draw = 1;
+    for (int k = 0; k < N; k++) {
+        for (int i = 0; i < 3; i++)
+            x[i][k] = (double)(draw = draw * 1664525u + 1013904223u) * 0x1p-32;
+        mass[k] = 1.0 / N;
+        id[0][k] = k;
+        id[1][k] = k * 459 % N; /* 459 and 1100 have no common divisor */
+    }
+    for (size_t k = 0; k < sizeof c / sizeof *c; k++)
+        for (int named = 0; named < 2; named++) {
+            gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
+            gravel_direct *direct;
+            options.nearest = 1;
+            options.configuration = named ? "meet=0" : NULL;
+            assert_ok(gravel_direct_create(&direct, context, &options));
+            const gravel_vec pos = GRAVEL_VEC_SOA(x[0], x[1], x[2]);
+            const int32_t *const of_sources = id[c[k].mixes_sources], *const of_sinks = id[c[k].mixes_sinks];
+            const gravel_sources sources = {.count = N, .mass = mass, .id = of_sources, .pos = pos};
+            const gravel_sinks sinks = {.count = N, .id = c[k].has_ids ? of_sinks : NULL, .pos = pos};
+            const gravel_forces forces = {.nearest_distance = distance};
+            assert_ok(gravel_direct_write_sources(direct, 0, &sources));
+            assert_ok(gravel_direct_submit(direct, &sinks, 1e-2));
+            assert_ok(gravel_direct_collect(direct, &forces, NULL));
+            assert_int_equal(set_of_call(direct, text, sizeof text), c[k].set);
+            if (named || c[k].set == MIXED)
+                assert_non_null(strstr(text, named ? "meet=0" : "meet=1"));
+            for (int i = 0; i < N && c[k].has_ids && c[k].mixes_sources == c[k].mixes_sinks; i++) {
+                expected[i] = k == 0 ? distance[i] : expected[i];
+                /* the same positions and neighbours, by other operations: places of 6e-8 in distances of 0.01 */
+                assert_true(distance[i] > 0 && fabs(distance[i] / expected[i] - 1) < 1e-4);
+            }
+            gravel_direct_release(direct);
+        }
+}
+
+/* What is looked at tells numbers in order, up or down, in steps or in some stretches, from those in none. */
+static void mixed_numbers(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    static int32_t number[2 * N];
+    for (int kind = 0; kind < 6; kind++)
+        for (size_t n = 0; n <= N; n = n < 8 ? n + 1 : 2 * n) {
+            uint32_t draw = 7;
+            for (size_t k = 0; k < n; k++) {
+                draw = draw * 1664525u + 1013904223u;
+                const int32_t up = (int32_t)k, any = (int32_t)(draw >> 1);
+                number[2 * k] = kind == 0   ? up
+                                : kind == 1 ? -up
+                                : kind == 2 ? 5
+                                : kind == 3 ? up % 500
+                                : kind == 4 ? INT32_MIN + 7 * up
+                                            : any;
+                number[2 * k + 1] = any;
+            }
+            assert_true(gv_are_mixed(number, 2, n) == (kind == 5) || n < 32);
+            assert_true(n >= 3 || !gv_are_mixed(number, 2, n));
+            assert_true(gv_are_mixed(number + 1, 2, n) || n < 32);
+        }
+    assert_false(gv_are_mixed(NULL, 1, N));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_ids),      cmocka_unit_test(two_sets),          cmocka_unit_test(shrunk_and_grown),
-        cmocka_unit_test(ids_of_some), cmocka_unit_test(points_by_address), cmocka_unit_test(sinks_anywhere)};
+        cmocka_unit_test(no_ids),          cmocka_unit_test(two_sets),          cmocka_unit_test(shrunk_and_grown),
+        cmocka_unit_test(ids_of_some),     cmocka_unit_test(points_by_address), cmocka_unit_test(sinks_anywhere),
+        cmocka_unit_test(ids_in_no_order), cmocka_unit_test(mixed_numbers)};
     return cmocka_run_group_tests(tests, context_open, context_close);
 }

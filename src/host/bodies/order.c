@@ -146,6 +146,20 @@ static gravel_status move_word(gravel_bodies *bodies, int word, mover *m, cl_mem
     return GRAVEL_OK;
 }
 
+/* In random order two of three numbers are the largest or the least of themselves and those beside them; more than one
+ * of eight is too many for an order. */
+int gv_are_mixed(const int32_t *number, size_t stride, size_t n)
+{
+    enum { LOOKS = 64, MOST = LOOKS / 8 };
+    const size_t step = n > LOOKS ? n / LOOKS : 1, by = stride > 0 ? stride : 1;
+    int turns = 0, looks = 0;
+    for (size_t k = 0; number && k + 2 < n; k += step, looks++) {
+        const int32_t a = number[k * by], b = number[(k + 1) * by], c = number[(k + 2) * by];
+        turns += (b > a && b > c) || (b < a && b < c);
+    }
+    return looks > 0 && turns > MOST * looks / LOOKS;
+}
+
 gravel_status gv_order_apply(gravel_bodies *bodies, cl_mem from_device, const uint32_t *from, size_t count)
 {
     gv_movers own = {{{NULL, {NULL, 0}}}};
@@ -173,6 +187,7 @@ gravel_status gv_order_apply(gravel_bodies *bodies, cl_mem from_device, const ui
     bodies->marks.kept = origin ? count : 0;
     bodies->count = count;
     bodies->named = bodies->own_ids ? count : 0;
+    bodies->ids_mixed |= gv_are_mixed((const int32_t *)from, 1, count);
     bodies->order_version++;
     for (int p = 0; p < GRAVEL_PLANES; p++)
         if (bodies->has[p])

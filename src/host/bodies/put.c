@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host/bodies/batch.h"
+#include "host/bodies/order.h"
 
 /* ---------------------------------------------------------------- refused input */
 
@@ -370,6 +371,15 @@ gravel_status gv_bodies_put_held(gravel_bodies *bodies, gv_held *held)
 
 /* ----------------------------------------------------------------------- calls */
 
+/* Of ids of many bodies: what a few say of their order is soon wrong. */
+static void note_order(const gv_batch *b, const gravel_array *from)
+{
+    enum { MANY = 64 };
+    for (int p = 0; p < b->n_planes; p++)
+        if (b->plane[p] == GRAVEL_ID && !b->address && b->count >= MANY)
+            b->bodies->ids_mixed = gv_are_mixed(from[p].x, from[p].stride, b->count);
+}
+
 static gravel_status check_planes(const gravel_bodies *bodies, size_t count, int n_planes, const gravel_plane *plane,
                                   const gravel_array *from)
 {
@@ -432,6 +442,8 @@ static gravel_status update(gravel_bodies *bodies, const uint32_t *address, size
         status = put_inline(&b);
     else if (!status)
         status = put_stream(&b, &sent);
+    if (!status)
+        note_order(&b, from);
     if (status && sent == 0) { /* nothing of the call was stored: it must not set the units either */
         const gravel_status undone = gv_frame_undo(bodies, &frame, has_box, has_mass_unit);
         return undone ? undone : status;

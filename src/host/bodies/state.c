@@ -10,7 +10,7 @@ typedef struct head {
     char magic[8];
     uint64_t count, named, plane_bits, word_bits;
     gravel_frame frame;
-    int32_t precision, has_box, has_mass_unit, own_ids, next_id, zero;
+    int32_t precision, has_box, has_mass_unit, own_ids, next_id, ids_mixed;
 } head;
 static const char magic[8] = "gvbodies";
 
@@ -34,7 +34,8 @@ gravel_status gravel_bodies_save(gravel_bodies *bodies, void *state)
               .has_box = bodies->has_box,
               .has_mass_unit = bodies->has_mass_unit,
               .own_ids = bodies->own_ids,
-              .next_id = bodies->next_id};
+              .next_id = bodies->next_id,
+              .ids_mixed = bodies->ids_mixed};
     char *at = (char *)state + sizeof h;
     memcpy(h.magic, magic, sizeof h.magic);
     for (int p = 0; p < GRAVEL_PLANES; p++)
@@ -132,6 +133,7 @@ gravel_status gravel_bodies_restore(gravel_bodies *bodies, const void *state, si
     bodies->own_ids = h.own_ids;
     bodies->named = h.named;
     bodies->next_id = h.next_id;
+    bodies->ids_mixed = h.ids_mixed;
     for (int p = 0; p < GRAVEL_PLANES; p++)
         if (h.plane_bits >> p & 1)
             gv_bodies_changed(bodies, (gravel_plane)p);

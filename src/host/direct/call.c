@@ -30,7 +30,7 @@ static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size
     const uint64_t quarter = info->global_memory / 4;
     const size_t list_bytes = (size_t)(info->max_allocation < quarter ? info->max_allocation : quarter);
     const size_t planned = c->planned ? c->planned : sinks;
-    gravel_status status = gv_direct_choose(d, c->variant, c->asked.soften, planned, sources, &c->choice);
+    gravel_status status = gv_direct_choose(d, c->variant, c->asked.soften, c->mixed, planned, sources, &c->choice);
     if (!status && c->asked.quadrupoles) {
         c->roomy = *c->choice;
         c->choice = &c->roomy;

@@ -21,6 +21,7 @@ typedef struct gv_direct_job {
     size_t count;             /* of sinks */
     double eps;               /* in the frame of the sources */
     int variant;
+    int mixed;     /* ids are in no order (gv_are_mixed) */
     unsigned more; /* features beyond those of the variant: no softening, a rule of neighbour lists */
     gv_direct_layout layout;
     gv_direct_choice *choice;

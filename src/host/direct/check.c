@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/base/options.h"
+#include "host/bodies/order.h"
 #include "host/direct/call.h"
 #include "host/direct/points.h"
 
@@ -145,6 +146,16 @@ static gravel_status check_count(const gv_direct_job *c)
     return GRAVEL_OK;
 }
 
+/* Whether ids of the sources, or of sinks that have some, are in no order. */
+static int is_mixed(const gv_direct_job *c)
+{
+    const gravel_sinks *points = c->asked.points;
+    const int sources = c->sources.bodies && c->sources.bodies->ids_mixed;
+    if (c->sinks.bodies)
+        return sources || c->sinks.bodies->ids_mixed;
+    return points->id && (sources || gv_are_mixed(points->id, points->id_stride, points->count));
+}
+
 gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked, gv_direct_job *c)
 {
     *c = (gv_direct_job){
@@ -161,6 +172,7 @@ gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked,
         status = check_softening(d, c);
     if (!status)
         status = gv_direct_shape(d, &c->asked, &c->sources, &c->shape);
+    c->mixed = !status && is_mixed(c);
     c->variant = gv_direct_variant(c->asked.order, c->asked.nearest, c->asked.neighbour_capacity > 0);
     gv_variant with_rule = d->variant[c->variant];
     with_rule.features |= c->more;

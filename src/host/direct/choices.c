@@ -2,7 +2,7 @@
  *
  * Calls of about as many sinks share the configuration of the first of them (kernels.c), so it depends on the calls
  * that came before.  A run that goes on after a stop takes what it had.  A line a configuration:
- * "SOFTENED VARIANT SINK_BUCKET SOURCE_BUCKET ORIGIN threads=... split=..." */
+ * "SET VARIANT SINK_BUCKET SOURCE_BUCKET ORIGIN threads=... split=..." */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ size_t gravel_direct_get_choices(const gravel_direct *d, char *text, size_t size
     size_t used = 0;
     if (text && size > 0)
         text[0] = '\0';
-    for (int s = 0; d && s < 2; s++)
+    for (int s = 0; d && s < GV_DIRECT_SETS; s++)
         for (int v = 0; v < GV_DIRECT_VARIANTS; v++)
             for (int i = 0; d->choice[s][v] && i < GV_SINK_BUCKETS; i++)
                 for (int j = 0; j < GV_SOURCE_BUCKETS; j++) {
@@ -44,7 +44,7 @@ static gravel_status take_line(gravel_direct *d, const char *line)
     int s, v, i, j, origin, at = 0;
     if (sscanf(line, "%d %d %d %d %d %n", &s, &v, &i, &j, &origin, &at) != 5 || at == 0)
         return refuse(line);
-    if (s < 0 || s > 1 || v < 0 || v >= GV_DIRECT_VARIANTS || i < 0 || i >= GV_SINK_BUCKETS || j < 0 ||
+    if (s < 0 || s >= GV_DIRECT_SETS || v < 0 || v >= GV_DIRECT_VARIANTS || i < 0 || i >= GV_SINK_BUCKETS || j < 0 ||
         j >= GV_SOURCE_BUCKETS || origin < 0 || origin > (int)GRAVEL_ORIGIN_BUILT_IN)
         return refuse(line);
     gv_direct_choice taken = {.known = 1, .origin = (gravel_origin)origin};

@@ -1,5 +1,6 @@
 /* Kernels of direct summation: made when a call first needs them, kept in the object. */
 #include "host/direct/object.h"
+#include "host/profile/proof.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,11 +35,30 @@ static void make_room_for_softening(const gravel_direct *d, int variant, gv_conf
         gv_direct_halve_tile(config);
 }
 
-gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, size_t sinks, size_t sources,
-                               gv_direct_choice **choice)
+/* By ranges of ids all sources would go through the masked loop, which takes 1.1 to 1.8 times as long, for more sinks
+ * than that: answers for fewer were measured with sinks anywhere.  Vectors without searches compare all ids in less
+ * time than it takes to look for them (doc/numbers.md, "Where a body meets itself"). */
+enum { FEW = 64 };
+
+static gravel_status find_by_ids(gravel_direct *d, int variant, size_t sinks, size_t sources, gv_direct_choice *choice)
+{
+    const gv_variant *v = &d->variant[variant];
+    gv_config config = choice->config;
+    config.value[GV_T_MEET] = 1;
+    if (d->is_named || sinks < FEW || (config.value[GV_T_LANES] > 1 && !v->features) ||
+        gv_space_can_run(&gv_direct_space, &config, v, &d->limits))
+        return GRAVEL_OK;
+    choice->config = config;
+    return gv_proof_settle(d->worker.context, d->worker.device, &gv_direct_space, v, sinks, sources, &choice->config,
+                           &choice->origin);
+}
+
+gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, int mixed, size_t sinks,
+                               size_t sources, gv_direct_choice **choice)
 {
     const int softened = GV_SOFTEN_OF_SOURCES((int)soften);
-    gv_direct_choices **choices = &d->choice[softened][variant];
+    const int set = (softened ? GV_DIRECT_SOFTENED : 0) + (mixed ? GV_DIRECT_MIXED : 0);
+    gv_direct_choices **choices = &d->choice[set][variant];
     if (!*choices)
         *choices = calloc(1, sizeof **choices);
     if (!*choices)
@@ -47,6 +67,8 @@ gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soft
     if (chosen->known)
         return GRAVEL_OK;
     gravel_status status = choose(d, variant, sinks, sources, chosen);
+    if (!status && mixed)
+        status = find_by_ids(d, variant, sinks, sources, chosen);
     if (!status && softened)
         make_room_for_softening(d, variant, &chosen->config);
     chosen->known = !status;
@@ -70,7 +92,7 @@ static gravel_status check_kernel(gravel_direct *d, cl_kernel kernel, const gv_c
 /* Nothing knows the kernel any more. */
 static void forget(gravel_direct *d, cl_kernel kernel)
 {
-    for (int k = 0; k < 2 * GV_DIRECT_VARIANTS; k++) {
+    for (int k = 0; k < GV_DIRECT_SETS * GV_DIRECT_VARIANTS; k++) {
         gv_direct_choices *const choices = d->choice[k / GV_DIRECT_VARIANTS][k % GV_DIRECT_VARIANTS];
         gv_direct_choice *const choice = choices ? (*choices)[0] : NULL;
         for (int c = 0; choice && c < GV_SINK_BUCKETS * GV_SOURCE_BUCKETS; c++)
@@ -224,8 +246,6 @@ void gv_direct_release_kernels(gravel_direct *d)
     release_all(d->take[0][0], sizeof d->take / sizeof(cl_kernel));
     for (int k = 0; k < d->n_kernels; k++)
         clReleaseKernel(d->kernel[k].force);
-    for (int k = 0; k < GV_DIRECT_VARIANTS; k++) {
-        free(d->choice[0][k]);
-        free(d->choice[1][k]);
-    }
+    for (int k = 0; k < GV_DIRECT_SETS * GV_DIRECT_VARIANTS; k++)
+        free(d->choice[k / GV_DIRECT_VARIANTS][k % GV_DIRECT_VARIANTS]);
 }

@@ -19,6 +19,9 @@ enum { GV_KIND_NO_EPS = GRAVEL_SOFTEN_MAX + 1, GV_DIRECT_KINDS };
 enum { GV_TAKE_PLAIN, GV_TAKE_DUE, GV_TAKE_CHANGES, GV_TAKES = GV_TAKE_CHANGES + GV_HELD_SIZES };
 enum { GV_DIRECT_KERNELS = 256, GV_DIRECT_VARIANTS = 12, GV_PRECISIONS = 3 };
 
+/* Choices are made anew for sources with softening lengths of their own (1), and for ids in no order (2). */
+enum { GV_DIRECT_SOFTENED = 1, GV_DIRECT_MIXED = 2, GV_DIRECT_SETS = 4 };
+
 typedef struct gv_direct_kernel {
     char options[768];
     cl_kernel force;
@@ -89,7 +92,7 @@ struct gravel_direct {
     gv_config named; /* options.configuration over the built-in default */
     int is_named;
     gv_variant variant[GV_DIRECT_VARIANTS];
-    gv_direct_choices *choice[2][GV_DIRECT_VARIANTS]; /* [softening of sources]; NULL: not used yet */
+    gv_direct_choices *choice[GV_DIRECT_SETS][GV_DIRECT_VARIANTS]; /* NULL: not used yet */
     gv_direct_kernel kernel[GV_DIRECT_KERNELS];
     int n_kernels;
     int oldest;                                                      /* of them, where there is no room for more */
@@ -118,8 +121,9 @@ struct gravel_direct {
 size_t gv_direct_own_count(const gravel_direct *d);
 /* The variant of calls like this, an index into `variant`. */
 int gv_direct_variant(int order, int nearest, int lists);
-gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, size_t sinks, size_t sources,
-                               gv_direct_choice **choice);
+/* `mixed`: the ids of sinks or sources are in no order (gv_are_mixed). */
+gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, int mixed, size_t sinks,
+                               size_t sources, gv_direct_choice **choice);
 /* The force kernel of a configuration; `more`: features beyond those of the variant, GV_DIRECT_UNSOFTENED where eps is
  * 0, and the rule of neighbour lists.  `macros`: of a shape (shape.h), "" for none. */
 gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,

@@ -15,7 +15,7 @@ _Static_assert((int)GRAVEL_NEIGHBOURS_OTHERS == GV_RULE_OTHERS && (int)GRAVEL_NE
 
 int gv_direct_are_strewn(size_t sinks, size_t sources)
 {
-    return sinks < GV_FEW_SINKS && sinks < sources / GV_FEW_OF_SOURCES;
+    return sinks <= GV_FEW_SINKS && sinks < sources / GV_FEW_OF_SOURCES;
 }
 
 /* Planes that neighbour lists add to a sink. */

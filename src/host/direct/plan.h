@@ -36,8 +36,8 @@ enum {
     GV_T_COUNT
 };
 
-/* Fewer than so many sinks, and than this part of the sources, are taken for active bodies that stand anywhere among
- * them; more of them, as on one of several devices, for neighbours in the sources' order. */
+/* Up to so many sinks that are fewer than this part of the sources are taken for active bodies that stand anywhere
+ * among them; more of them, as on one of several devices, for neighbours in the sources' order. */
 enum { GV_FEW_SINKS = 16384, GV_FEW_OF_SOURCES = 8 };
 int gv_direct_are_strewn(size_t sinks, size_t sources);
 

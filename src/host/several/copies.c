@@ -160,6 +160,7 @@ gravel_status gv_copy_make(gravel_several_share *s, int member, const gravel_bod
     (*copy)->has_box = (*copy)->has_mass_unit = 1;
     (*copy)->own_ids = like->own_ids;
     (*copy)->named = like->own_ids ? (*copy)->count : 0;
+    (*copy)->ids_mixed = like->ids_mixed;
     return GRAVEL_OK;
 }
 
