@@ -48,20 +48,26 @@ static size_t divide_up(size_t value, size_t by)
     return (value + by - 1) / by;
 }
 
-/* Groups a unit are tuned with so many sources at most.  More of them are cut into more parts, up to MORE times as many
- * (what groups of sinks leave to be added takes memory): the last turn of groups, seldom full, counts less.  In
- * proportion, without steps: what is tuned at 524288 sources must be as good at 500000.  FEW sinks are shared by so
+/* Groups a unit are tuned with so many sources at most.  More of them are cut into more parts, in steps, up to MORE
+ * times as many (what groups of sinks leave to be added takes memory): 4 groups a unit where 3 are tuned are two turns
+ * where 3 fit, 1.2 of the time.  Calls of so many pairs have MANY groups a unit at least: the last turn, seldom full,
+ * counts little, and what the starts of groups cost as well (doc/numbers.md, "Tuning").  FEW sinks are shared by so
  * many groups anyway that more of them only cost their starts: on a GPU FEW_ITEMS work-items a unit are best there,
- * whatever won with fewer sources (doc/numbers.md, "Tuning"). */
-enum { TUNED_SOURCES = 262144, MORE = 4, FEW = 64, FEW_ITEMS = 512 };
+ * whatever won with fewer sources. */
+enum { TUNED_SOURCES = 262144, MORE = 4, MANY = 16, FEW = 64, FEW_ITEMS = 512 };
+#define MANY_PAIRS 2e9
 
 static size_t groups_wanted(const gv_config *config, size_t compute_units, size_t sinks, size_t sources)
 {
-    const size_t per_unit = (size_t)config->value[GV_T_BLOCKS_PER_CU], most = (size_t)MORE * TUNED_SOURCES;
-    const size_t counted = sources < TUNED_SOURCES ? TUNED_SOURCES : sources < most ? sources : most;
-    if (config->value[GV_T_LANES] == 1 && sinks < FEW && sources > TUNED_SOURCES)
-        return divide_up(FEW_ITEMS, (size_t)config->value[GV_T_THREADS]) * compute_units;
-    return (per_unit * counted + TUNED_SOURCES / 2) / TUNED_SOURCES * compute_units;
+    const size_t tuned = (size_t)config->value[GV_T_BLOCKS_PER_CU];
+    const size_t times = (sources + TUNED_SOURCES / 2) / TUNED_SOURCES, most = times < MORE ? times : MORE;
+    const int is_gpu = config->value[GV_T_LANES] == 1, is_more = sources > TUNED_SOURCES;
+    size_t per_unit = tuned * (most > 1 ? most : 1);
+    if (is_gpu && is_more && sinks < FEW)
+        per_unit = divide_up(FEW_ITEMS, (size_t)config->value[GV_T_THREADS]);
+    else if (is_gpu && is_more && per_unit < MANY && (double)sinks * (double)sources >= MANY_PAIRS)
+        per_unit = MANY;
+    return per_unit * compute_units;
 }
 
 /* Groups run in turns of `wanted`; the last turn is seldom full.  The fewest blocks along the sources that keep within
