@@ -326,6 +326,61 @@ static void ids_in_no_order(void **state)
         }
 }
 
+/* The same for bodies: 0 ids in order, 1 in none, 2 brought into another order, 3 a list of addresses in no order, 4
+ * restored, 5 some removed. */
+static void bodies_in_no_order(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    enum { N = 1100, LISTED = 300, ORDERED = 0, MIXED = 2 };
+    static double x[N];
+    static int32_t id[2][N];
+    static uint32_t any[N];
+    static char text[8192];
+    for (int k = 0; k < N; k++) {
+        x[k] = k;
+        id[0][k] = 7 * k;
+        any[k] = (uint32_t)(k * 459 % N);
+        id[1][k] = (int32_t)any[k];
+    }
+    for (int kind = 0; kind < 6; kind++) {
+        gravel_bodies_options stored = GRAVEL_BODIES_OPTIONS_INIT;
+        gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+        gravel_bodies *set;
+        gravel_list *list;
+        gravel_direct *direct;
+        gravel_ticket *ticket;
+        const gravel_array ids = {id[kind == 1 || kind == 4], NULL, NULL, 1, GRAVEL_I32};
+        assert_ok(gravel_bodies_create(&set, context, &stored));
+        assert_ok(gravel_list_create(&list, context, 0));
+        assert_ok(gravel_direct_create(&direct, context, NULL));
+        assert_ok(gravel_bodies_write(set, GRAVEL_POSITION, 0, N, &GRAVEL_ARRAY_SOA(x, x, x)));
+        assert_ok(gravel_bodies_write(set, GRAVEL_ID, 0, N, &ids));
+        if (kind == 5)
+            assert_ok(gravel_bodies_remove(set, any, N / 2));
+        if (kind == 2)
+            assert_ok(gravel_bodies_order_by_key(set));
+        if (kind == 4) {
+            const size_t size = gravel_bodies_get_state_size(set);
+            void *saved = malloc(size);
+            assert_non_null(saved);
+            assert_ok(gravel_bodies_save(set, saved));
+            assert_ok(gravel_bodies_write(set, GRAVEL_ID, 0, N, &(gravel_array){id[0], NULL, NULL, 1, GRAVEL_I32}));
+            assert_ok(gravel_bodies_restore(set, saved, size));
+            free(saved);
+        }
+        assert_ok(gravel_list_write(list, any, kind == 3 ? LISTED : 1));
+        call.sources = gravel_view_all(set);
+        call.sinks = kind == 3 ? gravel_view_list(set, list) : gravel_view_all(set);
+        call.eps = 1;
+        assert_ok(gravel_direct_start(direct, &call, &ticket));
+        gravel_ticket_release(ticket);
+        assert_int_equal(set_of_call(direct, text, sizeof text), kind == 0 || kind == 5 ? ORDERED : MIXED);
+        gravel_direct_release(direct);
+        gravel_list_release(list);
+        gravel_bodies_release(set);
+    }
+}
+
 /* What is looked at tells numbers in order, up or down, in steps or in some stretches, from those in none. */
 static void mixed_numbers(void **state)
 {
@@ -356,8 +411,8 @@ static void mixed_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_ids),          cmocka_unit_test(two_sets),          cmocka_unit_test(shrunk_and_grown),
-        cmocka_unit_test(ids_of_some),     cmocka_unit_test(points_by_address), cmocka_unit_test(sinks_anywhere),
-        cmocka_unit_test(ids_in_no_order), cmocka_unit_test(mixed_numbers)};
+        cmocka_unit_test(no_ids),          cmocka_unit_test(two_sets),           cmocka_unit_test(shrunk_and_grown),
+        cmocka_unit_test(ids_of_some),     cmocka_unit_test(points_by_address),  cmocka_unit_test(sinks_anywhere),
+        cmocka_unit_test(ids_in_no_order), cmocka_unit_test(bodies_in_no_order), cmocka_unit_test(mixed_numbers)};
     return cmocka_run_group_tests(tests, context_open, context_close);
 }

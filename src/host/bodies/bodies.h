@@ -129,6 +129,8 @@ typedef struct gv_selection {
     const uint32_t *few; /* not NULL: these addresses */
 } gv_selection;
 gravel_status gv_view_resolve(const gravel_view *view, const char *what, gv_selection *selection);
+/* 1: the ids of its bodies are in no order (gv_are_mixed). */
+int gv_view_is_mixed(const gravel_view *view);
 /* The same, but a list of at most GV_FEW addresses is `few`, not `list`, and is not sent to the device. */
 gravel_status gv_view_resolve_few(const gravel_view *view, const char *what, gv_selection *selection);
 
@@ -138,6 +140,7 @@ struct gravel_list {
     gv_buffer address;
     size_t count;
     uint32_t largest; /* largest address written, for checks */
+    int mixed;        /* addresses are in no order (gv_are_mixed) */
     uint64_t version;
     struct gv_slots *slots;
     uint32_t few[GV_FEW]; /* a short list; it is sent when a call needs it on the device */

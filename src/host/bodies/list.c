@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "host/base/threads.h"
-#include "host/bodies/bodies.h"
+#include "host/bodies/order.h"
 #include "host/bodies/slots.h"
 
 gravel_status gravel_list_create(gravel_list **list, gravel_context *context, int device)
@@ -112,6 +112,7 @@ gravel_status gravel_list_write(gravel_list *list, const uint32_t *address, size
     }
     list->count = count;
     list->largest = largest;
+    list->mixed = gv_are_mixed((const int32_t *)address, 1, count);
     list->version++;
     return GRAVEL_OK;
 }
@@ -159,6 +160,11 @@ size_t gravel_view_get_count(const gravel_view *view)
     return view->kind == GRAVEL_VIEW_ALL     ? view->bodies->count
            : view->kind == GRAVEL_VIEW_RANGE ? view->count
                                              : gravel_list_get_count(view->list);
+}
+
+int gv_view_is_mixed(const gravel_view *view)
+{
+    return view->bodies && (view->bodies->ids_mixed || (view->kind == GRAVEL_VIEW_LIST && view->list->mixed));
 }
 
 static gravel_status check_list(const gravel_view *view, const char *what)

@@ -187,7 +187,7 @@ gravel_status gv_order_apply(gravel_bodies *bodies, cl_mem from_device, const ui
     bodies->marks.kept = origin ? count : 0;
     bodies->count = count;
     bodies->named = bodies->own_ids ? count : 0;
-    bodies->ids_mixed |= gv_are_mixed((const int32_t *)from, 1, count);
+    bodies->ids_mixed |= !from || gv_are_mixed((const int32_t *)from, 1, count);
     bodies->order_version++;
     for (int p = 0; p < GRAVEL_PLANES; p++)
         if (bodies->has[p])

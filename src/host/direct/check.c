@@ -147,12 +147,12 @@ static gravel_status check_count(const gv_direct_job *c)
 }
 
 /* Whether ids of the sources, or of sinks that have some, are in no order. */
-static int is_mixed(const gv_direct_job *c)
+static int is_mixed(const gravel_direct *d, const gravel_direct_call *a)
 {
-    const gravel_sinks *points = c->asked.points;
-    const int sources = c->sources.bodies && c->sources.bodies->ids_mixed;
-    if (c->sinks.bodies)
-        return sources || c->sinks.bodies->ids_mixed;
+    const gravel_sinks *points = a->points;
+    const int sources = a->sources.bodies ? gv_view_is_mixed(&a->sources) : d->own && d->own->ids_mixed;
+    if (a->sinks.bodies)
+        return sources || gv_view_is_mixed(&a->sinks);
     return points->id && (sources || gv_are_mixed(points->id, points->id_stride, points->count));
 }
 
@@ -172,7 +172,7 @@ gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked,
         status = check_softening(d, c);
     if (!status)
         status = gv_direct_shape(d, &c->asked, &c->sources, &c->shape);
-    c->mixed = !status && is_mixed(c);
+    c->mixed = !status && is_mixed(d, &c->asked);
     c->variant = gv_direct_variant(c->asked.order, c->asked.nearest, c->asked.neighbour_capacity > 0);
     gv_variant with_rule = d->variant[c->variant];
     with_rule.features |= c->more;
