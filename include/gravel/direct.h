@@ -112,13 +112,15 @@ GRAVEL_API void gravel_direct_call_init(gravel_direct_call *call);
 GRAVEL_API gravel_status gravel_direct_start(gravel_direct *direct, const gravel_direct_call *call,
                                              gravel_ticket **ticket);
 /* Compiles and allocates what calls like this one with 1 ... `sinks` sinks and up to so many sources will need, with
- * four of them in flight, so that these calls need neither. */
+ * four of them in flight, so that these calls need neither.  The ids of points count as in order if those of the
+ * sources are: others compile at their first call. */
 GRAVEL_API gravel_status gravel_direct_prepare(gravel_direct *direct, const gravel_direct_call *call, size_t sinks,
                                                size_t sources);
 
 /* The configurations that calls of this object have got so far, as text; returns the bytes that it takes with its end
- * (NULL, 0: nothing is written).  Calls with about as many sinks share the configuration of the first of them.  An
- * object that is given the text before its first call computes with the same ones, and so with the same bits. */
+ * (NULL, 0: nothing is written).  Calls with about as many sinks and sources share the configuration of the first of
+ * them.  An object that is given the text before its first call computes with the same ones, and so with the same
+ * bits. */
 GRAVEL_API size_t gravel_direct_get_choices(const gravel_direct *direct, char *text, size_t size);
 GRAVEL_API gravel_status gravel_direct_set_choices(gravel_direct *direct, const char *text);
 

@@ -51,7 +51,7 @@ struct gravel_bodies {
     int own_ids;                /* ids are numbers that gv_bodies_need_ids gave */
     size_t named;               /* bodies that have them */
     int32_t next_id;            /* of the next body without one */
-    int ids_mixed;              /* ids are in no order (gv_are_mixed): direct sums look for a body itself another way */
+    int ids_mixed;              /* ids, as they were written, are in no order (gv_are_mixed) */
     size_t count, capacity;
     gv_buffer word[GV_WORDS];            /* mem NULL: not there, reads as zeros (ids -1) */
     unsigned char has[GRAVEL_PLANES];    /* planes that are there */

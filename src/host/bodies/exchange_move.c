@@ -212,6 +212,7 @@ gravel_status gravel_exchange_join(gravel_exchange *x)
         status = keep(x, x->begin[x->mine], stay);
     if (!status && arrive > 0)
         status = append_all(x, stay, arrive);
+    bodies->ids_mixed |= arrive > 0;
     if (arrive > 0)
         for (int p = 0; p < GRAVEL_PLANES; p++)
             if (bodies->has[p])

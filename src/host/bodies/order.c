@@ -150,14 +150,15 @@ static gravel_status move_word(gravel_bodies *bodies, int word, mover *m, cl_mem
  * of eight is too many for an order. */
 int gv_are_mixed(const int32_t *number, size_t stride, size_t n)
 {
-    enum { LOOKS = 64, MOST = LOOKS / 8 };
-    const size_t step = n > LOOKS ? n / LOOKS : 1, by = stride > 0 ? stride : 1;
+    const size_t step = n / GV_MIXED_LEAST, by = stride > 0 ? stride : 1;
     int turns = 0, looks = 0;
-    for (size_t k = 0; number && k + 2 < n; k += step, looks++) {
+    if (!number || n < GV_MIXED_LEAST)
+        return 0;
+    for (size_t k = 0; k + 2 < n; k += step, looks++) {
         const int32_t a = number[k * by], b = number[(k + 1) * by], c = number[(k + 2) * by];
         turns += (b > a && b > c) || (b < a && b < c);
     }
-    return looks > 0 && turns > MOST * looks / LOOKS;
+    return turns > looks / 8;
 }
 
 gravel_status gv_order_apply(gravel_bodies *bodies, cl_mem from_device, const uint32_t *from, size_t count)

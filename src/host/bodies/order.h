@@ -10,8 +10,9 @@ gravel_status gv_order_apply(gravel_bodies *bodies, cl_mem from_device, const ui
 /* What a change of order needs beside the planes, a word of each size, is kept from now on: where bodies change ranks
  * this happens every few steps. */
 gravel_status gv_order_keep_movers(gravel_bodies *bodies);
-/* 1: numbers are in no order, so that nearly all ids lie between those of a few neighbours.  Some of n are looked at;
- * fewer than three, and no numbers, are in order. */
+/* 1: ids are in no order, so that nearly all of them lie between those of a few neighbours.  Some of n are looked at;
+ * a few of them, and none (NULL), are in order. */
+enum { GV_MIXED_LEAST = 64 };
 int gv_are_mixed(const int32_t *number, size_t stride, size_t n);
 /* Bodies from `count` on are removed. */
 void gv_order_shrunk(gravel_bodies *bodies, size_t count);

@@ -371,13 +371,14 @@ gravel_status gv_bodies_put_held(gravel_bodies *bodies, gv_held *held)
 
 /* ----------------------------------------------------------------------- calls */
 
-/* Of ids of many bodies: what a few say of their order is soon wrong. */
+/* What ids say of their order when they are written. */
 static void note_order(const gv_batch *b, const gravel_array *from)
 {
-    enum { MANY = 64 };
+    const int is_all = b->first == 0 && b->count >= b->bodies->count;
     for (int p = 0; p < b->n_planes; p++)
-        if (b->plane[p] == GRAVEL_ID && !b->address && b->count >= MANY)
-            b->bodies->ids_mixed = gv_are_mixed(from[p].x, from[p].stride, b->count);
+        if (b->plane[p] == GRAVEL_ID && !b->address)
+            b->bodies->ids_mixed =
+                (b->bodies->ids_mixed && !is_all) || gv_are_mixed(from[p].x, from[p].stride, b->count);
 }
 
 static gravel_status check_planes(const gravel_bodies *bodies, size_t count, int n_planes, const gravel_plane *plane,

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/bodies/bodies.h"
+#include "host/bodies/order.h"
 
 /* The bytes begin with this; words follow in their order, `count` entries each.  No padding: what is saved twice is the
  * same. */
@@ -158,6 +158,15 @@ static void copy_words(const gravel_bodies *bodies, const head *h, const char *f
     }
 }
 
+/* Of a state whose words are there: as if its ids had been written (put.c). */
+static int has_mixed_ids(const gravel_bodies *bodies, const head *h, const char *state)
+{
+    size_t at = sizeof *h;
+    for (int w = 0; w < GV_WORD_ID; w++)
+        at += h->word_bits >> w & 1 ? h->count * gv_word_size(bodies, (gv_word)w) : 0;
+    return h->word_bits >> GV_WORD_ID & 1 && gv_are_mixed((const int32_t *)(const void *)(state + at), 1, h->count);
+}
+
 static gravel_status make_state(const gravel_bodies *bodies, const head *h, void **state, size_t *size)
 {
     *size = state_bytes(bodies, h, h->count);
@@ -211,5 +220,9 @@ gravel_status gv_bodies_cut_state(const gravel_bodies *bodies, const void *state
         status = make_state(bodies, &h, part, part_size);
     if (!status)
         copy_words(bodies, &h, state, all, first, *part, count, 0, count);
+    if (!status) {
+        h.ids_mixed = has_mixed_ids(bodies, &h, *part);
+        memcpy(*part, &h, sizeof h);
+    }
     return status;
 }

@@ -241,6 +241,7 @@ static gravel_status finish_ticket(gravel_direct *d, gv_direct_ticket *t)
 static gravel_status run(gravel_direct *d, gv_direct_job *c, int is_waited_for)
 {
     const size_t sources = d->last_sources = c->sources.count;
+    d->last_mixed = c->mixed;
     gravel_status status = GRAVEL_OK;
     if (sources > 0 && c->count > 0)
         status = plan(d, c, c->count, sources);

@@ -146,14 +146,13 @@ static gravel_status check_count(const gv_direct_job *c)
     return GRAVEL_OK;
 }
 
-/* Whether ids of the sources, or of sinks that have some, are in no order. */
+/* Whether ids of the sources or of the sinks are in no order. */
 static int is_mixed(const gravel_direct *d, const gravel_direct_call *a)
 {
     const gravel_sinks *points = a->points;
     const int sources = a->sources.bodies ? gv_view_is_mixed(&a->sources) : d->own && d->own->ids_mixed;
-    if (a->sinks.bodies)
-        return sources || gv_view_is_mixed(&a->sinks);
-    return points->id && (sources || gv_are_mixed(points->id, points->id_stride, points->count));
+    return sources ||
+           (a->sinks.bodies ? gv_view_is_mixed(&a->sinks) : gv_are_mixed(points->id, points->id_stride, points->count));
 }
 
 gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked, gv_direct_job *c)
@@ -172,10 +171,12 @@ gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked,
         status = check_softening(d, c);
     if (!status)
         status = gv_direct_shape(d, &c->asked, &c->sources, &c->shape);
-    c->mixed = !status && is_mixed(d, &c->asked);
     c->variant = gv_direct_variant(c->asked.order, c->asked.nearest, c->asked.neighbour_capacity > 0);
     gv_variant with_rule = d->variant[c->variant];
     with_rule.features |= c->more;
     gv_direct_layout_set(&c->layout, &with_rule, c->asked.soften);
-    return status ? status : check_count(c);
+    if (!status)
+        status = check_count(c);
+    c->mixed = !status && is_mixed(d, &c->asked);
+    return status;
 }

@@ -1,8 +1,8 @@
 /* The configurations that calls of an object have got: as text, and back.
  *
- * Calls of about as many sinks share the configuration of the first of them (kernels.c), so it depends on the calls
- * that came before.  A run that goes on after a stop takes what it had.  A line a configuration:
- * "SET VARIANT SINK_BUCKET SOURCE_BUCKET ORIGIN threads=... split=..." */
+ * Calls of about as many sinks and sources share the configuration of the first of them (kernels.c), so it depends on
+ * the calls that came before.  A run that goes on after a stop takes what it had.  A line a configuration:
+ * "SET VARIANT SINKS SOURCES ORIGIN threads=... split=...", with the sizes of that first call. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +12,37 @@
 
 enum { LINE = 640 };
 
-size_t gravel_direct_get_choices(const gravel_direct *d, char *text, size_t size)
+/* A text that grows; `used` counts what has no room in it as well. */
+typedef struct writing {
+    char *text;
+    size_t size, used;
+} writing;
+
+static void add_line(writing *w, int set, int variant, const gv_direct_choice *c)
 {
     char line[LINE], configuration[512];
-    size_t used = 0;
+    gv_space_format(&gv_direct_space, &c->config, configuration, sizeof configuration);
+    snprintf(line, sizeof line, "%d %d %zu %zu %d %s\n", set, variant, c->sinks, c->sources, (int)c->origin,
+             configuration);
+    if (w->text && w->used + strlen(line) < w->size)
+        memcpy(w->text + w->used, line, strlen(line) + 1);
+    w->used += strlen(line);
+}
+
+size_t gravel_direct_get_choices(const gravel_direct *d, char *text, size_t size)
+{
+    writing w = {text, size, 0};
     if (text && size > 0)
         text[0] = '\0';
-    for (int s = 0; d && s < GV_DIRECT_SETS; s++)
-        for (int v = 0; v < GV_DIRECT_VARIANTS; v++)
-            for (int i = 0; d->choice[s][v] && i < GV_SINK_BUCKETS; i++)
-                for (int j = 0; j < GV_SOURCE_BUCKETS; j++) {
-                    const gv_direct_choice *c = &(*d->choice[s][v])[i][j];
-                    if (!c->known)
-                        continue;
-                    gv_space_format(&gv_direct_space, &c->config, configuration, sizeof configuration);
-                    snprintf(line, sizeof line, "%d %d %d %d %d %s\n", s, v, i, j, (int)c->origin, configuration);
-                    if (text && used + strlen(line) < size)
-                        memcpy(text + used, line, strlen(line) + 1);
-                    used += strlen(line);
-                }
-    return used + 1;
+    for (int k = 0; d && k < GV_DIRECT_SETS * GV_DIRECT_VARIANTS; k++) {
+        const int set = k / GV_DIRECT_VARIANTS, variant = k % GV_DIRECT_VARIANTS;
+        const gv_direct_choices *choices = d->choice[set][variant];
+        for (int row = 0; choices && row < GV_CHOICE_SOURCE_CELLS; row++)
+            for (int cell = 0; choices->row[row] && cell < GV_CHOICE_SINK_CELLS; cell++)
+                if (choices->row[row][cell].sinks > 0)
+                    add_line(&w, set, variant, &choices->row[row][cell]);
+    }
+    return w.used + 1;
 }
 
 static gravel_status refuse(const char *line)
@@ -41,28 +52,25 @@ static gravel_status refuse(const char *line)
 
 static gravel_status take_line(gravel_direct *d, const char *line)
 {
-    int s, v, i, j, origin, at = 0;
-    if (sscanf(line, "%d %d %d %d %d %n", &s, &v, &i, &j, &origin, &at) != 5 || at == 0)
+    int set, v, origin, at = 0;
+    gv_direct_choice taken = {.sinks = 0};
+    if (sscanf(line, "%d %d %zu %zu %d %n", &set, &v, &taken.sinks, &taken.sources, &origin, &at) != 5 || at == 0)
         return refuse(line);
-    if (s < 0 || s >= GV_DIRECT_SETS || v < 0 || v >= GV_DIRECT_VARIANTS || i < 0 || i >= GV_SINK_BUCKETS || j < 0 ||
-        j >= GV_SOURCE_BUCKETS || origin < 0 || origin > (int)GRAVEL_ORIGIN_BUILT_IN)
+    if (set < 0 || set >= GV_DIRECT_SETS || v < 0 || v >= GV_DIRECT_VARIANTS || taken.sinks == 0 || origin < 0 ||
+        origin > (int)GRAVEL_ORIGIN_BUILT_IN)
         return refuse(line);
-    gv_direct_choice taken = {.known = 1, .origin = (gravel_origin)origin};
+    taken.origin = (gravel_origin)origin;
     gv_direct_space.built_in(&taken.config, &d->variant[v], &d->limits, 1, 1);
     gravel_status status = gv_space_parse(&gv_direct_space, line + at, &taken.config);
     const char *why = status ? NULL : gv_space_can_run(&gv_direct_space, &taken.config, &d->variant[v], &d->limits);
     if (why)
         status = gv_fail(GRAVEL_ERR_UNSUPPORTED, "'%s' cannot run on %s: %s", line + at, d->limits.info.name, why);
-    if (!status && !d->choice[s][v] && !(d->choice[s][v] = calloc(1, sizeof *d->choice[s][v])))
+    gv_direct_choice *const c = status ? NULL : gv_direct_find_choice(d, set, v, taken.sinks, taken.sources);
+    if (!status && !c)
         status = gv_fail(GRAVEL_ERR_MEMORY, "no host memory for configurations");
-    if (status)
-        return status;
-    gv_direct_choice *c = &(*d->choice[s][v])[i][j];
-    c->known = 1; /* kernels of another configuration stay with the object until it is released */
-    c->config = taken.config;
-    c->origin = taken.origin;
-    memset(c->force, 0, sizeof c->force);
-    return GRAVEL_OK;
+    if (!status)
+        *c = taken; /* kernels of another configuration stay with the object until it is released */
+    return status;
 }
 
 gravel_status gravel_direct_set_choices(gravel_direct *d, const char *text)

@@ -135,7 +135,7 @@ gravel_status gravel_direct_get_configuration(gravel_direct *d, size_t sinks, ch
     const size_t sources = !d ? 0 : d->own ? gv_direct_own_count(d) : d->last_sources;
     if (!d)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_get_configuration: no object");
-    const int mixed = d->own && d->own->ids_mixed;
+    const int mixed = d->own ? d->own->ids_mixed : d->last_mixed;
     gravel_status status = gv_direct_choose(d, own_variant(d), GRAVEL_SOFTEN_EPS, mixed, sinks, sources, &choice);
     if (status)
         return status;

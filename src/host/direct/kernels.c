@@ -1,5 +1,6 @@
 /* Kernels of direct summation: made when a call first needs them, kept in the object. */
 #include "host/direct/object.h"
+#include "host/bodies/order.h"
 #include "host/profile/proof.h"
 
 #include <stdio.h>
@@ -35,22 +36,35 @@ static void make_room_for_softening(const gravel_direct *d, int variant, gv_conf
         gv_direct_halve_tile(config);
 }
 
-/* By ranges of ids all sources would go through the masked loop, which takes 1.1 to 1.8 times as long, for more sinks
- * than that: answers for fewer were measured with sinks anywhere.  Vectors without searches compare all ids in less
- * time than it takes to look for them (doc/numbers.md, "Where a body meets itself"). */
-enum { FEW = 64 };
+gv_direct_choice *gv_direct_find_choice(gravel_direct *d, int set, int variant, size_t sinks, size_t sources)
+{
+    gv_direct_choices **const choices = &d->choice[set][variant];
+    if (!*choices)
+        *choices = calloc(1, sizeof **choices);
+    if (!*choices)
+        return NULL;
+    gv_direct_choice **const row = &(*choices)->row[gv_choice_source_cell(sources)];
+    if (!*row)
+        *row = calloc(GV_CHOICE_SINK_CELLS, sizeof **row);
+    return *row ? &(*row)[gv_choice_sink_cell(sinks)] : NULL;
+}
 
-static gravel_status find_by_ids(gravel_direct *d, int variant, size_t sinks, size_t sources, gv_direct_choice *choice)
+/* By ranges of ids all sources would go through the masked loop, which takes 1.1 to 1.8 times as long; answers for few
+ * sinks were measured with sinks anywhere.  Vectors without searches compare all ids in less time than it takes to look
+ * for them (doc/numbers.md, "Where a body meets itself"). */
+static void find_by_ids(gravel_direct *d, int variant, size_t sinks, size_t sources, gv_direct_choice *choice)
 {
     const gv_variant *v = &d->variant[variant];
     gv_config config = choice->config;
     config.value[GV_T_MEET] = 1;
-    if (d->is_named || sinks < FEW || (config.value[GV_T_LANES] > 1 && !v->features) ||
+    if (d->is_named || sinks < GV_MIXED_LEAST || (config.value[GV_T_LANES] > 1 && !v->features) ||
         gv_space_can_run(&gv_direct_space, &config, v, &d->limits))
-        return GRAVEL_OK;
-    choice->config = config;
-    return gv_proof_settle(d->worker.context, d->worker.device, &gv_direct_space, v, sinks, sources, &choice->config,
-                           &choice->origin);
+        return;
+    gv_config right = config;
+    gravel_origin origin = choice->origin;
+    if (!gv_proof_settle(d->worker.context, d->worker.device, &gv_direct_space, v, sinks, sources, &right, &origin) &&
+        memcmp(&right, &config, sizeof right) == 0)
+        choice->config = config; /* else what was chosen, which is right */
 }
 
 gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, int mixed, size_t sinks,
@@ -58,20 +72,18 @@ gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soft
 {
     const int softened = GV_SOFTEN_OF_SOURCES((int)soften);
     const int set = (softened ? GV_DIRECT_SOFTENED : 0) + (mixed ? GV_DIRECT_MIXED : 0);
-    gv_direct_choices **choices = &d->choice[set][variant];
-    if (!*choices)
-        *choices = calloc(1, sizeof **choices);
-    if (!*choices)
+    gv_direct_choice *const chosen = *choice = gv_direct_find_choice(d, set, variant, sinks, sources);
+    if (!chosen)
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for configurations");
-    gv_direct_choice *chosen = *choice = &(**choices)[gv_sink_bucket(sinks)][gv_source_bucket(sources)];
-    if (chosen->known)
+    if (chosen->sinks > 0)
         return GRAVEL_OK;
     gravel_status status = choose(d, variant, sinks, sources, chosen);
     if (!status && mixed)
-        status = find_by_ids(d, variant, sinks, sources, chosen);
+        find_by_ids(d, variant, sinks, sources, chosen);
     if (!status && softened)
         make_room_for_softening(d, variant, &chosen->config);
-    chosen->known = !status;
+    chosen->sinks = status ? 0 : sinks;
+    chosen->sources = sources;
     return status;
 }
 
@@ -89,16 +101,21 @@ static gravel_status check_kernel(gravel_direct *d, cl_kernel kernel, const gv_c
     return GRAVEL_OK;
 }
 
+static void forget_in(gv_direct_choice *choice, cl_kernel kernel)
+{
+    for (int c = 0; choice && c < GV_CHOICE_SINK_CELLS; c++)
+        for (int kind = 0; kind < GV_DIRECT_KINDS; kind++)
+            if (choice[c].force[kind] == kernel)
+                choice[c].force[kind] = NULL;
+}
+
 /* Nothing knows the kernel any more. */
 static void forget(gravel_direct *d, cl_kernel kernel)
 {
     for (int k = 0; k < GV_DIRECT_SETS * GV_DIRECT_VARIANTS; k++) {
         gv_direct_choices *const choices = d->choice[k / GV_DIRECT_VARIANTS][k % GV_DIRECT_VARIANTS];
-        gv_direct_choice *const choice = choices ? (*choices)[0] : NULL;
-        for (int c = 0; choice && c < GV_SINK_BUCKETS * GV_SOURCE_BUCKETS; c++)
-            for (int kind = 0; kind < GV_DIRECT_KINDS; kind++)
-                if (choice[c].force[kind] == kernel)
-                    choice[c].force[kind] = NULL;
+        for (int row = 0; choices && row < GV_CHOICE_SOURCE_CELLS; row++)
+            forget_in(choices->row[row], kernel);
     }
     if (d->last[GV_STAGE_FORCE].kernel == kernel)
         d->last[GV_STAGE_FORCE].kernel = NULL;
@@ -246,6 +263,10 @@ void gv_direct_release_kernels(gravel_direct *d)
     release_all(d->take[0][0], sizeof d->take / sizeof(cl_kernel));
     for (int k = 0; k < d->n_kernels; k++)
         clReleaseKernel(d->kernel[k].force);
-    for (int k = 0; k < GV_DIRECT_SETS * GV_DIRECT_VARIANTS; k++)
-        free(d->choice[k / GV_DIRECT_VARIANTS][k % GV_DIRECT_VARIANTS]);
+    for (int k = 0; k < GV_DIRECT_SETS * GV_DIRECT_VARIANTS; k++) {
+        gv_direct_choices *const choices = d->choice[k / GV_DIRECT_VARIANTS][k % GV_DIRECT_VARIANTS];
+        for (int row = 0; choices && row < GV_CHOICE_SOURCE_CELLS; row++)
+            free(choices->row[row]);
+        free(choices);
+    }
 }

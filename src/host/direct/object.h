@@ -29,13 +29,16 @@ typedef struct gv_direct_kernel {
 
 /* What calls of one variant with about so many sinks and sources use. */
 typedef struct gv_direct_choice {
-    int known;
+    size_t sinks, sources; /* of the first of them; 0: there was none yet */
     gv_config config;
     gravel_origin origin;
     cl_kernel force[GV_DIRECT_KINDS]; /* NULL: not made yet */
 } gv_direct_choice;
 
-typedef gv_direct_choice gv_direct_choices[GV_SINK_BUCKETS][GV_SOURCE_BUCKETS];
+/* One for each cell of sizes, GV_CHOICE_SINK_CELLS in a row; NULL: not used yet. */
+typedef struct gv_direct_choices {
+    gv_direct_choice *row[GV_CHOICE_SOURCE_CELLS];
+} gv_direct_choices;
 
 /* Sources as the force kernel reads them: words of bodies, or what take.cl made of them. */
 typedef struct gv_direct_sources {
@@ -105,7 +108,8 @@ struct gravel_direct {
     gv_buffer sinks, partial, part_count, part_list; /* of the call in the queue: calls run one after the other */
     gravel_ticket *tickets;                          /* all that were made; free ones are used again */
     size_t last_sources;                             /* of the last call */
-    gv_direct_again again[3];                        /* force, reduce, join of the last call */
+    int last_mixed;
+    gv_direct_again again[3]; /* force, reduce, join of the last call */
     int n_again;
     gv_last last[GV_DIRECT_STAGES];
     /* sources from host arrays, and the one call of gravel_direct_submit: arrays.c */
@@ -121,6 +125,8 @@ struct gravel_direct {
 size_t gv_direct_own_count(const gravel_direct *d);
 /* The variant of calls like this, an index into `variant`. */
 int gv_direct_variant(int order, int nearest, int lists);
+/* The place of the choice of such calls; NULL: no memory. */
+gv_direct_choice *gv_direct_find_choice(gravel_direct *d, int set, int variant, size_t sinks, size_t sources);
 /* `mixed`: the ids of sinks or sources are in no order (gv_are_mixed). */
 gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, int mixed, size_t sinks,
                                size_t sources, gv_direct_choice **choice);

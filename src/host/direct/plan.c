@@ -50,23 +50,25 @@ static size_t divide_up(size_t value, size_t by)
 
 /* Groups a unit are tuned with so many sources at most.  More of them are cut into more parts, in steps, up to MORE
  * times as many (what groups of sinks leave to be added takes memory): 4 groups a unit where 3 are tuned are two turns
- * where 3 fit, 1.2 of the time.  Calls of so many pairs have MANY groups a unit at least: the last turn, seldom full,
- * counts little, and what the starts of groups cost as well (doc/numbers.md, "Tuning").  FEW sinks are shared by so
- * many groups anyway that more of them only cost their starts: on a GPU FEW_ITEMS work-items a unit are best there,
- * whatever won with fewer sources. */
+ * where 3 fit, 1.2 of the time.  Calls of MANY_PAIRS have MANY groups a unit at least, half as many with lists, whose
+ * parts take memory: the last turn, seldom full, counts little, and the starts of groups as well (doc/numbers.md,
+ * "Tuning").  FEW sinks are shared by so many groups anyway that more of them only cost their starts: on a GPU
+ * FEW_ITEMS work-items a unit are best there, whatever won with fewer sources. */
 enum { TUNED_SOURCES = 262144, MORE = 4, MANY = 16, FEW = 64, FEW_ITEMS = 512 };
 #define MANY_PAIRS 2e9
 
-static size_t groups_wanted(const gv_config *config, size_t compute_units, size_t sinks, size_t sources)
+static size_t groups_wanted(const gv_config *config, const gv_variant *variant, size_t compute_units, size_t sinks,
+                            size_t sources)
 {
     const size_t tuned = (size_t)config->value[GV_T_BLOCKS_PER_CU];
-    const size_t times = (sources + TUNED_SOURCES / 2) / TUNED_SOURCES, most = times < MORE ? times : MORE;
-    const int is_gpu = config->value[GV_T_LANES] == 1, is_more = sources > TUNED_SOURCES;
-    size_t per_unit = tuned * (most > 1 ? most : 1);
-    if (is_gpu && is_more && sinks < FEW)
+    const size_t steps = (sources + TUNED_SOURCES / 2) / TUNED_SOURCES, times = steps < MORE ? steps : MORE;
+    const size_t many = variant->features & GV_DIRECT_LISTS ? MANY / 2 : MANY;
+    const int is_scalar = config->value[GV_T_LANES] == 1, is_more = sources > TUNED_SOURCES;
+    size_t per_unit = tuned * (times > 1 ? times : 1);
+    if (is_scalar && is_more && sinks < FEW)
         per_unit = divide_up(FEW_ITEMS, (size_t)config->value[GV_T_THREADS]);
-    else if (is_gpu && is_more && per_unit < MANY && (double)sinks * (double)sources >= MANY_PAIRS)
-        per_unit = MANY;
+    else if (is_scalar && is_more && per_unit < many && (double)sinks * (double)sources >= MANY_PAIRS)
+        per_unit = many;
     return per_unit * compute_units;
 }
 
@@ -145,7 +147,7 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
     plan->stride = plan->sink_groups * group_sinks;
 
     /* as many groups as wanted, but no part without work */
-    const size_t wanted = groups_wanted(config, (size_t)compute_units, sinks, sources);
+    const size_t wanted = groups_wanted(config, variant, (size_t)compute_units, sinks, sources);
     size_t blocks = no_short_parts(even_blocks(wanted, plan->sink_groups), config, sources);
     if (variant->features & GV_DIRECT_LISTS && list_capacity > 0) {
         /* one division after the other: the product could overflow */

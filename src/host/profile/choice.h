@@ -102,11 +102,6 @@ int gv_profile_options(const gv_profile_set *user, const gv_profile_set *shipped
 /* The number of the option for a call of that cell: the least score of those that lead the default. */
 int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call);
 
-/* Sizes that share one answer: up to 64 sinks none, then the powers of two and sixteenths of what lies between them;
- * quarter octaves of sources. */
-enum { GV_CHOICE_SINK_CELLS = 64 + 17 * 34, GV_CHOICE_SOURCE_CELLS = 4 * 40 };
-int gv_choice_sink_cell(size_t sinks);
-int gv_choice_source_cell(size_t sources);
 /* The sizes the answer of their cell is made for: a question's where one is in the cell, else the cell's smallest. */
 void gv_choice_sizes(const gv_profile_entry *const *entry, int n, size_t *sinks, size_t *sources);
 

@@ -11,6 +11,12 @@ enum { GV_SINK_BUCKETS = 7, GV_SOURCE_BUCKETS = 3 };
 int gv_sink_bucket(size_t sinks);
 int gv_source_bucket(size_t sources);
 
+/* Sizes that share one answer: up to 64 sinks none, then the powers of two and sixteenths of what lies between them;
+ * quarter octaves of sources. */
+enum { GV_CHOICE_SINK_CELLS = 64 + 17 * 34, GV_CHOICE_SOURCE_CELLS = 4 * 40 };
+int gv_choice_sink_cell(size_t sinks);
+int gv_choice_source_cell(size_t sources);
+
 /* The configuration for a call: user's and shipped profiles by the ladder (exact device, family with nearest compute
  * units, vendor and type, type) and the model of choice.h, else the built-in default. Whatever comes from a file
  * passes the constraints first. Files are read once per context. */

@@ -306,6 +306,7 @@ static gravel_status look_ahead(gravel_hermite *h, const char *call)
     }
     h->order_version = h->bodies->order_version;
     h->active->frame = h->bodies->frame; /* a block fills its planes anew */
+    h->active->ids_mixed = h->bodies->ids_mixed;
     return find_next(h);
 }
 

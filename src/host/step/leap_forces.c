@@ -80,6 +80,7 @@ static gravel_status need_at(gravel_leapfrog *f)
         return status;
     f->at->frame = f->bodies->frame; /* its planes are filled anew */
     f->at->has_box = f->at->has_mass_unit = 1;
+    f->at->ids_mixed = f->bodies->ids_mixed;
     return GRAVEL_OK;
 }
 
