@@ -112,8 +112,8 @@ GRAVEL_API void gravel_direct_call_init(gravel_direct_call *call);
 GRAVEL_API gravel_status gravel_direct_start(gravel_direct *direct, const gravel_direct_call *call,
                                              gravel_ticket **ticket);
 /* Compiles and allocates what calls like this one with 1 ... `sinks` sinks and up to so many sources will need, with
- * four of them in flight, so that these calls need neither.  The ids of points count as in order if those of the
- * sources are: others compile at their first call. */
+ * four of them in flight, so that these calls need neither.  Configurations are those for that many sources: a call of
+ * much fewer may compile another one.  So may points whose ids are in no order where those of the sources are. */
 GRAVEL_API gravel_status gravel_direct_prepare(gravel_direct *direct, const gravel_direct_call *call, size_t sinks,
                                                size_t sources);
 
