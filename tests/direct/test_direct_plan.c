@@ -47,8 +47,13 @@ static void test_groups_grow_with_the_sources(void **state)
         /* one group of sinks, whose parts have 496 sources at least; whole tiles add up to 12 */
         assert_in_range(groups_for(&config, &variant, 512, sources), 0.97 * times * 3 * 132, times * 3 * 132);
         /* even turns may have up to a twentieth less, groups of sinks are a sixtieth of a turn */
-        if ((double)sources * 8000 >= 2e9 && sources > 262144)
+        if (sources > 262144) {
+            variant.features = 0;
             assert_in_range(groups_for(&config, &variant, 8000, sources), 15 * 132, 33 * 132);
+            variant.features = GV_DIRECT_LISTS; /* half as many, or three times as many as were tuned, and more */
+            assert_in_range(groups_for(&config, &variant, 8000, sources), 7 * 132, 25 * 132);
+        }
+        variant.features = 0;
     }
 }
 

@@ -1,11 +1,12 @@
 /* Kernels of direct summation: made when a call first needs them, kept in the object. */
 #include "host/direct/object.h"
-#include "host/bodies/order.h"
-#include "host/profile/proof.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "host/bodies/order.h"
+#include "host/profile/proof.h"
 
 size_t gv_direct_own_count(const gravel_direct *d)
 {

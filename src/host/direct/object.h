@@ -108,8 +108,8 @@ struct gravel_direct {
     gv_buffer sinks, partial, part_count, part_list; /* of the call in the queue: calls run one after the other */
     gravel_ticket *tickets;                          /* all that were made; free ones are used again */
     size_t last_sources;                             /* of the last call */
-    int last_mixed;
-    gv_direct_again again[3]; /* force, reduce, join of the last call */
+    int last_mixed;                                  /* likewise: ids in no order */
+    gv_direct_again again[3];                        /* force, reduce, join of the last call */
     int n_again;
     gv_last last[GV_DIRECT_STAGES];
     /* sources from host arrays, and the one call of gravel_direct_submit: arrays.c */

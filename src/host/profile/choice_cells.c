@@ -1,4 +1,4 @@
-/* Sizes that share one answer (choice.h). */
+/* Sizes that share one answer (profile.h), and the sizes that it is made for (choice.h). */
 #include "host/profile/choice.h"
 
 #include <math.h>
