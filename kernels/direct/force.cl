@@ -33,6 +33,8 @@
  *   GV_KEEP           kind                0, 1
  *   GV_MEET           kind                0 (all sinks), 1 (few of them)
  *   GV_PREFETCH       sources             0, 1 (read from the tile while the one before acts)
+ *
+ * GV_DUE              1: only the device knows how many sinks there are, and how the sources are cut (direct/cut.h)
  */
 #include "lib/real.h"
 #include "lib/rsqrt.h"
@@ -53,6 +55,18 @@
 #define GV_SEARCH (GV_NEAREST || GV_LISTS)
 
 #include "direct/layout.h"
+
+/* Groups of sinks along dimension 0, of sources along dimension 1; with GV_DUE all along dimension 0 */
+#if GV_DUE
+#include "direct/cut.h"
+#define GV_SINK_GROUP (get_group_id(0) % cut.groups)
+#define GV_BLOCK (get_group_id(0) / cut.groups)
+#define GV_BLOCK_OF(item) (item)->block
+#else
+#define GV_SINK_GROUP get_group_id(0)
+#define GV_BLOCK get_group_id(1)
+#define GV_BLOCK_OF(item) get_group_id(1)
+#endif
 
 #include "direct/rule.h"
 
@@ -117,6 +131,9 @@ typedef struct gv_item {
 #endif
 #if GV_KEEP_RUN
     gv_places places;
+#endif
+#if GV_DUE
+    uint block;
 #endif
 } gv_item;
 
@@ -350,14 +367,24 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
     ,
     gv_scalar per_length, gv_scalar most2, gv_scalar per_interval, uint last, global const gv_scalar4 *restrict records
 #endif
+#if GV_DUE
+    ,
+    global const uint *restrict head, global const uint *restrict cuts, uint above, uint most
+#endif
 )
 {
     GV_ALIGN_STACK
+#if GV_DUE
+    const gv_cut cut = gv_find_cut(head, cuts, above, most, GV_ROW * GV_S * GV_LANES);
+    if (get_group_id(0) >= cut.groups * cut.blocks)
+        return;
+    part_sources = cut.part_sources;
+#endif
     const uint me = get_local_id(0);
     const uint lane_item = me % GV_ROW;
     const uint row = me / GV_ROW;
-    const uint part = get_group_id(1) * GV_SPLIT + row;
-    const uint first_sink = (get_group_id(0) * GV_S * GV_ROW + lane_item) * GV_LANES;
+    const uint part = GV_BLOCK * GV_SPLIT + row;
+    const uint first_sink = (GV_SINK_GROUP * GV_S * GV_ROW + lane_item) * GV_LANES;
     const uint begin = min(part * part_sources, n_sources);
     const uint end = min(begin + part_sources, n_sources);
     /* with GV_MEET short stretches are flagged */
@@ -378,6 +405,9 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
 #endif
     gv_view view;
     gv_item item;
+#if GV_DUE
+    item.block = GV_BLOCK;
+#endif
 #if GV_SHAPE != GV_SHAPE_PLUMMER
     item.cutoff = (gv_cutoff){per_length, most2, per_interval, last, records};
 #endif

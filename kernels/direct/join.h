@@ -26,15 +26,15 @@ __attribute__((always_inline)) static inline void gv_store_sums(const gv_item *i
 {
 #pragma unroll
     for (int c = 0; c < GV_COMPONENTS; c++) {
-        global gv_scalar *out = gv_result_plane(partial, get_group_id(1), c * GV_WIDE_WORDS, stride) + i;
+        global gv_scalar *out = gv_result_plane(partial, GV_BLOCK_OF(item), c * GV_WIDE_WORDS, stride) + i;
         gv_store(gv_wide_high(item->total[s][c]), out);
 #if GV_WIDE_WORDS == 2
         gv_store(item->total[s][c].lo, out + stride);
 #endif
     }
 #if GV_NEAREST
-    gv_store(item->found[s].r2, gv_result_plane(partial, get_group_id(1), GV_NEAREST_R2, stride) + i);
+    gv_store(item->found[s].r2, gv_result_plane(partial, GV_BLOCK_OF(item), GV_NEAREST_R2, stride) + i);
     gv_store(item->found[s].nearest,
-             (global uint *)gv_result_plane(partial, get_group_id(1), GV_NEAREST_R2 + 1, stride) + i);
+             (global uint *)gv_result_plane(partial, GV_BLOCK_OF(item), GV_NEAREST_R2 + 1, stride) + i);
 #endif
 }

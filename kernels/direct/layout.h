@@ -75,6 +75,12 @@
 #define GV_DUE_COUNT 0
 #define GV_DUE_TIME 2
 
+/* How the sources are cut for so many groups of sinks, where only the device knows how many (direct/cut.h) */
+#define GV_CUT_BLOCKS 0
+#define GV_CUT_PART 1 /* sources in a part */
+#define GV_CUT_ROWS 2 /* of gv_reduce */
+#define GV_CUT_WORDS 4
+
 /* Changed bodies that take.cl puts: the first columns of its words come in the order of its arguments, behind them that
  * of the mass; no column; an address that a later entry replaces */
 #define GV_TAKE_MASS_COLUMN 13

@@ -6,12 +6,17 @@
  * the nearest neighbour (of two at one distance the lower address).
  *
  * GV_OTHER: precision of the sinks' bodies
+ * GV_DUE    1: only the device knows how many sinks and parts there are (direct/cut.h)
  */
 #include "lib/real.h"
 
 #include "lib/other.h"
 
 #include "direct/layout.h"
+
+#if GV_DUE
+#include "direct/cut.h"
+#endif
 
 #define GV_COMPONENTS GV_DIRECT_COMPONENTS(GV_ORDER)
 #include "direct/result.h"
@@ -128,8 +133,19 @@ gv_reduce(global const gv_scalar *restrict partial, global gv_scalar *restrict r
           global const int *restrict source_id, global const uint *restrict source_list, uint listed,
           uint address_first, uint n_parts, uint part_stride, uint n_sinks, uint rows, uint put,
           global const uint *restrict sink_list, uint sink_listed, uint first_sink, gv_other factor_acc,
-          gv_other factor_pot, global gv_other *acc, global gv_other *pot, global gv_other *jerk, global gv_other *snap)
+          gv_other factor_pot, global gv_other *acc, global gv_other *pot, global gv_other *jerk, global gv_other *snap
+#if GV_DUE
+          ,
+          global const uint *restrict head, global const uint *restrict cuts, uint above, uint most, uint group_sinks
+#endif
+)
 {
+#if GV_DUE
+    const gv_cut cut = gv_find_cut(head, cuts, above, most, group_sinks);
+    if (cut.groups == 0)
+        return;
+    n_sinks = cut.sinks, n_parts = cut.blocks, rows = cut.rows;
+#endif
     local gv_scalar sums[GV_WIDE_WORDS * GV_REDUCE_THREADS];
     const uint me = get_local_id(0);
     const uint columns = GV_REDUCE_THREADS / rows;

@@ -28,8 +28,7 @@ static gv_limits limits_of_gpu(void)
 }
 
 /* Beyond the sizes that are tuned a unit has a whole number of times as many groups, so that turns that were full stay
- * full: with 4 groups where 3 fit, 15500 x 310000 took 1.21 of the best (ds4 on an H200).  Of calls with many pairs it
- * has 16 at least: 6000 x 310000 with 5 for 4 took 1.18. */
+ * full: with 4 groups where 3 fit, 15500 x 310000 took 1.21 of the best (ds4 on an H200). */
 static void test_groups_grow_with_the_sources(void **state)
 {
     gv_limits limits = limits_of_gpu();
@@ -46,14 +45,38 @@ static void test_groups_grow_with_the_sources(void **state)
 
         /* one group of sinks, whose parts have 496 sources at least; whole tiles add up to 12 */
         assert_in_range(groups_for(&config, &variant, 512, sources), 0.97 * times * 3 * 132, times * 3 * 132);
-        /* even turns may have up to a twentieth less, groups of sinks are a sixtieth of a turn */
-        if (sources > 262144) {
-            variant.features = 0;
-            assert_in_range(groups_for(&config, &variant, 8000, sources), 15 * 132, 33 * 132);
-            variant.features = GV_DIRECT_LISTS; /* half as many, or three times as many as were tuned, and more */
-            assert_in_range(groups_for(&config, &variant, 8000, sources), 7 * 132, 25 * 132);
+    }
+}
+
+/* Units of a large call are full, and turns are even, at all sizes alike: by groups that were tuned and happened to be
+ * even, 41323 x 75121 had ten waves a unit where 131072 x 131072 had sixteen, and took 1.5 of the default's time. */
+static void test_large_calls_fill_all_units(void **state)
+{
+    static const char *const text[] = {
+        "threads=64 blocks_per_cu=1 split=1 sinks_per_item=6 tile=256 unroll=1 lanes=1",
+        "threads=128 blocks_per_cu=3 split=1 sinks_per_item=3 tile=256 unroll=16 lanes=1",
+        "threads=128 blocks_per_cu=8 split=4 sinks_per_item=2 tile=128 unroll=8 lanes=1",
+        "threads=256 blocks_per_cu=1 split=1 sinks_per_item=2 tile=256 unroll=2 lanes=1"};
+    const gv_limits limits = limits_of_gpu();
+    gv_variant variant;
+
+    (void)state;
+    assert_true(gv_variant_parse("sp4", &variant));
+    for (size_t k = 0; k < 4 * 3; k++) {
+        gv_config config;
+        variant.features = k / 4 == 2 ? GV_DIRECT_LISTS : (unsigned)(k / 4);
+        gv_direct_space.built_in(&config, &variant, &limits, 65536, 65536);
+        assert_ok(gv_space_parse(&gv_direct_space, text[k % 4], &config));
+        for (size_t sinks = 8192; sinks < 300000; sinks += sinks / 9) {
+            for (size_t sources = 30000; sources < 2000000; sources += sources / 7) {
+                if ((double)sinks * (double)sources < 1e9)
+                    continue;
+                const double groups = (double)groups_for(&config, &variant, sinks, sources) / 132;
+                assert_true(groups * config.value[GV_T_THREADS] >= 0.85 * 1024);
+                /* eight turns and more, of which the last is not full: an eighth at most, and mostly much less */
+                assert_true(ceil(groups) <= 1.125 * groups || groups * config.value[GV_T_THREADS] < 1024);
+            }
         }
-        variant.features = 0;
     }
 }
 
@@ -253,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_the_default_of_a_gpu),
         cmocka_unit_test(test_the_default_of_a_gpu_by_what_was_measured),
         cmocka_unit_test(test_groups_grow_with_the_sources),
+        cmocka_unit_test(test_large_calls_fill_all_units),
         cmocka_unit_test(test_few_sinks_have_four_groups_a_unit),
         cmocka_unit_test(test_one_block_where_it_is_faster),
         cmocka_unit_test(test_parts_are_rounded_to_runs),

@@ -29,8 +29,8 @@ static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size
     const gravel_device_info *info = &d->limits.info;
     const uint64_t quarter = info->global_memory / 4;
     const size_t list_bytes = (size_t)(info->max_allocation < quarter ? info->max_allocation : quarter);
-    const size_t planned = c->planned ? c->planned : sinks;
-    gravel_status status = gv_direct_choose(d, c->variant, c->asked.soften, c->mixed, planned, sources, &c->choice);
+    const size_t chosen_for = c->chosen_for ? c->chosen_for : sinks;
+    gravel_status status = gv_direct_choose(d, c->variant, c->asked.soften, c->mixed, chosen_for, sources, &c->choice);
     if (!status && c->asked.quadrupoles) {
         c->roomy = *c->choice;
         c->choice = &c->roomy;
@@ -39,13 +39,11 @@ static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size
     if (!status)
         status =
             gv_direct_chosen_kernel(d, c->variant, c->choice, c->asked.soften, c->more, c->shape.macros, &c->force);
-    if (status)
-        return status;
-    if (!gv_direct_plan_make(&c->plan, &c->choice->config, &d->variant[c->variant], info->compute_units, planned,
-                             sources, (size_t)c->asked.neighbour_capacity, list_bytes))
+    if (status || c->due)
+        return status ? status : gv_direct_plan_due(d, c, sources);
+    if (!gv_direct_plan_make(&c->plan, &c->choice->config, &d->variant[c->variant], info->compute_units, sinks, sources,
+                             (size_t)c->asked.neighbour_capacity, list_bytes))
         return lists_too_large(d, c, list_bytes);
-    if (c->planned)
-        gv_direct_plan_widen(&c->plan, sinks);
     c->is_single = c->plan.blocks == 1 && c->asked.into == GRAVEL_INTO_HOST;
     return GRAVEL_OK;
 }
@@ -343,10 +341,10 @@ gravel_status gv_direct_start_predicted(gravel_direct *d, const gravel_direct_ca
     return start_job(d, asked, &c, NULL);
 }
 
-gravel_status gv_direct_start_alike(gravel_direct *d, const gravel_direct_call *asked, const gv_direct_due *due)
+gravel_status gv_direct_start_for(gravel_direct *d, const gravel_direct_call *asked, size_t chosen_for,
+                                  const gv_direct_due *due)
 {
-    const size_t sinks = due ? due->most : gravel_view_get_count(&asked->sinks);
-    gv_direct_job c = {.due = due, .planned = gv_direct_find_alike(sinks).planned};
+    gv_direct_job c = {.due = due, .chosen_for = chosen_for};
     return start_job(d, asked, &c, NULL);
 }
 

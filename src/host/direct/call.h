@@ -6,10 +6,11 @@
 #include "host/direct/take.h"
 #include "host/direct/ticket.h"
 
-/* gravel_direct_start without a ticket, of at most GV_MOST_ALIKE sinks, which are planned by gv_direct_find_alike.
- * With `due` (may be NULL) the view of the sinks is the sources', all bodies, which are predicted; the solver has their
- * precision. */
-gravel_status gv_direct_start_alike(gravel_direct *d, const gravel_direct_call *call, const gv_direct_due *due);
+/* gravel_direct_start without a ticket, with the configuration for `chosen_for` sinks.  With `due` (may be NULL) the
+ * view of the sinks is the sources', all bodies, which are predicted; the solver has their precision, and there are no
+ * searches. */
+gravel_status gv_direct_start_for(gravel_direct *d, const gravel_direct_call *call, size_t chosen_for,
+                                  const gv_direct_due *due);
 
 /* A call in preparation: checked (check.c), planned (call.c), started (start.c). */
 typedef struct gv_direct_job {
@@ -17,7 +18,8 @@ typedef struct gv_direct_job {
     gv_selection sources, sinks;
     gv_held held;             /* changed bodies of the sources that no kernel has put yet */
     const gv_direct_due *due; /* or NULL */
-    size_t planned;           /* plans are those for so many sinks; 0: for those there are */
+    gv_direct_cuts *cuts;     /* with `due` */
+    size_t chosen_for;        /* the configuration is that for so many sinks; 0: for those there are */
     size_t count;             /* of sinks */
     double eps;               /* in the frame of the sources */
     int variant;
@@ -40,6 +42,9 @@ typedef struct gv_direct_job {
 
 /* check.c: `c` from the caller's call. */
 gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked, gv_direct_job *c);
+
+/* due.c: the plan of a call with `due`, whose configuration is chosen. */
+gravel_status gv_direct_plan_due(gravel_direct *d, gv_direct_job *c, size_t sources);
 
 /* start.c: the kernels, in this order. */
 gravel_status gv_direct_start_force(gravel_direct *d, gv_direct_job *c);

@@ -104,7 +104,7 @@ static gravel_status check_softening(const gravel_direct *d, gv_direct_job *c)
                        "the softening length is %g, beyond %g, where squares overflow beside the sources", a->eps,
                        most * unit);
     const int unsoftened = c->eps < (p == GRAVEL_DP ? 1e-100 : 1e-12);
-    c->more |= unsoftened ? GV_DIRECT_UNSOFTENED : 0;
+    c->more |= (unsoftened ? GV_DIRECT_UNSOFTENED : 0) | (c->due ? GV_DIRECT_DUE : 0);
     c->eps = unsoftened ? 0 : c->eps;
     return GRAVEL_OK;
 }
@@ -157,8 +157,11 @@ static int is_mixed(const gravel_direct *d, const gravel_direct_call *a)
 
 gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked, gv_direct_job *c)
 {
-    *c = (gv_direct_job){
-        .held = c->held, .packed = c->packed, .is_predicted = c->is_predicted, .due = c->due, .planned = c->planned};
+    *c = (gv_direct_job){.held = c->held,
+                         .packed = c->packed,
+                         .is_predicted = c->is_predicted,
+                         .due = c->due,
+                         .chosen_for = c->chosen_for};
     gravel_direct_call_init(&c->asked);
     gravel_status status = gv_options_take(&c->asked, sizeof c->asked, asked, "gravel_direct_call");
     if (!status)

@@ -53,7 +53,7 @@ static gravel_status make_kernels(gravel_direct *d)
 {
     const gravel_direct_options *o = &d->options;
     cl_kernel kernel;
-    gravel_status status = gv_direct_reduce_kernel(d, o->order, o->nearest, o->precision, &kernel);
+    gravel_status status = gv_direct_reduce_kernel(d, o->order, o->nearest, o->precision, 0, &kernel);
     return !status && o->neighbour_capacity > 0 ? gv_direct_join_kernel(d, &kernel) : status;
 }
 
@@ -121,6 +121,8 @@ void gravel_direct_release(gravel_direct *d)
     gv_buffer_release(&d->part_count);
     gv_buffer_release(&d->partial);
     gv_buffer_release(&d->sinks);
+    for (int k = 0; k < GV_ALIKE_KINDS; k++)
+        gv_buffer_release(&d->cuts[k].table);
     gv_direct_release_taken(d);
     gv_direct_release_shapes(d);
     gravel_bodies_release(d->own);

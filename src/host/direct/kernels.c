@@ -166,9 +166,12 @@ gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_con
 gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_choice *choice, gravel_soften soften,
                                       unsigned more, const char *macros, cl_kernel *kernel)
 {
-    cl_kernel *kept = &choice->force[more & GV_DIRECT_UNSOFTENED ? (int)GV_KIND_NO_EPS : (int)soften];
+    const int no_eps = (more & GV_DIRECT_UNSOFTENED) != 0;
+    cl_kernel *kept = &choice->force[more & GV_DIRECT_DUE ? (no_eps ? (int)GV_KIND_DUE_NO_EPS : (int)GV_KIND_DUE)
+                                     : no_eps             ? (int)GV_KIND_NO_EPS
+                                                          : (int)soften];
     gravel_status status = GRAVEL_OK;
-    if (*macros || more & ~(unsigned)GV_DIRECT_UNSOFTENED)
+    if (*macros || more & ~(unsigned)(GV_DIRECT_UNSOFTENED | GV_DIRECT_DUE))
         return gv_direct_force_kernel(d, variant, &choice->config, soften, more, macros, kernel);
     if (!*kept)
         status = gv_direct_force_kernel(d, variant, &choice->config, soften, more, "", kept);
@@ -196,20 +199,22 @@ gravel_status gv_direct_take_kernel(gravel_direct *d, int order, const gravel_bo
     return GRAVEL_OK;
 }
 
-static gravel_status make_reduce(gravel_direct *d, int order, int nearest, gravel_precision bodies, const char *name,
-                                 cl_kernel *kernel)
+static gravel_status make_reduce(gravel_direct *d, int order, int nearest, gravel_precision bodies, int due,
+                                 const char *name, cl_kernel *kernel)
 {
     char options[160];
     snprintf(options, sizeof options, "-DGV_ORDER=%d -DGV_PRECISION=%d -DGV_OTHER=%d -DGV_LANES=1 -DGV_NEAREST=%d",
              order, (int)d->options.precision, (int)bodies, nearest);
+    if (due) /* as for gv_take */
+        strncat(options, " -DGV_DUE=1", sizeof options - strlen(options) - 1);
     return gv_kernel_make(&d->worker, "direct/reduce.cl", options, name, kernel);
 }
 
-gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, gravel_precision bodies,
+gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, gravel_precision bodies, int due,
                                       cl_kernel *kernel)
 {
-    cl_kernel *kept = &d->reduce[2 * (order / 2 - 1) + !!nearest][bodies];
-    gravel_status status = *kept ? GRAVEL_OK : make_reduce(d, order, !!nearest, bodies, "gv_reduce", kept);
+    cl_kernel *kept = &d->reduce[!!due][2 * (order / 2 - 1) + !!nearest][bodies];
+    gravel_status status = *kept ? GRAVEL_OK : make_reduce(d, order, !!nearest, bodies, due, "gv_reduce", kept);
     *kernel = *kept;
     return status;
 }
@@ -217,7 +222,8 @@ gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, 
 gravel_status gv_direct_names_kernel(gravel_direct *d, int order, cl_kernel *kernel)
 {
     cl_kernel *kept = &d->names[order / 2 - 1];
-    gravel_status status = *kept ? GRAVEL_OK : make_reduce(d, order, 1, d->options.precision, "gv_name_nearest", kept);
+    gravel_status status =
+        *kept ? GRAVEL_OK : make_reduce(d, order, 1, d->options.precision, 0, "gv_name_nearest", kept);
     *kernel = *kept;
     return status;
 }
@@ -260,7 +266,7 @@ void gv_direct_release_kernels(gravel_direct *d)
 {
     release_all(&d->join, 1);
     release_all(d->names, sizeof d->names / sizeof d->names[0]);
-    release_all(d->reduce[0], sizeof d->reduce / sizeof d->reduce[0][0]);
+    release_all(d->reduce[0][0], sizeof d->reduce / sizeof(cl_kernel));
     release_all(d->take[0][0], sizeof d->take / sizeof(cl_kernel));
     for (int k = 0; k < d->n_kernels; k++)
         clReleaseKernel(d->kernel[k].force);

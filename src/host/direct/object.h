@@ -12,8 +12,9 @@
 
 enum { GV_STAGE_TAKE, GV_STAGE_FORCE, GV_STAGE_REDUCE, GV_STAGE_LISTS, GV_DIRECT_STAGES };
 
-/* Force kernels of one choice: one for each gravel_soften, and one where eps is 0. */
-enum { GV_KIND_NO_EPS = GRAVEL_SOFTEN_MAX + 1, GV_DIRECT_KINDS };
+/* Force kernels of one choice: one for each gravel_soften, and one where eps is 0; of these two also for sinks that the
+ * device has found. */
+enum { GV_KIND_NO_EPS = GRAVEL_SOFTEN_MAX + 1, GV_KIND_DUE, GV_KIND_DUE_NO_EPS, GV_DIRECT_KINDS };
 /* Kernels that take sources and sinks: plain, with sinks that the device has found, with changed bodies; of these one
  * for each gv_held_size. */
 enum { GV_TAKE_PLAIN, GV_TAKE_DUE, GV_TAKE_CHANGES, GV_TAKES = GV_TAKE_CHANGES + GV_HELD_SIZES };
@@ -82,6 +83,16 @@ typedef struct gv_direct_quadrupoles {
     double unit;            /* that they were divided by */
 } gv_direct_quadrupoles;
 
+/* How the sources are cut for each number of sinks of one gv_direct_alike (due.c). */
+typedef struct gv_direct_cuts {
+    gv_buffer table; /* GV_CUT_WORDS words for each number of groups of sinks */
+    gv_config config;
+    int variant;
+    size_t sources;                       /* that they are for; 0: there are none yet */
+    size_t group_sinks;                   /* of a group */
+    size_t groups, blocks, reduce_groups; /* the most that any of them has */
+} gv_direct_cuts;
+
 /* A kernel that was started and whose arguments are still set. */
 typedef struct gv_direct_again {
     cl_kernel kernel;
@@ -100,9 +111,11 @@ struct gravel_direct {
     int n_kernels;
     int oldest;                                                      /* of them, where there is no room for more */
     cl_kernel take[GV_TAKES][GV_DIRECT_VARIANTS / 4][GV_PRECISIONS]; /* [kind][order][precision of the bodies] */
-    cl_kernel reduce[GV_DIRECT_VARIANTS / 2][GV_PRECISIONS]; /* [order, nearest][precision of the sinks' bodies] */
+    /* [sinks that the device has found][order, nearest][precision of the sinks' bodies] */
+    cl_kernel reduce[2][GV_DIRECT_VARIANTS / 2][GV_PRECISIONS];
     cl_kernel join, names[GV_DIRECT_VARIANTS / 4];
     gv_direct_taken taken;
+    gv_direct_cuts cuts[GV_ALIKE_KINDS];
     gv_direct_table table, truncated; /* the caller's; of GRAVEL_SHAPE_TRUNCATED */
     gv_direct_quadrupoles quadrupoles;
     gv_buffer sinks, partial, part_count, part_list; /* of the call in the queue: calls run one after the other */
@@ -139,7 +152,8 @@ gravel_status gv_direct_chosen_kernel(gravel_direct *d, int variant, gv_direct_c
                                       unsigned more, const char *macros, cl_kernel *kernel);
 gravel_status gv_direct_take_kernel(gravel_direct *d, int order, const gravel_bodies *bodies, int kind,
                                     cl_kernel *kernel);
-gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, gravel_precision bodies,
+/* `due`: of sinks that the device has found. */
+gravel_status gv_direct_reduce_kernel(gravel_direct *d, int order, int nearest, gravel_precision bodies, int due,
                                       cl_kernel *kernel);
 gravel_status gv_direct_names_kernel(gravel_direct *d, int order, cl_kernel *kernel);
 gravel_status gv_direct_join_kernel(gravel_direct *d, cl_kernel *kernel);

@@ -50,25 +50,18 @@ static size_t divide_up(size_t value, size_t by)
 
 /* Groups a unit are tuned with so many sources at most.  More of them are cut into more parts, in steps, up to MORE
  * times as many (what groups of sinks leave to be added takes memory): 4 groups a unit where 3 are tuned are two turns
- * where 3 fit, 1.2 of the time.  Calls of MANY_PAIRS have MANY groups a unit at least, half as many with lists, whose
- * parts take memory: the last turn, seldom full, counts little, and the starts of groups as well (doc/numbers.md,
- * "Tuning").  FEW sinks are shared by so many groups anyway that more of them only cost their starts: on a GPU
- * FEW_ITEMS work-items a unit are best there, whatever won with fewer sources. */
-enum { TUNED_SOURCES = 262144, MORE = 4, MANY = 16, FEW = 64, FEW_ITEMS = 512 };
-#define MANY_PAIRS 2e9
+ * where 3 fit, 1.2 of the time (doc/numbers.md, "Tuning").  FEW sinks are shared by so many groups anyway that more of
+ * them only cost their starts: on a GPU FEW_ITEMS work-items a unit are best there, whatever won with fewer sources. */
+enum { TUNED_SOURCES = 262144, MORE = 4, FEW = 64, FEW_ITEMS = 512 };
 
-static size_t groups_wanted(const gv_config *config, const gv_variant *variant, size_t compute_units, size_t sinks,
-                            size_t sources)
+static size_t groups_wanted(const gv_config *config, size_t compute_units, size_t sinks, size_t sources)
 {
     const size_t tuned = (size_t)config->value[GV_T_BLOCKS_PER_CU];
     const size_t steps = (sources + TUNED_SOURCES / 2) / TUNED_SOURCES, times = steps < MORE ? steps : MORE;
-    const size_t many = variant->features & GV_DIRECT_LISTS ? MANY / 2 : MANY;
     const int is_scalar = config->value[GV_T_LANES] == 1, is_more = sources > TUNED_SOURCES;
-    size_t per_unit = tuned * (times > 1 ? times : 1);
-    if (is_scalar && is_more && sinks < FEW)
-        per_unit = divide_up(FEW_ITEMS, (size_t)config->value[GV_T_THREADS]);
-    else if (is_scalar && is_more && per_unit < many && (double)sinks * (double)sources >= MANY_PAIRS)
-        per_unit = many;
+    const size_t per_unit = is_scalar && is_more && sinks < FEW
+                                ? divide_up(FEW_ITEMS, (size_t)config->value[GV_T_THREADS])
+                                : tuned * (times > 1 ? times : 1);
     return per_unit * compute_units;
 }
 
@@ -135,6 +128,39 @@ static int one_block_is_faster(const gv_config *config, size_t whole, const gv_d
                0.95 * (group_time(config, plan->part_sources, groups, compute_units) + SECOND);
 }
 
+/* Large calls are cut by the least of such times alone.  What is tuned at one number of sinks is groups that happen to
+ * be even there: three a unit that were eleven by even_blocks, and 2.7 at half as many sinks, took 1.5 of the time.
+ * Units are full with LARGE_FULL work-items, and a group takes as long as LARGE_START sources to start.  Of 162 calls
+ * with all numbers of blocks timed this takes 1.005 of the best from 2e8 pairs on, 1.021 before; lists, whose parts are
+ * joined, gain from 1e9 on (doc/numbers.md, "Tuning"). */
+enum { LARGE_SINKS = 8192, LARGE_FULL = 1024, LARGE_START = 40 };
+
+static int is_large(const gv_config *config, const gv_variant *variant, size_t sinks, size_t sources)
+{
+    const double pairs = (double)sinks * (double)sources;
+    const double least = variant->features & GV_DIRECT_LISTS ? 1e9 : 2e8;
+    return config->value[GV_T_LANES] == 1 && pairs >= (sinks >= LARGE_SINKS ? least : 2e9);
+}
+
+static size_t blocks_of_large(const gv_config *config, size_t units, size_t sink_groups, size_t sources, size_t tile)
+{
+    const size_t split = (size_t)config->value[GV_T_SPLIT];
+    const double full = LARGE_FULL / (double)config->value[GV_T_THREADS];
+    const size_t most = divide_up((size_t)(2 * full * (double)units), sink_groups);
+    size_t best = 1;
+    double least = INFINITY;
+    for (size_t k = 1; k <= most; k++) {
+        const size_t part = round_part(divide_up(sources, k * split), tile, config);
+        const size_t blocks = divide_up(sources, part * split), turns = divide_up(blocks * sink_groups, units);
+        const double time = (double)(part + LARGE_START) * fmax((double)turns, full);
+        if (time < least) {
+            least = time;
+            best = blocks;
+        }
+    }
+    return best;
+}
+
 int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_variant *variant, int compute_units,
                         size_t sinks, size_t sources, size_t list_capacity, size_t list_bytes)
 {
@@ -147,8 +173,10 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
     plan->stride = plan->sink_groups * group_sinks;
 
     /* as many groups as wanted, but no part without work */
-    const size_t wanted = groups_wanted(config, variant, (size_t)compute_units, sinks, sources);
-    size_t blocks = no_short_parts(even_blocks(wanted, plan->sink_groups), config, sources);
+    const size_t units = (size_t)compute_units, wanted = groups_wanted(config, units, sinks, sources);
+    const int large = is_large(config, variant, sinks, sources);
+    size_t blocks = large ? blocks_of_large(config, units, plan->sink_groups, sources, tile)
+                          : no_short_parts(even_blocks(wanted, plan->sink_groups), config, sources);
     if (variant->features & GV_DIRECT_LISTS && list_capacity > 0) {
         /* one division after the other: the product could overflow */
         const size_t most = list_bytes / sizeof(uint32_t) / (list_capacity + 1) / split / plan->stride;
@@ -160,7 +188,7 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
     plan->part_sources = round_part(divide_up(sources, blocks * split), tile, config);
     plan->blocks = sources > 0 ? divide_up(sources, plan->part_sources * split) : 1;
     const size_t whole = round_part(divide_up(sources, split), tile, config);
-    if (one_block_is_faster(config, whole, plan, compute_units)) {
+    if (!large && one_block_is_faster(config, whole, plan, compute_units)) {
         plan->part_sources = whole;
         plan->blocks = 1;
     }
@@ -175,18 +203,15 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
 
 gv_direct_alike gv_direct_find_alike(size_t sinks)
 {
-    static const gv_direct_alike kind[] = {{0, 64, 16}, {64, 256, 128}, {256, 1024, 512}, {1024, GV_MOST_ALIKE, 2048}};
-    size_t k = 0;
-    while (k < sizeof kind / sizeof kind[0] - 1 && sinks > kind[k].most)
-        k++;
-    return kind[k];
-}
-
-void gv_direct_plan_widen(gv_direct_plan *plan, size_t sinks)
-{
-    const size_t group_sinks = plan->stride / plan->sink_groups;
-    plan->sink_groups = divide_up(sinks, group_sinks);
-    plan->stride = plan->sink_groups * group_sinks;
+    enum { FIRST = 64, CHOSEN_FOR_FIRST = 24 };
+    gv_direct_alike kind = {0, 0, FIRST, CHOSEN_FOR_FIRST};
+    while (kind.most < sinks && kind.most < GV_MOST_ALIKE) {
+        kind.index++;
+        kind.above = kind.most;
+        kind.most *= 2;
+        kind.chosen_for = kind.most / 4 * 3;
+    }
+    return kind;
 }
 
 size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant, gravel_soften soften)
@@ -261,4 +286,6 @@ void gv_direct_program_options(const gv_variant *variant, gravel_soften soften, 
              variant->order, (int)variant->precision, !!(variant->features & GV_DIRECT_NEAREST),
              !!(variant->features & GV_DIRECT_LISTS), (int)soften, !(variant->features & GV_DIRECT_UNSOFTENED), macros);
     add_rule(variant->features, text, size);
+    if (variant->features & GV_DIRECT_DUE)
+        strncat(text, " -DGV_DUE=1", size - strlen(text) - 1);
 }

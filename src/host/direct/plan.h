@@ -17,7 +17,8 @@ enum {
     GV_DIRECT_SPHERE = 8, /* the rules of neighbour lists: kernels/direct/rule.h */
     GV_DIRECT_SPHERE_MASS = 16,
     GV_DIRECT_AHEAD = 32,
-    GV_DIRECT_LEAVE_OUT = 64
+    GV_DIRECT_LEAVE_OUT = 64,
+    GV_DIRECT_DUE = 128 /* only the device knows how many sinks there are (due.c) */
 };
 
 /* indices into gv_direct_space.tunable */
@@ -72,15 +73,15 @@ double gv_direct_turns(const gv_config *config, size_t groups, int compute_units
 int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_variant *variant, int compute_units,
                         size_t sinks, size_t sources, size_t list_capacity, size_t list_bytes);
 
-/* Small numbers of sinks: those above `above` and at most `most` are planned as if they were `planned`, so that the
- * sums of a sink do not depend on how many there are beside it, or were expected.  Of at most GV_MOST_ALIKE sinks. */
-enum { GV_MOST_ALIKE = 4096 };
+/* Blocks of at most GV_MOST_ALIKE sinks that are submitted before the host knows how many there are: with more than
+ * `above` and at most `most` they have the configuration for `chosen_for`, so that a sum does not depend on what was
+ * expected. */
+enum { GV_MOST_ALIKE = 4096, GV_ALIKE_KINDS = 7 };
 typedef struct gv_direct_alike {
-    size_t above, most, planned;
+    int index;
+    size_t above, most, chosen_for;
 } gv_direct_alike;
 gv_direct_alike gv_direct_find_alike(size_t sinks);
-/* The plan with room for `sinks`. */
-void gv_direct_plan_widen(gv_direct_plan *plan, size_t sinks);
 
 /* Bytes of local memory the force kernel takes. */
 size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant, gravel_soften soften);

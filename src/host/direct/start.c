@@ -16,6 +16,23 @@ static gravel_status start_again(gravel_direct *d, gv_worker *worker, int stage,
     start_again(d, worker, stage, kernel, range, sizeof((const gv_arg[]){__VA_ARGS__}) / sizeof(gv_arg),               \
                 (const gv_arg[]){__VA_ARGS__})
 
+/* What kernels for sinks that the device has found take more (GV_DUE), the last of them gv_reduce alone; `number` is
+ * where the numbers among them are. */
+enum { DUE_ARGS = 5 };
+static size_t due_args(const gv_direct_job *c, cl_uint number[3], gv_arg *arg)
+{
+    if (!c->due)
+        return 0;
+    number[0] = (cl_uint)c->due->above;
+    number[1] = (cl_uint)c->due->most;
+    number[2] = (cl_uint)c->cuts->group_sinks;
+    arg[0] = (gv_arg){sizeof c->due->head, &c->due->head};
+    arg[1] = (gv_arg){sizeof c->cuts->table.mem, &c->cuts->table.mem};
+    for (int k = 0; k < 3; k++)
+        arg[2 + k] = (gv_arg){sizeof number[k], &number[k]};
+    return DUE_ARGS;
+}
+
 gravel_status gv_direct_start_force(gravel_direct *d, gv_direct_job *c)
 {
     const gv_direct_plan *p = &c->plan;
@@ -29,14 +46,17 @@ gravel_status gv_direct_start_force(gravel_direct *d, gv_direct_job *c)
                           GV_MEM(d->part_list),  GV_INT(c->asked.neighbour_capacity),
                           GV_UINT(from->count),  GV_UINT(p->part_sources),
                           GV_UINT(p->stride),    GV_REAL(d->options.precision, c->eps * c->eps)};
-    gv_arg all[sizeof arg / sizeof arg[0] + 1 + GV_DIRECT_SHAPE_ARGS];
+    gv_arg all[sizeof arg / sizeof arg[0] + 1 + GV_DIRECT_SHAPE_ARGS + DUE_ARGS];
     size_t n = sizeof arg / sizeof arg[0];
+    cl_uint number[3];
     memcpy(all, arg, sizeof arg);
     if (GV_SOFTEN_OF_SOURCES((int)c->asked.soften))
         all[n++] = GV_ARG(from->softening);
     n += gv_direct_shape_args(&c->shape, all + n);
+    n += due_args(c, number, all + n) > 0 ? DUE_ARGS - 1 : 0;
     return start_again(d, &c->ticket->worker, GV_STAGE_FORCE, c->force,
-                       gv_groups_2d(p->sink_groups, p->blocks, threads), n, all);
+                       c->due ? gv_groups(c->cuts->groups, threads) : gv_groups_2d(p->sink_groups, p->blocks, threads),
+                       n, all);
 }
 
 /* Factors from the device's results to the words of the sinks' bodies: m / l^2 in the frame of the sources, stored in
@@ -73,7 +93,8 @@ gravel_status gv_direct_start_reduce(gravel_direct *d, gv_direct_job *c)
     gravel_bodies *const to = c->due ? c->due->to : c->sinks.bodies;
     const gravel_precision bodies = to ? to->precision : d->options.precision;
     const cl_mem list = c->due ? NULL : c->sinks.list;
-    const size_t columns = GV_REDUCE_THREADS / p->reduce_rows, groups = (c->count + columns - 1) / columns;
+    const size_t columns = c->due ? 1 : GV_REDUCE_THREADS / p->reduce_rows;
+    const size_t groups = c->due ? c->cuts->reduce_groups : (c->count + columns - 1) / columns;
     const size_t down = (size_t)(c->layout.components + a->nearest), blocks = from->count > 0 ? p->blocks : 0;
     const cl_mem result = c->ticket->result ? c->ticket->result->device.mem : d->partial.mem;
     cl_mem out[4] = {NULL, NULL, NULL, NULL};
@@ -81,18 +102,39 @@ gravel_status gv_direct_start_reduce(gravel_direct *d, gv_direct_job *c)
     double acc, pot;
     if (c->is_single)
         return a->nearest ? start_names(d, c) : GRAVEL_OK;
-    gravel_status status = gv_direct_reduce_kernel(d, a->order, a->nearest, bodies, &kernel);
+    gravel_status status = gv_direct_reduce_kernel(d, a->order, a->nearest, bodies, c->due != NULL, &kernel);
     for (int k = 0; k < 1 + a->order / 2 && a->into & GRAVEL_INTO_PLANES && !status; k++)
         status = gv_bodies_need(to, word[k], &out[k]);
     if (status)
         return status;
     factors(c, &acc, &pot);
-    return START(d, &c->ticket->worker, GV_STAGE_REDUCE, kernel, gv_groups_2d(groups, down, GV_REDUCE_THREADS),
-                 GV_MEM(d->partial), GV_ARG(result), GV_ARG(from->id), GV_ARG(from->list), GV_UINT(from->list != NULL),
-                 GV_UINT(from->address_first), GV_UINT(blocks), GV_UINT(p->stride), GV_UINT(c->count),
-                 GV_UINT(p->reduce_rows), GV_UINT(a->into), GV_ARG(list), GV_UINT(list != NULL),
-                 GV_UINT(c->sinks.first), GV_REAL(bodies, acc), GV_REAL(bodies, pot), GV_ARG(out[0]), GV_ARG(out[1]),
-                 GV_ARG(out[2]), GV_ARG(out[3]));
+    const gv_arg arg[] = {GV_MEM(d->partial),
+                          GV_ARG(result),
+                          GV_ARG(from->id),
+                          GV_ARG(from->list),
+                          GV_UINT(from->list != NULL),
+                          GV_UINT(from->address_first),
+                          GV_UINT(blocks),
+                          GV_UINT(p->stride),
+                          GV_UINT(c->count),
+                          GV_UINT(p->reduce_rows),
+                          GV_UINT(a->into),
+                          GV_ARG(list),
+                          GV_UINT(list != NULL),
+                          GV_UINT(c->sinks.first),
+                          GV_REAL(bodies, acc),
+                          GV_REAL(bodies, pot),
+                          GV_ARG(out[0]),
+                          GV_ARG(out[1]),
+                          GV_ARG(out[2]),
+                          GV_ARG(out[3])};
+    gv_arg all[sizeof arg / sizeof arg[0] + DUE_ARGS];
+    size_t n = sizeof arg / sizeof arg[0];
+    cl_uint number[3];
+    memcpy(all, arg, sizeof arg);
+    n += due_args(c, number, all + n);
+    return start_again(d, &c->ticket->worker, GV_STAGE_REDUCE, kernel, gv_groups_2d(groups, down, GV_REDUCE_THREADS), n,
+                       all);
 }
 
 gravel_status gv_direct_start_join(gravel_direct *d, gv_direct_job *c)

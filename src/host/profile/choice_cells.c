@@ -34,8 +34,7 @@ int gv_choice_sink_cell(size_t sinks)
                    GV_CHOICE_SINK_CELLS);
 }
 
-/* Those that fill its groups. */
-static size_t last_sinks(int cell)
+size_t gv_choice_last_sinks(int cell)
 {
     if (cell < SINGLE)
         return (size_t)cell + 1;
@@ -76,6 +75,6 @@ void gv_choice_sizes(const gv_profile_entry *const *entry, int n, size_t *sinks,
         if (same_j && (!at[1] || (same_i && gv_choice_sink_cell(at[1]->sinks) != i)))
             at[1] = entry[e];
     }
-    *sinks = at[0] ? at[0]->sinks : last_sinks(i);
+    *sinks = at[0] ? at[0]->sinks : gv_choice_last_sinks(i);
     *sources = at[1] ? at[1]->sources : middle_sources(j);
 }

@@ -15,6 +15,7 @@ int gv_source_bucket(size_t sources);
  * quarter octaves of sources. */
 enum { GV_CHOICE_SINK_CELLS = 64 + 17 * 34, GV_CHOICE_SOURCE_CELLS = 4 * 40 };
 int gv_choice_sink_cell(size_t sinks);
+size_t gv_choice_last_sinks(int cell); /* the most of its sinks, which fill its groups */
 int gv_choice_source_cell(size_t sources);
 
 /* The configuration for a call: user's and shipped profiles by the ladder (exact device, family with nearest compute

@@ -3,8 +3,8 @@
  * A block is four launches: sources and sinks are taken, at the time and of the list that the device has found; forces;
  * their sums; the end of the block, which finds the next one (kernels/step/finish.cl).  Each launch is for a range of
  * sizes: where the block has another size than was expected (rhythm.c) it waits for the next launches that fit, and the
- * host submits anew from there.  Small blocks of one range are planned alike (gv_direct_find_alike), so that results do
- * not depend on what was expected. */
+ * host submits anew from there.  Blocks of one range have one configuration (gv_direct_find_alike), and the device cuts
+ * the sources as the host would for as many sinks, so that results do not depend on what was expected. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +44,11 @@ size_t gv_ahead_most(const gravel_hermite *h)
     if (!h->options.forces || pairs > n * GV_MOST_ALIKE)
         return GV_MOST_ALIKE;
     return pairs > n ? (size_t)ceil(pairs / n) - 1 : 0;
+}
+
+int gv_ahead_is_alike(const gravel_hermite *h, size_t bodies)
+{
+    return bodies <= GV_MOST_ALIKE && h->bodies->count <= MOST_BODIES;
 }
 
 void gv_ahead_start(gravel_hermite *h)
@@ -126,7 +131,8 @@ static gravel_status submit(gravel_hermite *h, const block *b)
                                .until = b->until,
                                .to = h->active};
     gravel_direct_call call = gv_hermite_call(h, h->options.order, gravel_view_all(h->bodies), 1, h->next);
-    const gravel_status status = gv_direct_start_alike(h->direct, &call, &due);
+    const size_t chosen_for = gv_direct_find_alike(b->most).chosen_for;
+    const gravel_status status = gv_direct_start_for(h->direct, &call, chosen_for, &due);
     return status ? status : finish(h, b);
 }
 

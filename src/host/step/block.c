@@ -21,10 +21,10 @@ gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks,
 {
     const gravel_direct_call call = gv_hermite_call(h, order, sinks, predict, time);
     const size_t count = gravel_view_get_count(&sinks);
-    /* small blocks have the bits that they have where the device moves them alone */
+    const int alike = predict && gv_ahead_is_alike(h, count);
     gravel_status status = h->options.forces ? h->options.forces(h->direct, &call, h->options.forces_user)
-                           : predict && count <= GV_MOST_ALIKE ? gv_direct_start_alike(h->direct, &call, NULL)
-                                                               : gravel_direct_start(h->direct, &call, NULL);
+                           : alike ? gv_direct_start_for(h->direct, &call, gv_direct_find_alike(count).chosen_for, NULL)
+                                   : gravel_direct_start(h->direct, &call, NULL);
     if (!status && h->options.external && count > 0)
         status = h->options.external(sinks.bodies, sinks.first, count, time, h->options.external_user);
     return status;

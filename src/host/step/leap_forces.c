@@ -152,7 +152,7 @@ static int are_few(const gravel_leapfrog *f, size_t count)
            t->softening == GRAVEL_PLUMMER && t->split == 0;
 }
 
-/* Planned by ranges of sizes: a sum does not depend on the blocks before. */
+/* With the configuration for the most sinks of their cell: a sum does not depend on the blocks before. */
 static gravel_status sum_few(gravel_leapfrog *f, gravel_view sinks)
 {
     gravel_status status = GRAVEL_OK;
@@ -164,7 +164,8 @@ static gravel_status sum_few(gravel_leapfrog *f, gravel_view sinks)
         status = gravel_direct_create(&f->few, f->worker.context, &options);
     }
     const gravel_direct_call call = sums_of(f, f->bodies, sinks);
-    return status ? status : gv_direct_start_alike(f->few, &call, NULL);
+    const size_t chosen_for = gv_choice_last_sinks(gv_choice_sink_cell(gravel_view_get_count(&sinks)));
+    return status ? status : gv_direct_start_for(f->few, &call, chosen_for, NULL);
 }
 
 /* What the next steps are to know of the bodies of the block before their forces are written over. */

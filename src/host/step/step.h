@@ -125,6 +125,8 @@ double gv_hermite_mass_part(const gravel_hermite *h); /* of M, of a mass of the 
  * the next one is known and due. */
 int gv_ahead_may(const gravel_hermite *h);
 size_t gv_ahead_most(const gravel_hermite *h); /* bodies of the largest such block */
+/* Whether such a block has the bits that it has where the device moves it alone. */
+int gv_ahead_is_alike(const gravel_hermite *h, size_t bodies);
 gravel_status gv_ahead_go(gravel_hermite *h, double until, size_t most, gravel_hermite_step_info *info, size_t *done);
 /* `times` blocks of the bodies of the list, of which there are `count`, at `time`: nothing changes.  Waits. */
 gravel_status gv_ahead_try(gravel_hermite *h, size_t count, double time, int times);
