@@ -1,5 +1,14 @@
-/* How the sources of a call are cut, where only the device knows how many sinks there are: the host has planned it for
- * each number of groups of sinks, and enough groups are started for all of these. */
+/* How the sources of a call are cut: groups of sinks along dimension 0, of sources along dimension 1.
+ *
+ * With GV_DUE, where only the device knows how many sinks there are, all groups are along dimension 0: the host has
+ * planned the cut for each number of groups of sinks, and enough groups are started for all of these. */
+#if GV_DUE
+#define GV_SINK_GROUP (get_group_id(0) % cut.groups)
+#define GV_BLOCK (get_group_id(0) / cut.groups)
+#define GV_BLOCK_OF(item) (item)->block
+#define GV_CUT_ARGS , global const uint *restrict head, global const uint *restrict cuts, uint above, uint most
+#define GV_CUT_ARGS_OF_ANY GV_CUT_ARGS, uint group_sinks /* of kernels that do not know the configuration */
+
 typedef struct gv_cut {
     uint sinks, groups; /* groups of sinks; 0: the launch is not for so many */
     uint blocks, part_sources, rows;
@@ -18,3 +27,10 @@ static inline gv_cut gv_find_cut(global const uint *head, global const uint *cut
     }
     return cut;
 }
+#else
+#define GV_SINK_GROUP get_group_id(0)
+#define GV_BLOCK get_group_id(1)
+#define GV_BLOCK_OF(item) get_group_id(1)
+#define GV_CUT_ARGS
+#define GV_CUT_ARGS_OF_ANY
+#endif

@@ -56,17 +56,7 @@
 
 #include "direct/layout.h"
 
-/* Groups of sinks along dimension 0, of sources along dimension 1; with GV_DUE all along dimension 0 */
-#if GV_DUE
 #include "direct/cut.h"
-#define GV_SINK_GROUP (get_group_id(0) % cut.groups)
-#define GV_BLOCK (get_group_id(0) / cut.groups)
-#define GV_BLOCK_OF(item) (item)->block
-#else
-#define GV_SINK_GROUP get_group_id(0)
-#define GV_BLOCK get_group_id(1)
-#define GV_BLOCK_OF(item) get_group_id(1)
-#endif
 
 #include "direct/rule.h"
 
@@ -354,7 +344,7 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
     global const gv_scalar4 *restrict pos, global const gv_scalar4 *restrict lo, global const gv_scalar4 *restrict vel,
     global const gv_scalar4 *restrict acc, global const int *restrict id, global const gv_scalar *restrict sinks,
     global gv_scalar *restrict partial, global uint *restrict neighbour_count, global uint *restrict lists,
-    uint capacity, uint n_sources, uint part_sources, uint stride, gv_scalar eps2
+    uint capacity, uint n_sources, uint part_sources, uint stride, gv_scalar eps2 GV_CUT_ARGS
 #if GV_SOFTEN_OF_SOURCES(GV_SOFTEN)
     ,
     global const gv_scalar *restrict softening
@@ -366,10 +356,6 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
 #if GV_SHAPE != GV_SHAPE_PLUMMER
     ,
     gv_scalar per_length, gv_scalar most2, gv_scalar per_interval, uint last, global const gv_scalar4 *restrict records
-#endif
-#if GV_DUE
-    ,
-    global const uint *restrict head, global const uint *restrict cuts, uint above, uint most
 #endif
 )
 {

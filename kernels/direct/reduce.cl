@@ -14,9 +14,7 @@
 
 #include "direct/layout.h"
 
-#if GV_DUE
 #include "direct/cut.h"
-#endif
 
 #define GV_COMPONENTS GV_DIRECT_COMPONENTS(GV_ORDER)
 #include "direct/result.h"
@@ -133,12 +131,8 @@ gv_reduce(global const gv_scalar *restrict partial, global gv_scalar *restrict r
           global const int *restrict source_id, global const uint *restrict source_list, uint listed,
           uint address_first, uint n_parts, uint part_stride, uint n_sinks, uint rows, uint put,
           global const uint *restrict sink_list, uint sink_listed, uint first_sink, gv_other factor_acc,
-          gv_other factor_pot, global gv_other *acc, global gv_other *pot, global gv_other *jerk, global gv_other *snap
-#if GV_DUE
-          ,
-          global const uint *restrict head, global const uint *restrict cuts, uint above, uint most, uint group_sinks
-#endif
-)
+          gv_other factor_pot, global gv_other *acc, global gv_other *pot, global gv_other *jerk,
+          global gv_other *snap GV_CUT_ARGS_OF_ANY)
 {
 #if GV_DUE
     const gv_cut cut = gv_find_cut(head, cuts, above, most, group_sinks);

@@ -50,10 +50,10 @@ gravel_status gv_direct_start_force(gravel_direct *d, gv_direct_job *c)
     size_t n = sizeof arg / sizeof arg[0];
     cl_uint number[3];
     memcpy(all, arg, sizeof arg);
+    n += due_args(c, number, all + n) > 0 ? DUE_ARGS - 1 : 0;
     if (GV_SOFTEN_OF_SOURCES((int)c->asked.soften))
         all[n++] = GV_ARG(from->softening);
     n += gv_direct_shape_args(&c->shape, all + n);
-    n += due_args(c, number, all + n) > 0 ? DUE_ARGS - 1 : 0;
     return start_again(d, &c->ticket->worker, GV_STAGE_FORCE, c->force,
                        c->due ? gv_groups(c->cuts->groups, threads) : gv_groups_2d(p->sink_groups, p->blocks, threads),
                        n, all);
