@@ -17,35 +17,14 @@
 #define POOL_SPREAD 0.04
 #define POOL_SINKS 3
 #define POOL_SOURCES 4
-/* A question that keeps as many as there is room for knows of the others that they are slower, or nothing. */
+/* A question that keeps as many as there is room for knows of the others that they are slower, or nothing; of the
+ * default for other sizes what it measured of its own. */
 #define POOL_UNKNOWN 0.3
 /* One of another kernel text counts so much: over four sets of 752 to 912 calls of an H100 and an H200 the means over
  * the best are 1.0097, 1.0098, 1.0144, 1.0090 for 1.0100, 1.0102, 1.0155, 1.0096 (doc/numbers.md). */
 #define POOL_OTHER_TEXT 0.2
 /* Spreads above this are disturbances of the machine, not of the configuration. */
 #define MOST_SPREAD 0.2
-/* Samples scatter by the spread; what is compared is the least of them, which scatters by a part of it: with a quarter
- * calls are no slower than the default where with all of it they are not (doc/numbers.md). */
-#define SPREAD_PART 0.25
-/* What is known only with so many octaves more of sources is no choice against the default: 3 sinks x 30000 took what
- * had won at 1 x 131072, 1.26 of its time. */
-#define FAR_SOURCES 2
-/* Nor is what only corners of less weight have measured: 12 sinks x 500000 took what had won at 16 x 131072 and what
- * 12 x 524288 did not keep, 1.05 of the default's time. */
-#define LEAST_KNOWN 0.2
-/* What some corner has not measured takes the default's place for a gain of so much more.  With twice as much, as
- * before what hardly a corner knows was left out, means over the best are higher in five sets, and 33 for 34 of 8074
- * calls take above 1.02 of the default's time (doc/numbers.md). */
-#define GUESSED 0.01
-/* Nothing replaces the default for less, by the scores alone where not all corners have measured the default.  With
- * 0.01, and nothing there, 10 of 216 calls of an H200 at sizes where nobody had asked took above 1.02 of its time, with
- * this 6; of 6300 of an H100 80 and 46, where the mean over the best is 1.0202 and 1.0216 (doc/numbers.md). */
-#define LEAST_LEAD 0.02
-/* Where answers are of another kernel text the default may have gained since: of 1201 calls of an H200, most of them
- * among such answers, 16 for 26 take above 1.02 of its time, and the mean over the best is 1.0145 for 1.0124. */
-#define OTHER_TEXT 0.04
-/* The weight of a question that answers nearly alone: the call lies within a fifth of the way to the next ones. */
-#define ALONE 0.8
 
 /* ------------------------------------------------------------------ scores */
 
@@ -54,16 +33,19 @@ static double score_time(const gv_profile_result *result)
     return result->time_min_s > 0 ? result->time_min_s : result->time_s;
 }
 
-/* log(time / winner's); the winner may be a hair slower than a less simple one behind it: that counts as equal. */
-static double log_behind(const gv_profile_entry *entry, int r)
+double gv_choice_spread(const gv_profile_entry *entry, int r)
+{
+    return fmin(entry->result[r].spread, MOST_SPREAD);
+}
+
+double gv_choice_log_behind(const gv_profile_entry *entry, int r)
 {
     const double ratio = score_time(&entry->result[r]) / score_time(&entry->result[0]);
 
     return r > 0 && ratio > 1 ? log(ratio) : 0;
 }
 
-/* The first result that this question launches like the configuration: the fastest of them, or its winner. */
-static int find_result(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration)
+int gv_choice_find_result(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration)
 {
     int r = 0;
 
@@ -73,12 +55,42 @@ static int find_result(const gv_choice_among *among, const gv_profile_entry *ent
     return r < entry->n_results ? r : -1;
 }
 
+/* The same for the untuned default: where that of the call was not kept, the question's own, which is what the default
+ * comes to there.  Of 953 calls of an H200 at sizes drawn by lot 15 for 29 take above 1.02 of the default's time so, of
+ * 6275 and 6209 at others of an H200 and an H100 54 for 95 and 34 for 46; the means over the best are 1.0153, 1.0282,
+ * 1.0252 for 1.0133, 1.0242, 1.0227 (doc/numbers.md). */
+static int find_default(const gv_choice_among *among, const gv_profile_entry *entry)
+{
+    char own[GV_PROFILE_TEXT];
+    gv_config config;
+    const int r = gv_choice_find_result(among, entry, among->built_in);
+
+    if (r >= 0)
+        return r;
+    among->space->built_in(&config, among->variant, among->limits, entry->sinks, entry->sources);
+    gv_space_format(among->space, &config, own, sizeof own);
+    return gv_choice_find_result(among, entry, own);
+}
+
+static int is_default(const gv_choice_among *among, const char *configuration)
+{
+    return among->built_in && gv_space_same_text(among->space, among->built_in, configuration, among->variant,
+                                                 among->limits, among->sinks, among->sources);
+}
+
+/* What a question measured of a candidate, or of what the default is there. */
+static int find_candidate(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration,
+                          int of_default)
+{
+    return of_default ? find_default(among, entry) : gv_choice_find_result(among, entry, configuration);
+}
+
 static double unknown_behind(const gv_profile_entry *entry)
 {
     double most = 0;
 
     for (int r = 0; r < entry->n_results; r++)
-        most = fmax(most, log_behind(entry, r));
+        most = fmax(most, gv_choice_log_behind(entry, r));
     return fmax(most + log(UNKNOWN_BEHIND), log(UNKNOWN_LEAST));
 }
 
@@ -105,8 +117,8 @@ static double padded(size_t sinks, double grain)
 }
 
 /* The mean of a configuration's slowness over all questions that kept it, or had no room for it, the nearer the more;
- * 0: there are none.  `found`: its results there. */
-static double mean_behind(const gv_choice_among *among, const int *found)
+ * 0: there are none.  `found`: its results there, or those of other defaults. */
+static double mean_behind(const gv_choice_among *among, const int *found, const char *configuration)
 {
     double sum = 0, weights = 0;
 
@@ -115,12 +127,13 @@ static double mean_behind(const gv_choice_among *among, const int *found)
         const int r = found[e];
         const double x = (gv_log_size(entry->sinks) - gv_log_size(among->sinks)) / POOL_SINKS;
         const double y = (gv_log_size(entry->sources) - gv_log_size(among->sources)) / POOL_SOURCES;
-        const double counts = r >= 0 ? 1 : entry->n_results == GV_PROFILE_RESULTS ? POOL_UNKNOWN : 0;
+        const int is_own = r >= 0 && gv_choice_find_result(among, entry, configuration) == r;
+        const double counts = is_own ? 1 : r >= 0 || entry->n_results == GV_PROFILE_RESULTS ? POOL_UNKNOWN : 0;
         const double weight = (gv_choice_is_of_other_text(entry, among->kernel_version) ? POOL_OTHER_TEXT : 1) *
                               counts * exp(-x * x - y * y);
 
         if (weight > 0)
-            sum += weight * (r >= 0 ? log_behind(entry, r) : unknown_behind(entry));
+            sum += weight * (r >= 0 ? gv_choice_log_behind(entry, r) : unknown_behind(entry));
         weights += weight;
     }
     return weights > 0 ? sum / weights : 0;
@@ -132,7 +145,7 @@ static double pool_part(const gv_profile_entry *entry)
     double spread = 0;
 
     for (int r = 0; r < entry->n_results; r++)
-        spread += fmin(entry->result[r].spread, MOST_SPREAD) / entry->n_results;
+        spread += gv_choice_spread(entry, r) / entry->n_results;
     return fmax(POOL_PART, POOL_MOST * pow(spread, 4) / (pow(spread, 4) + pow(POOL_SPREAD, 4)));
 }
 
@@ -180,7 +193,7 @@ static double least_behind(const gv_choice_corner *corner, int n, int k, double 
     for (int o = k - 1; o <= k + 1; o += 2) {
         const gv_profile_entry *here = corner[k].entry;
         const gv_profile_entry *other = o >= 0 && o < n && corner[o].level == corner[k].level ? corner[o].entry : NULL;
-        const int r = other ? find_result(among, other, configuration) : -1;
+        const int r = other ? gv_choice_find_result(among, other, configuration) : -1;
 
         if (r < 0)
             continue;
@@ -199,7 +212,7 @@ static double behind_in_proportion(const gv_choice_corner *corner, int k, double
 {
     const gv_profile_entry *here = corner[k].entry, *fewer = k > 0 ? corner[k - 1].entry : NULL;
     const int is_beside = fewer && corner[k - 1].level == corner[k].level;
-    const int r = is_beside ? find_result(among, fewer, configuration) : -1;
+    const int r = is_beside ? gv_choice_find_result(among, fewer, configuration) : -1;
 
     if (r < 0)
         return -INFINITY;
@@ -255,21 +268,22 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
     const int pools = n > 1 && among->n > 0;
     double heaviest = -1, behind[GV_CHOICE_CORNERS];
     int known[GV_CHOICE_CORNERS];
+    const int of_default = is_default(among, candidate->configuration);
 
     for (int e = 0; e < among->n; e++)
-        found[e] = find_result(among, among->entry[e], candidate->configuration);
-    const double mean = pools ? mean_behind(among, found) : 0;
+        found[e] = find_candidate(among, among->entry[e], candidate->configuration, of_default);
+    const double mean = pools ? mean_behind(among, found, candidate->configuration) : 0;
 
     candidate->measured = 1;
     for (int k = 0; k < n; k++) {
-        const int r = find_result(among, corner[k].entry, candidate->configuration);
+        const int r = find_candidate(among, corner[k].entry, candidate->configuration, of_default);
 
         known[k] = r >= 0;
         candidate->measured &= known[k];
         const double part = pools ? pool_part(corner[k].entry) : 0;
         double least = 0, most = INFINITY;
 
-        behind[k] = known[k] ? log_behind(corner[k].entry, r) : unknown_behind(corner[k].entry);
+        behind[k] = known[k] ? gv_choice_log_behind(corner[k].entry, r) : unknown_behind(corner[k].entry);
         if (!known[k]) {
             most = most_behind(corner[k].entry, among, found);
             least = fmin(least_behind(corner, n, k, grain, among, candidate->configuration), most);
@@ -301,147 +315,44 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
     }
 }
 
+/* One more candidate, in its place among the n there are. */
+static void add(const gv_choice_corner *corner, int n_corners, const gv_choice_among *among, const char *configuration,
+                int *found, gv_choice_candidate *candidate, int n)
+{
+    gv_choice_candidate made = {.configuration = configuration};
+
+    judge(corner, n_corners, among->space ? gv_choice_grain(among->space, configuration) : 1, among, found, &made);
+    while (n > 0 && candidate[n - 1].score > made.score) {
+        candidate[n] = candidate[n - 1];
+        n--;
+    }
+    candidate[n] = made;
+}
+
 int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES])
 {
     int n_candidates = 0, *found = malloc((size_t)(among->n > 0 ? among->n : 1) * sizeof *found);
+    int tells = 0, has_default = among->built_in == NULL;
 
     for (int k = 0; k < n && found; k++) {
         for (int r = 0; r < corner[k].entry->n_results; r++) {
-            gv_choice_candidate made = {.configuration = corner[k].entry->result[r].configuration};
-            int at = n_candidates, there = 0;
+            const char *configuration = corner[k].entry->result[r].configuration;
+            int there = 0;
 
             for (int c = 0; c < n_candidates; c++)
-                there |= strcmp(candidate[c].configuration, made.configuration) == 0;
+                there |= strcmp(candidate[c].configuration, configuration) == 0;
             if (there)
                 continue;
-            judge(corner, n, among->space ? gv_choice_grain(among->space, made.configuration) : 1, among, found, &made);
-            while (at > 0 && candidate[at - 1].score > made.score)
-                at--;
-            memmove(&candidate[at + 1], &candidate[at], (size_t)(n_candidates - at) * sizeof *candidate);
-            candidate[at] = made;
-            n_candidates++;
+            has_default |= is_default(among, configuration);
+            add(corner, n, among, configuration, found, candidate, n_candidates++);
         }
+        tells |= !has_default && find_default(among, corner[k].entry) >= 0;
     }
+    if (found && !has_default && tells)
+        add(corner, n, among, among->built_in, found, candidate, n_candidates++);
     free(found);
     return n_candidates;
-}
-
-static double spread_at(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration)
-{
-    const int r = find_result(among, entry, configuration);
-
-    return r >= 0 ? fmin(entry->result[r].spread, MOST_SPREAD) : 0;
-}
-
-/* 1 if the entry keeps the configuration, or as many as there is room for: the default, which searches measure, is
- * then slower than these. */
-static int tells_of(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration)
-{
-    return entry->n_results == GV_PROFILE_RESULTS || find_result(among, entry, configuration) >= 0;
-}
-
-/* 1 if a corner that keeps the first tells of both, or is so near the call that it decides nearly alone. */
-static int is_told(const gv_choice_corner *corner, int n, const gv_choice_among *among, const char *best,
-                   const char *built_in)
-{
-    for (int k = 0; k < n; k++)
-        if (find_result(among, corner[k].entry, best) >= 0 &&
-            (corner[k].weight > ALONE || tells_of(among, corner[k].entry, built_in)))
-            return 1;
-    return 0;
-}
-
-/* 1 if a corner has measured both, and the first ahead by more than this. */
-static int is_seen_ahead(const gv_choice_corner *corner, int n, const gv_choice_among *among, const char *best,
-                         const char *built_in, double more)
-{
-    for (int k = 0; k < n; k++) {
-        const gv_profile_entry *entry = corner[k].entry;
-        const int b = find_result(among, entry, best), d = find_result(among, entry, built_in);
-
-        if (b >= 0 && d >= 0 && log_behind(entry, d) - log_behind(entry, b) > log1p(more))
-            return 1;
-    }
-    return 0;
-}
-
-/* 1 if the first takes no less where corners have measured both, by the least of its times or by what it takes mostly:
- * what the questions beyond say of it (POOL_PART), or guesses at other corners, do not change that.  Of 4013 calls of
- * an H200 and an H100 9 for 14 take above 1.02 of the default's time so, of 2667 of CPUs 27 for 32 (doc/numbers.md). */
-static int is_seen_behind(const gv_choice_corner *corner, int n, const gv_choice_among *among, const char *best,
-                          const char *built_in)
-{
-    double by_least = 0, mostly = 0;
-
-    for (int k = 0; k < n; k++) {
-        const gv_profile_entry *entry = corner[k].entry;
-        const int b = find_result(among, entry, best), d = find_result(among, entry, built_in);
-
-        if (b < 0 || d < 0)
-            continue;
-        by_least += corner[k].weight * (log_behind(entry, d) - log_behind(entry, b));
-        mostly += corner[k].weight * log(entry->result[d].time_s / entry->result[b].time_s);
-    }
-    return by_least < 0 || mostly < 0;
-}
-
-/* The weight of the corners that have measured it, the nearer the more. */
-static double known_weight(const gv_choice_corner *corner, int n, const gv_choice_among *among,
-                           const char *configuration)
-{
-    double weight = 0;
-
-    for (int k = 0; k < n; k++)
-        weight += find_result(among, corner[k].entry, configuration) >= 0 ? corner[k].weight : 0;
-    return weight;
-}
-
-/* 1 if only corners with many more sources have measured it. */
-static int is_known_far_away_only(const gv_choice_corner *corner, int n, const gv_choice_among *among,
-                                  const char *configuration)
-{
-    for (int k = 0; k < n; k++)
-        if (gv_log_size(corner[k].entry->sources) - gv_log_size(among->sources) <= FAR_SOURCES &&
-            find_result(among, corner[k].entry, configuration) >= 0)
-            return 0;
-    return 1;
-}
-
-/* The weight of the corners that were asked with another kernel text. */
-static double of_other_texts(const gv_choice_corner *corner, int n, const gv_choice_among *among)
-{
-    double weight = 0;
-
-    for (int k = 0; k < n; k++)
-        weight += gv_choice_is_of_other_text(corner[k].entry, among->kernel_version) ? corner[k].weight : 0;
-    return weight;
-}
-
-double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
-                      const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more)
-{
-    double spread = 0;
-
-    if (n < 2 && more == 0)
-        return -INFINITY;
-    if (is_known_far_away_only(corner, n, among, best->configuration) ||
-        known_weight(corner, n, among, best->configuration) < LEAST_KNOWN ||
-        is_seen_behind(corner, n, among, best->configuration, built_in->configuration))
-        return INFINITY;
-    if (!built_in->measured) {
-        if (more > 0)
-            return is_seen_ahead(corner, n, among, best->configuration, built_in->configuration, more) ? -INFINITY
-                                                                                                       : INFINITY;
-        return best->measured || is_told(corner, n, among, best->configuration, built_in->configuration)
-                   ? log1p(LEAST_LEAD)
-                   : INFINITY;
-    }
-    for (int k = 0; k < n; k++)
-        spread += corner[k].weight * fmax(spread_at(among, corner[k].entry, best->configuration),
-                                          spread_at(among, corner[k].entry, built_in->configuration));
-    return fmax(log1p(LEAST_LEAD), log1p(SPREAD_PART * spread) + log1p(more) + (best->measured ? 0 : log1p(GUESSED))) +
-           of_other_texts(corner, n, among) * log1p(OTHER_TEXT);
 }
 
 /* ------------------------------------------------------------------- calls */
@@ -466,4 +377,15 @@ int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call)
             best = k;
     }
     return best;
+}
+
+int gv_choice_take(const gv_choice *choice, const gv_profile_question *call, gv_config *config)
+{
+    const int picked = gv_choice_pick(choice, call);
+
+    if (picked == choice->built_in)
+        call->space->built_in(config, call->variant, call->limits, call->sinks, call->sources);
+    else
+        *config = choice->option[picked].config;
+    return picked;
 }

@@ -9,26 +9,27 @@
  *
  * weighted linearly in log(sinks) and log(sources); questions of another kernel text are further away. A group of
  * work-items holds a fixed number of sinks, its grain, and computes for all of them: between two numbers of sinks
- * log(time) is linear in log of the padded ones, ceil(n / grain) x grain, so that 24 sinks are not judged by how
- * well 32 fit where a device is full, and as well as 32 where it is not. One that was not kept at a corner counts
- * there as slower than all that were, and than its time at the corner beside allows: in proportion to padded sinks,
- * of that for more also as the winners' times say of so many; guesses at both agree likewise. A fifth of a score,
- * and more where times scatter, is the mean over all questions that kept the configuration, or are full without it,
- * the nearer the more; what that corner allows is not lowered by it. At sizes between the questions launches are
- * more or less even than they were there (space.h): a score has the call's unevenness instead of the corners'. The
- * least score wins, so that a call with exactly a question's sizes gets its winner. Elsewhere only those count that
- * beat the untuned default by more than a quarter of the spreads that were measured, 2 % at least, by 1 % more where
- * some corner did not keep them and by 4 % more where all corners were asked with another kernel text, or, where the
- * default was not kept, by 2 %, if they are known at every corner, or from one that has both, is full or is very near;
- * and none that is known only with more than four times as many sources. Where the questions were asked without the
- * call's searches, or with others, they have to win by GV_CHOICE_OTHER more; if the default was not kept at all, at
- * one corner that has measured both. */
+ * log(time) is linear in log of the padded ones, ceil(n / grain) x grain, so that 24 sinks are not judged by how well
+ * 32 fit where a device is full, and as well as 32 where it is not. One that was not kept at a corner counts there as
+ * slower than all that were, and than its time at the corner beside allows: in proportion to padded sinks, of that
+ * for more also as the winners' times say of so many; guesses at both agree likewise. A fifth of a score, and more
+ * where times scatter, is the mean over all questions that kept the configuration, or are full without it, the nearer
+ * the more; what that corner allows is not lowered by it. At sizes between the questions launches are more or less
+ * even than they were there (space.h): a score has the call's unevenness instead of the corners'. The least score
+ * wins, so that a call with exactly a question's sizes gets its winner. The untuned default is another one at other
+ * sizes: at a corner that did not keep that of the call, what is known of the corner's own stands for it. Elsewhere
+ * only those count that beat the untuned default by more than a quarter of the spreads that were measured, 2 % at
+ * least, by 1 % more where some corner did not keep them and by 4 % more where all corners were asked with another
+ * kernel text, or, where the default was not kept, by 2 %, if they are known at every corner, or from one that has
+ * both, is full or is very near; and none that is known only with more than four times as many sources. Where the
+ * questions were asked without the call's searches, or with others, they have to win by GV_CHOICE_OTHER more; if the
+ * default was not kept at all, at one corner that has measured both. */
 #ifndef GV_CHOICE_H
 #define GV_CHOICE_H
 
 #include "host/profile/store.h"
 
-enum { GV_CHOICE_CORNERS = 4, GV_CHOICE_CANDIDATES = GV_CHOICE_CORNERS * GV_PROFILE_RESULTS };
+enum { GV_CHOICE_CORNERS = 4, GV_CHOICE_CANDIDATES = GV_CHOICE_CORNERS * GV_PROFILE_RESULTS + 1 };
 
 /* A search takes registers and instructions: what is a little faster without may be slower with it. */
 #define GV_CHOICE_OTHER 0.1
@@ -68,11 +69,19 @@ typedef struct gv_choice_among {
     const gv_variant *variant;
     const gv_limits *limits;    /* NULL: only equal configurations are launched alike */
     const char *kernel_version; /* that runs; NULL or empty: unknown */
+    const char *built_in;       /* the untuned default of the call; NULL: a configuration like others */
 } gv_choice_among;
 
-/* What the corners kept, least score first; of equals the one kept at the heavier corner. Returns how many. */
+/* What the corners kept, and the default where they have measured what it is at their sizes, least score first; of
+ * equals the one kept at the heavier corner. Returns how many. */
 int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES]);
+
+/* log(time / winner's); the winner may be a hair slower than a less simple one behind it: that counts as equal. */
+double gv_choice_log_behind(const gv_profile_entry *entry, int r);
+/* The first result that this question launches like the configuration, the fastest of them or its winner; -1: none. */
+int gv_choice_find_result(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration);
+double gv_choice_spread(const gv_profile_entry *entry, int r); /* without disturbances of the machine */
 
 /* By how much more than `best` the untuned default (both from the ranking) has to score for `best` to take its place;
  * `more` (0.1: a tenth) is added where `best` comes from questions with other searches.  INFINITY: it never takes it,
@@ -101,6 +110,8 @@ int gv_profile_options(const gv_profile_set *user, const gv_profile_set *shipped
                        gv_choice *choice);
 /* The number of the option for a call of that cell: the least score of those that lead the default. */
 int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call);
+/* The same, with its configuration: the default is that of the call's own sizes, not of its cell's. */
+int gv_choice_take(const gv_choice *choice, const gv_profile_question *call, gv_config *config);
 
 /* The sizes the answer of their cell is made for: a question's where one is in the cell, else the cell's smallest. */
 void gv_choice_sizes(const gv_profile_entry *const *entry, int n, size_t *sinks, size_t *sources);

@@ -300,7 +300,7 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
 {
     const gv_profile_entry **entry = malloc(count_entries(sets) * sizeof *entry);
     gv_choice_corner corner[GV_CHOICE_CORNERS];
-    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES + 1];
+    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
     char built_in[GV_PROFILE_TEXT];
     const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
     const int foreign = is_foreign(like, question);
@@ -310,11 +310,11 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
 
     gv_choice_sizes(entry, n, &call.sinks, &call.sources);
     n_corners = gv_choice_corners(entry, n, call.sinks, call.sources, call.kernel_version, corner);
-    const gv_choice_among among = {entry,        n,           call.sinks,         call.sources, call.space,
-                                   call.variant, call.limits, call.kernel_version};
-    n = gv_choice_rank(corner, n_corners, &among, candidate);
     call.space->built_in(&config, call.variant, call.limits, call.sinks, call.sources);
     gv_space_format(call.space, &config, built_in, sizeof built_in);
+    const gv_choice_among among = {entry,        n,           call.sinks,          call.sources, call.space,
+                                   call.variant, call.limits, call.kernel_version, built_in};
+    n = gv_choice_rank(corner, n_corners, &among, candidate);
     const int of_default = find_default(candidate, n, &call, foreign, &config);
     /* nobody around the call has seen it */
     if (of_default == n)
@@ -387,9 +387,8 @@ int gv_profile_look_up(const gv_profile_set *user, const gv_profile_set *shipped
 
     if (!gv_profile_options(user, shipped, question, &choice))
         return 0;
-    const gv_choice_option *picked = &choice.option[gv_choice_pick(&choice, question)];
+    const gv_choice_option *picked = &choice.option[gv_choice_take(&choice, question, config)];
 
-    *config = picked->config;
     *origin = choice.origin;
     if (from != NULL)
         *from = picked->from != NULL ? picked->from : choice.answers;

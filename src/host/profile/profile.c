@@ -16,7 +16,7 @@
 typedef struct answer {
     int asked;
     gv_choice *choice; /* NULL: the built-in default */
-    int picked;
+    gv_config picked;
     size_t sinks, sources; /* for which; 0: none yet */
 } answer;
 
@@ -298,11 +298,11 @@ static gravel_status choose(gravel_context *context, int device, const gv_space 
             *origin = GRAVEL_ORIGIN_BUILT_IN;
             return GRAVEL_OK;
         }
-        cell->picked = gv_choice_pick(cell->choice, &question);
+        gv_choice_take(cell->choice, &question, &cell->picked);
         cell->sinks = sinks;
         cell->sources = sources;
     }
-    *config = cell->choice->option[cell->picked].config;
+    *config = cell->picked;
     *origin = cell->choice->origin;
     return GRAVEL_OK;
 }
