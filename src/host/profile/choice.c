@@ -57,7 +57,7 @@ int gv_choice_find_result(const gv_choice_among *among, const gv_profile_entry *
 
 /* The same for the untuned default: where that of the call was not kept, the question's own, which is what the default
  * comes to there.  Of 953 calls of an H200 at sizes drawn by lot 15 for 29 take above 1.02 of the default's time so, of
- * 6275 and 6209 at others of an H200 and an H100 54 for 95 and 34 for 46; the means over the best are 1.0153, 1.0282,
+ * 6297 and 6211 at others of an H200 and an H100 55 for 95 and 34 for 46; the means over the best are 1.0153, 1.0283,
  * 1.0252 for 1.0133, 1.0242, 1.0227 (doc/numbers.md). */
 static int find_default(const gv_choice_among *among, const gv_profile_entry *entry)
 {
