@@ -118,7 +118,7 @@ static double padded(size_t sinks, double grain)
 
 /* The mean of a configuration's slowness over all questions that kept it, or had no room for it, the nearer the more;
  * 0: there are none.  `found`: its results there, or those of other defaults. */
-static double mean_behind(const gv_choice_among *among, const int *found, const char *configuration)
+static double mean_behind(const gv_choice_among *among, const int *found, int of_default)
 {
     double sum = 0, weights = 0;
 
@@ -127,7 +127,7 @@ static double mean_behind(const gv_choice_among *among, const int *found, const 
         const int r = found[e];
         const double x = (gv_log_size(entry->sinks) - gv_log_size(among->sinks)) / POOL_SINKS;
         const double y = (gv_log_size(entry->sources) - gv_log_size(among->sources)) / POOL_SOURCES;
-        const int is_own = r >= 0 && gv_choice_find_result(among, entry, configuration) == r;
+        const int is_own = r >= 0 && (!of_default || gv_choice_find_result(among, entry, among->built_in) == r);
         const double counts = is_own ? 1 : r >= 0 || entry->n_results == GV_PROFILE_RESULTS ? POOL_UNKNOWN : 0;
         const double weight = (gv_choice_is_of_other_text(entry, among->kernel_version) ? POOL_OTHER_TEXT : 1) *
                               counts * exp(-x * x - y * y);
@@ -272,7 +272,7 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
 
     for (int e = 0; e < among->n; e++)
         found[e] = find_candidate(among, among->entry[e], candidate->configuration, of_default);
-    const double mean = pools ? mean_behind(among, found, candidate->configuration) : 0;
+    const double mean = pools ? mean_behind(among, found, of_default) : 0;
 
     candidate->measured = 1;
     for (int k = 0; k < n; k++) {
