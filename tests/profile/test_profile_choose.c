@@ -38,6 +38,7 @@ static void make_entry(const gv_device *device, const char *variant_name, size_t
     assert_true(gv_variant_parse(variant_name, &variant));
     gv_direct_space.built_in(config, &variant, &limits, sinks, 131072);
     config->value[gv_space_index(&gv_direct_space, "blocks_per_cu")] = 3;
+    config->value[gv_space_index(&gv_direct_space, "unroll")] = 2; /* not the default, whatever is launched */
     assert_null(gv_space_check(&gv_direct_space, config, &variant, &limits));
     memset(entry, 0, sizeof *entry);
     strcpy(entry->kernel, "direct");

@@ -382,10 +382,13 @@ int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call)
 int gv_choice_take(const gv_choice *choice, const gv_profile_question *call, gv_config *config)
 {
     const int picked = gv_choice_pick(choice, call);
+    gv_config built_in;
 
-    if (picked == choice->built_in)
-        call->space->built_in(config, call->variant, call->limits, call->sinks, call->sources);
-    else
-        *config = choice->option[picked].config;
+    *config = choice->option[picked].config;
+    if (picked != choice->built_in)
+        return picked;
+    call->space->built_in(&built_in, call->variant, call->limits, call->sinks, call->sources);
+    if (!gv_space_same(call->space, config, &built_in, call->variant, call->limits, call->sinks, call->sources))
+        *config = built_in;
     return picked;
 }
