@@ -33,7 +33,7 @@ static void plan_cuts(const gravel_direct *d, const gv_direct_job *c, const gv_d
         cuts->blocks = larger(cuts->blocks, plan.blocks);
         cuts->groups = larger(cuts->groups, plan.blocks * n);
         cuts->reduce_groups =
-            larger(cuts->reduce_groups, divide_up(n * cuts->group_sinks, GV_REDUCE_THREADS / plan.reduce_rows));
+            larger(cuts->reduce_groups, gv_direct_reduce_groups(n * cuts->group_sinks, plan.reduce_rows));
     }
 }
 

@@ -201,6 +201,11 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
     return 1;
 }
 
+size_t gv_direct_reduce_groups(size_t sinks, size_t reduce_rows)
+{
+    return divide_up(sinks, GV_REDUCE_THREADS / reduce_rows);
+}
+
 gv_direct_alike gv_direct_find_alike(size_t sinks)
 {
     enum { FIRST = 64, CHOSEN_FOR_FIRST = 24 };

@@ -83,6 +83,9 @@ typedef struct gv_direct_alike {
 } gv_direct_alike;
 gv_direct_alike gv_direct_find_alike(size_t sinks);
 
+/* Groups of gv_reduce along the sinks: each of its columns is one. */
+size_t gv_direct_reduce_groups(size_t sinks, size_t reduce_rows);
+
 /* Bytes of local memory the force kernel takes. */
 size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant, gravel_soften soften);
 

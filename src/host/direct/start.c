@@ -93,8 +93,7 @@ gravel_status gv_direct_start_reduce(gravel_direct *d, gv_direct_job *c)
     gravel_bodies *const to = c->due ? c->due->to : c->sinks.bodies;
     const gravel_precision bodies = to ? to->precision : d->options.precision;
     const cl_mem list = c->due ? NULL : c->sinks.list;
-    const size_t columns = c->due ? 1 : GV_REDUCE_THREADS / p->reduce_rows;
-    const size_t groups = c->due ? c->cuts->reduce_groups : (c->count + columns - 1) / columns;
+    const size_t groups = c->due ? c->cuts->reduce_groups : gv_direct_reduce_groups(c->count, p->reduce_rows);
     const size_t down = (size_t)(c->layout.components + a->nearest), blocks = from->count > 0 ? p->blocks : 0;
     const cl_mem result = c->ticket->result ? c->ticket->result->device.mem : d->partial.mem;
     cl_mem out[4] = {NULL, NULL, NULL, NULL};
