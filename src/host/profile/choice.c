@@ -45,12 +45,29 @@ double gv_choice_log_behind(const gv_profile_entry *entry, int r)
     return r > 0 && ratio > 1 ? log(ratio) : 0;
 }
 
-int gv_choice_find_result(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration)
+static int is_same(const gv_choice_among *among, const gv_profile_result *result, const gv_choice_candidate *candidate,
+                   size_t sinks, size_t sources)
+{
+    const gv_reading *kept = &result->reading;
+    gv_reading read;
+
+    if (!among->space || !among->limits || !candidate->reading.named)
+        return gv_space_same_text(among->space, result->configuration, candidate->configuration, among->variant,
+                                  among->limits, sinks, sources);
+    if (!kept->named) {
+        gv_space_read(among->space, result->configuration, &read);
+        kept = &read;
+    }
+    return gv_space_same_reading(among->space, kept, &candidate->reading, among->variant, among->limits, sinks,
+                                 sources);
+}
+
+int gv_choice_find_result(const gv_choice_among *among, const gv_profile_entry *entry,
+                          const gv_choice_candidate *candidate)
 {
     int r = 0;
 
-    while (r < entry->n_results && !gv_space_same_text(among->space, entry->result[r].configuration, configuration,
-                                                       among->variant, among->limits, entry->sinks, entry->sources))
+    while (r < entry->n_results && !is_same(among, &entry->result[r], candidate, entry->sinks, entry->sources))
         r++;
     return r < entry->n_results ? r : -1;
 }
@@ -59,30 +76,22 @@ int gv_choice_find_result(const gv_choice_among *among, const gv_profile_entry *
  * comes to there.  Of 953 calls of an H200 at sizes drawn by lot 15 for 29 take above 1.02 of the default's time so, of
  * 6297 and 6211 at others of an H200 and an H100 55 for 95 and 34 for 46; the means over the best are 1.0153, 1.0283,
  * 1.0252 for 1.0133, 1.0242, 1.0227 (doc/numbers.md). */
-static int find_default(const gv_choice_among *among, const gv_profile_entry *entry)
+static int find_default(const gv_choice_among *among, const gv_profile_entry *entry, const gv_choice_candidate *of_call)
 {
-    char own[GV_PROFILE_TEXT];
-    gv_config config;
-    const int r = gv_choice_find_result(among, entry, among->built_in);
+    gv_choice_candidate own = {.reading = {.named = ~0u}};
+    const int r = gv_choice_find_result(among, entry, of_call);
 
     if (r >= 0)
         return r;
-    among->space->built_in(&config, among->variant, among->limits, entry->sinks, entry->sources);
-    gv_space_format(among->space, &config, own, sizeof own);
-    return gv_choice_find_result(among, entry, own);
-}
-
-static int is_default(const gv_choice_among *among, const char *configuration)
-{
-    return among->built_in && gv_space_same_text(among->space, among->built_in, configuration, among->variant,
-                                                 among->limits, among->sinks, among->sources);
+    among->space->built_in(&own.reading.config, among->variant, among->limits, entry->sinks, entry->sources);
+    return gv_choice_find_result(among, entry, &own);
 }
 
 /* What a question measured of a candidate, or of what the default is there. */
-static int find_candidate(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration,
-                          int of_default)
+static int find_candidate(const gv_choice_among *among, const gv_profile_entry *entry,
+                          const gv_choice_candidate *candidate, const gv_choice_candidate *built_in)
 {
-    return of_default ? find_default(among, entry) : gv_choice_find_result(among, entry, configuration);
+    return built_in ? find_default(among, entry, built_in) : gv_choice_find_result(among, entry, candidate);
 }
 
 static double unknown_behind(const gv_profile_entry *entry)
@@ -118,7 +127,7 @@ static double padded(size_t sinks, double grain)
 
 /* The mean of a configuration's slowness over all questions that kept it, or had no room for it, the nearer the more;
  * 0: there are none.  `found`: its results there, or those of other defaults. */
-static double mean_behind(const gv_choice_among *among, const int *found, int of_default)
+static double mean_behind(const gv_choice_among *among, const int *found, const gv_choice_candidate *built_in)
 {
     double sum = 0, weights = 0;
 
@@ -127,7 +136,7 @@ static double mean_behind(const gv_choice_among *among, const int *found, int of
         const int r = found[e];
         const double x = (gv_log_size(entry->sinks) - gv_log_size(among->sinks)) / POOL_SINKS;
         const double y = (gv_log_size(entry->sources) - gv_log_size(among->sources)) / POOL_SOURCES;
-        const int is_own = r >= 0 && (!of_default || gv_choice_find_result(among, entry, among->built_in) == r);
+        const int is_own = r >= 0 && (!built_in || gv_choice_find_result(among, entry, built_in) == r);
         const double counts = is_own ? 1 : r >= 0 || entry->n_results == GV_PROFILE_RESULTS ? POOL_UNKNOWN : 0;
         const double weight = (gv_choice_is_of_other_text(entry, among->kernel_version) ? POOL_OTHER_TEXT : 1) *
                               counts * exp(-x * x - y * y);
@@ -186,14 +195,14 @@ static double part_of_time(const gv_profile_entry *here, const gv_profile_entry 
 
 /* What one that was not kept at corner k is behind there at least, by its time at the corner beside it. */
 static double least_behind(const gv_choice_corner *corner, int n, int k, double grain, const gv_choice_among *among,
-                           const char *configuration)
+                           const gv_choice_candidate *candidate)
 {
     double behind = 0;
 
     for (int o = k - 1; o <= k + 1; o += 2) {
         const gv_profile_entry *here = corner[k].entry;
         const gv_profile_entry *other = o >= 0 && o < n && corner[o].level == corner[k].level ? corner[o].entry : NULL;
-        const int r = other ? gv_choice_find_result(among, other, configuration) : -1;
+        const int r = other ? gv_choice_find_result(among, other, candidate) : -1;
 
         if (r < 0)
             continue;
@@ -208,11 +217,11 @@ static double least_behind(const gv_choice_corner *corner, int n, int k, double 
 /* log(time / winner's) here of one that was kept with fewer sinks, if it takes as much for each padded one as there;
  * -INFINITY: it was not.  Groups of 8 that win with 16 sinks take for 24 what they take for three groups. */
 static double behind_in_proportion(const gv_choice_corner *corner, int k, double grain, const gv_choice_among *among,
-                                   const char *configuration)
+                                   const gv_choice_candidate *candidate)
 {
     const gv_profile_entry *here = corner[k].entry, *fewer = k > 0 ? corner[k - 1].entry : NULL;
     const int is_beside = fewer && corner[k - 1].level == corner[k].level;
-    const int r = is_beside ? gv_choice_find_result(among, fewer, configuration) : -1;
+    const int r = is_beside ? gv_choice_find_result(among, fewer, candidate) : -1;
 
     if (r < 0)
         return -INFINITY;
@@ -259,24 +268,24 @@ static double unevenness(const gv_choice_among *among, const char *configuration
     return among->space->unevenness(&config, among->variant, among->limits, sinks, sources);
 }
 
-/* `found`: room for a number for each question. */
-static void judge(const gv_choice_corner *corner, int n, double grain, const gv_choice_among *among, int *found,
-                  gv_choice_candidate *candidate)
+/* `built_in`: the default, if the candidate is it, else NULL; `found`: room for a number for each question. */
+static void judge(const gv_choice_corner *corner, int n, const gv_choice_among *among,
+                  const gv_choice_candidate *built_in, int *found, gv_choice_candidate *candidate)
 {
+    const double grain = among->space ? gv_choice_grain(among->space, candidate->configuration) : 1;
     const size_t sinks = among->sinks;
     /* a question's own sizes are answered by its finals alone */
     const int pools = n > 1 && among->n > 0;
     double heaviest = -1, behind[GV_CHOICE_CORNERS];
     int known[GV_CHOICE_CORNERS];
-    const int of_default = is_default(among, candidate->configuration);
 
     for (int e = 0; e < among->n; e++)
-        found[e] = find_candidate(among, among->entry[e], candidate->configuration, of_default);
-    const double mean = pools ? mean_behind(among, found, of_default) : 0;
+        found[e] = find_candidate(among, among->entry[e], candidate, built_in);
+    const double mean = pools ? mean_behind(among, found, built_in) : 0;
 
     candidate->measured = 1;
     for (int k = 0; k < n; k++) {
-        const int r = find_candidate(among, corner[k].entry, candidate->configuration, of_default);
+        const int r = find_candidate(among, corner[k].entry, candidate, built_in);
 
         known[k] = r >= 0;
         candidate->measured &= known[k];
@@ -286,8 +295,8 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
         behind[k] = known[k] ? gv_choice_log_behind(corner[k].entry, r) : unknown_behind(corner[k].entry);
         if (!known[k]) {
             most = most_behind(corner[k].entry, among, found);
-            least = fmin(least_behind(corner, n, k, grain, among, candidate->configuration), most);
-            behind[k] = fmax(behind[k], behind_in_proportion(corner, k, grain, among, candidate->configuration));
+            least = fmin(least_behind(corner, n, k, grain, among, candidate), most);
+            behind[k] = fmax(behind[k], behind_in_proportion(corner, k, grain, among, candidate));
         }
         /* what was measured beside it is not evened out */
         behind[k] = fmin(fmax((1 - part) * behind[k] + part * mean, least), most);
@@ -316,12 +325,11 @@ static void judge(const gv_choice_corner *corner, int n, double grain, const gv_
 }
 
 /* One more candidate, in its place among the n there are. */
-static void add(const gv_choice_corner *corner, int n_corners, const gv_choice_among *among, const char *configuration,
-                int *found, gv_choice_candidate *candidate, int n)
+static void add(const gv_choice_corner *corner, int n_corners, const gv_choice_among *among,
+                const gv_choice_candidate *built_in, int *found, gv_choice_candidate made,
+                gv_choice_candidate *candidate, int n)
 {
-    gv_choice_candidate made = {.configuration = configuration};
-
-    judge(corner, n_corners, among->space ? gv_choice_grain(among->space, configuration) : 1, among, found, &made);
+    judge(corner, n_corners, among, built_in, found, &made);
     while (n > 0 && candidate[n - 1].score > made.score) {
         candidate[n] = candidate[n - 1];
         n--;
@@ -334,23 +342,30 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among 
 {
     int n_candidates = 0, *found = malloc((size_t)(among->n > 0 ? among->n : 1) * sizeof *found);
     int tells = 0, has_default = among->built_in == NULL;
+    gv_choice_candidate built_in = {.configuration = among->built_in};
 
+    if (among->built_in)
+        gv_space_read(among->space, among->built_in, &built_in.reading);
     for (int k = 0; k < n && found; k++) {
         for (int r = 0; r < corner[k].entry->n_results; r++) {
-            const char *configuration = corner[k].entry->result[r].configuration;
+            const gv_profile_result *result = &corner[k].entry->result[r];
             int there = 0;
 
             for (int c = 0; c < n_candidates; c++)
-                there |= strcmp(candidate[c].configuration, configuration) == 0;
+                there |= strcmp(candidate[c].configuration, result->configuration) == 0;
             if (there)
                 continue;
-            has_default |= is_default(among, configuration);
-            add(corner, n, among, configuration, found, candidate, n_candidates++);
+            const int is_default = among->built_in && is_same(among, result, &built_in, among->sinks, among->sources);
+
+            const gv_choice_candidate made = {.configuration = result->configuration, .reading = result->reading};
+
+            add(corner, n, among, is_default ? &built_in : NULL, found, made, candidate, n_candidates++);
+            has_default |= is_default;
         }
-        tells |= !has_default && find_default(among, corner[k].entry) >= 0;
+        tells |= !has_default && find_default(among, corner[k].entry, &built_in) >= 0;
     }
     if (found && !has_default && tells)
-        add(corner, n, among, among->built_in, found, candidate, n_candidates++);
+        add(corner, n, among, &built_in, found, built_in, candidate, n_candidates++);
     free(found);
     return n_candidates;
 }

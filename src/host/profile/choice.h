@@ -42,6 +42,7 @@ typedef struct gv_choice_corner {
 
 typedef struct gv_choice_candidate {
     const char *configuration;    /* in a corner's entry */
+    gv_reading reading;           /* of it, or of nothing */
     const gv_profile_entry *from; /* the heaviest corner that kept it */
     double score;                 /* log of the expected slowness */
     double unevenness;            /* what of this is the call's own (space.h) */
@@ -79,8 +80,9 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among 
 
 /* log(time / winner's); the winner may be a hair slower than a less simple one behind it: that counts as equal. */
 double gv_choice_log_behind(const gv_profile_entry *entry, int r);
-/* The first result that this question launches like the configuration, the fastest of them or its winner; -1: none. */
-int gv_choice_find_result(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration);
+/* The first result that this question launches like the candidate, the fastest of them or its winner; -1: none. */
+int gv_choice_find_result(const gv_choice_among *among, const gv_profile_entry *entry,
+                          const gv_choice_candidate *candidate);
 double gv_choice_spread(const gv_profile_entry *entry, int r); /* without disturbances of the machine */
 
 /* By how much more than `best` the untuned default (both from the ranking) has to score for `best` to take its place;

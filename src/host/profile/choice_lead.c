@@ -28,23 +28,24 @@
 /* The weight of a question that answers nearly alone: the call lies within a fifth of the way to the next ones. */
 #define ALONE 0.8
 
-static double spread_at(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration)
+static double spread_at(const gv_choice_among *among, const gv_profile_entry *entry,
+                        const gv_choice_candidate *candidate)
 {
-    const int r = gv_choice_find_result(among, entry, configuration);
+    const int r = gv_choice_find_result(among, entry, candidate);
 
     return r >= 0 ? gv_choice_spread(entry, r) : 0;
 }
 
 /* 1 if the entry keeps the configuration, or as many as there is room for: the default, which searches measure, is
  * then slower than these. */
-static int tells_of(const gv_choice_among *among, const gv_profile_entry *entry, const char *configuration)
+static int tells_of(const gv_choice_among *among, const gv_profile_entry *entry, const gv_choice_candidate *candidate)
 {
-    return entry->n_results == GV_PROFILE_RESULTS || gv_choice_find_result(among, entry, configuration) >= 0;
+    return entry->n_results == GV_PROFILE_RESULTS || gv_choice_find_result(among, entry, candidate) >= 0;
 }
 
 /* 1 if a corner that keeps the first tells of both, or is so near the call that it decides nearly alone. */
-static int is_told(const gv_choice_corner *corner, int n, const gv_choice_among *among, const char *best,
-                   const char *built_in)
+static int is_told(const gv_choice_corner *corner, int n, const gv_choice_among *among, const gv_choice_candidate *best,
+                   const gv_choice_candidate *built_in)
 {
     for (int k = 0; k < n; k++)
         if (gv_choice_find_result(among, corner[k].entry, best) >= 0 &&
@@ -54,8 +55,8 @@ static int is_told(const gv_choice_corner *corner, int n, const gv_choice_among 
 }
 
 /* 1 if a corner has measured both, and the first ahead by more than this. */
-static int is_seen_ahead(const gv_choice_corner *corner, int n, const gv_choice_among *among, const char *best,
-                         const char *built_in, double more)
+static int is_seen_ahead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
+                         const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more)
 {
     for (int k = 0; k < n; k++) {
         const gv_profile_entry *entry = corner[k].entry;
@@ -70,8 +71,8 @@ static int is_seen_ahead(const gv_choice_corner *corner, int n, const gv_choice_
 /* 1 if the first takes no less where corners have measured both, by the least of its times or by what it takes mostly:
  * what the questions beyond say of it (POOL_PART), or guesses at other corners, do not change that.  Of 4013 calls of
  * an H200 and an H100 9 for 14 take above 1.02 of the default's time so, of 2667 of CPUs 27 for 32 (doc/numbers.md). */
-static int is_seen_behind(const gv_choice_corner *corner, int n, const gv_choice_among *among, const char *best,
-                          const char *built_in)
+static int is_seen_behind(const gv_choice_corner *corner, int n, const gv_choice_among *among,
+                          const gv_choice_candidate *best, const gv_choice_candidate *built_in)
 {
     double by_least = 0, mostly = 0;
 
@@ -89,22 +90,22 @@ static int is_seen_behind(const gv_choice_corner *corner, int n, const gv_choice
 
 /* The weight of the corners that have measured it, the nearer the more. */
 static double known_weight(const gv_choice_corner *corner, int n, const gv_choice_among *among,
-                           const char *configuration)
+                           const gv_choice_candidate *candidate)
 {
     double weight = 0;
 
     for (int k = 0; k < n; k++)
-        weight += gv_choice_find_result(among, corner[k].entry, configuration) >= 0 ? corner[k].weight : 0;
+        weight += gv_choice_find_result(among, corner[k].entry, candidate) >= 0 ? corner[k].weight : 0;
     return weight;
 }
 
 /* 1 if only corners with many more sources have measured it. */
 static int is_known_far_away_only(const gv_choice_corner *corner, int n, const gv_choice_among *among,
-                                  const char *configuration)
+                                  const gv_choice_candidate *candidate)
 {
     for (int k = 0; k < n; k++)
         if (gv_log_size(corner[k].entry->sources) - gv_log_size(among->sources) <= FAR_SOURCES &&
-            gv_choice_find_result(among, corner[k].entry, configuration) >= 0)
+            gv_choice_find_result(among, corner[k].entry, candidate) >= 0)
             return 0;
     return 1;
 }
@@ -126,21 +127,17 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
 
     if (n < 2 && more == 0)
         return -INFINITY;
-    if (is_known_far_away_only(corner, n, among, best->configuration) ||
-        known_weight(corner, n, among, best->configuration) < LEAST_KNOWN ||
-        is_seen_behind(corner, n, among, best->configuration, built_in->configuration))
+    if (is_known_far_away_only(corner, n, among, best) || known_weight(corner, n, among, best) < LEAST_KNOWN ||
+        is_seen_behind(corner, n, among, best, built_in))
         return INFINITY;
     if (!built_in->measured) {
         if (more > 0)
-            return is_seen_ahead(corner, n, among, best->configuration, built_in->configuration, more) ? -INFINITY
-                                                                                                       : INFINITY;
-        return best->measured || is_told(corner, n, among, best->configuration, built_in->configuration)
-                   ? log1p(LEAST_LEAD)
-                   : INFINITY;
+            return is_seen_ahead(corner, n, among, best, built_in, more) ? -INFINITY : INFINITY;
+        return best->measured || is_told(corner, n, among, best, built_in) ? log1p(LEAST_LEAD) : INFINITY;
     }
     for (int k = 0; k < n; k++)
-        spread += corner[k].weight * fmax(spread_at(among, corner[k].entry, best->configuration),
-                                          spread_at(among, corner[k].entry, built_in->configuration));
+        spread += corner[k].weight *
+                  fmax(spread_at(among, corner[k].entry, best), spread_at(among, corner[k].entry, built_in));
     return fmax(log1p(LEAST_LEAD), log1p(SPREAD_PART * spread) + log1p(more) + (best->measured ? 0 : log1p(GUESSED))) +
            of_other_texts(corner, n, among) * log1p(OTHER_TEXT);
 }

@@ -186,6 +186,7 @@ static gravel_status find_slot(gravel_context *context, int device, const gv_spa
 
         if (status != GRAVEL_OK)
             return status;
+        gv_profile_set_check(&table->shipped, space, report_refused, context);
     }
     grown = realloc(table->slot, (size_t)(table->n_slots + 1) * sizeof(answers *));
     if (grown != NULL)
@@ -197,7 +198,6 @@ static gravel_status find_slot(gravel_context *context, int device, const gv_spa
     made->variant = *variant;
     made->device = device;
     gv_profile_kernel_version(context, space, made->kernel_version);
-    /* the shipped ones are tested */
     gv_profile_set_check(&table->user, space, report_refused, context);
     table->slot[table->n_slots++] = made;
     *slot = made;
@@ -247,6 +247,7 @@ static gravel_status ask(gravel_context *context, answers *slot, answer *cell, c
 
         if (status != GRAVEL_OK)
             return status;
+        gv_profile_set_check(&table->shipped, slot->space, report_refused, context);
         first->all_shipped = 1;
         is_own = look_up(table, question, cell);
     }

@@ -187,44 +187,53 @@ int gv_space_same(const gv_space *space, const gv_config *a, const gv_config *b,
     return equal || (space->same_launch && space->same_launch(a, b, variant, limits, sinks, sources));
 }
 
-/* Whether parsing them may find two texts equal: in what both name they differ in one number at most.  Most differ in
- * more, and this takes a hundredth of the time. */
-static int may_be_same(const gv_space *space, const char *a, const char *b)
+void gv_space_read(const gv_space *space, const char *text, gv_reading *reading)
 {
-    const int most = space->same_launch ? 1 : 0;
-    int differ = 0;
-    while (*a && *b) {
-        for (; *a == *b && *a && *a != '='; a++)
-            b++;
-        if (*a != '=' || *b != '=')
-            return 1; /* one names a tunable that the other does not */
-        for (; *a == *b && *a && *a != ' '; a++)
-            b++;
-        if (((*a && *a != ' ') || (*b && *b != ' ')) && ++differ > most)
+    *reading = (gv_reading){.named = 0};
+    for (int t = 0; t < space->n_tunables; t++)
+        reading->config.value[t] = INT_MIN; /* in no table */
+    if (gv_space_parse(space, text, &reading->config))
+        return;
+    for (int t = 0; t < space->n_tunables; t++)
+        reading->named |= reading->config.value[t] != INT_MIN ? 1u << t : 0;
+}
+
+static void fill(const gv_space *space, const gv_reading *reading, gv_config *config)
+{
+    for (int t = 0; t < space->n_tunables; t++)
+        if (reading->named & 1u << t)
+            config->value[t] = reading->config.value[t];
+}
+
+int gv_space_same_reading(const gv_space *space, const gv_reading *a, const gv_reading *b, const gv_variant *variant,
+                          const gv_limits *limits, size_t sinks, size_t sources)
+{
+    const unsigned all = (1u << space->n_tunables) - 1, both = a->named & b->named;
+    gv_config of[2];
+    for (int t = 0; t < space->n_tunables; t++)
+        if ((both & 1u << t) && space->tunable[t].macro && a->config.value[t] != b->config.value[t])
             return 0;
-        for (; *a && *a != ' '; a++)
-            ;
-        for (; *b && *b != ' '; b++)
-            ;
-        a += *a == ' ';
-        b += *b == ' ';
-    }
-    return 1;
+    if ((both & all) == all)
+        return gv_space_same(space, &a->config, &b->config, variant, limits, sinks, sources);
+    /* tunables that a profile of before does not name have their built-in value, as where it is read */
+    space->built_in(&of[0], variant, limits, sinks, sources);
+    of[1] = of[0];
+    fill(space, a, &of[0]);
+    fill(space, b, &of[1]);
+    return a->named && b->named && gv_space_same(space, &of[0], &of[1], variant, limits, sinks, sources);
 }
 
 int gv_space_same_text(const gv_space *space, const char *a, const char *b, const gv_variant *variant,
                        const gv_limits *limits, size_t sinks, size_t sources)
 {
-    gv_config of[2];
+    gv_reading of[2];
     if (strcmp(a, b) == 0)
         return 1;
-    if (!space || !limits || !may_be_same(space, a, b))
+    if (!space || !limits)
         return 0;
-    /* tunables that a profile of before does not name have their built-in value, as where it is read */
-    space->built_in(&of[0], variant, limits, sinks, sources);
-    of[1] = of[0];
-    return !gv_space_parse(space, a, &of[0]) && !gv_space_parse(space, b, &of[1]) &&
-           gv_space_same(space, &of[0], &of[1], variant, limits, sinks, sources);
+    gv_space_read(space, a, &of[0]);
+    gv_space_read(space, b, &of[1]);
+    return gv_space_same_reading(space, &of[0], &of[1], variant, limits, sinks, sources);
 }
 
 int gv_space_own_root(const gv_space *space, const gv_variant *variant, const gv_limits *limits, gv_config *config)

@@ -100,6 +100,14 @@ int gv_space_same(const gv_space *space, const gv_config *a, const gv_config *b,
                   const gv_limits *limits, size_t sinks, size_t sources);
 int gv_space_same_text(const gv_space *space, const char *a, const char *b, const gv_variant *variant,
                        const gv_limits *limits, size_t sinks, size_t sources);
+/* A text that was read once, for comparing it with many. */
+typedef struct gv_reading {
+    unsigned named; /* bit t: it names tunable t; 0: not read, or no configuration of the space */
+    gv_config config;
+} gv_reading;
+void gv_space_read(const gv_space *space, const char *text, gv_reading *reading);
+int gv_space_same_reading(const gv_space *space, const gv_reading *a, const gv_reading *b, const gv_variant *variant,
+                          const gv_limits *limits, size_t sinks, size_t sources);
 /* Puts in the root to begin with for the configuration's lanes, where the space has a tunable "rsqrt".  0: the shape
  * was chosen for another kind of root: 0 waits for the unit that divides, the others are multiplications. */
 int gv_space_own_root(const gv_space *space, const gv_variant *variant, const gv_limits *limits, gv_config *config);

@@ -29,6 +29,7 @@ typedef struct gv_profile_device {
 
 typedef struct gv_profile_result {
     char configuration[GV_PROFILE_TEXT]; /* "threads=128 split=2", names in the table's order */
+    gv_reading reading;                  /* of it, where the set was checked */
     double time_s, time_min_s, spread;   /* kernel time: median, minimum, interquartile range / median */
     double call_s;                       /* whole call, median */
     double error;                        /* largest relative error of acc seen in the verification */
@@ -103,8 +104,8 @@ gravel_status gv_profile_may_save(const char *dir, const gv_profile_device *devi
 void gv_profile_file_name(const gv_profile_device *device, char name[128]);
 
 typedef void (*gv_profile_refused_fn)(const char *message, void *user);
-/* Leaves out results of this space's kernel with a tunable or a value that it does not have, and entries without any
- * other; a device's first one is reported. */
+/* Reads the configurations of this space's kernel.  Leaves out results with a tunable or a value that it does not have,
+ * and entries without any other; a device's first one is reported. */
 void gv_profile_set_check(gv_profile_set *set, const gv_space *space, gv_profile_refused_fn refused, void *user);
 /* All *.json of a folder; those refused are reported and left out.  A folder that is not there is an empty one. */
 gravel_status gv_profile_read_dir(const char *dir, gv_profile_set *set, gv_profile_refused_fn refused, void *user);

@@ -11,10 +11,12 @@ static int keep_known(gv_profile_entry *entry, const gv_space *space, int *left_
     int kept = 0;
 
     for (int r = 0; r < entry->n_results; r++) {
-        gv_config any = {{0}};
+        gv_profile_result *result = &entry->result[r];
 
-        if (gv_space_parse(space, entry->result[r].configuration, &any) == GRAVEL_OK)
-            entry->result[kept++] = entry->result[r];
+        if (result->reading.named == 0)
+            gv_space_read(space, result->configuration, &result->reading);
+        if (result->reading.named != 0)
+            entry->result[kept++] = *result;
         else if ((*left_out)++ == 0)
             snprintf(first, size, "%s", gravel_error_message());
     }
