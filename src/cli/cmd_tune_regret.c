@@ -290,13 +290,18 @@ static void free_blocks(regret_result *r)
 }
 
 /* Profiles as programs read them: those of other devices too, which answer what this one's do not hold. */
-static gravel_status read_profiles(const char *dir, gv_profile_set *user, gv_profile_set *shipped)
+static gravel_status read_profiles(const char *dir, const gv_space *space, gv_profile_set *user,
+                                   gv_profile_set *shipped)
 {
     gravel_status status = GRAVEL_OK;
 
     if (dir != NULL && dir[0] != '\0')
         status = gv_profile_read_dir(dir, user, NULL, NULL);
-    return status == GRAVEL_OK ? gv_profile_read_shipped(NULL, NULL, shipped, NULL, NULL) : status;
+    if (status == GRAVEL_OK)
+        status = gv_profile_read_shipped(NULL, NULL, shipped, NULL, NULL);
+    gv_profile_set_check(user, space, NULL, NULL);
+    gv_profile_set_check(shipped, space, NULL, NULL);
+    return status;
 }
 
 static gravel_status may_keep(const grid *g, const char *dir)
@@ -389,7 +394,7 @@ int gv_tune_regret(const tune_options *o)
     if (status == GRAVEL_OK)
         status = gv_tune_look(o->device, o->no_fp64, subject->space, &found);
     if (status == GRAVEL_OK)
-        status = read_profiles(dir, &user, &shipped);
+        status = read_profiles(dir, subject->space, &user, &shipped);
     if (status == GRAVEL_OK) {
         g.setting = (gv_regret_setting){
             subject->space, &found.limits, found.kernel_version, &user, &shipped, o->most, time_one, prepare, &g};

@@ -86,11 +86,16 @@ static int runs_here(const gv_regret_setting *setting, const gv_task *task, cons
            gv_space_check(setting->space, &config, &task->variant, setting->limits) == NULL;
 }
 
-/* Those that launch the same are one. */
-static void add(const gv_regret_setting *setting, const gv_task *task, const char *configuration, gv_regret_list *made)
+/* Those that launch the same are one.  `reading`: of those that are there. */
+static void add(const gv_regret_setting *setting, const gv_task *task, const char *configuration, gv_regret_list *made,
+                gv_reading *reading)
 {
+    gv_reading *own = &reading[made->n];
+
+    gv_space_read(setting->space, configuration, own);
     for (int k = 0; k < made->n; k++)
-        if (gv_regret_is_same(setting, task, made->configuration[k], configuration))
+        if (gv_space_same_reading(setting->space, &reading[k], own, &task->variant, setting->limits, task->sinks,
+                                  task->sources))
             return;
     made->configuration[made->n++] = configuration;
 }
@@ -103,6 +108,7 @@ gravel_status gv_regret_list_make(const gv_regret_setting *setting, const gv_tas
                      : setting->most > 2                                        ? setting->most
                                                                                 : 2;
     const gv_profile_entry *answers = NULL;
+    gv_reading reading[GV_REGRET_CANDIDATES];
     offers all = {NULL, 0};
     gv_config config;
 
@@ -118,11 +124,11 @@ gravel_status gv_regret_list_make(const gv_regret_setting *setting, const gv_tas
     }
     if (all.n > 0)
         qsort(all.list, all.n, sizeof *all.list, nearer);
-    add(setting, task, made->choice, made);
-    add(setting, task, made->built_in, made);
+    add(setting, task, made->choice, made, reading);
+    add(setting, task, made->built_in, made, reading);
     for (size_t k = 0; k < all.n && made->n < most; k++)
         if (runs_here(setting, task, all.list[k].configuration))
-            add(setting, task, all.list[k].configuration, made);
+            add(setting, task, all.list[k].configuration, made, reading);
     free(all.list);
     return GRAVEL_OK;
 }

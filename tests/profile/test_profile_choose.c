@@ -266,6 +266,66 @@ static void test_shipped_profiles_of_one_type(void **state)
     gv_profile_set_free(&all);
 }
 
+/* Every third result as an earlier version wrote it, which had no tunable "prefetch". */
+static void forget_names(gv_profile_set *set)
+{
+    int n = 0;
+
+    for (int b = 0; b < set->n_blocks; b++)
+        for (int e = 0; e < set->block[b].n_entries; e++)
+            for (int r = 0; r < set->block[b].entry[e].n_results; r++) {
+                char *const at = strstr(set->block[b].entry[e].result[r].configuration, " prefetch=0");
+
+                if (at && n++ % 3 == 0)
+                    *at = '\0';
+            }
+    assert_true(n > 3000);
+}
+
+/* Configurations that were read once are compared as their texts are. */
+static void test_choices_are_those_of_texts(void **state)
+{
+    static const size_t sinks[] = {3, 24, 300, 2000, 40000}, sources[] = {3000, 90000, 700000};
+    static const gv_profile_about about = {"direct", "ds4"};
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gv_config by_text[15], config;
+    gv_variant variant;
+    gv_limits limits;
+    int n = 0;
+
+    (void)state;
+    memset(&limits, 0, sizeof limits);
+    assert_true(gv_variant_parse("ds4", &variant));
+    assert_ok(gv_profile_read_shipped_type(GRAVEL_DEVICE_GPU, &about, &set, NULL, NULL));
+    forget_names(&set);
+    const gv_profile_device *device = &set.block[0].device;
+    strcpy(limits.info.name, device->name);
+    strcpy(limits.info.vendor, device->vendor);
+    strcpy(limits.info.platform, device->platform);
+    limits.info.type = GRAVEL_DEVICE_GPU;
+    limits.info.compute_units = device->compute_units;
+    limits.info.simd_width_float = limits.info.simd_width_double = limits.info.has_fp64 = 1;
+    limits.info.max_group = 1024;
+    limits.info.local_memory = 49152;
+    for (int is_read = 0; is_read < 2; is_read++) {
+        for (int k = 0; k < 15; k++) {
+            const gv_profile_question question = {&gv_direct_space, &variant,      &limits, "",
+                                                  sinks[k % 5],     sources[k / 5]};
+            gravel_origin origin;
+
+            variant.features = k % 2 ? GV_DIRECT_NEAREST : 0;
+            assert_true(gv_profile_look_up(NULL, &set, &question, is_read ? &config : &by_text[k], &origin, NULL));
+            assert_int_equal(origin, GRAVEL_ORIGIN_SHIPPED);
+            if (is_read)
+                assert_memory_equal(&config, &by_text[k], sizeof config);
+            n += k > 0 && memcmp(&by_text[k], &by_text[k - 1], sizeof config) != 0;
+        }
+        gv_profile_set_check(&set, &gv_direct_space, NULL, NULL);
+    }
+    assert_true(n > 10); /* of 28 that follow another one */
+    gv_profile_set_free(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_files_are_read_once),
         cmocka_unit_test(test_shipped_profiles_are_sound),
         cmocka_unit_test(test_shipped_profiles_of_one_type),
+        cmocka_unit_test(test_choices_are_those_of_texts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
