@@ -73,6 +73,7 @@ static gravel_status read_known(gv_run *run)
         /* a log without it is of a run without profiles */
         status = access(path, F_OK) == 0 ? gv_profile_read_file(path, &run->known) : GRAVEL_OK;
         free(path);
+        gv_profile_set_check(&run->known, run->space, NULL, NULL);
         return status;
     }
     gv_profile_device_of(&run->device.limits.info, &device);
@@ -98,6 +99,7 @@ static gravel_status read_known(gv_run *run)
     if (status == GRAVEL_OK && path != NULL)
         status = gv_profile_write_file(path, &run->known);
     free(path);
+    gv_profile_set_check(&run->known, run->space, NULL, NULL);
     return status;
 }
 

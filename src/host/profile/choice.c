@@ -55,7 +55,8 @@ static int is_same(const gv_choice_among *among, const gv_profile_result *result
         return gv_space_same_text(among->space, result->configuration, candidate->configuration, among->variant,
                                   among->limits, sinks, sources);
     if (!kept->named) {
-        gv_space_read(among->space, result->configuration, &read);
+        if (!gv_space_read(among->space, result->configuration, &read))
+            return 0;
         kept = &read;
     }
     return gv_space_same_reading(among->space, kept, &candidate->reading, among->variant, among->limits, sinks,
@@ -342,7 +343,7 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among 
 {
     int n_candidates = 0, *found = malloc((size_t)(among->n > 0 ? among->n : 1) * sizeof *found);
     int tells = 0, has_default = among->built_in == NULL;
-    gv_choice_candidate built_in = {.configuration = among->built_in};
+    gv_choice_candidate built_in = {.configuration = among->built_in, .is_default = 1};
 
     if (among->built_in)
         gv_space_read(among->space, among->built_in, &built_in.reading);
@@ -355,12 +356,13 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among 
                 there |= strcmp(candidate[c].configuration, result->configuration) == 0;
             if (there)
                 continue;
-            const int is_default = among->built_in && is_same(among, result, &built_in, among->sinks, among->sources);
+            const gv_choice_candidate made = {
+                .configuration = result->configuration,
+                .reading = result->reading,
+                .is_default = among->built_in && is_same(among, result, &built_in, among->sinks, among->sources)};
 
-            const gv_choice_candidate made = {.configuration = result->configuration, .reading = result->reading};
-
-            add(corner, n, among, is_default ? &built_in : NULL, found, made, candidate, n_candidates++);
-            has_default |= is_default;
+            add(corner, n, among, made.is_default ? &built_in : NULL, found, made, candidate, n_candidates++);
+            has_default |= made.is_default;
         }
         tells |= !has_default && find_default(among, corner[k].entry, &built_in) >= 0;
     }

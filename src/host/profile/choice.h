@@ -41,8 +41,9 @@ typedef struct gv_choice_corner {
 } gv_choice_corner;
 
 typedef struct gv_choice_candidate {
-    const char *configuration;    /* in a corner's entry */
-    gv_reading reading;           /* of it, or of nothing */
+    const char *configuration; /* in a corner's entry, or the default's text among what is known */
+    gv_reading reading;        /* of it, or of nothing */
+    int is_default;
     const gv_profile_entry *from; /* the heaviest corner that kept it */
     double score;                 /* log of the expected slowness */
     double unevenness;            /* what of this is the call's own (space.h) */
@@ -68,7 +69,7 @@ typedef struct gv_choice_among {
     size_t sinks, sources;
     const gv_space *space; /* NULL: without grains */
     const gv_variant *variant;
-    const gv_limits *limits;    /* NULL: only equal configurations are launched alike */
+    const gv_limits *limits;    /* NULL: only equal configurations are launched alike, and `built_in` is NULL */
     const char *kernel_version; /* that runs; NULL or empty: unknown */
     const char *built_in;       /* the untuned default of the call; NULL: a configuration like others */
 } gv_choice_among;
@@ -115,7 +116,8 @@ int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call);
 /* The same, with its configuration: the default is that of the call's own sizes, not of its cell's. */
 int gv_choice_take(const gv_choice *choice, const gv_profile_question *call, gv_config *config);
 
-/* The sizes the answer of their cell is made for: a question's where one is in the cell, else the cell's smallest. */
+/* The sizes the answer of their cell is made for: a question's where one is in the cell, else its most sinks and the
+ * middle of its sources. */
 void gv_choice_sizes(const gv_profile_entry *const *entry, int n, size_t *sinks, size_t *sources);
 
 #endif

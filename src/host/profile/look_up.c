@@ -276,14 +276,14 @@ static size_t count_entries(const gv_profile_set *const sets[2])
     return n;
 }
 
-/* The first candidate that is launched like the default; n: none is. */
+/* The first candidate that is the default, or is launched like it here; n: none is. */
 static int find_default(const gv_choice_candidate *candidate, int n, const gv_profile_question *call, int foreign,
                         const gv_config *built_in)
 {
     gv_config config;
     int c = 0;
 
-    while (c < n &&
+    while (c < n && !candidate[c].is_default &&
            !(can_run(call, candidate[c].configuration, foreign, &config) &&
              gv_space_same(call->space, &config, built_in, call->variant, call->limits, call->sinks, call->sources)))
         c++;
@@ -300,7 +300,7 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
 {
     const gv_profile_entry **entry = malloc(count_entries(sets) * sizeof *entry);
     gv_choice_corner corner[GV_CHOICE_CORNERS];
-    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
+    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES + 1];
     char built_in[GV_PROFILE_TEXT];
     const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
     const int foreign = is_foreign(like, question);
@@ -318,7 +318,8 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
     const int of_default = find_default(candidate, n, &call, foreign, &config);
     /* nobody around the call has seen it */
     if (of_default == n)
-        candidate[n] = (gv_choice_candidate){.configuration = built_in, .score = INFINITY};
+        candidate[n] = (gv_choice_candidate){
+            .configuration = built_in, .reading = {~0u, config}, .is_default = 1, .score = INFINITY};
     choice->n = 0;
     choice->built_in = -1;
     for (int c = 0; c <= n; c++) {
@@ -330,7 +331,9 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
             continue;
         if (!can_run(&call, candidate[c].configuration, foreign, &o->config))
             continue;
-        runs |= c < n;
+        if (is_default && foreign)
+            o->config = config; /* not with the root that another implementation's answer would get */
+        runs |= candidate[c].configuration != built_in;
         o->score = candidate[c].score - candidate[c].unevenness;
         o->from = candidate[c].from;
         o->lead =

@@ -187,15 +187,16 @@ int gv_space_same(const gv_space *space, const gv_config *a, const gv_config *b,
     return equal || (space->same_launch && space->same_launch(a, b, variant, limits, sinks, sources));
 }
 
-void gv_space_read(const gv_space *space, const char *text, gv_reading *reading)
+int gv_space_read(const gv_space *space, const char *text, gv_reading *reading)
 {
     *reading = (gv_reading){.named = 0};
     for (int t = 0; t < space->n_tunables; t++)
         reading->config.value[t] = INT_MIN; /* in no table */
     if (gv_space_parse(space, text, &reading->config))
-        return;
+        return 0;
     for (int t = 0; t < space->n_tunables; t++)
         reading->named |= reading->config.value[t] != INT_MIN ? 1u << t : 0;
+    return 1;
 }
 
 static void fill(const gv_space *space, const gv_reading *reading, gv_config *config)
@@ -220,7 +221,7 @@ int gv_space_same_reading(const gv_space *space, const gv_reading *a, const gv_r
     of[1] = of[0];
     fill(space, a, &of[0]);
     fill(space, b, &of[1]);
-    return a->named && b->named && gv_space_same(space, &of[0], &of[1], variant, limits, sinks, sources);
+    return gv_space_same(space, &of[0], &of[1], variant, limits, sinks, sources);
 }
 
 int gv_space_same_text(const gv_space *space, const char *a, const char *b, const gv_variant *variant,
@@ -231,9 +232,8 @@ int gv_space_same_text(const gv_space *space, const char *a, const char *b, cons
         return 1;
     if (!space || !limits)
         return 0;
-    gv_space_read(space, a, &of[0]);
-    gv_space_read(space, b, &of[1]);
-    return gv_space_same_reading(space, &of[0], &of[1], variant, limits, sinks, sources);
+    return gv_space_read(space, a, &of[0]) && gv_space_read(space, b, &of[1]) &&
+           gv_space_same_reading(space, &of[0], &of[1], variant, limits, sinks, sources);
 }
 
 int gv_space_own_root(const gv_space *space, const gv_variant *variant, const gv_limits *limits, gv_config *config)

@@ -94,18 +94,18 @@ const char *gv_space_can_run(const gv_space *space, const gv_config *config, con
 /* "threads=128 split=2"; names may be left out (their value in `config` stays) */
 gravel_status gv_space_parse(const gv_space *space, const char *text, gv_config *config);
 void gv_space_format(const gv_space *space, const gv_config *config, char *text, size_t size);
-/* 1 if the configurations are equal, or are launched alike at these sizes.  Of texts with names in the table's order;
- * what one of them does not name has its built-in value. */
+/* 1 if the configurations are equal, or are launched alike at these sizes.  What a text does not name has its built-in
+ * value. */
 int gv_space_same(const gv_space *space, const gv_config *a, const gv_config *b, const gv_variant *variant,
                   const gv_limits *limits, size_t sinks, size_t sources);
 int gv_space_same_text(const gv_space *space, const char *a, const char *b, const gv_variant *variant,
                        const gv_limits *limits, size_t sinks, size_t sources);
 /* A text that was read once, for comparing it with many. */
 typedef struct gv_reading {
-    unsigned named; /* bit t: it names tunable t; 0: not read, or no configuration of the space */
+    unsigned named; /* bit t: it names tunable t; 0: none, or not read yet */
     gv_config config;
 } gv_reading;
-void gv_space_read(const gv_space *space, const char *text, gv_reading *reading);
+int gv_space_read(const gv_space *space, const char *text, gv_reading *reading); /* 0: no configuration of the space */
 int gv_space_same_reading(const gv_space *space, const gv_reading *a, const gv_reading *b, const gv_variant *variant,
                           const gv_limits *limits, size_t sinks, size_t sources);
 /* Puts in the root to begin with for the configuration's lanes, where the space has a tunable "rsqrt".  0: the shape

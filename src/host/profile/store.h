@@ -28,7 +28,7 @@ typedef struct gv_profile_device {
 } gv_profile_device;
 
 typedef struct gv_profile_result {
-    char configuration[GV_PROFILE_TEXT]; /* "threads=128 split=2", names in the table's order */
+    char configuration[GV_PROFILE_TEXT]; /* "threads=128 split=2" */
     gv_reading reading;                  /* of it, where the set was checked */
     double time_s, time_min_s, spread;   /* kernel time: median, minimum, interquartile range / median */
     double call_s;                       /* whole call, median */

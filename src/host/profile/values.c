@@ -13,9 +13,7 @@ static int keep_known(gv_profile_entry *entry, const gv_space *space, int *left_
     for (int r = 0; r < entry->n_results; r++) {
         gv_profile_result *result = &entry->result[r];
 
-        if (result->reading.named == 0)
-            gv_space_read(space, result->configuration, &result->reading);
-        if (result->reading.named != 0)
+        if (result->reading.named != 0 || gv_space_read(space, result->configuration, &result->reading))
             entry->result[kept++] = *result;
         else if ((*left_out)++ == 0)
             snprintf(first, size, "%s", gravel_error_message());
