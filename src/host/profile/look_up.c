@@ -307,6 +307,7 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
     gv_profile_question call = *question;
     gv_config config;
     int n = entry ? gather(like, sets, wanted, &call, entry) : 0, n_corners, runs = 0;
+    double first = INFINITY; /* the score of the first option */
 
     gv_choice_sizes(entry, n, &call.sinks, &call.sources);
     n_corners = gv_choice_corners(entry, n, call.sinks, call.sources, call.kernel_version, corner);
@@ -326,8 +327,8 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
         gv_choice_option *o = &choice->option[choice->n];
         const int is_default = c == of_default;
 
-        if (!is_default && (c == n || choice->n + (c < of_default) == GV_CHOICE_OPTIONS ||
-                            (choice->n > 0 && candidate[c].score > choice->option[0].score + NO_OPTION)))
+        if (!is_default &&
+            (c == n || choice->n + (c < of_default) == GV_CHOICE_OPTIONS || candidate[c].score > first + NO_OPTION))
             continue;
         if (!can_run(&call, candidate[c].configuration, foreign, &o->config))
             continue;
@@ -342,7 +343,8 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
             continue; /* the default stays before it, but not before those behind it */
         if (is_default)
             choice->built_in = choice->n;
-        choice->n++;
+        if (choice->n++ == 0)
+            first = candidate[c].score;
     }
     choice->n = runs ? choice->n : 0;
     free(entry);
