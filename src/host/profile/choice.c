@@ -278,6 +278,7 @@ static void judge(const gv_choice_corner *corner, int n, const gv_choice_among *
     /* a question's own sizes are answered by its finals alone */
     const int pools = n > 1 && among->n > 0;
     double heaviest = -1, behind[GV_CHOICE_CORNERS];
+    const char *timed[GV_CHOICE_CORNERS];
     int known[GV_CHOICE_CORNERS];
 
     for (int e = 0; e < among->n; e++)
@@ -289,6 +290,8 @@ static void judge(const gv_choice_corner *corner, int n, const gv_choice_among *
         const int r = find_candidate(among, corner[k].entry, candidate, built_in);
 
         known[k] = r >= 0;
+        /* that of the corner's own default is another one */
+        timed[k] = known[k] ? corner[k].entry->result[r].configuration : candidate->configuration;
         candidate->measured &= known[k];
         const double part = pools ? pool_part(corner[k].entry) : 0;
         double least = 0, most = INFINITY;
@@ -309,8 +312,8 @@ static void judge(const gv_choice_corner *corner, int n, const gv_choice_among *
     candidate->unevenness = unevenness(among, candidate->configuration, sinks, among->sources);
     candidate->score = candidate->unevenness;
     for (int k = 0; k < n; k++)
-        candidate->score -= corner[k].weight * unevenness(among, candidate->configuration, corner[k].entry->sinks,
-                                                          corner[k].entry->sources);
+        candidate->score -=
+            corner[k].weight * unevenness(among, timed[k], corner[k].entry->sinks, corner[k].entry->sources);
     for (int k = 0; k < n; k++) {
         if (k + 1 < n && corner[k + 1].level == corner[k].level) {
             if (!known[k] && !known[k + 1])
