@@ -274,6 +274,15 @@ static double odd_ones(const gv_config *config, const gv_variant *variant, const
     return config->value[0] == 2 && sources % 2 ? 0.5 : 0;
 }
 
+static int own_default;
+
+static void fake_default(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                         size_t sources)
+{
+    (void)variant, (void)limits, (void)sinks, (void)sources;
+    *config = (gv_config){{own_default}};
+}
+
 /* Calls of one cell differ; the default goes for the best of those that are ahead by more than their lead there. */
 static void test_each_call_is_picked(void **state)
 {
@@ -291,7 +300,8 @@ static void test_each_call_is_picked(void **state)
         {3, 1, {0.1, 0.0, 0.2}, {0.05, 0, 0.05}, 1, 0},               /* the default is the uneven one */
         {1, -1, {7}, {0}, 0, 0},
     };
-    static const gv_space space = {.kernel = "fake", .unevenness = odd_ones};
+    static const gv_space space = {.kernel = "fake", .built_in = fake_default, .unevenness = odd_ones};
+    gv_config config;
 
     (void)state;
     for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
@@ -300,10 +310,34 @@ static void test_each_call_is_picked(void **state)
 
         for (int o = 0; o < c[k].n; o++)
             choice.option[o] = (gv_choice_option){.config = {{o + 1}}, .score = c[k].score[o], .lead = c[k].lead[o]};
-        assert_int_equal(gv_choice_pick(&choice, &call), c[k].even);
+        assert_int_equal(gv_choice_take(&choice, &call, &config), c[k].even);
         call.sources = 1001;
-        assert_int_equal(gv_choice_pick(&choice, &call), c[k].odd);
+        assert_int_equal(gv_choice_take(&choice, &call, &config), c[k].odd);
     }
+}
+
+/* Of two calls of a cell one has another default, which is uneven there: that one is compared, and got. */
+static void test_the_default_of_the_call_is_compared(void **state)
+{
+    static const gv_tunable tunable = {"kind", "kind", "", 1, 3, {1, 2, 3}};
+    static const gv_space space = {
+        .kernel = "fake", .n_tunables = 1, .tunable = &tunable, .built_in = fake_default, .unevenness = odd_ones};
+    gv_choice choice = {.n = 2,
+                        .built_in = 0,
+                        .option = {{.config = {{1}}, .score = 0.1}, {.config = {{3}}, .score = 0.2, .lead = 0.02}}};
+    gv_profile_question call = {.space = &space, .sinks = 10, .sources = 1001};
+    gv_config config;
+
+    (void)state;
+    own_default = 1;
+    assert_int_equal(gv_choice_take(&choice, &call, &config), 0);
+    assert_int_equal(config.value[0], 1);
+    own_default = 2; /* 0.5 slower with an odd number of sources */
+    assert_int_equal(gv_choice_take(&choice, &call, &config), 1);
+    assert_int_equal(config.value[0], 3);
+    call.sources = 1000;
+    assert_int_equal(gv_choice_take(&choice, &call, &config), 0);
+    assert_int_equal(config.value[0], 2);
 }
 
 int main(void)
@@ -318,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_unevenness_of_short_calls),
         cmocka_unit_test(test_what_waits_for_memory_is_even),
         cmocka_unit_test(test_each_call_is_picked),
+        cmocka_unit_test(test_the_default_of_the_call_is_compared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -377,17 +377,32 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among 
 
 /* ------------------------------------------------------------------- calls */
 
-int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call)
+/* That of the call's own sizes, unless it is launched as that of its cell. */
+static void find_own_default(const gv_choice *choice, const gv_profile_question *call, gv_config *config)
+{
+    gv_config own;
+
+    *config = choice->option[choice->built_in].config;
+    call->space->built_in(&own, call->variant, call->limits, call->sinks, call->sources);
+    if (!gv_space_same(call->space, config, &own, call->variant, call->limits, call->sinks, call->sources))
+        *config = own;
+}
+
+int gv_choice_take(const gv_choice *choice, const gv_profile_question *call, gv_config *config)
 {
     double score[GV_CHOICE_OPTIONS];
+    gv_config of[GV_CHOICE_OPTIONS];
     int best = choice->built_in;
 
     for (int k = 0; k < choice->n; k++) {
         const gv_choice_option *o = &choice->option[k];
 
+        of[k] = o->config;
+        if (k == choice->built_in)
+            find_own_default(choice, call, &of[k]);
         score[k] = o->score;
         if (choice->n > 1 && call->space->unevenness)
-            score[k] += call->space->unevenness(&o->config, call->variant, call->limits, call->sinks, call->sources);
+            score[k] += call->space->unevenness(&of[k], call->variant, call->limits, call->sinks, call->sources);
     }
     for (int k = 0; k < choice->n; k++) {
         /* a default without a score is INFINITY behind, which only a lead of INFINITY is not less than */
@@ -396,19 +411,6 @@ int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call)
         if (leads && (best < 0 || score[k] < score[best]))
             best = k;
     }
+    *config = of[best];
     return best;
-}
-
-int gv_choice_take(const gv_choice *choice, const gv_profile_question *call, gv_config *config)
-{
-    const int picked = gv_choice_pick(choice, call);
-    gv_config built_in;
-
-    *config = choice->option[picked].config;
-    if (picked != choice->built_in)
-        return picked;
-    call->space->built_in(&built_in, call->variant, call->limits, call->sinks, call->sources);
-    if (!gv_space_same(call->space, config, &built_in, call->variant, call->limits, call->sinks, call->sources))
-        *config = built_in;
-    return picked;
 }

@@ -111,9 +111,8 @@ typedef struct gv_choice {
 /* 1 and the options of the question's cell if a profile fits and one of its configurations can run here (look_up.c). */
 int gv_profile_options(const gv_profile_set *user, const gv_profile_set *shipped, const gv_profile_question *question,
                        gv_choice *choice);
-/* The number of the option for a call of that cell: the least score of those that lead the default. */
-int gv_choice_pick(const gv_choice *choice, const gv_profile_question *call);
-/* The same, with its configuration: the default is that of the call's own sizes, not of its cell's. */
+/* The number of the option for a call of that cell, and its configuration: the least score of those that lead the
+ * default, which is that of the call's own sizes, not of its cell's. */
 int gv_choice_take(const gv_choice *choice, const gv_profile_question *call, gv_config *config);
 
 /* The sizes the answer of their cell is made for: a question's where one is in the cell, else its most sinks and the
