@@ -77,12 +77,13 @@ int gv_choice_find_result(const gv_choice_among *among, const gv_profile_entry *
  * comes to there.  Of 953 calls of an H200 at sizes drawn by lot 15 for 29 take above 1.02 of the default's time so, of
  * 6297 and 6211 at others of an H200 and an H100 55 for 95 and 34 for 46; the means over the best are 1.0153, 1.0283,
  * 1.0252 for 1.0133, 1.0242, 1.0227 (doc/numbers.md). */
-static int find_default(const gv_choice_among *among, const gv_profile_entry *entry, const gv_choice_candidate *of_call)
+int gv_choice_find_default(const gv_choice_among *among, const gv_profile_entry *entry,
+                           const gv_choice_candidate *of_call)
 {
     gv_choice_candidate own = {.reading = {.named = ~0u}};
     const int r = gv_choice_find_result(among, entry, of_call);
 
-    if (r >= 0)
+    if (r >= 0 || !among->built_in)
         return r;
     among->space->built_in(&own.reading.config, among->variant, among->limits, entry->sinks, entry->sources);
     return gv_choice_find_result(among, entry, &own);
@@ -92,7 +93,7 @@ static int find_default(const gv_choice_among *among, const gv_profile_entry *en
 static int find_candidate(const gv_choice_among *among, const gv_profile_entry *entry,
                           const gv_choice_candidate *candidate, const gv_choice_candidate *built_in)
 {
-    return built_in ? find_default(among, entry, built_in) : gv_choice_find_result(among, entry, candidate);
+    return built_in ? gv_choice_find_default(among, entry, built_in) : gv_choice_find_result(among, entry, candidate);
 }
 
 static double unknown_behind(const gv_profile_entry *entry)
@@ -367,7 +368,7 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among 
             add(corner, n, among, made.is_default ? &built_in : NULL, found, made, candidate, n_candidates++);
             has_default |= made.is_default;
         }
-        tells |= !has_default && find_default(among, corner[k].entry, &built_in) >= 0;
+        tells |= !has_default && gv_choice_find_default(among, corner[k].entry, &built_in) >= 0;
     }
     if (found && !has_default && tells)
         add(corner, n, among, &built_in, found, built_in, candidate, n_candidates++);

@@ -84,6 +84,8 @@ double gv_choice_log_behind(const gv_profile_entry *entry, int r);
 /* The first result that this question launches like the candidate, the fastest of them or its winner; -1: none. */
 int gv_choice_find_result(const gv_choice_among *among, const gv_profile_entry *entry,
                           const gv_choice_candidate *candidate);
+int gv_choice_find_default(const gv_choice_among *among, const gv_profile_entry *entry,
+                           const gv_choice_candidate *of_call);
 double gv_choice_spread(const gv_profile_entry *entry, int r); /* without disturbances of the machine */
 
 /* By how much more than `best` the untuned default (both from the ranking) has to score for `best` to take its place;

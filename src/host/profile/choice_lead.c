@@ -28,19 +28,16 @@
 /* The weight of a question that answers nearly alone: the call lies within a fifth of the way to the next ones. */
 #define ALONE 0.8
 
-static double spread_at(const gv_choice_among *among, const gv_profile_entry *entry,
-                        const gv_choice_candidate *candidate)
+static double spread_of(const gv_profile_entry *entry, int r)
 {
-    const int r = gv_choice_find_result(among, entry, candidate);
-
     return r >= 0 ? gv_choice_spread(entry, r) : 0;
 }
 
 /* 1 if the entry keeps the configuration, or as many as there is room for: the default, which searches measure, is
  * then slower than these. */
-static int tells_of(const gv_choice_among *among, const gv_profile_entry *entry, const gv_choice_candidate *candidate)
+static int tells_of(const gv_choice_among *among, const gv_profile_entry *entry, const gv_choice_candidate *built_in)
 {
-    return entry->n_results == GV_PROFILE_RESULTS || gv_choice_find_result(among, entry, candidate) >= 0;
+    return entry->n_results == GV_PROFILE_RESULTS || gv_choice_find_default(among, entry, built_in) >= 0;
 }
 
 /* 1 if a corner that keeps the first tells of both, or is so near the call that it decides nearly alone. */
@@ -60,7 +57,7 @@ static int is_seen_ahead(const gv_choice_corner *corner, int n, const gv_choice_
 {
     for (int k = 0; k < n; k++) {
         const gv_profile_entry *entry = corner[k].entry;
-        const int b = gv_choice_find_result(among, entry, best), d = gv_choice_find_result(among, entry, built_in);
+        const int b = gv_choice_find_result(among, entry, best), d = gv_choice_find_default(among, entry, built_in);
 
         if (b >= 0 && d >= 0 && gv_choice_log_behind(entry, d) - gv_choice_log_behind(entry, b) > log1p(more))
             return 1;
@@ -78,7 +75,7 @@ static int is_seen_behind(const gv_choice_corner *corner, int n, const gv_choice
 
     for (int k = 0; k < n; k++) {
         const gv_profile_entry *entry = corner[k].entry;
-        const int b = gv_choice_find_result(among, entry, best), d = gv_choice_find_result(among, entry, built_in);
+        const int b = gv_choice_find_result(among, entry, best), d = gv_choice_find_default(among, entry, built_in);
 
         if (b < 0 || d < 0)
             continue;
@@ -135,9 +132,12 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
             return is_seen_ahead(corner, n, among, best, built_in, more) ? -INFINITY : INFINITY;
         return best->measured || is_told(corner, n, among, best, built_in) ? log1p(LEAST_LEAD) : INFINITY;
     }
-    for (int k = 0; k < n; k++)
-        spread += corner[k].weight *
-                  fmax(spread_at(among, corner[k].entry, best), spread_at(among, corner[k].entry, built_in));
+    for (int k = 0; k < n; k++) {
+        const gv_profile_entry *entry = corner[k].entry;
+
+        spread += corner[k].weight * fmax(spread_of(entry, gv_choice_find_result(among, entry, best)),
+                                          spread_of(entry, gv_choice_find_default(among, entry, built_in)));
+    }
     return fmax(log1p(LEAST_LEAD), log1p(SPREAD_PART * spread) + log1p(more) + (best->measured ? 0 : log1p(GUESSED))) +
            of_other_texts(corner, n, among) * log1p(OTHER_TEXT);
 }
