@@ -82,7 +82,8 @@ static gravel_direct_call call_of(gravel_bodies *set, gravel_view sinks)
 static void known_or_found_is_the_same(void **state)
 {
     CONTEXT_OR_SKIP(context)
-    static const size_t counts[] = {1, 9, 33, 64, 65, 100, 128, 129, 200, 257, 512, 600, 1024, 1025, 1500, 2048, 2100};
+    static const size_t counts[] = {0,   1,   9,   33,   64,   65,   100,  128,  129, 200,
+                                    257, 512, 600, 1024, 1025, 1500, 2048, 2100, 4096};
     static double known[N][7], found[N][7];
     static uint32_t address[N];
     for (int p = GRAVEL_DS; p <= GRAVEL_DP; p++) {
@@ -100,7 +101,7 @@ static void known_or_found_is_the_same(void **state)
         for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
             const size_t count = counts[n];
             const gv_direct_alike kind = gv_direct_find_alike(count);
-            assert_true(count > kind.above && count <= kind.most);
+            assert_true((count > kind.above || count == 0) && count <= kind.most);
             for (size_t k = 0; k < N; k++)
                 address[k] = (uint32_t)(k * STRIDE % N);
             assert_ok(gravel_list_write(list, address, count));
@@ -108,8 +109,10 @@ static void known_or_found_is_the_same(void **state)
             const gravel_direct_call by_head = call_of(set, gravel_view_all(set));
             const cl_mem head = make_head(direct, precision, count);
             const cl_mem addresses = make_buffer(direct, sizeof address, address);
+            /* every other time there is room for hardly more, as steps on a CPU have it */
+            const size_t most = n % 2 && count + 8 < kind.most ? count + 8 : kind.most;
             gv_direct_due due = {
-                .list = addresses, .head = head, .above = kind.above, .most = kind.most, .until = 1, .to = to};
+                .list = addresses, .head = head, .above = kind.above, .most = most, .until = 1, .to = to};
             assert_ok(gv_direct_start_for(direct, &by_list, kind.chosen_for, NULL));
             read_forces(set, count, STRIDE, known);
             assert_ok(gravel_bodies_fill(set, GRAVEL_ACCELERATION, 0)); /* they are predicted with these */

@@ -160,6 +160,34 @@ static void what_is_left_is_not_read(void **state)
     }
 }
 
+/* Beyond 32768 bodies the host knows each block: 1003 bodies get the same forces, whatever block came before. */
+static void blocks_of_many_bodies_have_no_past(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    enum { MANY = 32800, BLOCK = 1003, BEFORE = 1020 }; /* of one cell of sizes */
+    static double acc[2][3][BLOCK];
+    char choices[2][4000];
+    const gravel_hermite_options o = options_of(4);
+    gv_particles p;
+    assert_ok(gv_ic_plummer(MANY, 5, NULL, &p));
+    for (int late = 0; late < 2; late++) {
+        run r = make_run(context, GRAVEL_DS, &o);
+        assert_ok(gravel_bodies_resize(r.bodies, MANY));
+        assert_ok(gravel_bodies_write(r.bodies, GRAVEL_POSITION, 0, MANY, &GRAVEL_ARRAY_SOA(p.x, p.y, p.z)));
+        assert_ok(gravel_bodies_write(r.bodies, GRAVEL_MASS, 0, MANY, &GRAVEL_ARRAY(p.m)));
+        if (late)
+            assert_ok(gv_hermite_forces(r.hermite, 4, gravel_view_range(r.bodies, 0, BEFORE), 1, 0));
+        assert_ok(gv_hermite_forces(r.hermite, 4, gravel_view_range(r.bodies, 0, BLOCK), 1, 0));
+        assert_ok(gravel_bodies_read(r.bodies, GRAVEL_ACCELERATION, 0, BLOCK,
+                                     &GRAVEL_ARRAY_OUT_SOA(acc[late][0], acc[late][1], acc[late][2])));
+        assert_true(gravel_direct_get_choices(r.direct, choices[late], sizeof choices[late]) <= sizeof choices[late]);
+        free_run(&r);
+    }
+    assert_string_equal(choices[0], choices[1]);
+    assert_memory_equal(acc[0], acc[1], sizeof acc[0]);
+    gv_particles_free(&p);
+}
+
 /* Steps of 1/8 ... 1/64: the sizes of a block of each kind are known after the first of them. */
 static void sizes_repeat(void **state)
 {
@@ -182,6 +210,7 @@ int main(void)
         cmocka_unit_test(ahead_or_not_is_the_same),
         cmocka_unit_test(wrong_expectations_change_nothing),
         cmocka_unit_test(what_is_left_is_not_read),
+        cmocka_unit_test(blocks_of_many_bodies_have_no_past),
         cmocka_unit_test(sizes_repeat),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);

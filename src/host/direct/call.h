@@ -7,8 +7,8 @@
 #include "host/direct/ticket.h"
 
 /* gravel_direct_start without a ticket, with the configuration for `chosen_for` sinks.  With `due` (may be NULL) the
- * view of the sinks is the sources', all bodies, which are predicted; the solver has their precision, and there are no
- * searches. */
+ * view of the sinks is the sources', all bodies, which are predicted; the solver has their precision, there are no searches, and
+ * one softening length holds for all. */
 gravel_status gv_direct_start_for(gravel_direct *d, const gravel_direct_call *call, size_t chosen_for,
                                   const gv_direct_due *due);
 
@@ -24,7 +24,7 @@ typedef struct gv_direct_job {
     double eps;               /* in the frame of the sources */
     int variant;
     int mixed;     /* ids are in no order (gv_are_mixed) */
-    unsigned more; /* features beyond those of the variant: no softening, a rule of neighbour lists */
+    unsigned more; /* features beyond those of the variant: no softening, `due`, a rule of neighbour lists */
     gv_direct_layout layout;
     gv_direct_choice *choice;
     gv_direct_choice roomy; /* `choice` with less in it, where sources have quadrupoles */

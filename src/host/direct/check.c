@@ -94,6 +94,8 @@ static gravel_status check_softening(const gravel_direct *d, gv_direct_job *c)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the sinks have no softening lengths: write the plane GRAVEL_SOFTENING");
     if (GV_SOFTEN_OF_SOURCES((int)a->soften) && !gravel_bodies_has_plane(c->sources.bodies, GRAVEL_SOFTENING))
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the sources have no softening lengths: write the plane GRAVEL_SOFTENING");
+    if (c->due && a->soften != GRAVEL_SOFTEN_EPS)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "sinks that the device has found have one softening length");
     if (a->soften != GRAVEL_SOFTEN_EPS)
         return GRAVEL_OK;
     if (!(a->eps >= 0) || isinf(a->eps))

@@ -144,7 +144,7 @@ gv_direct_choice *gv_direct_find_choice(gravel_direct *d, int set, int variant, 
 gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, int mixed, size_t sinks,
                                size_t sources, gv_direct_choice **choice);
 /* The force kernel of a configuration; `more`: features beyond those of the variant, GV_DIRECT_UNSOFTENED where eps is
- * 0, and the rule of neighbour lists.  `macros`: of a shape (shape.h), "" for none. */
+ * 0, GV_DIRECT_DUE, and the rule of neighbour lists.  `macros`: of a shape (shape.h), "" for none. */
 gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,
                                      unsigned more, const char *macros, cl_kernel *kernel);
 /* The same; kept in the choice where lists have no rule and there are no macros. */

@@ -22,9 +22,11 @@ gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks,
     const gravel_direct_call call = gv_hermite_call(h, order, sinks, predict, time);
     const size_t count = gravel_view_get_count(&sinks);
     const int alike = predict && gv_ahead_is_alike(h, count);
+    /* what does not depend on the blocks before: the configuration of a cell is that of the first call in it */
+    const size_t chosen_for =
+        alike ? gv_direct_find_alike(count).chosen_for : gv_choice_last_sinks(gv_choice_sink_cell(count));
     gravel_status status = h->options.forces ? h->options.forces(h->direct, &call, h->options.forces_user)
-                           : alike ? gv_direct_start_for(h->direct, &call, gv_direct_find_alike(count).chosen_for, NULL)
-                                   : gravel_direct_start(h->direct, &call, NULL);
+                                             : gv_direct_start_for(h->direct, &call, chosen_for, NULL);
     if (!status && h->options.external && count > 0)
         status = h->options.external(sinks.bodies, sinks.first, count, time, h->options.external_user);
     return status;
