@@ -7,8 +7,8 @@
 #include "host/direct/ticket.h"
 
 /* gravel_direct_start without a ticket, with the configuration for `chosen_for` sinks.  With `due` (may be NULL) the
- * view of the sinks is the sources', all bodies, which are predicted; the solver has their precision, there are no searches, and
- * one softening length holds for all. */
+ * view of the sinks is the sources', all bodies, which are predicted; the solver has their precision, there are no
+ * searches, and one softening length holds for all. */
 gravel_status gv_direct_start_for(gravel_direct *d, const gravel_direct_call *call, size_t chosen_for,
                                   const gv_direct_due *due);
 
