@@ -23,9 +23,9 @@ typedef struct gv_direct_few {
 } gv_direct_few;
 
 /* Sinks that the device has found: bodies of `list`, as many and at the time that `head` says (kernels/direct/layout.h,
- * GV_DUE_...).  Launches are made for more than `above` and at most `most` of them, not after `until`: with another
- * number nothing is written, after `until` the forces of nobody.  Entry k of the planes of `to` gets the force on body
- * list[k]. */
+ * GV_DUE_...).  Launches are made for more than `above` and at most `most` of them, not after `until`.  If the device
+ * finds another number, nothing is written; if its time is after `until`, what is written is not to be read.  Entry k
+ * of the planes of `to` gets the force on body list[k]. */
 typedef struct gv_direct_due {
     cl_mem list, head;
     size_t above, most;

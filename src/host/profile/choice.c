@@ -73,8 +73,8 @@ int gv_choice_find_result(const gv_choice_among *among, const gv_profile_entry *
     return r < entry->n_results ? r : -1;
 }
 
-/* The same for the untuned default: where that of the call was not kept, the question's own, which is what the default
- * comes to there.  Of 953 calls of an H200 at sizes drawn by lot 15 for 29 take above 1.02 of the default's time so, of
+/* Where the untuned default of the call was not kept, the question's own, which is what the default comes to
+ * there.  Of 953 calls of an H200 at sizes drawn by lot 15 for 29 take above 1.02 of the default's time so, of
  * 6297 and 6211 at others of an H200 and an H100 55 for 95 and 34 for 46; the means over the best are 1.0153, 1.0283,
  * 1.0252 for 1.0133, 1.0242, 1.0227 (doc/numbers.md). */
 int gv_choice_find_default(const gv_choice_among *among, const gv_profile_entry *entry,
@@ -378,8 +378,8 @@ int gv_choice_rank(const gv_choice_corner *corner, int n, const gv_choice_among 
 
 /* ------------------------------------------------------------------- calls */
 
-/* That of the call's own sizes, unless it is launched as that of its cell. */
-static void find_own_default(const gv_choice *choice, const gv_profile_question *call, gv_config *config)
+/* The default of the call's own sizes, or that of its cell where it is launched like it. */
+static void default_of_call(const gv_choice *choice, const gv_profile_question *call, gv_config *config)
 {
     gv_config own;
 
@@ -400,7 +400,7 @@ int gv_choice_take(const gv_choice *choice, const gv_profile_question *call, gv_
 
         of[k] = o->config;
         if (k == choice->built_in)
-            find_own_default(choice, call, &of[k]);
+            default_of_call(choice, call, &of[k]);
         score[k] = o->score;
         if (choice->n > 1 && call->space->unevenness)
             score[k] += call->space->unevenness(&of[k], call->variant, call->limits, call->sinks, call->sources);

@@ -67,7 +67,7 @@ typedef struct gv_choice_among {
     const gv_profile_entry *const *entry;
     int n;
     size_t sinks, sources;
-    const gv_space *space; /* NULL: without grains */
+    const gv_space *space; /* NULL: without grains, and `built_in` is NULL */
     const gv_variant *variant;
     const gv_limits *limits;    /* NULL: only equal configurations are launched alike, and `built_in` is NULL */
     const char *kernel_version; /* that runs; NULL or empty: unknown */
@@ -84,6 +84,7 @@ double gv_choice_log_behind(const gv_profile_entry *entry, int r);
 /* The first result that this question launches like the candidate, the fastest of them or its winner; -1: none. */
 int gv_choice_find_result(const gv_choice_among *among, const gv_profile_entry *entry,
                           const gv_choice_candidate *candidate);
+/* The same for the default of the call, or what the default is at the question's sizes. */
 int gv_choice_find_default(const gv_choice_among *among, const gv_profile_entry *entry,
                            const gv_choice_candidate *of_call);
 double gv_choice_spread(const gv_profile_entry *entry, int r); /* without disturbances of the machine */

@@ -22,7 +22,8 @@ gravel_status gv_hermite_forces(gravel_hermite *h, int order, gravel_view sinks,
     const gravel_direct_call call = gv_hermite_call(h, order, sinks, predict, time);
     const size_t count = gravel_view_get_count(&sinks);
     const int alike = predict && gv_ahead_is_alike(h, count);
-    /* what does not depend on the blocks before: the configuration of a cell is that of the first call in it */
+    /* the solver keeps the choice of the first call in a cell of sizes: all its calls ask for one number of sinks, so
+     * that forces do not depend on which block came first */
     const size_t chosen_for =
         alike ? gv_direct_find_alike(count).chosen_for : gv_choice_last_sinks(gv_choice_sink_cell(count));
     gravel_status status = h->options.forces ? h->options.forces(h->direct, &call, h->options.forces_user)
