@@ -1,6 +1,7 @@
 /* gravel tune: finds the best configuration of every kernel on this machine and keeps it as a profile. */
 #include "cli/cmd_tune.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,6 +367,19 @@ static int check_what(const tune_options *o)
                              : "--active");
         return GV_EXIT_USAGE;
     }
+    if (o->calls != NULL && (!o->regret || strcmp(o->kernel, "direct") != 0)) {
+        gv_say("gravel tune", "--calls is for --regret of direct summation");
+        return GV_EXIT_USAGE;
+    }
+    if (o->calls != NULL && (o->sinks.n > 0 || o->sources.n > 0 || o->plain || o->nearest || o->neighbours)) {
+        gv_say("gravel tune", "the files of --calls say with how many sinks and sources, and with what searches: leave "
+                              "out --sinks, --sources, --plain, --nearest and --neighbours");
+        return GV_EXIT_USAGE;
+    }
+    if (o->calls != NULL && access(o->calls, R_OK) != 0) {
+        gv_say("gravel tune", "--calls %s: %s", o->calls, strerror(errno));
+        return GV_EXIT_USAGE;
+    }
     if (o->plot != NULL && gv_plot_check(o->plot, 0) != GRAVEL_OK)
         return gv_cli_fail("gravel tune", GRAVEL_ERR_ARGUMENT);
     for (int k = 0; k < o->sources.n; k++)
@@ -460,6 +474,7 @@ const gv_command gv_cmd_tune = {
                 "gravel tune --list --variant sp2\n"
                 "gravel tune --regret --variant ds4 --json > regret.json\n"
                 "gravel tune --regret --keep --quick --budget 10m\n"
+                "gravel tune --regret --keep --quick --calls calls\n"
                 "gravel tune --regret --kernel tree --sources 5000,30000 --theta 0.3,0.75 --active 0.1,1\n"
                 "gravel tune --simulate --json\n",
     .min_operands = 0,

@@ -7,7 +7,7 @@
 
 typedef struct tune_options {
     const char *device, *kernel, *variants, *strategy, *limit, *log, *log_dir, *profile_dir, *record, *plot, *theta,
-        *active;
+        *active, *calls;
     gv_size_list sinks, sources;
     double budget, candidate;
     int evaluations, jobs, runs, most;

@@ -166,6 +166,12 @@ const gv_opt gv_tune_opts[] = {
      .offset = AT(keep),
      .help = "with --regret: where the choice costs much, what was timed\nbecomes an answer of the profile; without "
              "--sinks, --sources\nat sizes halfway between those of its questions"},
+    {.name = "calls",
+     .kind = GV_OPT_TEXT,
+     .offset = AT(calls),
+     .value = "PATH",
+     .help = "sizes of --regret: those of the calls that programs made\nwith GRAVEL_CALLS_DIR=FOLDER; PATH is the "
+             "folder or a file\nof it"},
     {.name = "most",
      .kind = GV_OPT_INT,
      .offset = AT(most),

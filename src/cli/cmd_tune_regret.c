@@ -148,17 +148,13 @@ static void show_progress(grid *g)
 
 /* Where there are more processes to compile than candidates at a point, those of the points from number k on are built
  * together, as many as keep all of them busy.  Returns the number of the first point that is not among them. */
-static int prepare_points(grid *g, const gv_variant *variant, int k, double end)
+static int prepare_points(grid *g, const regret_block *block, int k, double end)
 {
-    const int most = gv_regret_points(&g->axes);
     gv_regret_list list;
-    gv_task task;
 
-    for (; k < most && gv_now() < end && !gv_prebuild_is_full(&g->prebuild) && !gv_signals_pending(); k++) {
-        gv_regret_task(&g->axes, g->setting.space, variant, k, &task);
-        if (gv_regret_list_make(&g->setting, &task, &list) == GRAVEL_OK)
-            gv_prebuild_add(&g->prebuild, &task, list.configuration, list.n);
-    }
+    for (; k < block->wanted && gv_now() < end && !gv_prebuild_is_full(&g->prebuild) && !gv_signals_pending(); k++)
+        if (gv_regret_list_make(&g->setting, &block->task[k], &list) == GRAVEL_OK)
+            gv_prebuild_add(&g->prebuild, &block->task[k], list.configuration, list.n);
     gv_prebuild_run(&g->prebuild, candidate_limit(g));
     return k;
 }
@@ -166,26 +162,19 @@ static int prepare_points(grid *g, const gv_variant *variant, int k, double end)
 /* Until `end`; the first point has until the end of the whole budget. */
 static gravel_status measure_block(grid *g, regret_block *block, double end)
 {
-    const int most = gv_regret_points(&g->axes);
     int prepared = 0;
     gravel_status status = GRAVEL_OK;
 
-    block->point = calloc((size_t)most, sizeof *block->point);
-    block->times = calloc((size_t)most, sizeof(cJSON *));
-    if (!block->point || !block->times)
-        return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the points of a regret");
-    for (int k = 0; k < most && status == GRAVEL_OK && !g->broken && (k == 0 || gv_now() < end); k++) {
+    for (int k = 0; k < block->wanted && status == GRAVEL_OK && !g->broken && (k == 0 || gv_now() < end); k++) {
         gv_regret_point *point = &block->point[block->n];
-        gv_task task;
 
-        gv_regret_task(&g->axes, g->setting.space, &block->variant, k, &task);
         if (k >= prepared)
-            prepared = prepare_points(g, &block->variant, k, end);
+            prepared = prepare_points(g, block, k, end);
         g->times = cJSON_CreateArray();
         g->least_s = INFINITY;
         g->reason[0] = '\0';
         g->point_end = k == 0 ? g->end : end;
-        status = gv_regret_measure(&g->setting, &task, point);
+        status = gv_regret_measure(&g->setting, &block->task[k], point);
         if (status != GRAVEL_OK) {
             cJSON_Delete(g->times);
             if (status != GRAVEL_ERR_LAUNCH)
@@ -195,6 +184,8 @@ static gravel_status measure_block(grid *g, regret_block *block, double end)
             status = GRAVEL_OK;
             continue;
         }
+        if (block->calls)
+            block->calls[block->n] = block->calls[k];
         block->times[block->n++] = g->times;
         g->measured++;
         show_progress(g);
@@ -230,7 +221,19 @@ static gravel_status measure_again(grid *g)
     return GRAVEL_OK;
 }
 
-/* Lists the blocks, as many as there are. */
+gravel_status gv_regret_block_make(regret_block *block, const gv_variant *variant, int wanted, int calls)
+{
+    *block = (regret_block){.variant = *variant, .wanted = wanted};
+    block->task = calloc((size_t)wanted, sizeof *block->task);
+    block->calls = calls ? calloc((size_t)wanted, sizeof *block->calls) : NULL;
+    block->point = calloc((size_t)wanted, sizeof *block->point);
+    block->times = calloc((size_t)wanted, sizeof(cJSON *));
+    return block->task && block->point && block->times && (block->calls || !calls)
+               ? GRAVEL_OK
+               : gv_fail(GRAVEL_ERR_MEMORY, "no memory for the points of a regret");
+}
+
+/* The blocks of a grid: each variant with each of the searches. */
 static gravel_status make_blocks(grid *g)
 {
     static const unsigned each[] = {0, GV_DIRECT_NEAREST, GV_DIRECT_NEAREST | GV_DIRECT_LISTS};
@@ -240,32 +243,36 @@ static gravel_status make_blocks(grid *g)
     regret_result *r = &g->result;
     gv_variant variant[GV_TUNE_VARIANTS];
     const int n = gv_tune_variants(o, variant, GV_TUNE_VARIANTS);
+    gravel_status status = GRAVEL_OK;
 
     if (n < 1)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "there is nothing to measure");
     r->block = calloc((size_t)(n * n_features), sizeof *r->block);
     if (!r->block)
         return gv_fail(GRAVEL_ERR_MEMORY, "no memory for the points of a regret");
-    for (int v = 0; v < n; v++) {
-        for (int f = 0; f < n_features; f++) {
-            if (variant[v].precision == GRAVEL_DP && !g->setting.limits->info.has_fp64)
-                continue;
-            r->block[r->n_blocks].variant = variant[v];
-            if (n_features > 1)
-                r->block[r->n_blocks].variant.features = each[f];
-            r->n_blocks++;
-        }
+    for (int k = 0; k < n * n_features && status == GRAVEL_OK; k++) {
+        gv_variant *v = &variant[k / n_features];
+        regret_block *block = &r->block[r->n_blocks];
+
+        if (v->precision == GRAVEL_DP && !g->setting.limits->info.has_fp64)
+            continue;
+        if (n_features > 1)
+            v->features = each[k % n_features];
+        status = gv_regret_block_make(block, v, gv_regret_points(&g->axes), 0);
+        for (int p = 0; p < block->wanted && status == GRAVEL_OK; p++)
+            gv_regret_task(&g->axes, g->setting.space, v, p, &block->task[p]);
+        r->n_blocks++;
+        r->wanted += block->wanted;
     }
-    r->each = gv_regret_points(&g->axes);
-    r->wanted = r->n_blocks * r->each;
-    return GRAVEL_OK;
+    return status;
 }
 
 static gravel_status measure_all(grid *g)
 {
     const double end = g->end - (isfinite(g->end) ? AGAIN_PART * (g->end - gv_now()) : 0);
     regret_result *r = &g->result;
-    gravel_status status = make_blocks(g);
+    gravel_status status =
+        g->options->calls ? gv_regret_blocks_of_calls(g->options, g->setting.limits, r) : make_blocks(g);
 
     for (int b = 0; b < r->n_blocks && status == GRAVEL_OK; b++) {
         const double now = gv_now();
@@ -284,6 +291,8 @@ static void free_blocks(regret_result *r)
             cJSON_Delete(r->block[b].times[k]);
         free(r->block[b].times);
         free(r->block[b].point);
+        free(r->block[b].calls);
+        free(r->block[b].task);
     }
     free(r->block);
     free(r->why);
@@ -347,7 +356,7 @@ static gravel_status measure_and_keep(grid *g, const char *dir)
 {
     gravel_status status = may_keep(g, dir), kept;
 
-    if (status == GRAVEL_OK)
+    if (status == GRAVEL_OK && !g->options->calls)
         status = gv_regret_axes_between(g->options, &g->setting, &g->axes);
     if (status != GRAVEL_OK)
         return status;
@@ -370,7 +379,7 @@ int gv_tune_regret(const tune_options *o)
     gravel_status status, told = GRAVEL_OK;
     int n = 3;
 
-    if (subject != NULL && !gv_regret_axes(o, subject, &g.axes)) {
+    if (subject != NULL && !o->calls && !gv_regret_axes(o, subject, &g.axes)) {
         free(device);
         free(dir);
         return GV_EXIT_USAGE;

@@ -2,6 +2,8 @@
 #ifndef GV_CMD_TUNE_REGRET_H
 #define GV_CMD_TUNE_REGRET_H
 
+#include <stdint.h>
+
 #include "cli/cmd_tune.h"
 #include "tuner/regret.h"
 #include "tuner/subject.h"
@@ -25,6 +27,10 @@ void gv_regret_task(const regret_axes *a, const gv_space *space, const gv_varian
 /* The points of one variant with its searches. */
 typedef struct regret_block {
     gv_variant variant;
+    gv_task *task; /* what is asked for, in the order of measuring */
+    int wanted;    /* tasks */
+    /* with --calls, else NULL: how many calls each task stands for; once measured, each point */
+    uint64_t *calls;
     gv_regret_point *point;
     /* of each point: [configuration, seconds, [seconds in each turn], [seconds in each turn of a second sitting]] */
     cJSON **times;
@@ -36,7 +42,7 @@ typedef struct regret_result {
     const gv_limits *limits;
     regret_block *block;
     int n_blocks;
-    int each, wanted;   /* points of a whole block; of the whole grid */
+    int wanted;         /* points of all blocks */
     int failing;        /* points where the choice itself fails */
     char *why;          /* the first failure */
     int missed;         /* blocks that miss a mark: found while telling */
@@ -44,6 +50,14 @@ typedef struct regret_result {
     int answers;        /* of the profile, that points became */
     char profile_path[1024];
 } regret_result;
+
+/* Room for `wanted` tasks and their points; with `calls`, for their numbers too. */
+gravel_status gv_regret_block_make(regret_block *block, const gv_variant *variant, int wanted, int calls);
+/* The blocks of --calls: the sizes of calls that programs made on this device, what takes most of the time first. */
+gravel_status gv_regret_blocks_of_calls(const tune_options *o, const gv_limits *limits, regret_result *result);
+/* What the kernels of all those calls take, for machines and for people. */
+cJSON *gv_regret_json_of_calls(const regret_result *result);
+void gv_regret_tell_calls(const regret_result *result);
 
 /* Prints and draws what was measured, whatever ended it (`status`), and says what is missing. */
 gravel_status gv_tune_tell_regret(regret_result *result, gravel_status status);

@@ -24,7 +24,7 @@ static cJSON *pair_of(const double value[2])
 }
 
 /* Takes `times`. */
-static cJSON *json_of(const gv_regret_point *p, int is_answer, cJSON *times)
+static cJSON *json_of(const gv_regret_point *p, const uint64_t *calls, int is_answer, cJSON *times)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -37,6 +37,8 @@ static cJSON *json_of(const gv_regret_point *p, int is_answer, cJSON *times)
         gv_json_number(object, "theta", p->task.theta);
     if (p->task.active > 0)
         gv_json_number(object, "active", p->task.active);
+    if (calls)
+        cJSON_AddNumberToObject(object, "calls", (double)*calls);
     cJSON_AddNumberToObject(object, "candidates", p->candidates);
     cJSON_AddNumberToObject(object, "failed", p->failed);
     cJSON_AddBoolToObject(object, "complete", p->complete);
@@ -78,14 +80,14 @@ static void tell_block(regret_result *r, regret_block *block, account *a)
     a->disagree += s.disagree;
     a->stopped += block->n - s.points - s.undecided;
     gv_table_row(&a->table, s.points > 0 ? "%s|%s|%d of %d|%d|%.3f|%.3f|%.3f|%.3f|%.3f" : "%s|%s|%d of %d|%d|-|-|-|-|-",
-                 variant->name, gv_tune_features_name(variant->features), s.points + s.undecided, r->each, s.points,
-                 s.median, s.p95, s.most, s.median_default, s.most_default);
+                 variant->name, gv_tune_features_name(variant->features), s.points + s.undecided, block->wanted,
+                 s.points, s.median, s.p95, s.most, s.median_default, s.most_default);
     cJSON_AddStringToObject(object, "variant", variant->name);
     cJSON_AddNumberToObject(object, "features", variant->features);
     cJSON_AddNumberToObject(object, "points", s.points);
     cJSON_AddNumberToObject(object, "undecided", s.undecided);
     cJSON_AddNumberToObject(object, "twice", s.twice);
-    cJSON_AddBoolToObject(object, "complete", s.points + s.undecided == r->each);
+    cJSON_AddBoolToObject(object, "complete", s.points + s.undecided == block->wanted);
     gv_json_number(object, "over_best_median", s.median);
     gv_json_number(object, "over_best_95_percent", s.p95);
     gv_json_number(object, "over_best_most", s.most);
@@ -95,15 +97,16 @@ static void tell_block(regret_result *r, regret_block *block, account *a)
     cJSON_AddItemToArray(a->summaries, object);
     for (int k = 0; k < block->n; k++) {
         const int is_answer = r->answers > 0 && gv_regret_is_worth_an_answer(&block->point[k]);
+        const uint64_t *calls = block->calls ? &block->calls[k] : NULL;
 
-        cJSON_AddItemToArray(a->points, json_of(&block->point[k], is_answer, block->times[k]));
+        cJSON_AddItemToArray(a->points, json_of(&block->point[k], calls, is_answer, block->times[k]));
         block->times[k] = NULL;
     }
     a->to_draw += s.points > 0;
 }
 
 /* Writes a data block where there is a decided point; 0: there is none. */
-static int write_block(FILE *script, const regret_result *r, const regret_block *block, int number)
+static int write_block(FILE *script, const regret_block *block, int number)
 {
     int n = 0, whole = 0;
 
@@ -119,7 +122,7 @@ static int write_block(FILE *script, const regret_result *r, const regret_block 
     }
     if (n > 0)
         fprintf(script, "EOD\ntitle%d = \"%s %s%s\"\n", number, block->variant.name,
-                gv_tune_features_name(block->variant.features), whole < r->each ? " (incomplete)" : "");
+                gv_tune_features_name(block->variant.features), whole < block->wanted ? " (incomplete)" : "");
     return n > 0;
 }
 
@@ -133,7 +136,7 @@ static gravel_status draw(const regret_result *r)
         return status;
     plot.late = 1;
     for (int b = 0; b < r->n_blocks; b++)
-        n += write_block(plot.script, r, &r->block[b], n);
+        n += write_block(plot.script, &r->block[b], n);
     fprintf(plot.script,
             "set logscale x\nset xlabel 'sinks'\nset ylabel 'time of the choice / best kept'\n"
             "set yrange [0.95:*]\nset grid\nset key outside\nplot %g dt 2 lc rgb 'gray' notitle",
@@ -157,6 +160,8 @@ static gravel_status print(const regret_result *r, account *a)
     cJSON_AddStringToObject(root, "driver", r->limits->info.driver);
     cJSON_AddBoolToObject(root, "complete", a->complete == r->wanted);
     cJSON_AddNumberToObject(root, "points_left_out", r->wanted - a->complete);
+    if (r->options->calls)
+        cJSON_AddItemToObject(root, "calls", gv_regret_json_of_calls(r));
     cJSON_AddItemToObject(root, "summary", a->summaries);
     cJSON_AddItemToObject(root, "points", a->points);
     a->summaries = a->points = NULL;
@@ -184,6 +189,8 @@ static void remark(const regret_result *r, const account *a, gravel_status statu
     if (a->disagree > 0)
         gv_say(COMMAND, "%d points beyond a mark were measured again in vain, since the turns disagree or were stopped",
                a->disagree);
+    if (r->options->calls)
+        gv_regret_tell_calls(r);
     if (r->options->keep && a->complete > 0)
         gv_say(COMMAND, "%d of %d points became answers of the profile%s%s", r->answers, a->complete,
                r->answers > 0 ? " " : "", r->profile_path);

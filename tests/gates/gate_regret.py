@@ -14,7 +14,7 @@ import time
 
 import gatelib
 from clilib import (FAILURE, PROGRAM, USAGE, WORK, by_default, expect, good, need_device, on_terminal, path, read,
-                    refused, run, said_until, send_as_timeout, wrong_kernels)
+                    refused, run, said_until, send_as_timeout, write, wrong_kernels)
 
 DIGITS = 1.1e-3  # a ratio of two times that are written with four digits, each off by half a unit of 1.000 at most
 ONE = ("tune", "--device", "cpu", "--quick", "--profile-dir", "profiles")
@@ -148,6 +148,32 @@ def keep():
     good("profiles", "validate", "profiles/" + name)
 
 
+def calls_of_a_program():
+    """A program writes the sizes of its calls, and they are what is measured."""
+    need_device()
+    write("p.txt", "".join("%d 1 %r %r %r\n" % (k, math.sin(k), math.cos(3 * k), math.sin(7 * k)) for k in range(300)))
+    for _ in range(2):
+        good("force", "--device", "cpu", "p.txt", "-o", "f.txt", "-p", "sp", env={"GRAVEL_CALLS_DIR": path("calls")})
+    expect(len(os.listdir(path("calls"))) == 2, "a file for each of both: %s" % os.listdir(path("calls")))
+    done = run(*ONE, "--regret", "--json", "--most", "2", "--calls", "calls")
+    report = json.loads(done.stdout)
+    check_points(report, [("sp2", 300, 300, 0, 2)], ("variant", "sinks", "sources", "features", "calls"))
+    (point,) = report["points"]
+    if point["decided"]:
+        total = report["calls"]
+        expect(total["sizes"] == 1 and total["calls"] == 2, "calls: %s" % total)
+        for key in ("choice_s", "best_s", "default_s"):
+            expect(math.isclose(total[key], 2 * point[key], rel_tol=1e-12), "calls: %s" % total)
+        expect("2 calls of 1 sizes" in done.stderr, "what they take is said", done)
+    other = re.sub("device .*", "device another one", read(os.path.join("calls", os.listdir(path("calls"))[0])))
+    refused(USAGE, "in these variants", *ONE, "--regret", "--calls", "calls", "--variant", "dp4")
+    refused(USAGE, "1 file is of other devices", *ONE, "--regret", "--calls", write("other.calls", other))
+    refused(USAGE, "no.calls", *ONE, "--regret", "--calls", "no.calls")
+    refused(USAGE, "not a file of GRAVEL_CALLS_DIR", *ONE, "--regret", "--calls", "p.txt")
+    refused(USAGE, "--calls is for --regret", *ONE, "--calls", "calls")
+    refused(USAGE, "leave out --sinks", *ONE, "--regret", "--calls", "calls", "--sinks", "5")
+
+
 def tree_grid():
     need_device()
     report = regret("--kernel", "tree", "--variant", "sp2", "--sources", "300", "--theta", "0.4,0.75", "--active",
@@ -233,7 +259,7 @@ def wrong_use():
 if __name__ == "__main__":
     gatelib.need_file(PROGRAM)
     try:
-        sys.exit(gatelib.main([direct_grid, keep, tree_grid, budget_ends_it, ctrl_c_ends_it, progress_on_a_terminal,
-                               a_failing_choice_says_why, wrong_use]))
+        sys.exit(gatelib.main([direct_grid, keep, calls_of_a_program, tree_grid, budget_ends_it, ctrl_c_ends_it,
+                               progress_on_a_terminal, a_failing_choice_says_why, wrong_use]))
     finally:
         shutil.rmtree(WORK, ignore_errors=True)

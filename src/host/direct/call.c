@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/base/options.h"
+#include "host/direct/count.h"
 #include "host/direct/direct.h"
 #include "host/direct/points.h"
 #include "host/program/row.h"
@@ -257,6 +258,8 @@ static gravel_status run(gravel_direct *d, gv_direct_job *c, int is_waited_for)
         status = gv_direct_start_reduce(d, c);
     if (!status && c->asked.neighbour_capacity > 0)
         status = gv_direct_start_join(d, c);
+    if (!status && c->choice && c->choice != &c->roomy) /* no question of the tuner has quadrupoles */
+        gv_direct_count_call(d, c->choice);
     if (!status && is_waited_for)
         status = finish_ticket(d, c->ticket);
     if (!status && clFlush(gv_worker_queue(&d->worker)))

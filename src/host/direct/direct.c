@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "host/base/options.h"
+#include "host/direct/count.h"
 #include "host/direct/object.h"
 #include "host/direct/shape.h"
 #include "host/direct/take.h"
@@ -96,6 +97,7 @@ gravel_status gravel_direct_create(gravel_direct **direct, gravel_context *conte
         gravel_direct_release(d);
         return status;
     }
+    gv_direct_count_start(d);
     *direct = d;
     return GRAVEL_OK;
 }
@@ -116,6 +118,7 @@ void gravel_direct_release(gravel_direct *d)
     if (!d)
         return;
     clFinish(gv_worker_queue(&d->worker)); /* nothing may be in flight when staging memory goes */
+    gv_direct_count_end(d);
     gv_direct_release_tickets(d);
     gv_buffer_release(&d->part_list);
     gv_buffer_release(&d->part_count);

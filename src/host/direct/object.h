@@ -1,6 +1,6 @@
 /* The inside of gravel_direct: work space and compiled kernels, shared by the files of this room.  Each of them uses
- * only those before it: plan, space, object (kernels.c), shape (table.c), take, points, ticket, call, direct (life),
- * arrays. */
+ * only those before it: plan, space, object (kernels.c), shape (table.c), take, points, ticket, count, call, direct
+ * (life), arrays. */
 #ifndef GV_DIRECT_OBJECT_H
 #define GV_DIRECT_OBJECT_H
 
@@ -33,6 +33,7 @@ typedef struct gv_direct_choice {
     size_t sinks, sources; /* of the first of them; 0: there was none yet */
     gv_config config;
     gravel_origin origin;
+    uint64_t calls;                   /* that were started with it, where they are counted (count.h) */
     cl_kernel force[GV_DIRECT_KINDS]; /* NULL: not made yet */
 } gv_direct_choice;
 
@@ -99,6 +100,12 @@ typedef struct gv_direct_again {
     gv_range range;
 } gv_direct_again;
 
+/* count.h */
+typedef struct gv_direct_counting {
+    char *path;           /* of the file; NULL: calls are not counted */
+    uint64_t calls, next; /* the file is written anew when there are so many */
+} gv_direct_counting;
+
 struct gravel_direct {
     gv_worker worker;
     gravel_direct_options options;
@@ -120,9 +127,10 @@ struct gravel_direct {
     gv_direct_quadrupoles quadrupoles;
     gv_buffer sinks, partial, part_count, part_list; /* of the call in the queue: calls run one after the other */
     gravel_ticket *tickets;                          /* all that were made; free ones are used again */
-    size_t last_sources;                             /* of the last call */
-    int last_mixed;                                  /* likewise: ids in no order */
-    gv_direct_again again[3];                        /* force, reduce, join of the last call */
+    gv_direct_counting counting;
+    size_t last_sources;      /* of the last call */
+    int last_mixed;           /* likewise: ids in no order */
+    gv_direct_again again[3]; /* force, reduce, join of the last call */
     int n_again;
     gv_last last[GV_DIRECT_STAGES];
     /* sources from host arrays, and the one call of gravel_direct_submit: arrays.c */
