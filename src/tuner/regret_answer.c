@@ -42,6 +42,19 @@ static int by_time(const void *a, const void *b)
     return (x->time_s > y->time_s) - (x->time_s < y->time_s);
 }
 
+/* What a program would read of the same question; NULL: nobody has asked it. */
+static const gv_profile_entry *asked_before(const gv_regret_setting *setting, const gv_profile_entry *like)
+{
+    const gv_profile_set *const sets[2] = {setting->user, setting->shipped};
+    const gv_profile_entry *found = NULL;
+    gv_profile_device device;
+
+    gv_profile_device_of(&setting->limits->info, &device);
+    for (int i = 0; i < 2 && !found; i++)
+        found = sets[i] ? gv_profile_set_entry(gv_profile_set_find(sets[i], &device), like) : NULL;
+    return found;
+}
+
 void gv_regret_answer(const gv_regret_setting *setting, const gv_regret_point *point, gv_profile_entry *entry)
 {
     const gv_task *task = &point->task;
@@ -77,6 +90,10 @@ void gv_regret_answer(const gv_regret_setting *setting, const gv_regret_point *p
         result->error = f->error;
         entry->n_results++;
     }
+    const gv_profile_entry *before = asked_before(setting, entry);
+
+    if (before)
+        gv_profile_average(before, entry);
     qsort(entry->result, (size_t)entry->n_results, sizeof entry->result[0], by_time);
     for (int r = 1; r < entry->n_results && entry->result[r].time_s < NEAR * entry->result[0].time_s; r++) {
         if (is_default(setting, task, entry->result[r].configuration)) {

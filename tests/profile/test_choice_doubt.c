@@ -42,6 +42,49 @@ static void test_the_default_yields_less_to_other_texts(void **state)
         assert_int_equal(keeps_default(c[k].gain, c[k].low, c[k].high, c[k].now), c[k].keeps);
 }
 
+/* 1 if the default stays at so many sinks, on a device of this type, where questions of 64 and 4096 have measured
+ * another one ahead by `gain`; `has_default`: and the default. */
+static int stays_on(gravel_device_type type, size_t sinks, double gain, int has_default)
+{
+    gv_profile_entry question[2];
+    const gv_profile_entry *entry[2] = {&question[0], &question[1]};
+    gv_choice_corner corner[GV_CHOICE_CORNERS];
+    gv_choice_candidate candidate[GV_CHOICE_CANDIDATES], unknown = {.configuration = "default", .score = INFINITY};
+    gv_limits limits;
+
+    memset(&limits, 0, sizeof limits);
+    limits.info.type = type;
+    for (int q = 0; q < 2; q++) {
+        make_question(&question[q], q == 0 ? 64 : 4096, 131072);
+        add_result(&question[q], "new", 1, 0.001);
+        add_result(&question[q], has_default ? "default" : "other", gain, 0.001);
+    }
+    const int n = gv_choice_corners(entry, 2, sinks, 131072, NULL, corner);
+    const gv_choice_among among = {.entry = entry, .n = 2, .sinks = sinks, .sources = 131072, .limits = &limits};
+
+    assert_int_equal(gv_choice_rank(corner, n, &among, candidate), 2);
+    assert_string_equal(candidate[0].configuration, "new");
+    return stays_default(corner, n, &among, &candidate[0], has_default ? &candidate[1] : &unknown, 0);
+}
+
+/* What a CPU was seen to gain in one hour it loses in another: it takes 4 %, also at a question's own sizes. */
+static void test_the_default_of_cpus_yields_less(void **state)
+{
+    static const struct {
+        gravel_device_type type;
+        size_t sinks;
+        double gain;
+        int has_default, stays;
+    } c[] = {{GRAVEL_DEVICE_GPU, 512, 1.03, 1, 0}, {GRAVEL_DEVICE_CPU, 512, 1.03, 1, 1},
+             {GRAVEL_DEVICE_CPU, 512, 1.05, 1, 0}, {GRAVEL_DEVICE_GPU, 64, 1.005, 1, 0},
+             {GRAVEL_DEVICE_CPU, 64, 1.03, 1, 1},  {GRAVEL_DEVICE_CPU, 64, 1.05, 1, 0},
+             {GRAVEL_DEVICE_CPU, 64, 1.03, 0, 0}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++)
+        assert_int_equal(stays_on(c[k].type, c[k].sinks, c[k].gain, c[k].has_default), c[k].stays);
+}
+
 /* The first corner around 10000 sinks, of which the second question is nearer but of another text. */
 static size_t first_corner(size_t low, size_t other, const char *text_now)
 {
@@ -262,6 +305,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_default_yields_less_to_other_texts),
+        cmocka_unit_test(test_the_default_of_cpus_yields_less),
         cmocka_unit_test(test_other_texts_stand_further_away),
         cmocka_unit_test(test_other_texts_tell_less_of_what_lies_beyond),
         cmocka_unit_test(test_other_texts_bound_nothing),

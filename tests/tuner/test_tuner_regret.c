@@ -432,6 +432,50 @@ static void test_near_equals_of_an_answer(void **state)
     gv_profile_set_free(&f.set);
 }
 
+/* A point whose sizes have an answer counts with it: what led by 8 % then and is 4 % behind now leads by 2 %, and how
+ * far both are apart is its spread. */
+static void test_an_answer_counts_with_the_one_before(void **state)
+{
+    fixture f;
+    gv_regret_point point;
+    gv_profile_device device;
+    gv_profile_entry *entry = calloc(1, sizeof *entry);
+    const double then = 1.08, now = 1 / 1.04, mean = sqrt(then * now);
+
+    (void)state;
+    assert_non_null(entry);
+    make(&f);
+    memset(&point, 0, sizeof point);
+    point.task = f.task;
+    point.task.sinks = 5;
+    point.choice_s = point.least_s = 2e-3;
+    point.finals = 2;
+    strcpy(point.final[0].configuration, "width=4");
+    strcpy(point.final[1].configuration, "width=8");
+    point.final[0].over = 1;
+    point.final[1].over = then;
+    point.final[1].spread = 0.01;
+    gv_regret_answer(&f.setting, &point, entry);
+    assert_true(fabs(entry->result[0].time_s * then / 2e-3 - 1) < 1e-12);
+    gv_profile_device_of(&f.limits.info, &device);
+    assert_ok(gv_profile_set_add(&f.set, &device, entry));
+
+    point.choice_s = point.least_s = 3e-3; /* the machine has another pace now */
+    point.final[1].over = now;
+    gv_regret_answer(&f.setting, &point, entry);
+    assert_string_equal(entry->result[0].configuration, "width=8");
+    assert_true(fabs(time_of(entry, "width=4") / time_of(entry, "width=8") / mean - 1) < 1e-12);
+    assert_true(fabs(entry->result[0].spread - 0.5 * log(then / now)) < 1e-12);
+    assert_true(fabs(entry->result[0].time_s * entry->result[1].time_s / (3e-3 * 3e-3 / now) - 1) < 1e-12);
+
+    strcpy(f.set.block[0].entry[f.set.block[0].n_entries - 1].driver, "another one"); /* says nothing of this one */
+    gv_regret_answer(&f.setting, &point, entry);
+    assert_string_equal(entry->result[0].configuration, "width=4");
+    assert_true(fabs(time_of(entry, "width=4") / time_of(entry, "width=8") / now - 1) < 1e-12);
+    free(entry);
+    gv_profile_set_free(&f.set);
+}
+
 static void test_sizes_between(void **state)
 {
     fixture f;
@@ -480,6 +524,7 @@ int main(void)
         cmocka_unit_test(test_summary),
         cmocka_unit_test(test_a_point_becomes_an_answer),
         cmocka_unit_test(test_near_equals_of_an_answer),
+        cmocka_unit_test(test_an_answer_counts_with_the_one_before),
         cmocka_unit_test(test_sizes_between),
     };
 

@@ -22,6 +22,12 @@
  * 0.01, and nothing there, 10 of 216 calls of an H200 at sizes where nobody had asked took above 1.02 of its time, with
  * this 6; of 6300 of an H100 80 and 46, where the mean over the best is 1.0202 and 1.0216 (doc/numbers.md). */
 #define LEAST_LEAD 0.02
+/* The same of CPUs, also at a question's own sizes: what one configuration takes of the default's time, in turns with
+ * it, differs by 5.4 % from one hour to the next (a Zen 3 of a shared host, standard deviation; an H200: 0.7 to 1.5 %).
+ * With 0.02 155, 42 and 36 of some 3065, 790 and 3422 calls of three CPUs take above 1.02 of the default's time, with
+ * this 120, 30 and 17, and means over the best are 0.2 to 0.5 % higher; at a question's own sizes 0.8 for 2.4 of a
+ * hundred (doc/numbers.md). */
+#define LEAST_LEAD_OF_CPUS 0.04
 /* Where answers are of another kernel text the default may have gained since: of 1201 calls of an H200, most of them
  * among such answers, 16 for 26 take above 1.02 of its time, and the mean over the best is 1.0145 for 1.0124. */
 #define OTHER_TEXT 0.04
@@ -117,20 +123,26 @@ static double of_other_texts(const gv_choice_corner *corner, int n, const gv_cho
     return weight;
 }
 
+static int is_cpu(const gv_choice_among *among)
+{
+    return among->limits && among->limits->info.type == GRAVEL_DEVICE_CPU;
+}
+
 double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                       const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more)
 {
+    const double least = log1p(is_cpu(among) ? LEAST_LEAD_OF_CPUS : LEAST_LEAD);
     double spread = 0;
 
     if (n < 2 && more == 0)
-        return -INFINITY;
+        return is_cpu(among) && built_in->measured ? least : -INFINITY;
     if (is_known_far_away_only(corner, n, among, best) || known_weight(corner, n, among, best) < LEAST_KNOWN ||
         is_seen_behind(corner, n, among, best, built_in))
         return INFINITY;
     if (!built_in->measured) {
         if (more > 0)
             return is_seen_ahead(corner, n, among, best, built_in, more) ? -INFINITY : INFINITY;
-        return best->measured || is_told(corner, n, among, best, built_in) ? log1p(LEAST_LEAD) : INFINITY;
+        return best->measured || is_told(corner, n, among, best, built_in) ? least : INFINITY;
     }
     for (int k = 0; k < n; k++) {
         const gv_profile_entry *entry = corner[k].entry;
@@ -138,6 +150,6 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
         spread += corner[k].weight * fmax(spread_of(entry, gv_choice_find_result(among, entry, best)),
                                           spread_of(entry, gv_choice_find_default(among, entry, built_in)));
     }
-    return fmax(log1p(LEAST_LEAD), log1p(SPREAD_PART * spread) + log1p(more) + (best->measured ? 0 : log1p(GUESSED))) +
+    return fmax(least, log1p(SPREAD_PART * spread) + log1p(more) + (best->measured ? 0 : log1p(GUESSED))) +
            of_other_texts(corner, n, among) * log1p(OTHER_TEXT);
 }

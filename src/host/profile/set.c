@@ -124,6 +124,27 @@ static double longer(const gv_profile_entry *later, const gv_profile_entry *earl
     return n > 0 ? exp(sum / n) : 1;
 }
 
+void gv_profile_average(const gv_profile_entry *before, gv_profile_entry *entry)
+{
+    const double pace = longer(entry, before);
+
+    for (int r = 0; r < entry->n_results; r++) {
+        gv_profile_result *now = &entry->result[r];
+
+        for (int k = 0; k < before->n_results; k++) {
+            const gv_profile_result *then = &before->result[k];
+
+            if (strcmp(now->configuration, then->configuration) != 0 || !(now->time_s > 0 && then->time_s > 0))
+                continue;
+            const double apart = now->time_s / (pace * then->time_s);
+
+            now->time_s /= sqrt(apart);
+            now->time_min_s /= sqrt(apart);
+            now->spread = fmax(now->spread, fabs(log(apart)));
+        }
+    }
+}
+
 /* The later entry's figures stay, its default's among them; where there is room, the earlier one's other configurations
  * are sorted in by time behind its winner, as if they had been timed in the later run. */
 static void join(gv_profile_entry *into, const gv_profile_entry *with)
