@@ -371,9 +371,10 @@ static int check_what(const tune_options *o)
         gv_say("gravel tune", "--calls is for --regret of direct summation");
         return GV_EXIT_USAGE;
     }
-    if (o->calls != NULL && (o->sinks.n > 0 || o->sources.n > 0 || o->plain || o->nearest || o->neighbours)) {
+    if (o->calls != NULL && (o->sinks.n > 0 || o->sources.n > 0 || o->plain || o->nearest || o->neighbours ||
+                             o->theta != NULL || o->active != NULL)) {
         gv_say("gravel tune", "the files of --calls say with how many sinks and sources, and with what searches: leave "
-                              "out --sinks, --sources, --plain, --nearest and --neighbours");
+                              "out --sinks, --sources, --plain, --nearest, --neighbours, --theta and --active");
         return GV_EXIT_USAGE;
     }
     if (o->calls != NULL && access(o->calls, R_OK) != 0) {

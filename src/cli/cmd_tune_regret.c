@@ -223,7 +223,7 @@ static gravel_status measure_again(grid *g)
 
 gravel_status gv_regret_block_make(regret_block *block, const gv_variant *variant, int wanted, int calls)
 {
-    *block = (regret_block){.variant = *variant, .wanted = wanted};
+    *block = (regret_block){.variant = *variant, .wanted = wanted, .part = 1};
     block->task = calloc((size_t)wanted, sizeof *block->task);
     block->calls = calls ? calloc((size_t)wanted, sizeof *block->calls) : NULL;
     block->point = calloc((size_t)wanted, sizeof *block->point);
@@ -276,8 +276,11 @@ static gravel_status measure_all(grid *g)
 
     for (int b = 0; b < r->n_blocks && status == GRAVEL_OK; b++) {
         const double now = gv_now();
+        double parts = 0;
 
-        status = measure_block(g, &r->block[b], now + (end - now) / (r->n_blocks - b));
+        for (int k = b; k < r->n_blocks; k++)
+            parts += r->block[k].part;
+        status = measure_block(g, &r->block[b], now + (end - now) * r->block[b].part / parts);
     }
     if (status == GRAVEL_OK)
         status = measure_again(g);

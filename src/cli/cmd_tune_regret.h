@@ -29,6 +29,7 @@ typedef struct regret_block {
     gv_variant variant;
     gv_task *task; /* what is asked for, in the order of measuring */
     int wanted;    /* tasks */
+    double part;   /* of the budget, as others' parts */
     /* with --calls, else NULL: how many calls each task stands for; once measured, each point */
     uint64_t *calls;
     gv_regret_point *point;
@@ -43,6 +44,7 @@ typedef struct regret_result {
     regret_block *block;
     int n_blocks;
     int wanted;         /* points of all blocks */
+    double calls;       /* of --calls, all */
     int failing;        /* points where the choice itself fails */
     char *why;          /* the first failure */
     int missed;         /* blocks that miss a mark: found while telling */

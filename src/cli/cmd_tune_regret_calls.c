@@ -1,5 +1,6 @@
 /* gravel tune --regret --calls: the sizes are those of the calls that programs made, written where GRAVEL_CALLS_DIR
  * asked for it. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,7 @@ static gravel_status fill_block(const weighted *list, int first, int n, regret_b
     if (status != GRAVEL_OK)
         return status;
     wanted = 0;
+    block->part = 0;
     for (int k = first; k < n; k++) {
         const gv_call_size *size = &list[k].size;
 
@@ -67,6 +69,7 @@ static gravel_status fill_block(const weighted *list, int first, int n, regret_b
         block->task[wanted] =
             (gv_task){.kernel = "direct", .variant = size->variant, .sinks = size->sinks, .sources = size->sources};
         block->calls[wanted++] = size->calls;
+        block->part += list[k].pairs;
     }
     return GRAVEL_OK;
 }
@@ -118,6 +121,8 @@ gravel_status gv_regret_blocks_of_calls(const tune_options *o, const gv_limits *
     }
     if (status == GRAVEL_OK && n == 0)
         status = tell_none(o, limits, sizes.n, others);
+    for (int k = 0; k < n; k++)
+        result->calls += (double)list[k].size.calls;
     if (status == GRAVEL_OK) {
         qsort(list, (size_t)n, sizeof *list, heavier);
         status = fill_blocks(list, n, result);
@@ -127,22 +132,23 @@ gravel_status gv_regret_blocks_of_calls(const tune_options *o, const gv_limits *
     return status;
 }
 
-/* Kernel times of all calls whose point is decided. */
+/* Kernel times of the calls whose point is decided. */
 typedef struct totals {
-    double calls, choice_s, best_s, default_s;
+    double all, calls; /* all that were asked for; those whose times are added */
+    double choice_s, best_s, default_s;
     int sizes;
 } totals;
 
 static totals add_up(const regret_result *r)
 {
-    totals t = {0, 0, 0, 0, 0};
+    totals t = {r->calls, 0, 0, 0, 0, 0};
 
     for (int b = 0; b < r->n_blocks; b++)
         for (int k = 0; k < r->block[b].n; k++) {
             const gv_regret_point *p = &r->block[b].point[k];
             const double calls = (double)r->block[b].calls[k];
 
-            if (!p->decided)
+            if (!p->decided || !isfinite(p->default_s))
                 continue;
             t.sizes++;
             t.calls += calls;
@@ -160,6 +166,7 @@ cJSON *gv_regret_json_of_calls(const regret_result *result)
 
     cJSON_AddNumberToObject(object, "sizes", t.sizes);
     cJSON_AddNumberToObject(object, "calls", t.calls);
+    cJSON_AddNumberToObject(object, "all_calls", t.all);
     gv_json_number(object, "choice_s", t.choice_s);
     gv_json_number(object, "best_s", t.best_s);
     gv_json_number(object, "default_s", t.default_s);
@@ -171,8 +178,10 @@ void gv_regret_tell_calls(const regret_result *result)
     const totals t = add_up(result);
 
     if (t.sizes > 0)
-        gv_say(COMMAND,
-               "%.6g calls of %d sizes: the kernels take %.3g s; %.3f of the time of the best that was timed, %.3f of "
-               "the default's",
-               t.calls, t.sizes, t.choice_s, t.choice_s / t.best_s, t.choice_s / t.default_s);
+        gv_say(
+            COMMAND,
+            "%.6g of %.6g calls, of %d size%s: the kernels take %.3g s, %.3f of the time of the best that was timed, "
+            "%.3f of the default's",
+            t.calls, t.all, t.sizes, t.sizes == 1 ? "" : "s", t.choice_s, t.choice_s / t.best_s,
+            t.choice_s / t.default_s);
 }

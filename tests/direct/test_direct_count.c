@@ -50,6 +50,17 @@ static uint64_t written(const char *folder, size_t sinks)
     return calls;
 }
 
+static int files_of(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    int n = 0;
+    assert_non_null(dir);
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        n += entry->d_name[0] != '.';
+    closedir(dir);
+    return n;
+}
+
 /* Two objects, one after the other, in a folder that is not there before.  Preparing is no call. */
 static void all_calls_are_written(void **state)
 {
@@ -60,16 +71,21 @@ static void all_calls_are_written(void **state)
     for (int object = 0; object < 2; object++) {
         gravel_direct *direct = make_direct(NULL);
         static double x[FEW];
+        static char choices[8192];
         const gravel_sinks sinks = {.count = FEW, .pos = GRAVEL_VEC_SOA(x, x, x)};
         gravel_direct_call prepared = GRAVEL_DIRECT_CALL_INIT;
         prepared.points = &sinks;
         assert_ok(gravel_direct_prepare(direct, &prepared, FEW, SOURCES));
         for (int k = 0; k < 3; k++)
             call(direct, FEW);
+        assert_true(gravel_direct_get_choices(direct, choices, sizeof choices) <= sizeof choices);
+        assert_ok(gravel_direct_set_choices(direct, choices)); /* whatever is set, calls stay calls */
         call(direct, MANY);
         gravel_direct_release(direct);
     }
+    assert_int_equal(files_of(inner), 2);
     gravel_direct_release(make_direct(NULL)); /* no calls, no file */
+    assert_int_equal(files_of(inner), 2);
     unsetenv("GRAVEL_CALLS_DIR");
     assert_true(written(inner, FEW) == 6);
     assert_true(written(inner, MANY) == 2);

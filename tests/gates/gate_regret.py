@@ -107,6 +107,12 @@ def text(result):
     return " ".join("%s=%s" % item for item in result["configuration"].items())
 
 
+def default_of(point):
+    """The candidate that the choice was compared with as the default, by its turns: the first of both sittings."""
+    over = ratios(point, {t[0]: t[2] for t in point["times"] if len(t) > 2})
+    return min(over, key=lambda name: abs(over[name] - point.get("over_default_each", [point["over_default"]])[0]))
+
+
 def worth(point):
     """What --keep makes an answer of: halfway to a mark over the best or over the default."""
     return point["decided"] and (point["over_best"] > 1.04 or point["over_default"] > 1.01)
@@ -114,7 +120,7 @@ def worth(point):
 
 def keep():
     """A profile that says of a slow configuration that it is fast: what is measured there takes its place, and is what
-    a call gets from then on. Another pass may find another one: of near equals each run names its own."""
+    a call gets from then on."""
     need_device()
     sizes = ("--variant", "sp2", "--plain", "--sinks", "8", "--sources", "64000")
     good(*ONE, *sizes, "--evaluations", "3", "--log", "l.jsonl")
@@ -138,13 +144,18 @@ def keep():
     expect("1 of 1 points became answers of the profile" in done.stderr, "what was kept is said", done)
     entry = next(e for e in json.loads(read("profiles/" + name))["devices"][0]["entries"]
                  if (e["sinks"], e["sources"]) == (8, 64000))
-    leads = text(entry["results"][0])
+    leads, times = text(entry["results"][0]), {text(r): r["time_s"] for r in entry["results"]}
+    over = {c: t / min(times.values()) for c, t in times.items()}
+    default = default_of(point)
+    expect(leads != text(slow) and over[text(slow)] > 1.05, "the slow one leads: %s" % entry)
     # the default comes before what is ahead of it by less than 2 %; 0.1 % for the digits of times
-    expect(leads != text(slow), "the slow one leads: %s" % entry)
-    expect(leads == point["best"] or point["default_s"] < 1.021 * point["best_s"], "%s leads: %s" % (leads, point))
+    expect(over[leads] == 1 or leads == default and over[leads] < 1.021, "%s leads: %s" % (leads, entry))
     (point,) = regret("--keep", *sizes)["points"]
     expect(("answer" in point) == worth(point), "what is worth an answer: %s" % point)
-    expect(point["choice"] == leads, "%s leads, and a call gets %s" % (leads, point["choice"]))
+    # a CPU keeps the default for what is ahead by less than 4 %
+    wanted = default if over[default] < 1.04 else leads
+    expect(point["choice"] == wanted or abs(over[default] - 1.04) < 0.002, "%s leads, and a call gets %s"
+           % (wanted, point["choice"]))
     good("profiles", "validate", "profiles/" + name)
 
 
@@ -161,10 +172,10 @@ def calls_of_a_program():
     (point,) = report["points"]
     if point["decided"]:
         total = report["calls"]
-        expect(total["sizes"] == 1 and total["calls"] == 2, "calls: %s" % total)
+        expect(total["sizes"] == 1 and total["calls"] == total["all_calls"] == 2, "calls: %s" % total)
         for key in ("choice_s", "best_s", "default_s"):
             expect(math.isclose(total[key], 2 * point[key], rel_tol=1e-12), "calls: %s" % total)
-        expect("2 calls of 1 sizes" in done.stderr, "what they take is said", done)
+        expect("2 of 2 calls, of 1 size:" in done.stderr, "what they take is said", done)
     other = re.sub("device .*", "device another one", read(os.path.join("calls", os.listdir(path("calls"))[0])))
     refused(USAGE, "in these variants", *ONE, "--regret", "--calls", "calls", "--variant", "dp4")
     refused(USAGE, "1 file is of other devices", *ONE, "--regret", "--calls", write("other.calls", other))
@@ -172,6 +183,7 @@ def calls_of_a_program():
     refused(USAGE, "not a file of GRAVEL_CALLS_DIR", *ONE, "--regret", "--calls", "p.txt")
     refused(USAGE, "--calls is for --regret", *ONE, "--calls", "calls")
     refused(USAGE, "leave out --sinks", *ONE, "--regret", "--calls", "calls", "--sinks", "5")
+    refused(USAGE, "leave out --sinks", *ONE, "--regret", "--calls", "calls", "--theta", "0.5")
 
 
 def tree_grid():

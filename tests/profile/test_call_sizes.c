@@ -36,6 +36,7 @@ static void files_of_a_folder(void **state)
          *c = gv_path_join(folder, "c.calls");
     int others = -1;
     assert_ok(gv_call_sizes_add(&one, &first));
+    assert_true(one.n == 1 && one.size[0].calls == 3);
     assert_ok(gv_call_sizes_write(a, "A  GPU\t", &one)); /* names are compared as they are stored */
     assert_ok(gv_call_sizes_write(c, "B GPU", &one));
     assert_ok(gv_call_sizes_add(&one, &second));
@@ -60,6 +61,21 @@ static void files_of_a_folder(void **state)
     free(b);
     free(c);
     free(folder);
+}
+
+/* Sizes whose calls get one configuration are one: that with most calls. */
+static void sizes_of_a_cell(void **state)
+{
+    (void)state;
+    const gv_call_size some[] = {size_of("ds4", 0, 1000, 16384, 3), size_of("ds4", 0, 1001, 16400, 2),
+                                 size_of("ds4", 0, 1002, 16390, 9), size_of("ds4", 1, 1000, 16384, 1)};
+    gv_call_sizes sizes = GV_CALL_SIZES_INIT;
+    for (size_t k = 0; k < sizeof some / sizeof *some; k++)
+        assert_ok(gv_call_sizes_add(&sizes, &some[k]));
+    assert_int_equal(sizes.n, 2);
+    assert_true(calls_of(&sizes, "ds4", 0, 1002, 16390) == 14);
+    assert_true(calls_of(&sizes, "ds4", 1, 1000, 16384) == 1);
+    gv_call_sizes_free(&sizes);
 }
 
 static void what_is_refused(void **state)
@@ -101,6 +117,7 @@ static void what_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files_of_a_folder), cmocka_unit_test(what_is_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files_of_a_folder), cmocka_unit_test(sizes_of_a_cell),
+                                       cmocka_unit_test(what_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

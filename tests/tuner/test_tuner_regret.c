@@ -468,7 +468,13 @@ static void test_an_answer_counts_with_the_one_before(void **state)
     assert_true(fabs(entry->result[0].spread - 0.5 * log(then / now)) < 1e-12);
     assert_true(fabs(entry->result[0].time_s * entry->result[1].time_s / (3e-3 * 3e-3 / now) - 1) < 1e-12);
 
-    strcpy(f.set.block[0].entry[f.set.block[0].n_entries - 1].driver, "another one"); /* says nothing of this one */
+    gv_profile_entry *before = &f.set.block[0].entry[f.set.block[0].n_entries - 1];
+    const double right = before->result[0].time_s;
+    before->result[0].time_s = 1e-3 * right; /* no hour makes such a difference */
+    gv_regret_answer(&f.setting, &point, entry);
+    assert_true(fabs(time_of(entry, "width=4") / time_of(entry, "width=8") / now - 1) < 1e-12);
+    before->result[0].time_s = right;
+    strcpy(before->driver, "another one"); /* says nothing of this one */
     gv_regret_answer(&f.setting, &point, entry);
     assert_string_equal(entry->result[0].configuration, "width=4");
     assert_true(fabs(time_of(entry, "width=4") / time_of(entry, "width=8") / now - 1) < 1e-12);

@@ -258,12 +258,12 @@ static gravel_status run(gravel_direct *d, gv_direct_job *c, int is_waited_for)
         status = gv_direct_start_reduce(d, c);
     if (!status && c->asked.neighbour_capacity > 0)
         status = gv_direct_start_join(d, c);
-    if (!status && c->choice && c->choice != &c->roomy) /* no question of the tuner has quadrupoles */
-        gv_direct_count_call(d, c->choice);
     if (!status && is_waited_for)
         status = finish_ticket(d, c->ticket);
     if (!status && clFlush(gv_worker_queue(&d->worker)))
         status = gv_fail(GRAVEL_ERR_OPENCL, "starting a call on %s failed", d->limits.info.name);
+    if (!status && !c->due && c->choice && c->choice != &c->roomy) /* no question of the tuner has quadrupoles */
+        gv_direct_count_call(d, c->choice);
     return status;
 }
 

@@ -68,8 +68,10 @@ static gravel_status take_line(gravel_direct *d, const char *line)
     gv_direct_choice *const c = status ? NULL : gv_direct_find_choice(d, set, v, taken.sinks, taken.sources);
     if (!status && !c)
         status = gv_fail(GRAVEL_ERR_MEMORY, "no host memory for configurations");
-    if (!status)
+    if (!status) {
+        taken.calls = c->calls;
         *c = taken; /* kernels of another configuration stay with the object until it is released */
+    }
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "host/bodies/slots.h"
 #include "host/bodies/ticket.h"
 #include "host/direct/plan.h"
+#include "host/profile/call_sizes.h"
 #include "host/profile/profile.h"
 
 enum { GV_STAGE_TAKE, GV_STAGE_FORCE, GV_STAGE_REDUCE, GV_STAGE_LISTS, GV_DIRECT_STAGES };
@@ -104,6 +105,7 @@ typedef struct gv_direct_again {
 typedef struct gv_direct_counting {
     char *path;           /* of the file; NULL: calls are not counted */
     uint64_t calls, next; /* the file is written anew when there are so many */
+    gv_call_sizes due;    /* of calls whose sinks the device has found; the others are with the choices */
 } gv_direct_counting;
 
 struct gravel_direct {

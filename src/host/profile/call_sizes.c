@@ -17,19 +17,31 @@ void gv_call_sizes_free(gv_call_sizes *sizes)
     *sizes = (gv_call_sizes)GV_CALL_SIZES_INIT;
 }
 
-static int is_same(const gv_call_size *a, const gv_call_size *b)
+int gv_call_size_is_good(const gv_call_size *size)
 {
-    return a->sinks == b->sinks && a->sources == b->sources && a->variant.features == b->variant.features &&
-           strcmp(a->variant.name, b->variant.name) == 0;
+    enum { MOST = 1000000000 }; /* as gravel tune takes */
+    return size->sinks > 0 && size->sinks <= MOST && size->sources > 0 && size->sources <= MOST && size->calls > 0;
+}
+
+static int share_a_configuration(const gv_call_size *a, const gv_call_size *b)
+{
+    return gv_choice_sink_cell(a->sinks) == gv_choice_sink_cell(b->sinks) &&
+           gv_choice_source_cell(a->sources) == gv_choice_source_cell(b->sources) &&
+           a->variant.features == b->variant.features && strcmp(a->variant.name, b->variant.name) == 0;
 }
 
 gravel_status gv_call_sizes_add(gv_call_sizes *sizes, const gv_call_size *size)
 {
-    for (int k = 0; k < sizes->n; k++)
-        if (is_same(&sizes->size[k], size)) {
-            sizes->size[k].calls += size->calls;
-            return GRAVEL_OK;
-        }
+    for (int k = 0; k < sizes->n; k++) {
+        gv_call_size *const there = &sizes->size[k];
+        if (!share_a_configuration(there, size))
+            continue;
+        const uint64_t calls = there->calls + size->calls;
+        if (size->calls > there->calls)
+            *there = *size;
+        there->calls = calls;
+        return GRAVEL_OK;
+    }
     if (sizes->n == sizes->room) {
         const int room = sizes->room > 0 ? 2 * sizes->room : 64;
         gv_call_size *const grown = realloc(sizes->size, (size_t)room * sizeof *grown);
@@ -86,7 +98,7 @@ static int read_size(const char *line, gv_call_size *size)
     size->sinks = (size_t)sinks;
     size->sources = (size_t)sources;
     size->calls = calls;
-    return sinks > 0 && sinks <= 1000000000 && sources > 0 && sources <= 1000000000 && calls > 0;
+    return gv_call_size_is_good(size);
 }
 
 static gravel_status take_text(const char *path, const char *text, const char *device, gv_call_sizes *sizes,

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "host/profile/space.h"
+#include "host/profile/profile.h"
 
 #define GV_CALL_SIZES_END ".calls" /* of the names of files */
 
@@ -28,7 +28,9 @@ typedef struct gv_call_sizes {
         0, 0, NULL                                                                                                     \
     }
 
-/* A size that is there already gets more calls. */
+int gv_call_size_is_good(const gv_call_size *size); /* 1: a question can be about it */
+/* One that gets the same configuration as a size that is there (gv_choice_sink_cell) adds its calls to it; of both the
+ * size with more calls stays. */
 gravel_status gv_call_sizes_add(gv_call_sizes *sizes, const gv_call_size *size);
 gravel_status gv_call_sizes_write(const char *path, const char *device, const gv_call_sizes *sizes);
 /* Adds what a file, or all files of a folder, have of this device.  How many files are of others goes to *others. */

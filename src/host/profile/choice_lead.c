@@ -23,7 +23,7 @@
  * this 6; of 6300 of an H100 80 and 46, where the mean over the best is 1.0202 and 1.0216 (doc/numbers.md). */
 #define LEAST_LEAD 0.02
 /* The same of CPUs, also at a question's own sizes: what one configuration takes of the default's time, in turns with
- * it, differs by 5.4 % from one hour to the next (a Zen 3 of a shared host, standard deviation; an H200: 0.7 to 1.5 %).
+ * it, differs by 5.4 % from one hour to the next (a Zen 3 of a shared host, standard deviation; an H200: 0.7 to 1.4 %).
  * With 0.02 155, 42 and 36 of some 3065, 790 and 3422 calls of three CPUs take above 1.02 of the default's time, with
  * this 120, 30 and 17, and means over the best are 0.2 to 0.5 % higher; at a question's own sizes 0.8 for 2.4 of a
  * hundred (doc/numbers.md). */

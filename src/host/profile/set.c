@@ -5,6 +5,10 @@
 
 #include "host/profile/store.h"
 
+/* Of one configuration in two hours, at most (four times what they differ by mostly); more is not the hour, but another
+ * machine, clock or driver, or a profile that is wrong: then the later time counts alone. */
+#define MOST_APART 0.2
+
 void gv_profile_set_free(gv_profile_set *set)
 {
     for (int b = 0; b < set->n_blocks; b++)
@@ -124,24 +128,45 @@ static double longer(const gv_profile_entry *later, const gv_profile_entry *earl
     return n > 0 ? exp(sum / n) : 1;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+/* log(time in the entry / time before) of its result r; NAN: it was not timed before. */
+static double log_longer(const gv_profile_entry *before, const gv_profile_entry *entry, int r)
+{
+    const gv_profile_result *now = &entry->result[r];
+
+    for (int k = 0; k < before->n_results; k++)
+        if (strcmp(now->configuration, before->result[k].configuration) == 0 && now->time_s > 0 &&
+            before->result[k].time_s > 0)
+            return log(now->time_s / before->result[k].time_s);
+    return NAN;
+}
+
 void gv_profile_average(const gv_profile_entry *before, gv_profile_entry *entry)
 {
-    const double pace = longer(entry, before);
+    double longer_by[GV_PROFILE_RESULTS], sorted[GV_PROFILE_RESULTS];
+    int n = 0;
+
+    for (int r = 0; r < entry->n_results; r++) {
+        longer_by[r] = log_longer(before, entry, r);
+        if (!isnan(longer_by[r]))
+            sorted[n++] = longer_by[r];
+    }
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    const double pace = n > 0 ? 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]) : 0;
 
     for (int r = 0; r < entry->n_results; r++) {
         gv_profile_result *now = &entry->result[r];
+        const double apart = longer_by[r] - pace;
 
-        for (int k = 0; k < before->n_results; k++) {
-            const gv_profile_result *then = &before->result[k];
-
-            if (strcmp(now->configuration, then->configuration) != 0 || !(now->time_s > 0 && then->time_s > 0))
-                continue;
-            const double apart = now->time_s / (pace * then->time_s);
-
-            now->time_s /= sqrt(apart);
-            now->time_min_s /= sqrt(apart);
-            now->spread = fmax(now->spread, fabs(log(apart)));
-        }
+        if (isnan(apart) || fabs(apart) > MOST_APART)
+            continue;
+        now->time_s *= exp(-0.5 * apart);
+        now->time_min_s *= exp(-0.5 * apart);
+        now->spread = fmax(now->spread, fabs(apart));
     }
 }
 

@@ -75,8 +75,9 @@ gv_profile_entry *gv_profile_set_entry(const gv_profile_block *block, const gv_p
  * the date's winner stays first.  So two tuners that write one after the other lose nothing. */
 gravel_status gv_profile_set_add(gv_profile_set *set, const gv_profile_device *device, const gv_profile_entry *entry);
 /* Times of an entry for what an earlier one of the same question has timed too: the geometric means of both, brought to
- * one pace; how far they are apart counts as spread.  What else runs on a machine lasts longer than one measurement of
- * a few seconds, in which all seem certain (doc/numbers.md, "Two hours of a shared host"). */
+ * one pace; how far they are apart counts as spread.  Those that are further apart than hours are keep the later time.
+ * What else runs on a machine lasts longer than one measurement of a few seconds, in which all seem certain
+ * (doc/numbers.md, "Two hours of a shared host"). */
 void gv_profile_average(const gv_profile_entry *before, gv_profile_entry *entry);
 gravel_status gv_profile_set_merge(gv_profile_set *into, const gv_profile_set *from);
 

@@ -6,6 +6,7 @@
 #include "host/base/files.h"
 #include "host/base/options.h"
 #include "host/device/device.h"
+#include "host/direct/count.h"
 #include "host/direct/object.h"
 #include "host/several/object.h"
 
@@ -98,8 +99,11 @@ gravel_status gv_members_make_solvers(const gravel_several *s, gravel_direct *ma
     gravel_status status = GRAVEL_OK;
     for (int m = 0; m < s->members; m++)
         made[m] = NULL;
-    for (int m = 0; m < s->members && !status; m++)
+    for (int m = 0; m < s->members && !status; m++) {
         status = gravel_direct_create(&made[m], s->member[m].context, &s->member[m].direct->options);
+        if (!status)
+            gv_direct_count_not(made[m]);
+    }
     return status;
 }
 

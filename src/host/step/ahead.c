@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "host/direct/call.h"
+#include "host/direct/count.h"
 #include "host/step/step.h"
 
 _Static_assert(GV_DUE_COUNT == GV_HEAD_COUNT && GV_DUE_TIME == GV_HEAD_TIME, "take.cl reads the head of a block");
@@ -191,6 +192,7 @@ static gravel_status read_blocks(gravel_hermite *h, gravel_hermite_step_info *in
         gv_rhythm_note(&a->rhythm, h->now, info[k].time, info[k].active);
         h->now = info[k].time;
         h->counts.steps += info[k].active;
+        gv_direct_count_due(h->direct, h->options.order, gv_direct_find_alike(info[k].active).chosen_for, h->n);
         h->whole = info[k].active == h->n;
     }
     a->done = head[GV_HEAD_DONE];

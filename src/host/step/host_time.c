@@ -7,6 +7,7 @@
 
 #include "host/base/clock.h"
 #include "host/device/device.h"
+#include "host/direct/count.h"
 #include "host/direct/object.h"
 #include "host/program/cache.h"
 #include "host/program/program.h"
@@ -135,6 +136,8 @@ static gravel_status measure(gravel_hermite *h, gv_host_costs *costs)
     gravel_direct *const own = h->direct, *trial = NULL;
     const gravel_forces_fn forces = h->options.forces;
     gravel_status status = gravel_direct_create(&trial, h->worker.context, &own->options);
+    if (!status)
+        gv_direct_count_not(trial);
     h->ahead.is_tried = gv_ahead_may(h) && (h->n < MANY ? h->n : MANY) <= gv_ahead_most(h);
     h->direct = trial;
     h->options.forces = h->options.costs ? forces : NULL;
