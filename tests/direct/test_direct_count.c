@@ -133,10 +133,35 @@ static void calls_without_a_file(void **state)
     free(folder);
 }
 
+/* While it runs the folder goes: a warning, and neither forces nor what failed before are lost. */
+static void a_folder_that_goes(void **state)
+{
+    SKIP_WITHOUT_DEVICE();
+    (void)state;
+    char *folder = make_folder(), *inner = gv_path_join(folder, "calls"), *before;
+    for (int late = 0; late < 2; late++) { /* at the release, after 64 calls */
+        setenv("GRAVEL_CALLS_DIR", inner, 1);
+        gravel_direct *direct = make_direct(NULL);
+        unsetenv("GRAVEL_CALLS_DIR");
+        remove_folder(inner);
+        assert_int_not_equal(gravel_direct_collect(direct, NULL, NULL), GRAVEL_OK); /* nothing was submitted */
+        before = gv_format("%s", gravel_error_message());
+        for (int k = 0; k < (late ? 70 : 1); k++)
+            call(direct, FEW);
+        gravel_direct_release(direct);
+        assert_string_equal(gravel_error_message(), before);
+        free(before);
+    }
+    assert_int_equal(files_of(folder), 0);
+    remove_folder(folder);
+    free(inner);
+    free(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_calls_are_written),
                                        cmocka_unit_test(half_of_them_while_it_runs),
-                                       cmocka_unit_test(calls_without_a_file)};
+                                       cmocka_unit_test(calls_without_a_file), cmocka_unit_test(a_folder_that_goes)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

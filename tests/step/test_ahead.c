@@ -1,6 +1,7 @@
 /* src/host/step/ahead.c: blocks that the device moves one after another, with what the host expected of them. */
 #include "hermite_test.h"
 
+#include "host/profile/call_sizes.h"
 #include "host/step/step.h"
 
 static gravel_status no_force(gravel_bodies *set, size_t first, size_t count, double time, void *user)
@@ -204,6 +205,50 @@ static void sizes_repeat(void **state)
     assert_int_equal(gv_rhythm_expect(&r, 16 / 64.0), 0); /* there was none */
 }
 
+/* How many calls the run's solver writes that it has started, of one variant. */
+static uint64_t calls_of_run(gravel_context *context, const gravel_hermite_options *o, size_t *blocks)
+{
+    gv_call_sizes sizes = GV_CALL_SIZES_INIT;
+    char *folder = make_folder();
+    outcome all;
+    uint64_t calls = 0;
+    int others;
+    setenv("GRAVEL_CALLS_DIR", folder, 1);
+    run r = make_run(context, GRAVEL_DS, o);
+    fill_run(&r, 1);
+    r.hermite->ahead.depth = 16;
+    r.hermite->ahead.rhythm.gap = 0x1p-13; /* most are submitted in vain at first */
+    go(&r, 0.05, 64, &all);
+    *blocks = all.blocks;
+    free(all.state);
+    free_run(&r);
+    unsetenv("GRAVEL_CALLS_DIR");
+    assert_ok(gv_call_sizes_read(folder, gravel_context_get_device(context, 0)->name, &sizes, &others));
+    for (int k = 0; k < sizes.n; k++) {
+        assert_string_equal(sizes.size[k].variant.name, "ds4");
+        calls += sizes.size[k].calls;
+    }
+    gv_call_sizes_free(&sizes);
+    remove_folder(folder);
+    free(folder);
+    return calls;
+}
+
+/* Those that the device has done, as where the host waits for each; not those that were submitted in vain. */
+static void blocks_are_counted(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    gravel_hermite_options o = options_of(4);
+    size_t blocks, waiting_blocks;
+    int called = 0;
+    const uint64_t ahead = calls_of_run(context, &o, &blocks);
+    o.external = no_force;
+    o.external_user = &called;
+    const uint64_t waiting = calls_of_run(context, &o, &waiting_blocks);
+    assert_int_equal(blocks, waiting_blocks);
+    assert_true(ahead == waiting && ahead > blocks && ahead < blocks + 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +257,7 @@ int main(void)
         cmocka_unit_test(what_is_left_is_not_read),
         cmocka_unit_test(blocks_of_many_bodies_have_no_past),
         cmocka_unit_test(sizes_repeat),
+        cmocka_unit_test(blocks_are_counted),
     };
     return cmocka_run_group_tests(tests, context_open, context_close);
 }
