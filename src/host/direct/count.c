@@ -3,7 +3,7 @@
  * none of less than 64. */
 #include "host/direct/count.h"
 
-#include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,7 +29,6 @@ void gv_direct_count_not(gravel_direct *d)
 
 void gv_direct_count_start(gravel_direct *d)
 {
-    static atomic_uint objects;
     const char *named = gv_env("GRAVEL_CALLS_DIR");
     struct timespec now;
     if (!named || d->is_named)
@@ -39,10 +38,10 @@ void gv_direct_count_start(gravel_direct *d)
     char *const folder = status ? NULL : realpath(named, NULL); /* programs may go to another folder */
     clock_gettime(CLOCK_REALTIME, &now);
     d->counting.next = FIRST;
-    if (folder)
-        d->counting.path = gv_format("%s/%llx-%ld-%u" GV_CALL_SIZES_END, folder,
+    if (folder) /* no other object's, of this process or another one */
+        d->counting.path = gv_format("%s/%llx-%ld-%llx" GV_CALL_SIZES_END, folder,
                                      (unsigned long long)now.tv_sec * 1000000000ull + (unsigned long long)now.tv_nsec,
-                                     (long)getpid(), atomic_fetch_add(&objects, 1));
+                                     (long)getpid(), (unsigned long long)(uintptr_t)d);
     free(folder);
     if (status)
         give_up(d, before);
