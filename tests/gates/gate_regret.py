@@ -130,7 +130,7 @@ def keep():
     slow = dict(entry["results"][0], time_s=1e-9, time_min_s=1e-9)
     slow_rsqrt = 0 if slow["configuration"]["rsqrt"] != 0 else 3
     slow["configuration"] = dict(slow["configuration"], sinks_per_item=4, unroll=2, rsqrt=slow_rsqrt)
-    entry["results"].insert(0, slow)  # the default, which was measured, stays
+    entry["results"].insert(0, slow)
     entry["date"] = "2026-01-01T00:00:00Z"
     with open(path("profiles/" + name), "w", encoding="utf-8") as f:
         json.dump(profile, f)
@@ -138,23 +138,26 @@ def keep():
     expect(point["choice"] == text(slow) and "answer" not in point, "choice: %s" % point)
     if point["over_default"] < 1.1:
         raise gatelib.Skipped("the configuration that was to be slow takes %.2f of the default here" % point["over_default"])
+    # the default stays, which was measured: no other time is near enough to the slow one's for a mean of both
+    default = default_of(point)
+    entry["results"] = [r for r in entry["results"] if text(r) in (text(slow), default)]
+    with open(path("profiles/" + name), "w", encoding="utf-8") as f:
+        json.dump(profile, f)
     done = run(*ONE, "--regret", "--json", "--most", "4", "--keep", *sizes)
     (point,) = json.loads(done.stdout)["points"]
     expect("answer" in point and worth(point) and point["choice"] == text(slow), "answer: %s" % point)
     expect("1 of 1 points became answers of the profile" in done.stderr, "what was kept is said", done)
     entry = next(e for e in json.loads(read("profiles/" + name))["devices"][0]["entries"]
                  if (e["sinks"], e["sources"]) == (8, 64000))
-    leads, times = text(entry["results"][0]), {text(r): r["time_s"] for r in entry["results"]}
-    over = {c: t / min(times.values()) for c, t in times.items()}
-    default = default_of(point)
-    expect(leads != text(slow) and over[text(slow)] > 1.05, "the slow one leads: %s" % entry)
+    leads, ahead = text(entry["results"][0]), point["default_s"] / point["best_s"]
     # the default comes before what is ahead of it by less than 2 %; 0.1 % for the digits of times
-    expect(over[leads] == 1 or leads == default and over[leads] < 1.021, "%s leads: %s" % (leads, entry))
+    expect(leads != text(slow), "the slow one leads: %s" % entry)
+    expect(leads == point["best"] or ahead < 1.021, "%s leads: %s" % (leads, point))
     (point,) = regret("--keep", *sizes)["points"]
     expect(("answer" in point) == worth(point), "what is worth an answer: %s" % point)
     # a CPU keeps the default for what is ahead by less than 4 %
-    wanted = default if over[default] < 1.04 else leads
-    expect(point["choice"] == wanted or abs(over[default] - 1.04) < 0.002, "%s leads, and a call gets %s"
+    wanted = default if ahead < 1.04 else leads
+    expect(point["choice"] == wanted or abs(ahead - 1.04) < 0.002, "%s leads, and a call gets %s"
            % (wanted, point["choice"]))
     good("profiles", "validate", "profiles/" + name)
 

@@ -135,7 +135,7 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
     double spread = 0;
 
     if (n < 2 && more == 0)
-        return is_cpu(among) && built_in->measured ? least : -INFINITY;
+        return is_cpu(among) ? least : -INFINITY; /* of a default that nobody has measured: it scores INFINITY */
     if (is_known_far_away_only(corner, n, among, best) || known_weight(corner, n, among, best) < LEAST_KNOWN ||
         is_seen_behind(corner, n, among, best, built_in))
         return INFINITY;
