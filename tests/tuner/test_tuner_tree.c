@@ -192,6 +192,39 @@ static void test_sabotage_is_caught(void **unused)
     free(folder);
 }
 
+/* A question is also about few active bodies, which a kernel of their own puts in order: without it the candidate
+ * fails, and passes only where it is asked for all bodies alone. */
+static void test_questions_are_about_few_bodies_too(void **unused)
+{
+    const gv_subject *subject = gv_subject_find("tree");
+    gravel_context *context;
+    gv_request request;
+    char *folder, *kernels;
+    void *state;
+
+    (void)unused;
+    SKIP_WITHOUT_DEVICE();
+    SKIP_WITHOUT_KERNELS();
+    folder = make_folder();
+    kernels = copy_kernels(folder);
+    replace(kernels, "tree/gather.cl", "", "gv_tree_rank(", "gv_tree_no_rank(");
+    state = subject->open();
+    context = open_context(kernels, "");
+    make_request(context, "sp2", 1001, "", &request);
+    assert_int_not_equal(evaluate(context, state, &request).status, GV_OUTCOME_OK);
+    assert_contains(phases, "time"); /* all bodies are verified before */
+    request.task.theta = 0.5;
+    request.task.active = 1;
+    const gv_outcome outcome = evaluate(context, state, &request);
+    assert_string_equal(outcome.reason, "");
+    assert_int_equal(outcome.status, GV_OUTCOME_OK);
+    subject->close(state);
+    gravel_context_release(context);
+    remove_folder(folder);
+    free(kernels);
+    free(folder);
+}
+
 /* ----------------------------------------------------------------- profiles */
 
 /* An entry for the tree in the user's folder is what gravel_tree_create takes. */
@@ -262,8 +295,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_candidates),    cmocka_unit_test(test_turns),
         cmocka_unit_test(test_kept_trials),        cmocka_unit_test(test_impossible_candidate),
-        cmocka_unit_test(test_sabotage_is_caught), cmocka_unit_test(test_profile_is_used),
-        cmocka_unit_test(test_domain_is_small),
+        cmocka_unit_test(test_sabotage_is_caught), cmocka_unit_test(test_questions_are_about_few_bodies_too),
+        cmocka_unit_test(test_profile_is_used),    cmocka_unit_test(test_domain_is_small),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,10 +128,17 @@ static int is_cpu(const gv_choice_among *among)
     return among->limits && among->limits->info.type == GRAVEL_DEVICE_CPU;
 }
 
+static double least_lead(const gv_choice_among *among)
+{
+    const double of_space = among->space ? among->space->least_lead : 0;
+
+    return log1p(fmax(is_cpu(among) ? LEAST_LEAD_OF_CPUS : LEAST_LEAD, of_space));
+}
+
 double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                       const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more)
 {
-    const double least = log1p(is_cpu(among) ? LEAST_LEAD_OF_CPUS : LEAST_LEAD);
+    const double least = least_lead(among);
     double spread = 0;
 
     if (n < 2 && more == 0)

@@ -79,6 +79,9 @@ typedef struct gv_space {
      * NULL: nothing is known. */
     gravel_status (*prove)(gravel_context *context, int device, const gv_variant *variant, const char *configuration,
                            double *error, double *most);
+    /* What a configuration has to gain over the untuned default between questions, of a GPU (choice_lead.c); 0: as
+     * usual.  More where a question stands for calls that differ in more than sizes. */
+    double least_lead;
     /* What to put over the built-in default where that is wrong: without vectors and special instructions. */
     const char *plain[GV_PLAIN_SHAPES];
 } gv_space;

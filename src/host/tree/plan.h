@@ -8,6 +8,12 @@
 
 extern const gv_space gv_tree_space;
 
+/* What a configuration has to gain over the untuned default to take its place.  A question is the mean over several
+ * opening angles and active parts; of what two sittings of an H200, or an H200 and an H100, chose by such means none
+ * was above 1.02 of the default's time in the other at any of them (of 363 to 380 calls; with 0.02 three, 1.57 at
+ * most; doc/numbers.md). */
+#define GV_TREE_LEAST_GAIN 0.025
+
 /* indices into gv_tree_space.tunable */
 enum {
     GV_TT_N_LEAF,

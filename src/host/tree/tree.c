@@ -273,6 +273,12 @@ gravel_status gv_tree_configure(gravel_tree *tree, size_t n)
     return status;
 }
 
+void gv_tree_set_theta(gravel_tree *tree, double theta)
+{
+    tree->options.theta = theta;
+    tree->built = 0;
+}
+
 void gravel_tree_options_init(gravel_tree_options *options)
 {
     *options = (gravel_tree_options)GRAVEL_TREE_OPTIONS_INIT;

@@ -198,6 +198,8 @@ struct gravel_tree {
 /* tree.c */
 /* Configuration and plan for n bodies; kernels of another one are dropped. */
 gravel_status gv_tree_configure(gravel_tree *tree, size_t n);
+/* Opening angle from the next build on. */
+void gv_tree_set_theta(gravel_tree *tree, double theta);
 gravel_status gv_tree_reserve(gravel_tree *tree, gv_buffer *buffer, size_t size, const char *what);
 /* Starts a kernel, which is compiled if it is not there yet. */
 gravel_status gv_tree_launch_list(gravel_tree *tree, gv_stage stage, int kernel, gv_range range, size_t n_args,
