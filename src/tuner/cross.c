@@ -57,7 +57,7 @@ static int turns_of(const gv_run *run, double time_s)
 double gv_cross_cost(const gv_run *run, double time_s)
 {
     /* a run that warms up, three or more that count; verified before and after */
-    return (4 * turns_of(run, time_s) + 2) * time_s;
+    return (4 * turns_of(run, time_s) + 2) * time_s * gv_tune_subject(run->options)->settings;
 }
 
 /* Two turns that agree so well are enough; what is so far behind the winner at first is timed once. */

@@ -217,5 +217,5 @@ static void direct_evaluate(void *state, gravel_context *context, const gv_reque
     }
 }
 
-const gv_subject gv_subject_direct = {&gv_direct_space, GV_QUESTIONS_PAIRS, 1, GV_NEAR_EQUAL, direct_open,
+const gv_subject gv_subject_direct = {&gv_direct_space, GV_QUESTIONS_PAIRS, 1, GV_NEAR_EQUAL, 1, direct_open,
                                       direct_close,     direct_evaluate};

@@ -423,5 +423,5 @@ static void tasks_evaluate(void *state, gravel_context *context, const gv_reques
     gravel_bodies_release(t.bodies);
 }
 
-const gv_subject gv_subject_tasks = {&gv_tasks_space, GV_QUESTIONS_LEAVES, 0, GV_NEAR_EQUAL, tasks_open,
+const gv_subject gv_subject_tasks = {&gv_tasks_space, GV_QUESTIONS_LEAVES, 0, GV_NEAR_EQUAL, 1, tasks_open,
                                      tasks_close,     tasks_evaluate};

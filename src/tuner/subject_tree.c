@@ -130,9 +130,9 @@ static gravel_status timed(void *user, double *device_s, double *call_s)
 static void time_it(trial *t, int again, gv_phase_fn phase, void *user, gv_outcome *outcome)
 {
     const gv_effort *whole = &t->of.request->effort;
-    /* a run is one of each setting: as long together as one setting's runs would be */
-    const gv_effort effort = {whole->least, whole->most, whole->least_s / t->n_settings, whole->most_s,
-                              whole->stop_above};
+    /* a run is one of each setting: all of them together last as long as those of one would */
+    const double n = t->n_settings;
+    const gv_effort effort = {whole->least, whole->most, whole->least_s / n, whole->most_s / n, whole->stop_above};
     gravel_tree_timings first = {.total = 0};
     gv_timing timing;
 
@@ -202,5 +202,5 @@ static void tree_evaluate(void *state, gravel_context *context, const gv_request
     free(t.address);
 }
 
-const gv_subject gv_subject_tree = {&gv_tree_space, GV_QUESTIONS_SQUARE, 1, GV_TREE_LEAST_GAIN, tree_open,
-                                    tree_close,     tree_evaluate};
+const gv_subject gv_subject_tree = {&gv_tree_space, GV_QUESTIONS_SQUARE, 1,          GV_TREE_LEAST_GAIN,
+                                    SETTINGS,       tree_open,           tree_close, tree_evaluate};

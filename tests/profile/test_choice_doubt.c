@@ -1,6 +1,8 @@
 /* The choice where answers are less sure: of another kernel text, or of times that scatter. */
 #include "choice_questions.h"
 
+#include "host/tree/plan.h"
+
 static const char text[] = "0123456789abcdef";
 
 /* 1 if the default stays at 512 sinks between two questions, asked with these kernel texts, that a configuration won by
@@ -43,8 +45,10 @@ static void test_the_default_yields_less_to_other_texts(void **state)
 }
 
 /* 1 if the default stays at so many sinks, on a device of this type, where questions of 64 and 4096 have measured
- * another one ahead by `gain`; `has_default`: and the default. */
-static int stays_on(gravel_device_type type, size_t sinks, double gain, int has_default)
+ * another one ahead by `gain`, with this spread; `has_default`: and the default.  `space`: whose questions these are,
+ * or NULL. */
+static int stays_on(const gv_space *space, gravel_device_type type, size_t sinks, double gain, double spread,
+                    int has_default)
 {
     gv_profile_entry question[2];
     const gv_profile_entry *entry[2] = {&question[0], &question[1]};
@@ -56,33 +60,51 @@ static int stays_on(gravel_device_type type, size_t sinks, double gain, int has_
     limits.info.type = type;
     for (int q = 0; q < 2; q++) {
         make_question(&question[q], q == 0 ? 64 : 4096, 131072);
-        add_result(&question[q], "new", 1, 0.001);
+        add_result(&question[q], "new", 1, spread);
         add_result(&question[q], has_default ? "default" : "other", gain, 0.001);
     }
     const int n = gv_choice_corners(entry, 2, sinks, 131072, NULL, corner);
-    const gv_choice_among among = {.entry = entry, .n = 2, .sinks = sinks, .sources = 131072, .limits = &limits};
+    gv_choice_among among = {.entry = entry, .n = 2, .sinks = sinks, .sources = 131072, .limits = &limits};
 
     assert_int_equal(gv_choice_rank(corner, n, &among, candidate), 2);
     assert_string_equal(candidate[0].configuration, "new");
+    among.space = space; /* names of these tests are no configurations of it */
+    among.limits = &limits;
     return stays_default(corner, n, &among, &candidate[0], has_default ? &candidate[1] : &unknown, 0);
 }
 
-/* What a CPU was seen to gain in one hour it loses in another: it takes 4 %, also at a question's own sizes. */
+/* What a CPU was seen to gain in one hour it loses in another: it takes 4 %, also at a question's own sizes, and there
+ * a quarter of the spread on top. */
 static void test_the_default_of_cpus_yields_less(void **state)
 {
     static const struct {
         gravel_device_type type;
         size_t sinks;
-        double gain;
+        double gain, spread;
         int has_default, stays;
-    } c[] = {{GRAVEL_DEVICE_GPU, 512, 1.03, 1, 0}, {GRAVEL_DEVICE_CPU, 512, 1.03, 1, 1},
-             {GRAVEL_DEVICE_CPU, 512, 1.05, 1, 0}, {GRAVEL_DEVICE_GPU, 64, 1.005, 1, 0},
-             {GRAVEL_DEVICE_CPU, 64, 1.03, 1, 1},  {GRAVEL_DEVICE_CPU, 64, 1.05, 1, 0},
-             {GRAVEL_DEVICE_CPU, 64, 1.03, 0, 0}};
+    } c[] = {{GRAVEL_DEVICE_GPU, 512, 1.03, 0.001, 1, 0}, {GRAVEL_DEVICE_CPU, 512, 1.03, 0.001, 1, 1},
+             {GRAVEL_DEVICE_CPU, 512, 1.05, 0.001, 1, 0}, {GRAVEL_DEVICE_CPU, 512, 1.05, 0.1, 1, 0},
+             {GRAVEL_DEVICE_GPU, 64, 1.005, 0.001, 1, 0}, {GRAVEL_DEVICE_GPU, 64, 1.005, 0.1, 1, 0},
+             {GRAVEL_DEVICE_CPU, 64, 1.03, 0.001, 1, 1},  {GRAVEL_DEVICE_CPU, 64, 1.05, 0.001, 1, 0},
+             {GRAVEL_DEVICE_CPU, 64, 1.05, 0.1, 1, 1},    {GRAVEL_DEVICE_CPU, 64, 1.08, 0.1, 1, 0},
+             {GRAVEL_DEVICE_CPU, 64, 1.03, 0.1, 0, 0}};
 
     (void)state;
     for (size_t k = 0; k < sizeof c / sizeof c[0]; k++)
-        assert_int_equal(stays_on(c[k].type, c[k].sinks, c[k].gain, c[k].has_default), c[k].stays);
+        assert_int_equal(stays_on(NULL, c[k].type, c[k].sinks, c[k].gain, c[k].spread, c[k].has_default), c[k].stays);
+}
+
+/* A space whose questions stand for calls that differ in more than sizes wants more between them. */
+static void test_spaces_that_want_more(void **state)
+{
+    gv_space more = {.kernel = "more", .least_lead = 0.05}, less = {.kernel = "less", .least_lead = 0.01};
+
+    (void)state;
+    assert_int_equal(stays_on(&more, GRAVEL_DEVICE_GPU, 512, 1.04, 0.001, 1), 1);
+    assert_int_equal(stays_on(&more, GRAVEL_DEVICE_GPU, 512, 1.06, 0.001, 1), 0);
+    assert_int_equal(stays_on(&more, GRAVEL_DEVICE_CPU, 512, 1.045, 0.001, 1), 1);
+    assert_int_equal(stays_on(&less, GRAVEL_DEVICE_GPU, 512, 1.015, 0.001, 1), 1);
+    assert_true(gv_tree_space.least_lead == GV_TREE_LEAST_GAIN);
 }
 
 /* The first corner around 10000 sinks, of which the second question is nearer but of another text. */
@@ -306,6 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_default_yields_less_to_other_texts),
         cmocka_unit_test(test_the_default_of_cpus_yields_less),
+        cmocka_unit_test(test_spaces_that_want_more),
         cmocka_unit_test(test_other_texts_stand_further_away),
         cmocka_unit_test(test_other_texts_tell_less_of_what_lies_beyond),
         cmocka_unit_test(test_other_texts_bound_nothing),

@@ -26,7 +26,9 @@
  * it, differs by 5.4 % from one hour to the next (a Zen 3 of a shared host, standard deviation; an H200: 0.7 to 1.4 %).
  * With 0.02 155, 42 and 36 of some 3065, 790 and 3422 calls of three CPUs take above 1.02 of the default's time, with
  * this 120, 30 and 17, and means over the best are 0.2 to 0.5 % higher; at a question's own sizes 0.8 for 2.4 of a
- * hundred (doc/numbers.md). */
+ * hundred.  There the part of the spread comes on top: of 783 calls of that Zen 3, hours after the four passes that
+ * made its answers, 3 for 8 take above 1.02 of the default's time, at most 1.06 for 1.22, and the mean over the best is
+ * 1.020 for 1.013 (doc/numbers.md). */
 #define LEAST_LEAD_OF_CPUS 0.04
 /* Where answers are of another kernel text the default may have gained since: of 1201 calls of an H200, most of them
  * among such answers, 16 for 26 take above 1.02 of its time, and the mean over the best is 1.0145 for 1.0124. */
@@ -135,14 +137,29 @@ static double least_lead(const gv_choice_among *among)
     return log1p(fmax(is_cpu(among) ? LEAST_LEAD_OF_CPUS : LEAST_LEAD, of_space));
 }
 
+/* Of the two, as the corners have measured them; what one has not measured counts there by the other's. */
+static double spread_of_both(const gv_choice_corner *corner, int n, const gv_choice_among *among,
+                             const gv_choice_candidate *best, const gv_choice_candidate *built_in)
+{
+    double spread = 0;
+
+    for (int k = 0; k < n; k++) {
+        const gv_profile_entry *entry = corner[k].entry;
+
+        spread += corner[k].weight * fmax(spread_of(entry, gv_choice_find_result(among, entry, best)),
+                                          spread_of(entry, gv_choice_find_default(among, entry, built_in)));
+    }
+    return spread;
+}
+
 double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                       const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more)
 {
     const double least = least_lead(among);
-    double spread = 0;
+    const double of_spread = log1p(SPREAD_PART * spread_of_both(corner, n, among, best, built_in));
 
     if (n < 2 && more == 0)
-        return is_cpu(among) ? least : -INFINITY; /* of a default that nobody has measured: it scores INFINITY */
+        return is_cpu(among) ? least + of_spread : -INFINITY; /* of a default nobody has measured: it scores INFINITY */
     if (is_known_far_away_only(corner, n, among, best) || known_weight(corner, n, among, best) < LEAST_KNOWN ||
         is_seen_behind(corner, n, among, best, built_in))
         return INFINITY;
@@ -151,12 +168,6 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
             return is_seen_ahead(corner, n, among, best, built_in, more) ? -INFINITY : INFINITY;
         return best->measured || is_told(corner, n, among, best, built_in) ? least : INFINITY;
     }
-    for (int k = 0; k < n; k++) {
-        const gv_profile_entry *entry = corner[k].entry;
-
-        spread += corner[k].weight * fmax(spread_of(entry, gv_choice_find_result(among, entry, best)),
-                                          spread_of(entry, gv_choice_find_default(among, entry, built_in)));
-    }
-    return fmax(least, log1p(SPREAD_PART * spread) + log1p(more) + (best->measured ? 0 : log1p(GUESSED))) +
+    return fmax(least, of_spread + log1p(more) + (best->measured ? 0 : log1p(GUESSED))) +
            of_other_texts(corner, n, among) * log1p(OTHER_TEXT);
 }
