@@ -69,7 +69,6 @@ static int stays_on(const gv_space *space, gravel_device_type type, size_t sinks
     assert_int_equal(gv_choice_rank(corner, n, &among, candidate), 2);
     assert_string_equal(candidate[0].configuration, "new");
     among.space = space; /* names of these tests are no configurations of it */
-    among.limits = &limits;
     return stays_default(corner, n, &among, &candidate[0], has_default ? &candidate[1] : &unknown, 0);
 }
 
