@@ -27,7 +27,7 @@ typedef struct gv_subject {
     /* What gains less over the default does not replace it: a hair that another run would not reproduce, or, where a
      * question stands for calls that differ in more than sizes, what some of these lose by it. */
     double least_gain;
-    int settings; /* that a run of a question has, each of about the time that is reported */
+    int settings; /* that a run of a question goes through, each in about the time that is reported */
     /* Inputs, kept from one candidate to the next. */
     void *(*open)(void);
     void (*close)(void *state);
