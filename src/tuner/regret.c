@@ -64,7 +64,8 @@ static void ratios(const candidate *first, const candidate *other, int turns, do
 }
 
 /* 1 if more turns would not change what is said of the choice: for every other one the middle ratios, which hold the
- * median in four of five cases, are near each other, or all of them say that the choice is not slower. */
+ * median in four of five cases, are near each other, or all of them say that the choice is not slower, or that it is
+ * beyond every mark: left out as undecided, the worst choices would count as none. */
 static int is_known(const candidate *list, int finals, int turns)
 {
     /* how many of n ratios lie below the median: n / 2, with a deviation of sqrt(n) / 2 */
@@ -76,7 +77,7 @@ static int is_known(const candidate *list, int finals, int turns)
         if (!isfinite(list[k].time_s))
             continue;
         ratios(&list[0], &list[k], turns, ratio);
-        if (ratio[turns - 1 - outside] > fmax(1, KNOWN * ratio[outside]))
+        if (ratio[outside] <= GV_REGRET_MOST && ratio[turns - 1 - outside] > fmax(1, KNOWN * ratio[outside]))
             return 0;
     }
     return 1;

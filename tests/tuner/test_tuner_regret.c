@@ -179,6 +179,11 @@ static void test_more_turns_decide(void **state)
     assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
     assert_int_equal(point.turns, 3);
     assert_true(point.decided);
+    /* nor does a choice that is too slow in all of them, where nobody knows by how much: it must not be left out */
+    f.clock = (fake_clock){.shared = 4, .slowed = 3, .lucky = 8, .lucky_turn = 1, .lucky_until = EVERY_OTHER};
+    assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_true(point.decided && point.choice_s > GV_REGRET_MOST * point.best_s);
+    assert_int_equal(point.turns, 3);
     gv_profile_set_free(&f.set);
 }
 
