@@ -254,8 +254,11 @@ static gravel_status make_blocks(grid *g)
         gv_variant *v = &variant[k / n_features];
         regret_block *block = &r->block[r->n_blocks];
 
-        if (v->precision == GRAVEL_DP && !g->setting.limits->info.has_fp64)
+        if (v->precision == GRAVEL_DP && !g->setting.limits->info.has_fp64) {
+            if (k % n_features == 0)
+                gv_say(COMMAND, "%s is left out: the device has no double precision", v->name);
             continue;
+        }
         if (n_features > 1)
             v->features = each[k % n_features];
         status = gv_regret_block_make(block, v, gv_regret_points(&g->axes), 0);
@@ -264,6 +267,8 @@ static gravel_status make_blocks(grid *g)
         r->n_blocks++;
         r->wanted += block->wanted;
     }
+    if (status == GRAVEL_OK && r->n_blocks == 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT, "there is nothing to measure");
     return status;
 }
 

@@ -83,9 +83,12 @@ int gv_regret_axes(const tune_options *o, const gv_subject *subject, regret_axes
 
 gravel_status gv_regret_axes_between(const tune_options *o, const gv_regret_setting *setting, regret_axes *a)
 {
+    const int leaves = gv_subject_find(setting->space->kernel)->questions == GV_QUESTIONS_LEAVES;
+
     if (o->sinks.n == 0)
         a->n_sinks = gv_regret_sizes_between(setting, 0, a->sinks, GV_MAX_LIST);
-    if (o->sources.n == 0)
+    /* leaves are pulled by one number of bodies in all questions: nothing lies between, and the usual sizes stay */
+    if (o->sources.n == 0 && !leaves)
         a->n_sources = gv_regret_sizes_between(setting, 1, a->sources, GV_MAX_LIST);
     if (a->n_sinks == 0 || a->n_sources == 0)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the profile of this device has no questions with others between them: "

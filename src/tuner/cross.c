@@ -47,11 +47,16 @@ static void sort_in(const gv_run *run, const gv_profile_result *made, gv_profile
 
 /* Short runs are timed beside the winner, in turns: one timing each, at another time than the winner's finals, would
  * tell as much of what else ran on the machine as of the candidates. */
-enum { CROSS_TURNS = 5 };
+enum { CROSS_TURNS = 5, AGAIN = CROSS_TURNS * (GV_CROSS_PASSES + 2) /* rounds behind those of turns */ };
 
 static int turns_of(const gv_run *run, double time_s)
 {
     return gv_tune_subject(run->options)->keeps && time_s < GV_SHORT_RUN_S ? CROSS_TURNS : 1;
+}
+
+double gv_run_cost(const gv_run *run)
+{
+    return run->best_s * gv_tune_subject(run->options)->settings;
 }
 
 double gv_cross_cost(const gv_run *run, double time_s)
@@ -111,10 +116,10 @@ static int cross_in_turns(gv_run *run, int pass, const gv_point *winner, crossin
     return 1;
 }
 
-/* Long ones once, and again beside the winner if they seem faster.  0: the run has to stop. */
-static int cross_once(gv_run *run, int pass, const gv_point *winner, const gv_profile_result *reference, crossing *c)
+/* Long ones once, and if they seem faster again beside the winner, whose time in the round `again` nobody has taken yet.
+ * 0: the run has to stop. */
+static int cross_once(gv_run *run, int again, const gv_point *winner, const gv_profile_result *reference, crossing *c)
 {
-    const int again = pass * CROSS_TURNS + 1;
     const gv_effort effort = gv_cross_effort(run);
     gv_outcome mine, other;
 
@@ -200,12 +205,13 @@ int gv_question_cross(gv_run *run, int pass, const gv_point *point, int n, gv_pr
     if (turns > 1 && met > 0)
         going = cross_in_turns(run, pass, &winner, list, met);
     for (int k = 0; k < met && going; k++) {
-        going = turns > 1 || cross_once(run, pass, &winner, &reference, &list[k]);
+        going = turns > 1 || cross_once(run, AGAIN + pass * GV_KEPT_MOST + k, &winner, &reference, &list[k]);
         if (!going || !list[k].f.alive)
             continue;
         take(run, &reference, &list[k], entry);
         changed = 1;
     }
+    gv_prefer_default(run, entry);
     return changed;
 }
 

@@ -75,7 +75,7 @@ static int measure_again(gv_run *run, gv_winners *found, int k)
     for (int p = 0; p < n; p++) {
         gv_finalist f = {.point = point[p], .alive = 1};
 
-        if (!gv_run_evaluate(run, "again", 0, &point[p], &effort, &f.outcome))
+        if (!gv_run_evaluate(run, "again", 1, &point[p], &effort, &f.outcome))
             return 0;
         if (f.outcome.status != GV_OUTCOME_OK)
             continue;
@@ -95,6 +95,7 @@ static int measure_again(gv_run *run, gv_winners *found, int k)
                 entry->result[0] = first;
             }
         }
+        gv_prefer_default(run, entry);
     }
     return entry->n_results > 0;
 }
@@ -244,11 +245,11 @@ int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
         run->task = w->task;
         run->best_s = w->time_s;
         if (is_current(run, &w->entry)) {
-            if (run->spent_s + 5 * w->time_s > end || still_holds(run, found, k))
+            if (run->spent_s + 5 * gv_run_cost(run) > end || still_holds(run, found, k))
                 continue;
             w->entry.kernel_version[0] = '\0'; /* of no text that is known */
         }
-        const int is_late = run->spent_s + 5 * w->entry.n_results * w->time_s > end;
+        const int is_late = run->spent_s + 5 * w->entry.n_results * gv_run_cost(run) > end;
         if (is_late)
             gv_run_remark(run, GV_REMARK_STAYS, 0);
         if (is_late || !measure_again(run, found, k)) {

@@ -73,9 +73,9 @@ static double middle(const double *value, int n)
 /* Where one run takes seconds its noise is small and the time is not there. */
 static int rounds_of(const gv_run *run)
 {
-    if (run->best_s > 0.5)
+    if (gv_run_cost(run) > 0.5)
         return 1;
-    if (run->best_s > 0.05 && run->options->quick)
+    if (gv_run_cost(run) > 0.05 && run->options->quick)
         return 2;
     return run->best_s > GV_SHORT_RUN_S || !gv_tune_subject(run->options)->keeps ? 3 : GV_FINALS_ROUNDS;
 }

@@ -399,6 +399,12 @@ static int search_wider(gv_run *run, gv_search *search, const gv_point *start, i
     return 1;
 }
 
+/* 1 if the finals were stopped before the default, the last of the list, had its turn. */
+static int is_default_unheard(const gv_finalist *list, int n)
+{
+    return n > 0 && list[n - 1].complexity < 0 && list[n - 1].alive && list[n - 1].median == 0;
+}
+
 /* What the winner gained over the default: not reported where the minima themselves scatter too much. */
 static double gain_of(gv_run *run, const gv_finalist *list, int n, int chosen)
 {
@@ -443,10 +449,11 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
         if (!run->options->record && !run->inherits && n > 1) /* one alone has nobody to meet */
             gv_finals_hold(run, list, n);
         chosen = gv_finals_choose(list, n, gv_tune_subject(run->options)->least_gain);
-        if (chosen < 0) {
-            /* stopped before the finals: the search's own figures are what there is */
+        if (chosen < 0 || is_default_unheard(list, n)) {
+            /* no finals, or stopped in the first round: the search's own figures are what there is of all */
             for (int k = 0; k < n; k++) {
-                list[k].alive = 1;
+                list[k].alive |= chosen < 0;
+                list[k].round[0] = 0;
                 list[k].median = list[k].search_s;
                 list[k].time_s = list[k].outcome.time_s;
             }

@@ -63,24 +63,44 @@ static void ratios(const candidate *first, const candidate *other, int turns, do
     qsort(ratio, (size_t)turns, sizeof *ratio, ascending);
 }
 
-/* 1 if more turns would not change what is said of the choice: for every other one the middle ratios, which hold the
- * median in four of five cases, are near each other, or all of them say that the choice is not slower, or that it is
- * beyond every mark: left out as undecided, the worst choices would count as none. */
-static int is_known(const candidate *list, int finals, int turns)
+/* The middle ratios of the choice's times to those of another, which hold the median in four of five cases. */
+typedef struct middle_of {
+    double least, most;
+} middle_of;
+
+static middle_of middle_ratios(const candidate *list, int k, int turns)
 {
     /* how many of n ratios lie below the median: n / 2, with a deviation of sqrt(n) / 2 */
     const int outside = (int)fmax(0, (turns - 1.28 * sqrt(turns)) / 2);
+    double ratio[MOST_TURNS];
 
-    for (int k = 1; k < finals && isfinite(list[0].time_s); k++) {
-        double ratio[MOST_TURNS];
+    if (!isfinite(list[0].time_s) || !isfinite(list[k].time_s))
+        return (middle_of){0, 0};
+    ratios(&list[0], &list[k], turns, ratio);
+    return (middle_of){ratio[outside], ratio[turns - 1 - outside]};
+}
 
-        if (!isfinite(list[k].time_s))
-            continue;
-        ratios(&list[0], &list[k], turns, ratio);
-        if (ratio[outside] <= GV_REGRET_MOST && ratio[turns - 1 - outside] > fmax(1, KNOWN * ratio[outside]))
+/* 1 if more turns would not change what is said of the choice: for every other one the middle ratios are near each
+ * other, or all of them say that the choice is not slower, or that it is beyond every mark. */
+static int is_known(const candidate *list, int finals, int turns)
+{
+    for (int k = 1; k < finals; k++) {
+        const middle_of m = middle_ratios(list, k, turns);
+
+        if (m.least <= GV_REGRET_MOST && m.most > fmax(1, KNOWN * m.least))
             return 0;
     }
     return 1;
+}
+
+/* 1 if the turns tell enough for the figures.  A choice that is beyond every mark beside one of the others does so
+ * whatever it is beside the rest: left out as undecided, the worst choices would count as none. */
+static int is_decided(const candidate *list, int finals, int turns)
+{
+    for (int k = 1; k < finals; k++)
+        if (middle_ratios(list, k, turns).least > GV_REGRET_MOST)
+            return 1;
+    return is_known(list, finals, turns);
 }
 
 /* Every other turn backwards: who comes first meets colder caches or a device that another candidate has left
@@ -254,7 +274,7 @@ gravel_status gv_regret_measure(const gv_regret_setting *setting, const gv_task 
     if (setting->prepare)
         setting->prepare(setting->time_user, task, listed.configuration, listed.n);
     point->complete = time_all(setting, task, list, listed.n, &timed, &finals, &turns);
-    point->decided = point->complete && is_known(list, finals, turns);
+    point->decided = point->complete && is_decided(list, finals, turns);
     if (finals == 0) { /* stopped before the turns: of the first times */
         if (timed > 2)
             qsort(list + 2, (size_t)timed - 2, sizeof *list, faster);
@@ -295,7 +315,7 @@ void gv_regret_measure_again(const gv_regret_setting *setting, gv_regret_point *
         configuration[k] = list[k].configuration;
     if (setting->prepare)
         setting->prepare(setting->time_user, &point->task, configuration, n);
-    if (!take_turns(setting, &point->task, list, n, &turns) || !is_known(list, n, turns))
+    if (!take_turns(setting, &point->task, list, n, &turns) || !is_decided(list, n, turns))
         return;
     for (int k = 0; k < n; k++)
         works &= !isfinite(list[k].time_s) || over(&list[0], &list[k], turns) > 0;

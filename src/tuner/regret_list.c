@@ -77,13 +77,14 @@ static int nearer(const void *a, const void *b)
     return x->away != y->away ? (x->away > y->away) - (x->away < y->away) : strcmp(x->configuration, y->configuration);
 }
 
-static int runs_here(const gv_regret_setting *setting, const gv_task *task, const char *configuration)
+/* As programs take it (look_up.c). */
+static int runs_here(const gv_regret_setting *setting, const gv_task *task, const char *configuration, int own)
 {
     gv_config config;
 
     setting->space->built_in(&config, &task->variant, setting->limits, task->sinks, task->sources);
     return gv_space_parse(setting->space, configuration, &config) == GRAVEL_OK &&
-           gv_space_check(setting->space, &config, &task->variant, setting->limits) == NULL;
+           (own ? gv_space_can_run : gv_space_check)(setting->space, &config, &task->variant, setting->limits) == NULL;
 }
 
 /* Those that launch the same are one.  `reading`: of those that are there. */
@@ -127,7 +128,7 @@ gravel_status gv_regret_list_make(const gv_regret_setting *setting, const gv_tas
     add(setting, task, made->choice, made, reading);
     add(setting, task, made->built_in, made, reading);
     for (size_t k = 0; k < all.n && made->n < most; k++)
-        if (runs_here(setting, task, all.list[k].configuration))
+        if (runs_here(setting, task, all.list[k].configuration, made->origin == GRAVEL_ORIGIN_USER))
             add(setting, task, all.list[k].configuration, made, reading);
     free(all.list);
     return GRAVEL_OK;

@@ -128,6 +128,8 @@ void gv_tune_save(gv_run *run, const gv_profile_entry *entry);
  * until `end`. */
 void gv_cross(gv_run *run, gv_winners *found, double end);
 int gv_result_by_time(const void *a, const void *b); /* orders results of a profile, for qsort */
+/* The default leads the entry again where what leads is faster by less than the subject's least gain. */
+void gv_prefer_default(const gv_run *run, gv_profile_entry *entry);
 #define GV_SITTING_PART 0.06                         /* of a variant's time */
 /* What seems faster than the default meets it again, at another time than before, until `end`: ratios are geometric
  * means of what was known and of what is seen now. */
@@ -150,7 +152,8 @@ void gv_question_between(gv_run *run, gv_winners *found, const gv_plan *plan, in
 gv_effort gv_cross_effort(const gv_run *run);
 /* By how much (1.02) something has to be faster than the entry's winner for its place; more for the default's. */
 double gv_cross_beats(const gv_run *run, const gv_profile_entry *entry);
-double gv_cross_cost(const gv_run *run, double time_s); /* seconds of one candidate whose run takes so long */
+double gv_run_cost(const gv_run *run); /* seconds of the best run so far, with all settings of its question */
+double gv_cross_cost(const gv_run *run, double time_s); /* of one candidate whose run takes so long */
 
 /* One outcome, from the log or from the worker; 0 when the run has to stop. */
 int gv_run_evaluate(gv_run *run, const char *stage, int round, const gv_point *point, const gv_effort *effort,

@@ -16,7 +16,7 @@ static double expected_run_s(const gv_run *run, const gv_winners *found)
     for (int k = 0; square && k < found->n; k++)
         rate = fmax(rate, (double)found->w[k].task.sources / found->w[k].time_s);
     if (square)
-        return rate > 0 ? (double)run->task.sources / rate : 0;
+        return rate > 0 ? gv_tune_subject(run->options)->settings * (double)run->task.sources / rate : 0;
 
     for (int k = 0; k < found->n; k++)
         rate = fmax(rate, (double)found->w[k].task.sinks * (double)found->w[k].task.sources / found->w[k].time_s);

@@ -45,22 +45,28 @@ static int default_of(const gv_run *run, const gv_profile_entry *entry)
     return d;
 }
 
+void gv_prefer_default(const gv_run *run, gv_profile_entry *entry)
+{
+    const int d = default_of(run, entry);
+
+    if (d < entry->n_results &&
+        entry->result[d].time_min_s < (1 + gv_tune_subject(run->options)->least_gain) * entry->result[0].time_min_s)
+        lead(entry, d);
+}
+
 /* What leads after times have changed: the first one unless another is faster by BEATS, the default unless that is
  * beaten; the others behind it by time.  A default that led does so on: the finals may have found its times alone to
  * scatter. */
 static void choose(const gv_run *run, gv_profile_entry *entry)
 {
-    int best = 0, d = default_of(run, entry);
+    int best = 0;
 
-    for (int r = 1; r < entry->n_results && d > 0; r++)
+    for (int r = 1; r < entry->n_results && default_of(run, entry) > 0; r++)
         if (entry->result[r].time_min_s * BEATS < entry->result[0].time_min_s &&
             entry->result[r].time_min_s < entry->result[best].time_min_s)
             best = r;
     lead(entry, best);
-    d = default_of(run, entry);
-    if (d < entry->n_results &&
-        entry->result[d].time_min_s < (1 + gv_tune_subject(run->options)->least_gain) * entry->result[0].time_min_s)
-        lead(entry, d);
+    gv_prefer_default(run, entry);
     if (entry->n_results > 2)
         qsort(&entry->result[1], (size_t)entry->n_results - 1, sizeof entry->result[0], gv_result_by_time);
 }
@@ -112,7 +118,7 @@ static int time_again(gv_run *run, gv_profile_entry *entry, double end)
         if (r != d && entry->result[r].time_min_s < entry->result[d].time_min_s && point_of(run, entry, r, &point[n]))
             which[n++] = r;
     /* a run that warms up and three that count */
-    if (n == 1 || run->spent_s + 4 * TURNS * n * run->best_s > end || !meet(run, point, n, over))
+    if (n == 1 || run->spent_s + 4 * TURNS * n * gv_run_cost(run) > end || !meet(run, point, n, over))
         return 0;
     for (int k = 1; k < n; k++) {
         gv_profile_result *result = &entry->result[which[k]];

@@ -160,12 +160,13 @@ static int read_line(gv_tune_worker *worker, double deadline, char *line, size_t
     return 1;
 }
 
-/* The last line the process wrote to its standard error. */
+/* The last line the process wrote to its standard error since it was asked. */
 static void last_words(const gv_tune_worker *worker, char *text, size_t size)
 {
     char tail[512];
-    off_t end = lseek(worker->errors, 0, SEEK_END);
-    ssize_t n = end > 0 ? pread(worker->errors, tail, sizeof tail - 1, end > 511 ? end - 511 : 0) : 0;
+    const off_t end = lseek(worker->errors, 0, SEEK_END), most = sizeof tail - 1;
+    const off_t from = end - worker->said > most ? end - most : worker->said;
+    ssize_t n = end > from ? pread(worker->errors, tail, (size_t)(end - from), from) : 0;
     char *line;
 
     text[0] = '\0';
@@ -212,6 +213,7 @@ static gravel_status start(gv_tune_worker *worker)
         close_fd(&requests[1]);
         return gv_fail(GRAVEL_ERR_STATE, "a tuning worker cannot be started: %s", strerror(errno));
     }
+    worker->said = lseek(worker->errors, 0, SEEK_END);
     worker->pid = fork();
     if (worker->pid == 0)
         become_worker(worker->options->argv, requests, answers, worker->errors);
@@ -261,6 +263,7 @@ gravel_status gv_tune_worker_send(gv_tune_worker *worker, const gv_request *requ
             free(text);
             return status;
         }
+        worker->said = lseek(worker->errors, 0, SEEK_END);
         sent = write_line(worker->to, text) && write_line(worker->to, "\n");
         if (!sent)
             reap(worker, 1);

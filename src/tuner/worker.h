@@ -28,6 +28,7 @@ typedef struct gv_tune_worker {
     pid_t pid;    /* 0: not running */
     int to, from; /* pipes */
     int errors;   /* file that takes the child's stdout and stderr */
+    off_t said;   /* where in it what belongs to the present request begins */
     char phase[16];
     size_t n_text;
     char text[4096];

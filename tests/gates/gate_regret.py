@@ -164,6 +164,17 @@ def keep():
     good("profiles", "validate", "profiles/" + name)
 
 
+def keep_of_tasks():
+    """Questions of tasks have one number of sources, so that there are none between: the usual ones are measured."""
+    need_device()
+    tasks = (*ONE[:-1], "tasks", "--kernel", "tasks", "--variant", "sp2")
+    good(*tasks, "--sinks", "16,64", "--sources", "2000", "--evaluations", "1", "--log", "t.jsonl")
+    done = run(*tasks, "--regret", "--keep", "--json", "--most", "2", "--budget", "1m")
+    expect(done.returncode in (0, 1), "exit status %d" % done.returncode, done)
+    points = json.loads(done.stdout)["points"]
+    expect({(p["sinks"], p["sources"]) for p in points} == {(32, 3000), (32, 12000)}, "sizes: %s" % points)
+
+
 def calls_of_a_program():
     """A program writes the sizes of its calls, and they are what is measured."""
     need_device()
@@ -266,6 +277,8 @@ def wrong_use():
     refused(USAGE, "for --kernel tree", *ONE, "--regret", "--theta", "0.5")
     refused(USAGE, "--keep is for --regret", *ONE, "--keep")
     refused(USAGE, "--keep is for --kernel direct and tasks", *ONE, "--regret", "--keep", "--kernel", "tree")
+    done = run(*ONE, "--regret", "--variant", "dp2", "--sinks", "2", "--sources", "64", "--no-fp64", "--json")
+    expect(done.returncode == USAGE and "dp2 is left out" in done.stderr and not done.stdout, "nothing is left", done)
     # nothing was tuned on one core of it: there is nothing to go between
     refused(USAGE, "tune first, or name --sinks and --sources", "tune", "--device", "cpu:1", "--profile-dir", "none",
             "--regret", "--keep")
@@ -276,7 +289,7 @@ def wrong_use():
 if __name__ == "__main__":
     gatelib.need_file(PROGRAM)
     try:
-        sys.exit(gatelib.main([direct_grid, keep, calls_of_a_program, tree_grid, budget_ends_it, ctrl_c_ends_it,
+        sys.exit(gatelib.main([direct_grid, keep, keep_of_tasks, calls_of_a_program, tree_grid, budget_ends_it, ctrl_c_ends_it,
                                progress_on_a_terminal, a_failing_choice_says_why, wrong_use]))
     finally:
         shutil.rmtree(WORK, ignore_errors=True)

@@ -92,6 +92,37 @@ static void test_what_is_known_far_away_is_no_choice_against_the_default(void **
 
         assert_int_equal(n, 2);
         assert_int_equal(stays_default(corner, n, &among, &best, &built_in, 0), c[k].keeps);
+        /* one question alone is not at the call's own sizes for that */
+        assert_int_equal(gv_choice_corners(entry, 1, 1, c[k].sources, NULL, corner), 1);
+        const gv_choice_among alone = {.sinks = 1, .sources = c[k].sources};
+        assert_int_equal(stays_default(corner, 1, &alone, &best, &built_in, 0), c[k].keeps);
+    }
+}
+
+/* Beyond all questions one of them answers alone; there, too, something has to lead the default by more than noise.  At
+ * its own sizes its winner is what finals found. */
+static void test_one_question_beyond_all(void **state)
+{
+    static const struct {
+        size_t sources;
+        double score;
+        int keeps;
+    } c[] = {{131072, 0.01, 0}, {131072, 0.03, 0}, {262144, 0.01, 1}, {262144, 0.03, 0}, {65536, 0.01, 1}};
+    gv_profile_entry question;
+    const gv_profile_entry *entry = &question;
+    const gv_choice_candidate best = {.configuration = "a", .measured = 1};
+    gv_choice_corner corner[GV_CHOICE_CORNERS];
+
+    (void)state;
+    make_question(&question, 64, 131072);
+    add_result(&question, "a", 1, 0.001);
+    add_result(&question, "default", 1.02, 0.001);
+    for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
+        const gv_choice_among among = {.sinks = 64, .sources = c[k].sources};
+        const gv_choice_candidate built_in = {.configuration = "default", .measured = 1, .score = c[k].score};
+
+        assert_int_equal(gv_choice_corners(&entry, 1, 64, c[k].sources, NULL, corner), 1);
+        assert_int_equal(stays_default(corner, 1, &among, &best, &built_in, 0), c[k].keeps);
     }
 }
 
@@ -102,6 +133,7 @@ int main(void)
         cmocka_unit_test(test_the_nearest_in_sinks_and_sources),
         cmocka_unit_test(test_few_sinks_are_not_judged_by_many),
         cmocka_unit_test(test_what_is_known_far_away_is_no_choice_against_the_default),
+        cmocka_unit_test(test_one_question_beyond_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,14 @@ static int small_enough(const gv_config *config, const gv_variant *variant, cons
     return config->value[0] * config->value[1] <= limits->info.max_group;
 }
 
-static const gv_constraint fake_constraint[] = {{.reason = "too large", .hard = 1, .holds = small_enough}};
+static int is_flat(const gv_config *config, const gv_variant *variant, const gv_limits *limits)
+{
+    (void)variant, (void)limits;
+    return config->value[0] != 2 || config->value[1] != 8;
+}
+
+static const gv_constraint fake_constraint[] = {{.reason = "too large", .hard = 1, .holds = small_enough},
+                                                {.reason = "slow on most devices", .holds = is_flat}};
 
 static void fake_built_in(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
                           size_t sources)
@@ -31,7 +38,7 @@ static void fake_built_in(gv_config *config, const gv_variant *variant, const gv
 static const gv_space fake_space = {.kernel = "fake",
                                     .n_tunables = 2,
                                     .tunable = fake_tunable,
-                                    .n_constraints = 1,
+                                    .n_constraints = 2,
                                     .constraint = fake_constraint,
                                     .built_in = fake_built_in};
 
@@ -129,6 +136,25 @@ static void test_configurations_are_checked_again(void **state)
     gv_profile_set_free(&shipped);
 }
 
+/* What the tuner found beyond constraints that only advise, since nothing else was good on the user's device, is used
+ * there and nowhere else. */
+static void test_what_was_found_beyond_soft_constraints_is_used(void **state)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    gv_limits limits;
+    gv_config config;
+
+    (void)state;
+    make_limits(&limits, "NVIDIA H200", 132);
+    add(&set, "NVIDIA H200", 132, "ds4", 1, "size=2 split=8");
+    assert_int_equal(ask(&set, NULL, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[1], 8);
+    assert_int_equal(ask(NULL, &set, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_BUILT_IN);
+    make_limits(&limits, "NVIDIA H200", 100);
+    assert_int_equal(ask(&set, NULL, &limits, "ds4", 1, &config), GRAVEL_ORIGIN_BUILT_IN);
+    gv_profile_set_free(&set);
+}
+
 static void test_nearest_of_the_same_device(void **state)
 {
     gv_profile_set user = GV_PROFILE_SET_INIT;
@@ -197,6 +223,46 @@ static void test_new_questions_hide_no_others(void **state)
     assert_ok(gv_profile_set_add(&user, &device, &entry));
     assert_int_equal(ask(&user, &shipped, &limits, "ds4", 128, &config), GRAVEL_ORIGIN_USER);
     assert_int_equal(config.value[0], 4);
+    gv_profile_set_free(&user);
+    gv_profile_set_free(&shipped);
+}
+
+/* Of two answers for the same sizes: where the nearest sources have only been asked with an older kernel text, its
+ * answers do not come before new ones beside it, and a shipped answer, however new, not before the user's. */
+static void test_which_of_two_answers_counts(void **state)
+{
+    gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
+    gv_profile_device device;
+    gv_profile_entry entry;
+    gv_limits limits;
+    gv_config config;
+
+    (void)state;
+    make_limits(&limits, "NVIDIA H200", 132);
+    make_device(&device, "NVIDIA H200", 132);
+    for (int k = 0; k < 2; k++) {
+        make_entry(&entry, "ds4", 64, k == 0 ? 4096 : 131072, k == 0 ? "size=1 split=1" : "size=4 split=1");
+        strcpy(entry.kernel_version, "older");
+        assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+    }
+    make_entry(&entry, "ds4", 64, 131072, "size=2 split=1");
+    assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+    const gv_profile_question question = {&fake_space, &(gv_variant){.order = 4}, &limits, "0123456789abcdef", 64,
+                                          16383};
+    gv_variant variant;
+    gv_profile_question call = question;
+    gravel_origin origin;
+
+    assert_true(gv_variant_parse("ds4", &variant));
+    call.variant = &variant;
+    assert_true(gv_profile_look_up(NULL, &shipped, &call, &config, &origin, NULL));
+    assert_int_not_equal(config.value[0], 4);
+    /* the user's, though older */
+    make_entry(&entry, "ds4", 64, 131072, "size=8 split=1");
+    strcpy(entry.date, "2026-01-01T00:00:00Z");
+    assert_ok(gv_profile_set_add(&user, &device, &entry));
+    assert_int_equal(ask(&user, &shipped, &limits, "ds4", 64, &config), GRAVEL_ORIGIN_USER);
+    assert_int_equal(config.value[0], 8);
     gv_profile_set_free(&user);
     gv_profile_set_free(&shipped);
 }
@@ -417,6 +483,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_configurations_are_checked_again),
+        cmocka_unit_test(test_what_was_found_beyond_soft_constraints_is_used),
+        cmocka_unit_test(test_which_of_two_answers_counts),
         cmocka_unit_test(test_nearest_of_the_same_device),
         cmocka_unit_test(test_new_questions_hide_no_others),
         cmocka_unit_test(test_alike_devices_fill_gaps),

@@ -94,15 +94,15 @@ static void test_users_profile_is_used(void **state)
     assert_ok(gv_profile_set_add(&f.set, &f.identity, &entry));
     assert_ok(gv_profile_save(f.folder, &f.set, path, sizeof path));
     assert_true(gv_variant_parse("ds4", &variant));
-    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 5000, 20000, &got, &origin));
+    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 5000, 40000, &got, &origin));
     assert_int_equal(origin, GRAVEL_ORIGIN_USER);
     assert_memory_equal(&got, &wanted, sizeof got);
     assert_int_equal(f.log.lines, 0);
     /* nothing for one sink: built in, and the advice is given once only */
     for (int k = 0; k < 3; k++) {
-        assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 1, 20000, &got, &origin));
+        assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 1, 40000, &got, &origin));
         assert_true(origin > GRAVEL_ORIGIN_SHIPPED);
-        assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 100, 20000, &got, &origin));
+        assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 100, 40000, &got, &origin));
     }
     assert_int_equal(f.log.lines, 1);
     assert_contains(f.log.text, "gravel tune");
@@ -152,14 +152,14 @@ static void test_values_of_no_tunable_are_told(void **state)
     assert_ok(gv_profile_set_add(&f.set, &f.identity, &entry));
     assert_ok(gv_profile_save(f.folder, &f.set, path, sizeof path));
     assert_true(gv_variant_parse("ds4", &variant));
-    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 5000, 20000, &got, &origin));
+    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 5000, 40000, &got, &origin));
     assert_int_equal(origin, GRAVEL_ORIGIN_USER);
     assert_memory_equal(&got, &wanted, sizeof got);
     assert_int_equal(f.log.warnings, 1);
     assert_contains(f.log.text, "results left out: 2");
     assert_contains(f.log.text, "threads=-1");
     assert_true(gv_variant_parse("sp2", &variant));
-    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 5000, 20000, &got, &origin));
+    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 5000, 40000, &got, &origin));
     assert_true(origin > GRAVEL_ORIGIN_SHIPPED);
     assert_int_equal(f.log.warnings, 1);
     gv_profile_set_check(&f.set, &gv_direct_space, NULL, NULL);
@@ -186,10 +186,10 @@ static void test_files_are_read_once(void **state)
         assert_ok(gv_profile_set_add(&f.set, &f.identity, &entry));
     }
     assert_ok(gv_profile_save(f.folder, &f.set, path, sizeof path));
-    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant[0], 5000, 20000, &got, &origin));
+    assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant[0], 5000, 40000, &got, &origin));
     assert_int_equal(unlink(path), 0);
     for (int k = 0; k < 9000; k++) {
-        assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant[k % 9], (size_t)(1024 + k % 4096), 20000,
+        assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant[k % 9], (size_t)(1024 + k % 4096), 40000,
                                     &got, &origin));
         assert_int_equal(origin, GRAVEL_ORIGIN_USER);
         assert_memory_equal(&got, &wanted[k % 9], sizeof got);

@@ -464,6 +464,145 @@ static void test_the_default_has_a_place(void **state)
     free(profiles);
 }
 
+/* What is measured again or beside its neighbours takes the default's place for a gain only: it is not enough to have
+ * led before. */
+static void test_the_default_leads_again(void **state)
+{
+    static char nearly_alike[] = "echo ready >&3\n"
+                                 "while read -r line; do\n"
+                                 "  case $line in *\"$BUILT_IN\"*) t=1000;; *) t=1004;; esac\n"
+                                 "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":${t}e-12}\" >&3\n"
+                                 "done\n";
+    static char *const nearly_alike_argv[] = {shell, dash_c, nearly_alike, NULL};
+    char *profiles, path[1024], built_in[GV_PROFILE_TEXT];
+    gv_tune_options options;
+    gv_tune_summary summary;
+    gv_tune_device device;
+    gv_config config;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    profiles = make_folder();
+    fill(&options, profiles, 0, 0);
+    options.n_sinks = 1;
+    options.sinks[0] = 30;
+    options.budget = 3;
+    options.worker_argv = nearly_alike_argv;
+    assert_ok(gv_tune_look("cpu:1", 0, &gv_direct_space, &device));
+    gv_direct_space.built_in(&config, &options.variant[0], &device.limits, 30, 1000);
+    gv_space_format(&gv_direct_space, &config, built_in, sizeof built_in);
+    setenv("BUILT_IN", built_in, 1);
+    assert_ok(gv_tune(&options, &summary));
+    for (int knows_default = 0; knows_default < 2; knows_default++) {
+        gv_profile_set set = GV_PROFILE_SET_INIT, after = GV_PROFILE_SET_INIT;
+
+        assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+        gv_profile_entry *entry = &set.block[0].entry[0];
+
+        assert_true(entry->n_results > 0);
+        config.value[GV_T_UNROLL] = config.value[GV_T_UNROLL] == 4 ? 8 : 4;
+        gv_space_format(&gv_direct_space, &config, entry->result[0].configuration, GV_PROFILE_TEXT);
+        strcpy(entry->result[1].configuration, built_in);
+        entry->n_results = 1 + knows_default;
+        entry->result[0].time_s = entry->result[0].time_min_s = 1004e-12; /* it holds where the text does */
+        if (knows_default)
+            strcpy(entry->kernel_version, "0123456789abcdef");
+        set.block[0].n_entries = 1;
+        remove_folder(profiles);
+        assert_ok(gv_profile_save(profiles, &set, path, sizeof path));
+        options.cross = 1;
+        options.budget = 0;
+        assert_ok(gv_tune(&options, &summary));
+        assert_ok(gv_profile_read_dir(profiles, &after, NULL, NULL));
+        for (int e = 0; e < after.block[0].n_entries; e++)
+            if (strcmp(after.block[0].entry[e].kernel_version, "0123456789abcdef") != 0)
+                assert_string_equal(after.block[0].entry[e].result[0].configuration, built_in);
+        gv_profile_set_free(&set);
+        gv_profile_set_free(&after);
+    }
+    unsetenv("BUILT_IN");
+    remove_folder(profiles);
+    free(profiles);
+}
+
+/* Of long runs each that seems faster meets the winner once more: no time of the winner is taken twice from the log. */
+static void test_long_runs_meet_the_winner_anew(void **state)
+{
+    static char slower[] = "echo ready >&3\n"
+                           "while read -r line; do\n"
+                           "  text=${line%seed*}\n"
+                           "  set -- $(printf %s \"$text\" | cksum)\n"
+                           "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":$(($1 % 9000 + 4000))e-6}\" >&3\n"
+                           "done\n";
+    static char *const slower_argv[] = {shell, dash_c, slower, NULL};
+    char *folder, *log_path, *profiles;
+    gv_tune_options options;
+    gv_tune_summary summary;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    folder = make_folder();
+    log_path = gv_path_join(folder, "log.jsonl");
+    profiles = gv_path_join(folder, "profiles");
+    fill(&options, profiles, 0, 1);
+    options.budget = 4;
+    options.log_path = log_path;
+    options.worker_argv = slower_argv;
+    assert_ok(gv_tune(&options, &summary));
+    assert_int_equal(summary.tasks_done, 4);
+    assert_int_equal(summary.replayed, 0);
+    assert_int_equal(unlink(log_path), 0);
+    options.cross = 1;
+    options.n_sinks = 2;
+    options.sinks[0] = 40;
+    options.sinks[1] = 70;
+    options.budget = 0;
+    assert_ok(gv_tune(&options, &summary));
+    assert_int_equal(summary.replayed, 0);
+    remove_folder(folder);
+    free(profiles);
+    free(log_path);
+    free(folder);
+}
+
+/* A question of the tree is five evaluations, which a budget counts. */
+static void test_budgets_count_all_settings(void **state)
+{
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    char *profiles, path[1024], said[400] = "";
+    gv_tune_options options;
+    gv_tune_summary summary;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    profiles = make_folder();
+    fill(&options, profiles, 0, 0);
+    options.kernel = "tree";
+    options.n_sinks = 0;
+    options.sources[0] = 2000;
+    options.budget = 1;
+    assert_ok(gv_tune(&options, &summary));
+    assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+    gv_profile_entry *entry = &set.block[0].entry[0];
+
+    strcpy(entry->kernel_version, "0123456789abcdef");
+    entry->n_results = 1;
+    entry->result[0].time_s = entry->result[0].time_min_s = 0.5;
+    remove_folder(profiles);
+    assert_ok(gv_profile_save(profiles, &set, path, sizeof path));
+    gv_profile_set_free(&set);
+    options.cross = 1;
+    options.n_sources = 0;
+    options.budget = 0;
+    options.budget_s = 10; /* half of it is for this: 5 x 0.5 s would fit, 25 x 0.5 do not */
+    options.warn = hear;
+    options.user = said;
+    assert_ok(gv_tune(&options, &summary));
+    assert_contains(said, "not measured again");
+    remove_folder(profiles);
+    free(profiles);
+}
+
 static int at_once(void *user)
 {
     (void)user;
@@ -514,6 +653,9 @@ int main(void)
         cmocka_unit_test(test_trees_are_asked_between_buckets),
         cmocka_unit_test(test_a_stopped_run_knows_its_plan),
         cmocka_unit_test(test_the_default_has_a_place),
+        cmocka_unit_test(test_the_default_leads_again),
+        cmocka_unit_test(test_long_runs_meet_the_winner_anew),
+        cmocka_unit_test(test_budgets_count_all_settings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

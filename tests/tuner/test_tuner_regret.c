@@ -184,6 +184,10 @@ static void test_more_turns_decide(void **state)
     assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
     assert_true(point.decided && point.choice_s > GV_REGRET_MOST * point.best_s);
     assert_int_equal(point.turns, 3);
+    /* nor where it is so beside one of them, and nobody knows beside another */
+    f.clock = (fake_clock){.shared = 4, .slowed = 1.3, .lucky = 2, .lucky_turn = 1, .lucky_until = EVERY_OTHER};
+    assert_ok(gv_regret_measure(&f.setting, &f.task, &point));
+    assert_true(point.decided && point.choice_s > GV_REGRET_MOST * point.best_s);
     gv_profile_set_free(&f.set);
 }
 

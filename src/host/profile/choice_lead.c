@@ -158,7 +158,7 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
     const double least = least_lead(among);
     const double of_spread = log1p(SPREAD_PART * spread_of_both(corner, n, among, best, built_in));
 
-    if (n < 2 && more == 0)
+    if (n == 1 && more == 0 && corner->entry->sinks == among->sinks && corner->entry->sources == among->sources)
         return is_cpu(among) ? least + of_spread : -INFINITY; /* of a default nobody has measured: it scores INFINITY */
     if (is_known_far_away_only(corner, n, among, best) || known_weight(corner, n, among, best) < LEAST_KNOWN ||
         is_seen_behind(corner, n, among, best, built_in))

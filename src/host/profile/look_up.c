@@ -138,36 +138,38 @@ static int is_foreign(const match *m, const gv_profile_question *call)
     return !gv_name_same(m->block->device.platform, call->limits->info.platform);
 }
 
-/* 1 and the configuration if it can run here; tunables that it does not name keep their built-in value. */
-static int can_run(const gv_profile_question *call, const char *configuration, int foreign, gv_config *config)
+static int is_of(const gv_profile_set *set, const gv_profile_entry *entry)
+{
+    int b = 0;
+
+    while (set != NULL && b < set->n_blocks &&
+           (entry < set->block[b].entry || entry >= set->block[b].entry + set->block[b].n_entries))
+        b++;
+    return set != NULL && b < set->n_blocks;
+}
+
+/* 1 and the configuration if it can run here; tunables that it does not name keep their built-in value.  What the user
+ * has measured on this device (`own`) may be what constraints only advise against: the tuner leaves these where nothing
+ * else is good. */
+static int can_run(const gv_profile_question *call, const char *configuration, int foreign, int own, gv_config *config)
 {
     call->space->built_in(config, call->variant, call->limits, call->sinks, call->sources);
     if (gv_space_parse(call->space, configuration, config) != GRAVEL_OK)
         return 0;
     if (foreign && !gv_space_own_root(call->space, call->variant, call->limits, config))
         return 0;
-    return gv_space_check(call->space, config, call->variant, call->limits) == NULL;
+    return (own ? gv_space_can_run : gv_space_check)(call->space, config, call->variant, call->limits) == NULL;
 }
 
 /* The first result of the entry that can. */
 static int usable(const match *m, const gv_profile_question *question, gv_config *config)
 {
-    const int foreign = is_foreign(m, question);
+    const int foreign = is_foreign(m, question), own = m->origin == GRAVEL_ORIGIN_USER;
     int r = 0;
 
-    while (r < m->entry->n_results && !can_run(question, m->entry->result[r].configuration, foreign, config))
+    while (r < m->entry->n_results && !can_run(question, m->entry->result[r].configuration, foreign, own, config))
         r++;
     return r < m->entry->n_results;
-}
-
-/* 1 if `a` answers for sizes that `b` was asked at as well: the one whose kernel text is that of `like`, else the newer
- * one. */
-static int supersedes(const gv_profile_entry *a, const gv_profile_entry *b, const gv_profile_entry *like)
-{
-    const int is_a = strcmp(a->kernel_version, like->kernel_version) == 0;
-    const int is_b = strcmp(b->kernel_version, like->kernel_version) == 0;
-
-    return is_a != is_b ? is_a : strcmp(a->date, b->date) > 0;
 }
 
 /* What counts beside the answers that are there already. */
@@ -179,23 +181,25 @@ typedef enum fills {
 
 typedef struct gathered {
     const gv_profile_set *const *set; /* the user's, the shipped ones */
-    const char *text;                 /* of the kernel that runs */
+    const char *text;                 /* of the kernel that runs, or where that is unknown of what answers */
     const gv_profile_entry **entry;
     int n;
 } gathered;
 
-static int is_of(const gv_profile_set *set, const gv_profile_entry *entry)
+/* 1 if `a` answers for sizes that `b` was asked at as well: the one of the kernel text that runs, else the user's, else
+ * the newer one. */
+static int supersedes(const gathered *g, const gv_profile_entry *a, const gv_profile_entry *b)
 {
-    int b = 0;
+    const int is_a = strcmp(a->kernel_version, g->text) == 0, is_b = strcmp(b->kernel_version, g->text) == 0;
+    const int users_a = is_of(g->set[0], a), users_b = is_of(g->set[0], b);
 
-    while (set != NULL && b < set->n_blocks &&
-           (entry < set->block[b].entry || entry >= set->block[b].entry + set->block[b].n_entries))
-        b++;
-    return set != NULL && b < set->n_blocks;
+    if (is_a != is_b)
+        return is_a;
+    return users_a != users_b ? users_a : strcmp(a->date, b->date) > 0;
 }
 
 /* Adds the questions of a block with the variant and features of `like`, of one driver or (NULL) any.  Other kernel
- * texts count as well, where the text of `like` has no question: most changes of a kernel leave the order of its
+ * texts count as well, where that which runs has no question: most changes of a kernel leave the order of its
  * configurations, and a few new questions must not hide all those from before. */
 static void gather_block(gathered *g, const gv_profile_block *block, const gv_profile_entry *like, const char *driver,
                          fills what)
@@ -212,7 +216,7 @@ static void gather_block(gathered *g, const gv_profile_block *block, const gv_pr
         while (k < g->n && (g->entry[k]->sinks != other->sinks || g->entry[k]->sources != other->sources))
             k++;
         if (k < g->n && (what == BETTER || k >= before))
-            replaces = supersedes(other, g->entry[k], like);
+            replaces = supersedes(g, other, g->entry[k]);
         else if (k < g->n && what == GAPS_AND_TEXTS)
             replaces = strcmp(other->kernel_version, g->text) == 0 &&
                        strcmp(g->entry[k]->kernel_version, g->text) != 0 && !is_of(g->set[0], g->entry[k]);
@@ -254,7 +258,8 @@ static int gather(const match *like, const gv_profile_set *const sets[2], const 
                   const gv_profile_question *question, const gv_profile_entry **entry)
 {
     const int is_own = gv_profile_same_device(&like->block->device, wanted);
-    gathered g = {sets, question->kernel_version, entry, 0};
+    const char *text = question->kernel_version[0] ? question->kernel_version : like->entry->kernel_version;
+    gathered g = {sets, text, entry, 0};
 
     if (!gv_profile_alike(&like->block->device, wanted)) {
         gather_block(&g, like->block, like->entry, like->entry->driver, BETTER);
@@ -284,7 +289,7 @@ static int find_default(const gv_choice_candidate *candidate, int n, const gv_pr
     int c = 0;
 
     while (c < n && !candidate[c].is_default &&
-           !(can_run(call, candidate[c].configuration, foreign, &config) &&
+           !(can_run(call, candidate[c].configuration, foreign, 0, &config) &&
              gv_space_same(call->space, &config, built_in, call->variant, call->limits, call->sinks, call->sources)))
         c++;
     return c;
@@ -330,7 +335,8 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
         if (!is_default &&
             (c == n || choice->n + (c < of_default) == GV_CHOICE_OPTIONS || candidate[c].score > first + NO_OPTION))
             continue;
-        if (!can_run(&call, candidate[c].configuration, foreign, &o->config))
+        const int own = like->origin == GRAVEL_ORIGIN_USER && candidate[c].from && is_of(sets[0], candidate[c].from);
+        if (!can_run(&call, candidate[c].configuration, foreign, own, &o->config))
             continue;
         if (is_default && foreign)
             o->config = config; /* not with the root that another implementation's answer would get */
