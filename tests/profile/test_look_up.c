@@ -319,6 +319,32 @@ static void test_alike_devices_fill_gaps(void **state)
     gv_profile_set_free(&shipped);
 }
 
+/* CPUs of different names answer for each other where nothing else does, and fill no gaps. */
+static void test_cpus_are_alike_by_name(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        int alike;
+    } c[] = {
+        {"pthread-skylake-avx512-Intel(R) Xeon(R) Processor", "pthread-skylake-avx512-Intel(R) Xeon(R) Processor", 1},
+        {"pthread-skylake-avx512-Intel(R) Xeon(R) Processor",
+         "pthread-skylake-avx512-Intel(R) Xeon(R) Processor @ 2.50GHz", 0},
+        {"pthread-skylake-avx512-AMD EPYC", "pthread-skylake-avx512-AMD EPYC 9B14", 0},
+        {"NVIDIA H200", "NVIDIA H100 80GB HBM3", 1},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
+        gv_profile_device a, b;
+
+        make_device(&a, c[k].a, 2);
+        make_device(&b, c[k].b, 2);
+        if (k < 3)
+            a.type = b.type = GRAVEL_DEVICE_CPU;
+        assert_int_equal(gv_profile_alike(&a, &b), c[k].alike);
+    }
+}
+
 /* Of shipped answers, those of a device that is alike count before the device's own where only they are of the kernel
  * text that runs. */
 static void test_alike_devices_know_the_text(void **state)
@@ -489,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_new_questions_hide_no_others),
         cmocka_unit_test(test_alike_devices_fill_gaps),
         cmocka_unit_test(test_alike_devices_know_the_text),
+        cmocka_unit_test(test_cpus_are_alike_by_name),
         cmocka_unit_test(test_roots_are_the_compilers_own),
         cmocka_unit_test(test_nearest_driver_of_the_family),
         cmocka_unit_test(test_buckets),

@@ -232,6 +232,10 @@ int gv_profile_alike(const gv_profile_device *a, const gv_profile_device *b)
 
     gv_name_family(a->name, family_a);
     gv_name_family(b->name, family_b);
+    /* PoCL's names of CPUs begin with what it compiles for, of which the family sees no more: no two CPUs take the same
+     * times for that (a Xeon had answers of another one between its own, up to 1.09 of the untuned default) */
+    if (a->type == GRAVEL_DEVICE_CPU && !gv_name_same(a->name, b->name))
+        return 0;
     return same_family(a, b) && strcmp(family_a, family_b) == 0 && gv_name_same(a->vendor, b->vendor) &&
            a->compute_units == b->compute_units && a->simd_width_float == b->simd_width_float &&
            a->simd_width_double == b->simd_width_double;
