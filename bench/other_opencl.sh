@@ -224,7 +224,8 @@ for name in names:
     slots = {r["variant"]: round(r["slots_per_pair"], 1) for r in bench if r.get("slots_per_pair")}
     cells = []
     for variant in ("sp2", "ds4", "dp2"):
-        first.setdefault(variant, slots.get(variant))
+        if variant in slots:
+            first.setdefault(variant, slots[variant])
         cells.append("-" if variant not in slots else "%.1f (%.2f)" % (slots[variant], slots[variant] / first[variant]))
     row = {"name": name, "date": datetime.date.today().isoformat(), "level": "tiny" if name == "oclgrind" else level}
     if check:

@@ -53,8 +53,9 @@ kernel void gv_tree_gather_last(global const gv_plane4 *acc, global const uint *
 {
     uint k = get_global_id(0);
     if (k < n) {
-        gv_scalar4 a = gv_to_scalar4(acc[gv_address(list, first, index, k)]);
-        to[k] = sqrt(a.x * a.x + a.y * a.y + a.z * a.z) * factor;
+        /* the stored unit may be far from the tree's: squares of floats from 1e19 on overflow */
+        gv_scalar4 a = gv_to_scalar4(acc[gv_address(list, first, index, k)]) * factor;
+        to[k] = sqrt(a.x * a.x + a.y * a.y + a.z * a.z);
     }
 }
 

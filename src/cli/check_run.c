@@ -173,6 +173,19 @@ static void judge_errors(gv_check_run *run, const gv_variant *variant)
     }
 }
 
+/* Room behind the variant's runs, which counts as one once of->runs does; NULL: no memory. */
+static gv_check_run *next_run(gv_check_variant *of, size_t n, size_t sinks, double eps, unsigned features)
+{
+    gv_check_run *grown = realloc(of->run, ((size_t)of->runs + 1) * sizeof *grown);
+    if (grown == NULL) {
+        gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    of->run = grown;
+    grown[of->runs] = (gv_check_run){.n = n, .sinks = sinks, .eps = eps, .features = features};
+    return &grown[of->runs];
+}
+
 static gravel_status check_one(gv_check *check, gv_check_variant *of, size_t n, double eps, unsigned features,
                                const char *configuration)
 {
@@ -180,16 +193,9 @@ static gravel_status check_one(gv_check *check, gv_check_variant *of, size_t n, 
     gv_force_set set = {0};
     if (gv_signals_pending())
         return gv_fail(GRAVEL_ERR_CANCELLED, "stopped");
-    gv_check_run *grown = realloc(of->run, ((size_t)of->runs + 1) * sizeof *grown);
-    if (grown == NULL)
-        return gv_fail(GRAVEL_ERR_MEMORY, "out of memory");
-    of->run = grown;
-    gv_check_run *run = &grown[of->runs];
-    memset(run, 0, sizeof *run);
-    run->n = n;
-    run->sinks = n == FEW_OF ? FEW : n;
-    run->eps = eps;
-    run->features = features;
+    gv_check_run *run = next_run(of, n, n == FEW_OF ? FEW : n, eps, features);
+    if (run == NULL)
+        return GRAVEL_ERR_MEMORY;
     gravel_status status = get_truth(check, n, eps, &t);
     if (status == GRAVEL_OK)
         status = gv_force_set_create(&set, run->sinks, of->variant.order, (features & GV_DIRECT_NEAREST) != 0,
@@ -311,6 +317,20 @@ static gravel_status check_others(gv_check *check, gv_check_variant *of, int fir
     return status;
 }
 
+/* Calls of this size get no configuration at all. */
+static gravel_status fail_choice(gv_check_variant *of, size_t sources, size_t sinks, unsigned features,
+                                 gravel_status why)
+{
+    gv_check_run *run = next_run(of, sources, sinks, 0, features);
+    if (run == NULL)
+        return GRAVEL_ERR_MEMORY;
+    run->status = why;
+    run->verdict = GV_FAIL;
+    gv_check_shorten(gravel_error_message(), run->message, sizeof run->message);
+    of->runs++;
+    return GRAVEL_OK;
+}
+
 /* The configurations that calls with these searches of other numbers of sinks and sources would use, each once. */
 static gravel_status check_buckets(gv_check *check, gv_check_variant *of, unsigned features)
 {
@@ -327,8 +347,10 @@ static gravel_status check_buckets(gv_check *check, gv_check_variant *of, unsign
             int known = 0;
             status = gv_profile_choose(check->context, 0, &gv_direct_space, &variant, sinks[k], sources[s], &config,
                                        &origin);
-            if (status != GRAVEL_OK) /* which is shown by the runs of all sinks */
-                return GRAVEL_OK;
+            if (status != GRAVEL_OK) {
+                status = fail_choice(of, sources[s], sinks[k], features, status);
+                continue;
+            }
             gv_space_format(&gv_direct_space, &config, text, sizeof text);
             for (int r = 0; r < of->runs; r++)
                 known |= of->run[r].features == features && strcmp(of->run[r].configuration, text) == 0;

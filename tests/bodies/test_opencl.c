@@ -148,12 +148,31 @@ static void what_does_not_fit(void **state)
     clReleaseContext(other);
 }
 
+/* A queue without events costs no feature: trials have one of their own, also where nothing was kept of another. */
+static void a_queue_without_events(void **state)
+{
+    (void)state;
+    cl_int code;
+    gravel_context *own, *adopted;
+    gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
+    const cl_command_queue queue = clCreateCommandQueue(cl, device, 0, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    options.cache_dir = "";
+    assert_ok(gravel_context_create(&own, &options));
+    assert_ok(gravel_context_adopt(&adopted, cl, device, queue, &options));
+    assert_string_equal(adopted->device[0].feature_options, own->device[0].feature_options);
+    assert_int_equal(gravel_context_get_device(adopted, 0)->has_fp64, gravel_context_get_device(own, 0)->has_fp64);
+    assert_int_equal(gravel_context_set_timing(adopted, 0, 1), GRAVEL_ERR_UNSUPPORTED);
+    gravel_context_release(adopted);
+    gravel_context_release(own);
+    clReleaseCommandQueue(queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_the_callers_queue),
-        cmocka_unit_test(on_a_queue_of_its_own),
-        cmocka_unit_test(timing),
+        cmocka_unit_test(a_queue_without_events), cmocka_unit_test(on_the_callers_queue),
+        cmocka_unit_test(on_a_queue_of_its_own),  cmocka_unit_test(timing),
         cmocka_unit_test(what_does_not_fit),
     };
     return cmocka_run_group_tests(tests, open_cl, close_cl);

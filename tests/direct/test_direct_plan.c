@@ -27,6 +27,19 @@ static gv_limits limits_of_gpu(void)
     return limits;
 }
 
+/* What calls of no sinks would get may be asked. */
+static void test_no_sinks(void **state)
+{
+    gv_limits limits = limits_of_gpu();
+    gv_variant variant;
+    gv_config config;
+
+    (void)state;
+    assert_true(gv_variant_parse("sp2", &variant));
+    gv_direct_space.built_in(&config, &variant, &limits, 0, 1000);
+    assert_true(groups_for(&config, &variant, 0, 1000) > 0);
+}
+
 /* Beyond the sizes that are tuned a unit has a whole number of times as many groups, so that turns that were full stay
  * full: with 4 groups where 3 fit, 15500 x 310000 took 1.21 of the best (ds4 on an H200). */
 static void test_groups_grow_with_the_sources(void **state)
@@ -275,6 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_default_of_a_gpu),
         cmocka_unit_test(test_the_default_of_a_gpu_by_what_was_measured),
+        cmocka_unit_test(test_no_sinks),
         cmocka_unit_test(test_groups_grow_with_the_sources),
         cmocka_unit_test(test_large_calls_fill_all_units),
         cmocka_unit_test(test_few_sinks_have_four_groups_a_unit),

@@ -142,6 +142,33 @@ static void rules(void **state)
 }
 
 /* What is left out plus what is in the lists is everything: the regular and irregular forces of a neighbour scheme. */
+/* Without a radius nothing is a neighbour, also where the sphere grows with the source's mass and that is negative. */
+static void no_radius(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    static const double mass[2] = {-1, 1}, x[2] = {0.25, 0.5}, zero[2] = {0, 0}, minus = -1;
+    static const int32_t id[2] = {1, 2}, own = 0;
+    for (int given = 0; given < 2; given++) {
+        gravel_direct *d = direct_new(context, (direct_want){.order = 2, .precision = GRAVEL_SP, .capacity = 2});
+        const gravel_sources sources = {.count = 2, .id = id, .mass = mass, .pos = {x, zero, zero, 1}};
+        const gravel_sinks sink = {
+            .count = 1, .id = &own, .pos = {zero, zero, zero, 1}, .radius = given ? &minus : NULL};
+        gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+        gravel_ticket *ticket;
+        uint32_t count = 7;
+        const gravel_forces f = {.neighbour_count = &count};
+        assert_ok(gravel_direct_write_sources(d, 0, &sources));
+        call.points = &sink;
+        call.eps = 0.01;
+        call.rule = GRAVEL_NEIGHBOURS_SPHERE_MASS;
+        assert_ok(gravel_direct_start(d, &call, &ticket));
+        assert_ok(gravel_ticket_collect(ticket, &f, NULL));
+        gravel_ticket_release(ticket);
+        assert_int_equal(count, 0);
+        gravel_direct_release(d);
+    }
+}
+
 static void left_out_and_listed_is_all(void **state)
 {
     CONTEXT_OR_SKIP(context)
@@ -249,6 +276,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules),
+        cmocka_unit_test(no_radius),
         cmocka_unit_test(left_out_and_listed_is_all),
         cmocka_unit_test(views_and_refusals),
     };

@@ -157,6 +157,38 @@ static void envelope(fixture *f, int level, gravel_precision p, double *acc, dou
     gravel_direct_release(d);
 }
 
+/* A table that an earlier call made longer gives the same bits as one of the call's own. */
+static void tables_of_before(void **state)
+{
+    fixture *f = *state;
+    enum { PLACES = 500 };
+    static const double mass = 1, origin = 0;
+    static double x[PLACES], zero[PLACES];
+    const gravel_sources source = {.count = 1, .mass = &mass, .pos = {&origin, &origin, &origin, 1}};
+    const gravel_sinks sinks = {.count = PLACES, .pos = {x, zero, zero, 1}};
+    gravel_direct_call call = call_of(&sinks, 0, GRAVEL_SHAPE_TRUNCATED);
+    double first[2][PLACES];
+    for (int k = 0; k < PLACES; k++)
+        x[k] = (k + 1) * 2.4 / PLACES;
+    call.level = 2;
+    for (int after = 0; after < 2; after++) {
+        gravel_direct *d = direct_new(f->context, (direct_want){.order = 2, .precision = GRAVEL_SP});
+        assert_ok(gravel_direct_write_sources(d, 0, &source));
+        call.r_s = 0.5;
+        call.r_cut = 7; /* a table to 9, or today 12 */
+        if (after) {
+            results other = collected(d, &call, 0);
+            results_free(&other);
+        }
+        call.r_cut = 2.5;
+        results got = collected(d, &call, 0);
+        memcpy(first[after], got.v[R_AX], sizeof first[after]);
+        results_free(&got);
+        gravel_direct_release(d);
+    }
+    assert_memory_equal(first[0], first[1], sizeof first[0]);
+}
+
 /* Interpolation by a polynomial of degree L at Chebyshev's places of an interval of length h is off by at most
  * |f^(L+1)| (h/2)^(L+1) / (2^L (L+1)!).  Derivatives of T = erfc u + 2/sqrt(pi) u exp(-u^2) and of erfc are at most
  *   order      1      2      3      4      5
@@ -512,9 +544,10 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(truncated),        cmocka_unit_test(levels),       cmocka_unit_test(table_of_forces),
-        cmocka_unit_test(table_of_factors), cmocka_unit_test(at_one_place), cmocka_unit_test(with_neighbours),
-        cmocka_unit_test(quadrupoles),      cmocka_unit_test(refused),      cmocka_unit_test(no_memory),
+        cmocka_unit_test(truncated),       cmocka_unit_test(tables_of_before), cmocka_unit_test(levels),
+        cmocka_unit_test(table_of_forces), cmocka_unit_test(table_of_factors), cmocka_unit_test(at_one_place),
+        cmocka_unit_test(with_neighbours), cmocka_unit_test(quadrupoles),      cmocka_unit_test(refused),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

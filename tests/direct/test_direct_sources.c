@@ -145,6 +145,29 @@ static void refused_first(void **state)
     }
 }
 
+/* Nor does a write that is refused among sources without a mass: in its unit, 1e60, the masses that follow were 0. */
+static void refused_among_massless(void **state)
+{
+    CONTEXT_OR_SKIP(context)
+    static const double zero = 0, large = 1e60, bad = NAN, one = 1, at = 0.25;
+    gravel_direct *d = direct_new(context, (direct_want){.order = 2, .precision = GRAVEL_SP});
+    gravel_sources s = {.count = 1, .mass = &zero, .pos = {&zero, &zero, &zero, 1}};
+    const gravel_sinks sink = {.count = 1, .pos = {&at, &zero, &zero, 1}};
+    double pot;
+    const gravel_forces f = {.pot = &pot};
+    assert_ok(gravel_direct_write_sources(d, 0, &s));
+    s.mass = &large;
+    s.pos.x = &bad;
+    assert_int_equal(gravel_direct_write_sources(d, 0, &s), GRAVEL_ERR_INPUT);
+    s.mass = &one;
+    s.pos.x = &zero;
+    assert_ok(gravel_direct_write_sources(d, 0, &s));
+    assert_ok(gravel_direct_submit(d, &sink, 0));
+    assert_ok(gravel_direct_collect(d, &f, NULL));
+    assert_true(fabs(pot + 4) < 1e-5); /* some roundings of float */
+    gravel_direct_release(d);
+}
+
 /* More entries than one transfer carries: duplicates within a transfer and across its end. */
 static void scattered_across_transfers(void **state)
 {
@@ -303,6 +326,7 @@ int main(void)
         cmocka_unit_test(scattered),
         cmocka_unit_test(scattered_across_transfers),
         cmocka_unit_test(refused_first),
+        cmocka_unit_test(refused_among_massless),
         cmocka_unit_test(source_count),
         cmocka_unit_test(strided_views),
         cmocka_unit_test(missing_members),

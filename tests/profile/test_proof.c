@@ -76,6 +76,27 @@ static void answers_are_the_references(void **state)
     free(k);
 }
 
+/* Who is near is told by any rounding of float: squares of distances differ by far more, from each other for the two
+ * nearest and from those of the radii in use (src/host/direct/prove.c: 0.3). */
+static void near_ones_are_told_apart(void **state)
+{
+    gv_known *k = malloc(sizeof *k);
+    (void)state;
+    assert_non_null(k);
+    gv_known_make(k, 0);
+    for (int i = 0; i < GV_KNOWN_BODIES; i++) {
+        double first = INFINITY, second = INFINITY;
+        for (int j = 0; j < GV_KNOWN_BODIES; j++) {
+            const double r2 = j == i ? INFINITY : gv_known_distance2(k, i, j);
+            assert_true(fabs(r2 / 0.09 - 1) > 1e-5);
+            second = fmin(second, fmax(first, r2));
+            first = fmin(first, r2);
+        }
+        assert_true(second / first - 1 > 1e-5);
+    }
+    free(k);
+}
+
 /* ------------------------------------------------------------------ proofs */
 
 /* A space of one tunable, 0 ... 3; which values are right is up to the test. */
@@ -175,7 +196,7 @@ static void what_is_wrong_is_not_used(void **state)
     context = open_context(cache, &log);
     right[3] = 0;
     assert_int_equal(settle(context, 0, &became), GRAVEL_ERR_UNSUPPORTED);
-    assert_contains(gravel_error_message(), "no configuration of fake sp2 gives the right forces");
+    assert_contains(gravel_error_message(), "no configuration of fake sp2 builds, starts and gives the right forces");
     gravel_context_release(context);
 
     context = open_context(cache, &log); /* the verdict wrong is kept as well */
@@ -183,6 +204,73 @@ static void what_is_wrong_is_not_used(void **state)
     right[0] = right[1] = right[2] = right[3] = 1;
     assert_int_equal(settle(context, 0, &became), GRAVEL_ERR_UNSUPPORTED);
     assert_int_equal(calls, 0);
+    gravel_context_release(context);
+    remove_folder(cache);
+    free(cache);
+}
+
+/* A thread that proves keeps no other one from it: while kind 0 is tried, another thread asks for 2, which is wrong. */
+static struct {
+    gravel_context *context;
+    int became;
+} other;
+
+static void *ask_for_another(void *unused)
+{
+    settle(other.context, 2, &other.became);
+    return unused;
+}
+
+static gravel_status prove_beside(gravel_context *context, int device, const gv_variant *variant,
+                                  const char *configuration, double *error, double *most)
+{
+    if (strcmp(configuration, "kind=0") == 0) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, ask_for_another, NULL), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    return prove_fake(context, device, variant, configuration, error, most);
+}
+
+static void threads_prove_for_themselves(void **state)
+{
+    static test_log log;
+    static gv_space beside;
+    gv_config config = {{0}};
+    gravel_origin origin = GRAVEL_ORIGIN_TYPE;
+    gv_variant variant;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    other.context = open_context("", &log);
+    beside = fake;
+    beside.prove = prove_beside;
+    outcome_status = refusals = 0;
+    right[0] = right[1] = right[3] = 1;
+    right[2] = 0;
+    gv_variant_set(&variant, 2, GRAVEL_SP, 0);
+    assert_ok(gv_proof_settle(other.context, 0, &beside, &variant, 100, 100, &config, &origin));
+    assert_int_equal(config.value[0], 0);
+    assert_int_equal(other.became, 1);
+    gravel_context_release(other.context);
+}
+
+/* What does not build may have met a full disk: another process tries again. */
+static void a_build_that_failed_is_tried_again(void **state)
+{
+    static test_log log;
+    char *cache = make_folder();
+    int became;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    right[0] = right[1] = right[2] = right[3] = 1;
+    gravel_context *context = open_context(cache, &log);
+    outcome_status = GRAVEL_ERR_BUILD;
+    assert_int_equal(settle(context, 0, &became), GRAVEL_ERR_UNSUPPORTED);
+    gravel_context_release(context);
+    context = open_context(cache, &log);
+    outcome_status = 0;
+    assert_ok(settle(context, 0, &became));
+    assert_int_equal(became, 0);
     gravel_context_release(context);
     remove_folder(cache);
     free(cache);
@@ -333,9 +421,15 @@ static void real_proofs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_the_references),     cmocka_unit_test(what_is_wrong_is_not_used),
-        cmocka_unit_test(failures_say_nothing_of_forces), cmocka_unit_test(a_start_that_fails_is_not_kept),
-        cmocka_unit_test(vectors_become_narrower),        cmocka_unit_test(real_proofs),
+        cmocka_unit_test(near_ones_are_told_apart),
+        cmocka_unit_test(threads_prove_for_themselves),
+        cmocka_unit_test(a_build_that_failed_is_tried_again),
+        cmocka_unit_test(answers_are_the_references),
+        cmocka_unit_test(what_is_wrong_is_not_used),
+        cmocka_unit_test(failures_say_nothing_of_forces),
+        cmocka_unit_test(a_start_that_fails_is_not_kept),
+        cmocka_unit_test(vectors_become_narrower),
+        cmocka_unit_test(real_proofs),
     };
 
     return cmocka_run_group_tests_name("proof", tests, NULL, NULL);

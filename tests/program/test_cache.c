@@ -194,7 +194,13 @@ static void oldest_go_first(void **state)
         put(&context, "program", i, text);
         set_age(folder, "program", i, 1000 - 10 * i);
     }
+    write_text(folder, "hermite-" HEX ".gravel-0123456789ab", "given up\n");
+    write_text(folder, "walk-" HEX ".gravel-0123456789ab", "given up\n");
+    write_text(folder, "calls-" HEX ".gravel-0123456789ab", "given up\n");
     gv_cache_prune(folder, 1 << 20);
+    assert_int_equal(count_files(folder, "hermite-", NULL) + count_files(folder, "walk-", NULL) +
+                         count_files(folder, "calls-", NULL),
+                     0);
     /* ten entries, the notes, and the one that is being written: only the abandoned one went */
     assert_int_equal(count_files(folder, "program-", NULL), 12);
     assert_int_equal(access(busy, F_OK), 0);

@@ -7,6 +7,7 @@
 #include "host/device/device.h"
 #include "host/direct/plan.h"
 #include "host/program/traits.h"
+#include "host/tasks/tasks.h"
 #include "host/tree/plan.h"
 
 static gv_limits cpu_with(double native_error, int rsqrt12)
@@ -73,6 +74,10 @@ static void wrong_vectors_are_refused(void **state)
     assert_null(gv_space_can_run(&gv_tree_space, &c, &v, &l));
     c.value[GV_TT_LANES] = 8;
     assert_non_null(gv_space_can_run(&gv_tree_space, &c, &v, &l));
+    gv_tasks_space.built_in(&c, &v, &l, 32, 3000);
+    assert_null(gv_space_can_run(&gv_tasks_space, &c, &v, &l));
+    c.value[GV_TA_LANES] = 8;
+    assert_non_null(gv_space_can_run(&gv_tasks_space, &c, &v, &l));
 }
 
 /* What is wrong of the vectors leads to narrower ones, in the end to none, never to a refusal: both defaults, in every
@@ -103,6 +108,9 @@ static void defaults_have_right_vectors(void **state)
                     gv_tree_space.built_in(&config, &v, &l, sinks, 16384);
                     assert_int_equal(config.value[GV_TT_LANES], c[k].lanes[p == GRAVEL_DP]);
                     assert_null(gv_space_check(&gv_tree_space, &config, &v, &l));
+                    gv_tasks_space.built_in(&config, &v, &l, sinks, 16384);
+                    assert_int_equal(config.value[GV_TA_LANES], c[k].lanes[p == GRAVEL_DP]);
+                    assert_null(gv_space_check(&gv_tasks_space, &config, &v, &l));
                 }
 }
 

@@ -362,6 +362,15 @@ static void target_follows_the_environment(void **state)
     setenv("CL_CONFIG_CPU_TARGET_ARCH", "corei7", 1);
     target_of(context, after);
     assert_string_not_equal(before, after);
+    for (int k = 0; k < 3; k++) { /* options that drivers add by themselves */
+        static const char *const adds[] = {"OCLGRIND_BUILD_OPTIONS", "AMD_OCL_BUILD_OPTIONS_APPEND",
+                                           "CLOVER_EXTRA_BUILD_OPTIONS"};
+
+        setenv(adds[k], "-cl-fast-relaxed-math", 1);
+        target_of(context, both);
+        assert_string_not_equal(both, after);
+        unsetenv(adds[k]);
+    }
     setenv("POCL_ANYTHING", "1", 1);
     target_of(context, both);
     assert_string_not_equal(both, after);

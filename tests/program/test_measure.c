@@ -80,6 +80,20 @@ static void stored_facts(void **state)
     free(cache);
 }
 
+/* Where event times are wrong nothing is measured: rates of 1 ns a launch would be kept. */
+static void wrong_timers(void **state)
+{
+    gravel_context *context;
+    gravel_device_facts facts;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    assert_ok(gravel_context_create(&context, NULL));
+    context->device[0].traits.wrong_timers = 1;
+    assert_int_equal(gravel_context_measure(context, 0, 0, &facts), GRAVEL_ERR_UNSUPPORTED);
+    assert_contains(gravel_error_message(), "event times");
+    gravel_context_release(context);
+}
+
 static void bad_arguments(void **state)
 {
     gravel_device_facts facts = {0};
@@ -101,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(facts_are_plausible),
         cmocka_unit_test(stored_facts),
+        cmocka_unit_test(wrong_timers),
         cmocka_unit_test(bad_arguments),
     };
 

@@ -212,6 +212,54 @@ static void counts_of_groups(void **state)
     assert_counts(tree);
 }
 
+/* Groups are of the sinks that a list had when they were made. */
+static void groups_of_a_list_that_is_written(void **state)
+{
+    (void)state;
+    static uint32_t some[100], others[100];
+    double pot[100];
+    gravel_list *list;
+    for (uint32_t k = 0; k < 100; k++) {
+        some[k] = k;
+        others[k] = k + 100;
+    }
+    assert_ok(gravel_list_create(&list, context, 0));
+    assert_ok(gravel_list_write(list, some, 100));
+    gravel_tree_call call = call_of(gravel_view_list(bodies, list));
+    assert_ok(gravel_groups_create(&call.groups, tree, &call));
+    walk(&call, pot);
+    assert_ok(gravel_list_write(list, others, 100));
+    call.into = GRAVEL_INTO_PLANES;
+    assert_int_equal(gravel_tree_walk(tree, &call, NULL), GRAVEL_ERR_STATE);
+    assert_contains(gravel_error_message(), "list");
+    gravel_groups_release(call.groups);
+    gravel_list_release(list);
+}
+
+/* Groups of few sinks that are walked by work-groups have no program in a tree that walks with single work-items. */
+static void groups_of_another_walk(void **state)
+{
+    (void)state;
+    static const char *const text[2] = {"threads=32 n_group=32 n_leaf=16 split=1 tile=32 lanes=1 rsqrt=2",
+                                        "threads=1 n_group=32 n_leaf=16 split=1 tile=32 lanes=1 rsqrt=2"};
+    const gravel_view all = gravel_view_all(bodies);
+    gravel_tree *of[2];
+    gravel_tree_call call = call_of(gravel_view_range(bodies, 0, 20));
+    for (int k = 0; k < 2; k++) {
+        gravel_tree_options options;
+        gravel_tree_options_init(&options);
+        options.configuration = text[k];
+        assert_ok(gravel_tree_create(&of[k], context, &options));
+        assert_ok(gravel_tree_set_sources(of[k], &all));
+    }
+    assert_ok(gravel_groups_create(&call.groups, of[0], &call));
+    gravel_ticket *ticket;
+    assert_int_equal(gravel_tree_walk(of[1], &call, &ticket), GRAVEL_ERR_ARGUMENT);
+    gravel_groups_release(call.groups);
+    gravel_tree_release(of[0]);
+    gravel_tree_release(of[1]);
+}
+
 /* Groups of points have no planes, as points themselves have none. */
 static void planes_of_points(void **state)
 {
@@ -263,7 +311,8 @@ int main(void)
         cmocka_unit_test(groups_of_a_shifted_call), cmocka_unit_test(no_softening_lengths),
         cmocka_unit_test(released_on_the_way),      cmocka_unit_test(by_work_groups),
         cmocka_unit_test(counts_of_groups),         cmocka_unit_test(counts_of_another_build),
-        cmocka_unit_test(planes_of_points),
+        cmocka_unit_test(planes_of_points),         cmocka_unit_test(groups_of_a_list_that_is_written),
+        cmocka_unit_test(groups_of_another_walk),
     };
     return cmocka_run_group_tests(tests, open_tree, close_tree);
 }

@@ -115,6 +115,46 @@ static void test_growth(void **state)
     free(c);
 }
 
+/* Clumps of one body more than a leaf has make a chain of cells each: far more than in the build before.  Results in
+ * planes are then incomplete, which the next walk says, also where that builds the tree anew. */
+static void test_cells_that_do_not_fit(void **state)
+{
+    (void)state;
+    enum { MANY = 40000, CLUMP = 17 };
+    static double x[MANY][3], m[MANY];
+    gravel_bodies *bodies;
+    gravel_tree *tree;
+    gravel_tree_options options;
+    gravel_tree_options_init(&options);
+    options.configuration = "n_leaf=16";
+    for (int k = 0; k < MANY; k++) {
+        m[k] = 1.0 / MANY;
+        for (int c = 0; c < 3; c++)
+            x[k][c] = fmod(k * (0.754877666 + 0.11 * c), 1);
+    }
+    assert_ok(gravel_bodies_create(&bodies, context, NULL));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_POSITION, 0, MANY, &GRAVEL_ARRAY_AOS(x)));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_MASS, 0, MANY, &GRAVEL_ARRAY(m)));
+    const gravel_view all = gravel_view_all(bodies);
+    assert_ok(gravel_tree_create(&tree, context, &options));
+    assert_ok(gravel_tree_set_sources(tree, &all));
+    gravel_tree_call call = call_on(all);
+    call.into = GRAVEL_INTO_PLANES;
+    assert_ok(gravel_tree_walk(tree, &call, NULL));
+    for (int k = 0; k < MANY; k++) /* nearer to the clump's middle than the finest cells are wide, but for one body */
+        for (int c = 0; c < 3; c++)
+            x[k][c] = fmod(k / CLUMP * (0.754877666 + 0.11 * c), 1) + (k % CLUMP == 0 ? 3e-6 : 0);
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_POSITION, 0, MANY, &GRAVEL_ARRAY_AOS(x)));
+    assert_ok(gravel_tree_walk(tree, &call, NULL));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_POSITION, 0, MANY, &GRAVEL_ARRAY_AOS(x)));
+    assert_int_equal(gravel_tree_walk(tree, &call, NULL), GRAVEL_ERR_STATE);
+    assert_contains(gravel_error_message(), "repeat that step");
+    assert_ok(gravel_tree_walk(tree, &call, NULL));
+    assert_ok(gravel_tree_walk(tree, &call, NULL)); /* the room is there now */
+    gravel_tree_release(tree);
+    gravel_bodies_release(bodies);
+}
+
 /* After gravel_tree_prepare nothing is compiled or allocated: the same kernels, buffers and bytes. */
 static void test_prepare(void **state)
 {
@@ -302,9 +342,11 @@ static void test_same_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tickets),   cmocka_unit_test(test_moved),          cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_prepare),   cmocka_unit_test(test_advance),        cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_same_bits), cmocka_unit_test(test_prepare_in_use),
+        cmocka_unit_test(test_tickets),        cmocka_unit_test(test_moved),
+        cmocka_unit_test(test_growth),         cmocka_unit_test(test_cells_that_do_not_fit),
+        cmocka_unit_test(test_prepare),        cmocka_unit_test(test_advance),
+        cmocka_unit_test(test_cells),          cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_prepare_in_use),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -171,6 +171,49 @@ static void test_last_of_other_bodies(void **state)
     free(c.m);
 }
 
+/* The error-based criterion with last accelerations means the same in any unit of mass: squares of 1e20 are no floats.
+ */
+static void test_last_in_large_units(void **state)
+{
+    (void)state;
+    cloud c = plummer(5000, 47);
+    gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
+    gravel_tree_counts counts[2];
+    const gravel_forces forces = cloud_forces(&c);
+    options.mac = GRAVEL_TREE_LAST;
+    for (int large = 0; large < 2; large++) {
+        for (size_t k = 0; k < c.n; k++)
+            c.m[k] *= large ? 0x1p100 : 1;
+        gravel_tree *tree = tree_of(&c, &options);
+        for (int turn = 0; turn < 2; turn++) /* the second by the first's accelerations */
+            assert_ok(gravel_tree_forces(tree, 0.02, &forces));
+        assert_ok(gravel_tree_get_counts(tree, &counts[large]));
+        gravel_tree_release(tree);
+    }
+    assert_memory_equal(&counts[0], &counts[1], sizeof counts[0]);
+    free(c.m);
+}
+
+/* Bodies that are very near each other, or very light, are bodies. */
+static void test_extreme_units(void **state)
+{
+    (void)state;
+    static const double near[2] = {0, 1e-200}, zero[2] = {0, 0}, far[2] = {0, 1}, one[2] = {1, 1},
+                        light[2] = {1e-305, 1e-305};
+    double pot[2];
+    const gravel_forces forces = {.pot = pot};
+    gravel_tree *tree;
+    assert_ok(gravel_tree_create(&tree, context, NULL));
+    const gravel_sources at_one_place = {.count = 2, .mass = one, .pos = {near, zero, zero, 1}};
+    assert_ok(gravel_tree_write(tree, &at_one_place));
+    assert_ok(gravel_tree_forces(tree, 0.5, &forces));
+    assert_true(fabs(pot[0] + 2) < 1e-5); /* 1 / eps; roundings of float */
+    const gravel_sources of_nothing = {.count = 2, .mass = light, .pos = {far, zero, zero, 1}};
+    assert_ok(gravel_tree_write(tree, &of_nothing));
+    assert_ok(gravel_tree_forces(tree, 0.5, &forces));
+    gravel_tree_release(tree);
+}
+
 static void test_bad_input(void **state)
 {
     (void)state;
@@ -272,6 +315,8 @@ int main(void)
         cmocka_unit_test(test_few_active_are_cut_by_place),
         cmocka_unit_test(test_refit),
         cmocka_unit_test(test_last_of_other_bodies),
+        cmocka_unit_test(test_last_in_large_units),
+        cmocka_unit_test(test_extreme_units),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_memory),

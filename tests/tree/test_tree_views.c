@@ -255,6 +255,23 @@ static void test_softening(void **state)
         walk(tree, &call, out);
         check_all(c, out, NULL, 100, 300, (gravel_soften)kind, 0, "softening by body, few sinks");
     }
+    /* walks with other softening leave nothing behind: the same bits in any order */
+    static const gravel_soften order[] = {GRAVEL_SOFTEN_EPS, GRAVEL_SOFTEN_SUM, GRAVEL_SOFTEN_MAX, GRAVEL_SOFTEN_EPS,
+                                          GRAVEL_SOFTEN_SUM, GRAVEL_SOFTEN_EPS, GRAVEL_SOFTEN_MAX};
+    cloud *first[GRAVEL_SOFTEN_MAX + 1] = {NULL};
+    call.sinks = all;
+    call.eps = 0.01;
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+        cloud **of = &first[order[k]];
+        call.soften = order[k];
+        walk(tree, &call, out);
+        if (*of)
+            assert_memory_equal(*of, out, sizeof *out);
+        else if ((*of = malloc(sizeof **of)))
+            **of = *out;
+    }
+    for (int kind = 0; kind <= GRAVEL_SOFTEN_MAX; kind++)
+        free(first[kind]);
     gravel_tree_release(tree);
     gravel_bodies_release(bodies);
     free(out);

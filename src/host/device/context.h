@@ -34,7 +34,8 @@ typedef struct gv_hold_pace {
 
 typedef struct gv_device {
     cl_device_id id;          /* a sub-device is owned (released with the context) */
-    cl_command_queue timed;   /* in order, profiling on */
+    cl_command_queue timed;   /* in order, profiling on; NULL: an adopted queue has it off */
+    int timed_is_lent;        /* gv_device_lend_timer */
     cl_command_queue quick;   /* in order, no profiling: short calls are faster */
     cl_command_queue copy;    /* in order: transfers beside kernels */
     cl_command_queue compute; /* one of the first two: where work goes (gv_device_set_timing) */

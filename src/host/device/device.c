@@ -280,11 +280,12 @@ static void hash_property(cl_device_id id, cl_device_info what, gv_hasher *hashe
 
 extern char **environ; /* POSIX declares it nowhere */
 
-/* Variables that change what drivers of CPUs compile begin so; those that only set paths and the amount of messages do
+/* Variables that change what drivers compile begin so; those that only set paths and the amount of messages do
  * not count, else every folder of caches would have binaries of its own. */
 static int changes_code(const char *variable)
 {
-    static const char *const prefix[] = {"POCL_", "CL_CONFIG_", "LP_", "GALLIVM_"};
+    static const char *const prefix[] = {"POCL_",          "CL_CONFIG_", "LP_",          "GALLIVM_",
+                                         "OCLGRIND_BUILD", "AMD_OCL_",   "CLOVER_EXTRA_"};
     static const char *const harmless[] = {"CACHE", "DEBUG", "_DIR", "TRACING", "VERBOSE"};
     const size_t length = strcspn(variable, "=");
     int counts = 0;

@@ -123,9 +123,7 @@ static gravel_status list_planes(writing *w, const gravel_direct *d, const grave
     return status;
 }
 
-/* `before`: sources that there were before the call. */
-static gravel_status write(gravel_direct *d, const gravel_sources *s, const uint32_t *address, size_t first,
-                           size_t before)
+static gravel_status write(gravel_direct *d, const gravel_sources *s, const uint32_t *address, size_t first)
 {
     gravel_bodies *b = d->own;
     const gravel_frame frame = b->frame;
@@ -136,8 +134,8 @@ static gravel_status write(gravel_direct *d, const gravel_sources *s, const uint
     const uint64_t version = b->version[GRAVEL_POSITION];
     if (!status)
         status = gravel_bodies_update(b, address, first, s->count, w.n, w.plane, w.array);
-    if (status && b->version[GRAVEL_POSITION] == version && before == 0) {
-        /* a first write that failed must not set the units */
+    if (status && b->version[GRAVEL_POSITION] == version) {
+        /* a write that was refused sets no units */
         b->frame = frame;
         b->has_box = has_box;
         b->has_mass_unit = has_mass_unit;
@@ -155,7 +153,7 @@ gravel_status gravel_direct_write_sources(gravel_direct *d, size_t first, const 
     if (status || s->count == 0)
         return status;
     status = need_own(d);
-    return status ? status : write(d, s, NULL, first, d->own->count);
+    return status ? status : write(d, s, NULL, first);
 }
 
 gravel_status gravel_direct_scatter_sources(gravel_direct *d, const uint32_t *address, const gravel_sources *s)
@@ -179,7 +177,7 @@ gravel_status gravel_direct_scatter_sources(gravel_direct *d, const uint32_t *ad
     if (end > before)
         status = gravel_bodies_resize(d->own, end);
     if (!status)
-        status = write(d, s, address, 0, before);
+        status = write(d, s, address, 0);
     if (status && d->own->count > before && d->own->version[GRAVEL_POSITION] == version)
         d->own->count = before; /* nothing was stored */
     return status;

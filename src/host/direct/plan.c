@@ -169,7 +169,7 @@ int gv_direct_plan_make(gv_direct_plan *plan, const gv_config *config, const gv_
                                (size_t)config->value[GV_T_SINKS_PER_ITEM] * (size_t)config->value[GV_T_LANES];
     const size_t tile = config->value[GV_T_TILE] > 0 ? (size_t)config->value[GV_T_TILE] : GV_DIRECT_STRETCH;
     memset(plan, 0, sizeof *plan);
-    plan->sink_groups = divide_up(sinks, group_sinks);
+    plan->sink_groups = divide_up(sinks > 0 ? sinks : 1, group_sinks); /* a question may be about none */
     plan->stride = plan->sink_groups * group_sinks;
 
     /* as many groups as wanted, but no part without work */

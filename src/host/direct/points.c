@@ -68,7 +68,8 @@ static void put(const packing *p, char *plane, size_t k, double value)
         ((float *)(void *)plane)[k] = (float)value;
 }
 
-/* radius^2 as the kernel compares it; a radius that matches nothing becomes -1 */
+/* radius^2 as the kernel compares it; a radius that matches nothing becomes -1, or 0 where it is multiplied by masses,
+ * which may be negative, and nothing is nearer than that */
 static int pack_radius(const packing *p, size_t first, size_t count)
 {
     const double *radius = p->points->sinks->radius, unit = p->points->frame->length;
@@ -76,7 +77,7 @@ static int pack_radius(const packing *p, size_t first, size_t count)
     const double most = p->precision == GRAVEL_DP ? DBL_MAX : FLT_MAX;
     int bad = 0;
     for (size_t k = first; k < first + count; k++) {
-        const double r = radius ? radius[k] / unit : -1, r2 = r >= 0 ? r * r * mass : -1;
+        const double r = radius ? radius[k] / unit : -1, r2 = r >= 0 ? r * r * mass : p->points->by_mass ? 0 : -1;
         bad |= isnan(r);
         put(p, p->radius, k, r2 < most ? r2 : most);
     }

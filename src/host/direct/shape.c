@@ -21,11 +21,12 @@ static double factor_of_potential(double u, void *user)
     return erfc(u);
 }
 
-/* Intervals of 3/512 from 0 to beyond u = r_cut / 2 r_s; the same table serves every r_s. */
+/* Intervals of 3/512 from 0 to beyond u = r_cut / 2 r_s; the same table serves every r_s, and a longer one of before gives
+ * the same bits: its end is 3 times a power of two, by which scales are exact. */
 static gravel_status need_truncated(gravel_direct *d, int level, double most)
 {
     gravel_table table = GRAVEL_TABLE_INIT;
-    const double end = 3 * ceil(most > 3 ? most / 3 : 1);
+    const double end = 3 * exp2(ceil(log2(most > 3 ? most / 3 : 1)));
     if (d->truncated.count > 0 && d->truncated.level == level && d->truncated.end >= most)
         return GRAVEL_OK;
     table.force = factor_of_force;

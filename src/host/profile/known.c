@@ -67,6 +67,15 @@ void gv_known_solve(const gv_known *known, int body, gv_known_answer *answer)
             add_pair(known, body, j, answer);
 }
 
+double gv_known_distance2(const gv_known *known, int a, int b)
+{
+    double r[3];
+
+    for (int c = 0; c < 3; c++)
+        r[c] = known->pos[c][b] - known->pos[c][a];
+    return dot(r, r);
+}
+
 static double worse(double worst, double error)
 {
     return error <= worst ? worst : isnan(error) ? INFINITY : error;

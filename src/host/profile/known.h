@@ -23,6 +23,7 @@ typedef struct gv_known_answer {
 void gv_known_make(gv_known *known, double eps);
 /* By plain sums in double. */
 void gv_known_solve(const gv_known *known, int body, gv_known_answer *answer);
+double gv_known_distance2(const gv_known *known, int a, int b);
 /* The largest error of what was computed (as columns, NULL: not computed) over all bodies, in units of `size`; INFINITY
  * where something is no number. */
 double gv_known_error(const gv_known *known, const gravel_forces *computed);

@@ -21,9 +21,16 @@ typedef struct proof {
     enum verdict verdict;
 } proof;
 
+/* A thread whose proof is running: configurations that this uses are not proven themselves.  Others of the context prove
+ * theirs meanwhile. */
+typedef struct prover {
+    struct prover *next;
+    pthread_t thread;
+} prover;
+
 struct gv_proof_table {
     proof *first;
-    int busy; /* a proof is running: configurations that it uses are not proven themselves */
+    prover *busy;
 };
 
 static void find_key(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
@@ -36,6 +43,7 @@ static void find_key(gravel_context *context, int device, const gv_space *space,
     gv_hash_start(&hasher);
     gv_device_hash(&context->device[device], &hasher);
     gv_hash_text(&hasher, context->device[device].feature_options);
+    gv_hash_text(&hasher, "forces, neighbours"); /* what is compared */
     gv_hash_text(&hasher, space->kernel);
     gv_hash_text(&hasher, version);
     gv_hash_text(&hasher, variant->name);
@@ -99,15 +107,29 @@ static int begin(gravel_context *context, const gv_space *space)
     if (!context->proofs)
         context->proofs = calloc(1, sizeof *context->proofs);
     context->release_profiles = gv_profile_release;
-    const int go = context->proofs && !context->proofs->busy;
+    int go = context->proofs != NULL;
+    for (const prover *p = go ? context->proofs->busy : NULL; p && go; p = p->next)
+        go = !pthread_equal(p->thread, pthread_self());
     pthread_mutex_unlock(&context->profile_lock);
     return go;
 }
 
-static void set_busy(gravel_context *context, int busy)
+static void enter(gravel_context *context, prover *self)
+{
+    self->thread = pthread_self();
+    pthread_mutex_lock(&context->profile_lock);
+    self->next = context->proofs->busy;
+    context->proofs->busy = self;
+    pthread_mutex_unlock(&context->profile_lock);
+}
+
+static void leave(gravel_context *context, const prover *self)
 {
     pthread_mutex_lock(&context->profile_lock);
-    context->proofs->busy = busy;
+    prover **at = &context->proofs->busy;
+    while (*at != self)
+        at = &(*at)->next;
+    *at = self->next;
     pthread_mutex_unlock(&context->profile_lock);
 }
 
@@ -118,12 +140,13 @@ static enum verdict try(gravel_context *context, int device, const gv_space *spa
                         const char *configuration, char *why, size_t size, gravel_status *status)
 {
     double error = 0, most = 0;
+    prover self;
 
-    set_busy(context, 1);
+    enter(context, &self);
     *status = space->prove(context, device, variant, configuration, &error, &most);
     if (*status == GRAVEL_ERR_LAUNCH)
         *status = space->prove(context, device, variant, configuration, &error, &most);
-    set_busy(context, 0);
+    leave(context, &self);
     if (*status == GRAVEL_ERR_BUILD || *status == GRAVEL_ERR_LAUNCH) {
         snprintf(why, size, "%s", gravel_error_message());
         return WRONG;
@@ -153,8 +176,8 @@ static enum verdict prove(gravel_context *context, int device, const gv_space *s
             gravel_status status;
             p.verdict = try(context, device, space, variant, configuration, why, sizeof why, &status);
             const unsigned char byte = (unsigned char)p.verdict;
-            /* what did not start may do so in another process */
-            if (p.verdict != UNKNOWN && status != GRAVEL_ERR_LAUNCH)
+            /* what did not build or start may do so in another process, whose disk or device has room */
+            if (p.verdict != UNKNOWN && status == GRAVEL_OK)
                 gv_cache_store(context, "proof", &key, &byte, 1);
         }
         if (p.verdict != UNKNOWN)
@@ -217,10 +240,11 @@ gravel_status gv_proof_settle(gravel_context *context, int device, const gv_spac
         *origin = GRAVEL_ORIGIN_BUILT_IN;
         return GRAVEL_OK;
     }
-    return gv_fail(GRAVEL_ERR_UNSUPPORTED,
-                   "%s (%s, driver %s): no configuration of %s %s gives the right forces of a known problem; "
-                   "`gravel check` shows what is wrong",
-                   limits.info.name, limits.info.platform, limits.info.driver, space->kernel, variant->name);
+    return gv_fail(
+        GRAVEL_ERR_UNSUPPORTED,
+        "%s (%s, driver %s): no configuration of %s %s builds, starts and gives the right forces of a known problem; "
+        "`gravel check` shows what is wrong",
+        limits.info.name, limits.info.platform, limits.info.driver, space->kernel, variant->name);
 }
 
 void gv_proof_release(gravel_context *context)

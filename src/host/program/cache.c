@@ -124,6 +124,7 @@ void gv_cache_store(gravel_context *context, const char *kind, const gv_digest *
 
 void gv_cache_agree(gravel_context *context, const char *kind, const gv_digest *key, void *data, size_t size)
 {
+    const int lock = gv_cache_lock(context, key); /* two that end together: the first decides */
     unsigned char *kept = NULL;
     size_t found = 0;
 
@@ -132,6 +133,7 @@ void gv_cache_agree(gravel_context *context, const char *kind, const gv_digest *
     else
         gv_cache_store(context, kind, key, data, size);
     free(kept);
+    gv_file_unlock(lock);
 }
 
 /* One file for all keys, each with a byte of its own. */
@@ -169,11 +171,11 @@ static int compare_age(const void *a, const void *b)
  * not ours. */
 static int is_ours(const char *name)
 {
-    size_t kind = strncmp(name, "program-", 8) == 0    ? 8
-                  : strncmp(name, "features-", 9) == 0 ? 9
-                  : strncmp(name, "times-", 6) == 0    ? 6
-                  : strncmp(name, "proof-", 6) == 0    ? 6
-                                                       : 0;
+    static const char *const kinds[] = {"program-", "features-", "times-", "proof-", "walk-", "calls-", "hermite-"};
+    size_t kind = 0;
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds && kind == 0; k++)
+        kind = strncmp(name, kinds[k], strlen(kinds[k])) == 0 ? strlen(kinds[k]) : 0;
     size_t digits = kind ? strspn(name + kind, "0123456789abcdef") : 0;
 
     return digits == 64 && (name[kind + digits] == '\0' || gv_is_temporary(name, NULL));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/base/clock.h"
+#include "host/base/files.h"
 #include "host/program/cache.h"
 #include "host/program/launch.h"
 #include "host/program/program.h"
@@ -387,6 +388,29 @@ static gravel_status find(gravel_context *context, int device, const char *text,
     return status;
 }
 
+gravel_status gv_device_lend_timer(gravel_context *context, int device)
+{
+    gv_device *d = &context->device[device];
+    cl_int code = CL_SUCCESS;
+
+    if (d->timed)
+        return GRAVEL_OK;
+    d->timed = clCreateCommandQueue(context->cl, d->id, CL_QUEUE_PROFILING_ENABLE, &code);
+    d->timed_is_lent = code == CL_SUCCESS;
+    return code ? gv_fail_cl(code, "no command queue can be made on %s", d->info.name) : GRAVEL_OK;
+}
+
+void gv_device_return_timer(gravel_context *context, int device)
+{
+    gv_device *d = &context->device[device];
+
+    if (!d->timed_is_lent)
+        return;
+    clReleaseCommandQueue(d->timed);
+    d->timed = NULL;
+    d->timed_is_lent = 0;
+}
+
 gravel_status gv_device_find_features(gravel_context *context, int device)
 {
     gv_device *d = &context->device[device];
@@ -416,10 +440,22 @@ gravel_status gv_device_find_features(gravel_context *context, int device)
         memcpy(&traits, stored, size < sizeof traits ? size : sizeof traits);
         free(stored);
     } else {
+        /* one process tries, the others take what it has found: PoCL 3.1 can crash where two build one program, and a
+         * trial's times are no others' */
+        const int lock = gv_cache_lock(context, &key);
         int lasting = 0;
-        status = find(context, device, text, &traits, &lasting);
-        if (status == GRAVEL_OK && lasting)
-            gv_cache_agree(context, "features", &key, &traits, sizeof traits);
+        if (gv_cache_load(context, "features", &key, &stored, &size)) {
+            memcpy(&traits, stored, size < sizeof traits ? size : sizeof traits);
+            free(stored);
+        } else {
+            status = gv_device_lend_timer(context, device);
+            if (status == GRAVEL_OK)
+                status = find(context, device, text, &traits, &lasting);
+            gv_device_return_timer(context, device);
+            if (status == GRAVEL_OK && lasting)
+                gv_cache_store(context, "features", &key, &traits, sizeof traits);
+        }
+        gv_file_unlock(lock);
     }
     free(text);
     if (status != GRAVEL_OK)

@@ -329,7 +329,13 @@ gravel_status gravel_context_measure(gravel_context *context, int device, int st
     memset(facts, 0, sizeof *facts);
     if (stored && gv_facts_load(context, device, facts))
         return GRAVEL_OK;
-    gravel_status status = measure_all(context, device, facts);
+    if (context->device[device].traits.wrong_timers)
+        return gv_fail(GRAVEL_ERR_UNSUPPORTED, "the event times of %s (driver %s) are wrong: nothing can be measured",
+                       context->device[device].info.name, context->device[device].info.driver);
+    gravel_status status = gv_device_lend_timer(context, device);
+    if (status == GRAVEL_OK)
+        status = measure_all(context, device, facts);
+    gv_device_return_timer(context, device);
     if (status != GRAVEL_OK) {
         memset(facts, 0, sizeof *facts);
         return status;

@@ -18,6 +18,11 @@ gravel_status gv_stretch_speeds(const gravel_several *d, gv_stretch *stretch)
         gravel_device_facts facts;
         status = gravel_context_measure(d->member[m].context, d->member[m].device, 1, &facts);
         stretch[m].speed = status ? 1 : facts.fma_sp;
+        if (status == GRAVEL_ERR_UNSUPPORTED) { /* its timers are wrong: even parts */
+            for (int k = 0; k < d->members; k++)
+                stretch[k].speed = 1;
+            return GRAVEL_OK;
+        }
     }
     return status;
 }

@@ -95,6 +95,11 @@ CONSTRAINT(root_is_right)
 {
     return gv_limits_root_is_right(limits, variant->precision, VALUE(RSQRT), VALUE(LANES));
 }
+CONSTRAINT(vectors_are_right)
+{
+    (void)variant;
+    return !(limits->bad_vectors & VALUE(LANES));
+}
 CONSTRAINT(lanes_are_alone)
 {
     (void)variant, (void)limits;
@@ -127,6 +132,7 @@ static const gv_constraint constraints[] = {
     {"what is left of a leaf is less than a group: rest must be less than threads", 1, rests_fit},
     {"tile, table and sums of rows do not fit into local memory", 1, local_memory_fits},
     {"this device's rsqrt or native_rsqrt is too rough for this flavour and precision", 1, root_is_right},
+    {"this device's compiler gets vectors of so many lanes wrong", 1, vectors_are_right},
     {"lanes are for one work-item alone: threads must be 1", 1, lanes_are_alone},
     {"this device wants groups that share tiles, or one work-item with lanes, not this", 0, one_way_of_sharing},
     {"a GPU has a reciprocal square root unit", 0, gpus_have_estimates},
@@ -171,14 +177,12 @@ static void built_in_gpu(gv_config *config, const gv_variant *variant, const gv_
 
 static void built_in_cpu(gv_config *config, const gv_variant *variant, const gv_limits *limits)
 {
-    const int dp = variant->precision == GRAVEL_DP;
-    const int width = dp ? limits->info.simd_width_double : limits->info.simd_width_float;
     VALUE(THREADS) = 1;
     VALUE(SPLIT) = 1;
     VALUE(SINKS_PER_ITEM) = 1;
     VALUE(TILE) = 32;
     VALUE(UNROLL) = 2;
-    VALUE(LANES) = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : width >= 2 ? 2 : 1;
+    VALUE(LANES) = gv_limits_lanes(limits, variant->precision);
     VALUE(FORM) = GV_FORM_RATIONAL;
 }
 

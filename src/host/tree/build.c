@@ -204,6 +204,8 @@ gravel_status gv_tree_settle(gravel_tree *tree, int wait)
     if (tree->known_cells > tree->cell_capacity) {
         tree->bad_build = tree->build;
         tree->built = 0;
+    } else {
+        tree->unseen = 0;
     }
     return GRAVEL_OK;
 }

@@ -149,6 +149,8 @@ gravel_status gravel_groups_create(gravel_groups **groups, gravel_tree *tree, co
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for groups");
     const gv_tree_numbers numbers = gv_tree_numbers_of(tree, taken.eps, taken.soften);
     status = gv_sinks_make(tree, made, &taken, 1);
+    if (!status) /* estimates look at how far cells are softened, as in a walk */
+        status = gv_tree_soften(tree, numbers.kind);
     if (!status && made->n > 0)
         status = gv_groups_make(tree, made, numbers.plummer, taken.last);
     if (status)

@@ -51,8 +51,9 @@ static gravel_status frame_of(gravel_context *context, const gravel_sources *bod
                 return gv_fail(GRAVEL_ERR_INPUT,
                                "bodies: the mass of number %zu is %g; a tree needs masses of 0 or more", k, value);
         }
-    frame->length = power_above(far);
-    frame->mass = power_above(most);
+    /* beyond these bounds powers of the unit leave the range of double (frame.c) */
+    frame->length = far > 1e-150 && far < 1e150 ? power_above(far) : 1;
+    frame->mass = most > 1e-300 && most < 1e300 ? power_above(most) : 1;
     return GRAVEL_OK;
 }
 

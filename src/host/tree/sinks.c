@@ -223,6 +223,8 @@ gravel_status gv_sinks_make(gravel_tree *tree, gravel_groups *set, const gravel_
     set->n = call->sinks.bodies ? 0 : call->points->count;
     set->frame = tree->frame;
     set->build = tree->build;
+    set->list = call->sinks.bodies && call->sinks.kind == GRAVEL_VIEW_LIST ? call->sinks.list : NULL;
+    set->list_version = set->list ? set->list->version : 0;
     if (call->sinks.bodies) {
         status = gv_view_resolve(&call->sinks, "sinks", &set->sinks);
         set->n = set->sinks.count;

@@ -200,7 +200,7 @@ static gravel_status take_view(gravel_tree *tree, const gv_selection *s)
     tree->mass_version = s->bodies->version[GRAVEL_MASS];
     tree->order_version = s->bodies->order_version;
     tree->list_version = tree->view.kind == GRAVEL_VIEW_LIST ? tree->view.list->version : 0;
-    tree->softened = tree->has_inverse = tree->is_torn = 0;
+    tree->softened = tree->widened = tree->has_inverse = tree->is_torn = 0;
     return GRAVEL_OK;
 }
 
@@ -224,7 +224,7 @@ static gravel_status refit(gravel_tree *tree)
 {
     for (int k = GV_STAGE_KEYS; k <= GV_STAGE_MOMENTS; k++)
         gv_worker_clear_stage(&tree->worker, k);
-    tree->softened = 0;
+    tree->softened = tree->widened = 0;
     tree->is_torn = 1;
     gravel_status status = gv_tree_gather(tree);
     if (!status)
@@ -269,8 +269,13 @@ gravel_status gv_tree_update(gravel_tree *tree, gravel_tree_moved moved)
     if (status)
         return status;
     const gv_change change = changes(tree, &s);
-    if (change == GV_OTHER || (change == GV_MOVED && moved == GRAVEL_TREE_REBUILD))
-        return rebuild(tree, &s);
+    if (change == GV_OTHER || (change == GV_MOVED && moved == GRAVEL_TREE_REBUILD)) {
+        /* a build waits for the sizes of the one before anyway, after which nobody can tell that it was bad */
+        status = gv_tree_settle(tree, 1);
+        if (!status)
+            status = report_bad_build(tree);
+        return status ? status : rebuild(tree, &s);
+    }
     return change == GV_MOVED && (moved == GRAVEL_TREE_REFIT || tree->is_torn) ? refit(tree) : GRAVEL_OK;
 }
 
@@ -320,11 +325,19 @@ gravel_status gv_tree_soften(gravel_tree *tree, gv_tree_kind kind)
     const uint64_t version = s->bodies->version[GRAVEL_SOFTENING];
     const double factor = tree->options.softening == GRAVEL_SPLINE ? GV_SPLINE_SUPPORT : 1;
     cl_mem soft;
-    if (kind < GV_TREE_SOURCES || kind > GV_TREE_MAX)
+    const int softens = kind >= GV_TREE_SOURCES && kind <= GV_TREE_MAX;
+    gravel_status status = GRAVEL_OK;
+    if (softens && tree->softened == (int)kind && tree->soft_version == version)
         return GRAVEL_OK;
-    if (tree->softened == (int)kind && tree->soft_version == version)
-        return GRAVEL_OK;
-    gravel_status status = gv_bodies_need(s->bodies, GV_WORD_SOFTENING, &soft);
+    if (tree->widened) { /* as they are without softening, whatever walks there were before */
+        status = gv_tree_moments(tree);
+        tree->softened = 0;
+        tree->widened = status != GRAVEL_OK;
+    }
+    if (status || !softens)
+        return status;
+    tree->widened = 1;
+    status = gv_bodies_need(s->bodies, GV_WORD_SOFTENING, &soft);
     if (!status)
         status = gv_tree_reserve(tree, &tree->buffer[GV_TB_BODY_SOFT], tree->n * tree->scalar, "softening of bodies");
     if (!status)

@@ -126,11 +126,13 @@ typedef struct gv_runs_around {
 
 /* Sinks in the order of the walk, and their groups. */
 struct gravel_groups {
-    gravel_tree *tree;     /* they were made with */
-    gv_selection sinks;    /* bodies NULL: points of space */
-    uint64_t order, moved; /* versions of the sinks' bodies */
-    uint64_t build;        /* of the tree, that `self` is for */
-    gravel_frame frame;    /* of the points and groups */
+    gravel_tree *tree;       /* they were made with */
+    gv_selection sinks;      /* bodies NULL: points of space */
+    uint64_t order, moved;   /* versions of the sinks' bodies */
+    const gravel_list *list; /* of their view, or NULL, and its version */
+    uint64_t list_version;
+    uint64_t build;     /* of the tree, that `self` is for */
+    gravel_frame frame; /* of the points and groups */
     size_t n;
     cl_mem points, points_low, index, self; /* index: number of the sink; self: its place among the sources, or NULL */
     cl_mem others; /* cells of other trees in the same frame that estimates look at too, or NULL */
@@ -170,6 +172,7 @@ struct gravel_tree {
     int is_torn;  /* a refit failed: bodies and moments may be of different positions */
     int in_frame; /* its cells are those of the frame's cube, where that holds all bodies: one of several parts */
     int softened; /* kind that GV_TB_CELL_SOFT is for; 0: none */
+    int widened;  /* openings of cells have grown with the softening of their bodies */
     int has_inverse;
     cl_mem body, body_low; /* bodies in the order of the view, as keys are found from them */
 

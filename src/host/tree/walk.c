@@ -243,6 +243,13 @@ static gravel_status check_groups(gravel_tree *tree, gravel_groups *set, const d
                        "the groups have up to %zu sinks, this tree's configuration walks with fewer: give all trees "
                        "that share groups one configuration",
                        set->cut.size);
+    if (set->cut.walk >= GV_TP_FEW && tree->plan.part_sinks > 0)
+        return gv_fail(GRAVEL_ERR_ARGUMENT,
+                       "the groups are walked by work-groups, this tree's configuration walks with single work-items: "
+                       "give all trees that share groups one configuration");
+    if (set->list && set->list->version != set->list_version)
+        return gv_fail(GRAVEL_ERR_STATE,
+                       "the list of the sinks of these groups has been written since: make new groups");
     if (b && (b->order_version != set->order || b->version[GRAVEL_POSITION] != set->moved))
         return gv_fail(GRAVEL_ERR_STATE, "the sinks of these groups have moved since: make new groups");
     if (!b || b != tree->sources.bodies || shifted) {
