@@ -116,7 +116,7 @@ static int cross_in_turns(gv_run *run, int pass, const gv_point *winner, crossin
     return 1;
 }
 
-/* Long ones once, and if they seem faster again beside the winner, whose time in the round `again` nobody has taken yet.
+/* Long ones once, and if they seem faster again beside the winner, which nobody has timed in the round `again` yet.
  * 0: the run has to stop. */
 static int cross_once(gv_run *run, int again, const gv_point *winner, const gv_profile_result *reference, crossing *c)
 {

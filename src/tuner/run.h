@@ -130,7 +130,7 @@ void gv_cross(gv_run *run, gv_winners *found, double end);
 int gv_result_by_time(const void *a, const void *b); /* orders results of a profile, for qsort */
 /* The default leads the entry again where what leads is faster by less than the subject's least gain. */
 void gv_prefer_default(const gv_run *run, gv_profile_entry *entry);
-#define GV_SITTING_PART 0.06                         /* of a variant's time */
+#define GV_SITTING_PART 0.06 /* of a variant's time */
 /* What seems faster than the default meets it again, at another time than before, until `end`: ratios are geometric
  * means of what was known and of what is seen now. */
 void gv_second_sitting(gv_run *run, gv_winners *found, double end);

@@ -259,6 +259,9 @@ static void test_softening(void **state)
     static const gravel_soften order[] = {GRAVEL_SOFTEN_EPS, GRAVEL_SOFTEN_SUM, GRAVEL_SOFTEN_MAX, GRAVEL_SOFTEN_EPS,
                                           GRAVEL_SOFTEN_SUM, GRAVEL_SOFTEN_EPS, GRAVEL_SOFTEN_MAX};
     cloud *first[GRAVEL_SOFTEN_MAX + 1] = {NULL};
+    for (int k = 0; k < N; k++) /* as wide as cells */
+        c->soft[k] = 0.1 * (1 + k % 4);
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_SOFTENING, 0, N, &GRAVEL_ARRAY(c->soft)));
     call.sinks = all;
     call.eps = 0.01;
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {

@@ -62,8 +62,8 @@ static gravel_status compute(gravel_direct *direct, const gv_known *k, const gv_
     return status ? status : gravel_direct_collect(direct, forces, NULL);
 }
 
-/* Which bodies are near is no matter of rounding here: positions are floats, and no two distances, nor one and the radius,
- * are as near to each other as their squares are rounded (tests/profile/test_proof.c). */
+/* Which bodies are near is no matter of rounding here: positions are floats, and no two distances, nor one and the
+ * radius, are as near to each other as their squares are rounded (tests/profile/test_proof.c). */
 static int neighbours_are_right(const gv_known *k, const gravel_forces *f)
 {
     for (int i = 0; i < GV_KNOWN_BODIES; i++) {

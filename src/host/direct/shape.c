@@ -21,8 +21,8 @@ static double factor_of_potential(double u, void *user)
     return erfc(u);
 }
 
-/* Intervals of 3/512 from 0 to beyond u = r_cut / 2 r_s; the same table serves every r_s, and a longer one of before gives
- * the same bits: its end is 3 times a power of two, by which scales are exact. */
+/* Intervals of 3/512 from 0 to beyond u = r_cut / 2 r_s; the same table serves every r_s, and a longer one of before
+ * gives the same bits: its end is 3 times a power of two, by which scales are exact. */
 static gravel_status need_truncated(gravel_direct *d, int level, double most)
 {
     gravel_table table = GRAVEL_TABLE_INIT;

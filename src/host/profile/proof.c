@@ -21,8 +21,8 @@ typedef struct proof {
     enum verdict verdict;
 } proof;
 
-/* A thread whose proof is running: configurations that this uses are not proven themselves.  Others of the context prove
- * theirs meanwhile. */
+/* A thread whose proof is running: configurations that this uses are not proven themselves.  Others of the context
+ * prove theirs meanwhile. */
 typedef struct prover {
     struct prover *next;
     pthread_t thread;

@@ -28,8 +28,7 @@ gravel_status gv_context_begin(gravel_context **context, const gravel_context_op
 
 /* features.c: fills the feature members of the context's device, from the cache directory or by trying. */
 gravel_status gv_device_find_features(gravel_context *context, int device);
-/* A queue with events for trials and measuring, where an adopted one has none, and the end of it.  Nothing else is on the
- * device's buffers of these meanwhile. */
+/* A queue with events for trials and measuring, where an adopted one has none, and the end of it. */
 gravel_status gv_device_lend_timer(gravel_context *context, int device);
 void gv_device_return_timer(gravel_context *context, int device);
 
