@@ -37,7 +37,7 @@ static inline gv_choice_candidate best_in(const gv_space *space, const gv_profil
     gv_choice_corner corner[GV_CHOICE_CORNERS];
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES];
 
-    const gv_choice_among among = {entry, n, sinks, sources, space, NULL, NULL, NULL, NULL};
+    const gv_choice_among among = {entry, n, sinks, sources, space, NULL, NULL, NULL, NULL, 0};
 
     assert_true(gv_choice_rank(corner, gv_choice_corners(entry, n, sinks, sources, NULL, corner), &among, candidate) >
                 0);

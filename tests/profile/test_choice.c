@@ -458,7 +458,7 @@ static void test_launched_alike(void **state)
     assert_true(gv_variant_parse("sp2", &variant));
     for (int few = 0; few < 2; few++) {
         const size_t sources = few ? 1024 : 131072;
-        const gv_choice_among among = {entry, 2, 12, sources, &even, &variant, &limits, NULL, NULL};
+        const gv_choice_among among = {entry, 2, 12, sources, &even, &variant, &limits, NULL, NULL, 0};
 
         for (int q = 0; q < 2; q++)
             make_question(&question[q], q == 0 ? 8 : 32, sources);

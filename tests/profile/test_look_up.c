@@ -319,6 +319,39 @@ static void test_alike_devices_fill_gaps(void **state)
     gv_profile_set_free(&shipped);
 }
 
+/* What one CPU has found is taken there where it is ahead of the default by 4 %, and by another CPU for 5 %, with the
+ * spreads on top. */
+static void test_other_cpus_win_by_more(void **state)
+{
+    (void)state;
+    for (double percent = 103.5; percent < 108; percent++) { /* no edges */
+        gv_profile_set set = GV_PROFILE_SET_INIT;
+        gv_profile_device device;
+        gv_profile_entry entry;
+        gv_limits limits;
+        gv_config config;
+
+        make_limits(&limits, "pthread-a", 2);
+        limits.info.type = GRAVEL_DEVICE_CPU;
+        make_device(&device, "pthread-a", 2);
+        device.type = GRAVEL_DEVICE_CPU;
+        make_entry(&entry, "ds4", 64, 131072, "size=2 split=1");
+        entry.n_results = 2;
+        entry.result[0].spread = 0;
+        entry.result[1] = entry.result[0];
+        strcpy(entry.result[1].configuration, "size=1 split=1"); /* the default */
+        entry.result[1].time_s *= percent / 100;
+        entry.result[1].time_min_s *= percent / 100;
+        assert_ok(gv_profile_set_add(&set, &device, &entry));
+        ask(NULL, &set, &limits, "ds4", 64, &config);
+        assert_int_equal(config.value[0], percent > 104 ? 2 : 1);
+        strcpy(limits.info.name, "pthread-b");
+        ask(NULL, &set, &limits, "ds4", 64, &config);
+        assert_int_equal(config.value[0], percent > 105 ? 2 : 1);
+        gv_profile_set_free(&set);
+    }
+}
+
 /* CPUs of different names answer for each other where nothing else does, and fill no gaps. */
 static void test_cpus_are_alike_by_name(void **state)
 {
@@ -516,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_alike_devices_fill_gaps),
         cmocka_unit_test(test_alike_devices_know_the_text),
         cmocka_unit_test(test_cpus_are_alike_by_name),
+        cmocka_unit_test(test_other_cpus_win_by_more),
         cmocka_unit_test(test_roots_are_the_compilers_own),
         cmocka_unit_test(test_nearest_driver_of_the_family),
         cmocka_unit_test(test_buckets),

@@ -74,6 +74,7 @@ typedef struct gv_choice_among {
     const gv_limits *limits;    /* NULL: only equal configurations are launched alike, and `built_in` is NULL */
     const char *kernel_version; /* that runs; NULL or empty: unknown */
     const char *built_in;       /* the untuned default of the call; NULL: a configuration like others */
+    double elsewhere; /* by how much more something has to win that another CPU has measured; 0: it was this one */
 } gv_choice_among;
 
 /* What the corners kept, and the default where they have measured what it is at their sizes, least score first; of

@@ -158,7 +158,8 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
     const double least = least_lead(among);
     const double of_spread = log1p(SPREAD_PART * spread_of_both(corner, n, among, best, built_in));
 
-    if (n == 1 && more == 0 && corner->entry->sinks == among->sinks && corner->entry->sources == among->sources)
+    if (n == 1 && more == 0 && among->elsewhere == 0 && corner->entry->sinks == among->sinks &&
+        corner->entry->sources == among->sources)
         return is_cpu(among) ? least + of_spread : -INFINITY; /* of a default nobody has measured: it scores INFINITY */
     if (is_known_far_away_only(corner, n, among, best) || known_weight(corner, n, among, best) < LEAST_KNOWN ||
         is_seen_behind(corner, n, among, best, built_in))
@@ -166,8 +167,9 @@ double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_amo
     if (!built_in->measured) {
         if (more > 0)
             return is_seen_ahead(corner, n, among, best, built_in, more) ? -INFINITY : INFINITY;
-        return best->measured || is_told(corner, n, among, best, built_in) ? least : INFINITY;
+        return best->measured || is_told(corner, n, among, best, built_in) ? fmax(least, log1p(among->elsewhere))
+                                                                           : INFINITY;
     }
-    return fmax(least, of_spread + log1p(more) + (best->measured ? 0 : log1p(GUESSED))) +
+    return fmax(least, of_spread + log1p(fmax(more, among->elsewhere)) + (best->measured ? 0 : log1p(GUESSED))) +
            of_other_texts(corner, n, among) * log1p(OTHER_TEXT);
 }

@@ -302,6 +302,11 @@ static int find_default(const gv_choice_candidate *candidate, int n, const gv_pr
 /* Behind the first by more, in log(time): no call of a cell is so much evener. */
 #define NO_OPTION 0.3
 
+/* What another CPU has measured has to win by so much more.  On a Xeon without answers of its own 2 for 7 of 318 calls
+ * took above 1.02 of the untuned default's time (1.024 for 1.366 at most) and 1.168 for 1.443 of the best's at most, but
+ * 0.991 for 0.983 of the default's in the mean; with twice as much 0, 1.207 and 0.996 (doc/numbers.md). */
+#define ELSEWHERE 0.05
+
 /* The model's options among the questions of `like` for the question's cell; 0: none of their configurations can run
  * here. */
 static int make_choice(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted,
@@ -311,6 +316,7 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
     gv_choice_corner corner[GV_CHOICE_CORNERS];
     gv_choice_candidate candidate[GV_CHOICE_CANDIDATES + 1];
     char built_in[GV_PROFILE_TEXT];
+    const int is_elsewhere = wanted->type == GRAVEL_DEVICE_CPU && !gv_profile_same_device(&like->block->device, wanted);
     const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
     const int foreign = is_foreign(like, question);
     gv_profile_question call = *question;
@@ -322,8 +328,16 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
     n_corners = gv_choice_corners(entry, n, call.sinks, call.sources, call.kernel_version, corner);
     call.space->built_in(&config, call.variant, call.limits, call.sinks, call.sources);
     gv_space_format(call.space, &config, built_in, sizeof built_in);
-    const gv_choice_among among = {entry,        n,           call.sinks,          call.sources, call.space,
-                                   call.variant, call.limits, call.kernel_version, built_in};
+    const gv_choice_among among = {.entry = entry,
+                                   .n = n,
+                                   .sinks = call.sinks,
+                                   .sources = call.sources,
+                                   .space = call.space,
+                                   .variant = call.variant,
+                                   .limits = call.limits,
+                                   .kernel_version = call.kernel_version,
+                                   .built_in = built_in,
+                                   .elsewhere = is_elsewhere ? ELSEWHERE : 0};
     n = gv_choice_rank(corner, n_corners, &among, candidate);
     const int of_default = find_default(candidate, n, &call, foreign, &config);
     /* nobody around the call has seen it */
