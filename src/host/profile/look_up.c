@@ -303,8 +303,8 @@ static int find_default(const gv_choice_candidate *candidate, int n, const gv_pr
 #define NO_OPTION 0.3
 
 /* What another CPU has measured has to win by so much more.  On a Xeon without answers of its own 2 for 7 of 318 calls
- * took above 1.02 of the untuned default's time (1.024 for 1.366 at most) and 1.168 for 1.443 of the best's at most, but
- * 0.991 for 0.983 of the default's in the mean; with twice as much 0, 1.207 and 0.996 (doc/numbers.md). */
+ * took above 1.02 of the untuned default's time (1.024 for 1.366 at most) and 1.168 for 1.443 of the best's at most,
+ * but 0.991 for 0.983 of the default's in the mean; with twice as much 0, 1.207 and 0.996 (doc/numbers.md). */
 #define ELSEWHERE 0.05
 
 /* The model's options among the questions of `like` for the question's cell; 0: none of their configurations can run
