@@ -95,29 +95,6 @@ static void check_potentials(size_t n, const double *at, size_t n_sources, const
     }
 }
 
-/* Ids that were written do not meet the numbers of bodies without ids. */
-static void ids_and_numbers(void **state)
-{
-    CONTEXT_OR_SKIP(context)
-    static const double x[2][4] = {{0, 1, 3, 7}, {0.5, 2, 5, 6}};
-    static const int32_t id[4] = {0, 1, 2, 3};
-    const double eps = 0.5;
-    double pot[4];
-    gravel_direct *direct;
-    gravel_bodies *set[2] = {on_a_line(context, 4, x[0]), on_a_line(context, 4, x[1])};
-    gravel_array ids = {id, NULL, NULL, 1, GRAVEL_I32};
-    assert_ok(gravel_direct_create(&direct, context, NULL));
-    assert_ok(gravel_bodies_write(set[1], GRAVEL_ID, 0, 4, &ids));
-    for (int from = 0; from < 2; from++)
-        for (int to = 0; to < 2; to++) {
-            find(direct, set[from], set[to], eps, pot);
-            check_potentials(4, x[to], 4, x[from], from == to, eps, pot);
-        }
-    gravel_direct_release(direct);
-    gravel_bodies_release(set[0]);
-    gravel_bodies_release(set[1]);
-}
-
 /* Two sets of bodies, both without ids: what numbers they got from forces of their own does not name the other's. */
 static void two_sets(void **state)
 {
@@ -433,9 +410,8 @@ static void mixed_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_ids),           cmocka_unit_test(ids_and_numbers), cmocka_unit_test(two_sets),
-        cmocka_unit_test(shrunk_and_grown), cmocka_unit_test(ids_of_some),     cmocka_unit_test(points_by_address),
-        cmocka_unit_test(sinks_anywhere),   cmocka_unit_test(ids_in_no_order), cmocka_unit_test(bodies_in_no_order),
-        cmocka_unit_test(mixed_numbers)};
+        cmocka_unit_test(no_ids),          cmocka_unit_test(two_sets),           cmocka_unit_test(shrunk_and_grown),
+        cmocka_unit_test(ids_of_some),     cmocka_unit_test(points_by_address),  cmocka_unit_test(sinks_anywhere),
+        cmocka_unit_test(ids_in_no_order), cmocka_unit_test(bodies_in_no_order), cmocka_unit_test(mixed_numbers)};
     return cmocka_run_group_tests(tests, context_open, context_close);
 }

@@ -416,7 +416,7 @@ gravel_status gv_direct_read_bodies(gravel_direct *d, gv_worker *worker, const g
                      .sinks = sinks,
                      .stride = stride,
                      .move = between(&sinks->bodies->frame, &sources->bodies->frame),
-                     .nameless = sinks->bodies->own_ids || sources->bodies->own_ids};
+                     .nameless = sinks->bodies->own_ids};
         status = launch(d, worker, how, &t);
     }
     if (!status && take)

@@ -152,14 +152,19 @@ static double spread_of_both(const gv_choice_corner *corner, int n, const gv_cho
     return spread;
 }
 
+static int is_own_size(const gv_profile_entry *entry, const gv_choice_among *among)
+{
+    return entry->sinks == among->sinks &&
+           (entry->sources == among->sources || (among->space && among->space->any_sources));
+}
+
 double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                       const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more)
 {
     const double least = least_lead(among);
     const double of_spread = log1p(SPREAD_PART * spread_of_both(corner, n, among, best, built_in));
 
-    if (n == 1 && more == 0 && among->elsewhere == 0 && corner->entry->sinks == among->sinks &&
-        corner->entry->sources == among->sources)
+    if (n == 1 && more == 0 && among->elsewhere == 0 && is_own_size(corner->entry, among))
         return is_cpu(among) ? least + of_spread : -INFINITY; /* of a default nobody has measured: it scores INFINITY */
     if (is_known_far_away_only(corner, n, among, best) || known_weight(corner, n, among, best) < LEAST_KNOWN ||
         is_seen_behind(corner, n, among, best, built_in))

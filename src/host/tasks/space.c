@@ -221,6 +221,7 @@ const gv_space gv_tasks_space = {
     .n_constraints = sizeof constraints / sizeof constraints[0],
     .constraint = constraints,
     .built_in = built_in,
+    .any_sources = 1,
     .plain = {"threads=64 split=1 sinks_per_item=1 tile=64 unroll=1 lanes=1 rsqrt=0 form=0",
               "threads=1 split=1 sinks_per_item=1 tile=32 unroll=1 lanes=1 rsqrt=0 form=0"},
 };
