@@ -149,7 +149,8 @@ GRAVEL_API void gravel_tree_call_init(gravel_tree_call *call);
  * are incomplete: the ticket's collect, or without a ticket the next walk, is ERR_STATE and says that the step is to
  * be repeated. */
 GRAVEL_API gravel_status gravel_tree_walk(gravel_tree *tree, const gravel_tree_call *call, gravel_ticket **ticket);
-/* Groups of the call's sinks, for walks through this tree and others with the same configuration. */
+/* Groups of the call's sinks, for walks through this tree and others with the same configuration.  A list of sinks is
+ * kept as it is while they are used: written since, it makes walks ERR_STATE; it is released after them. */
 GRAVEL_API gravel_status gravel_groups_create(gravel_groups **groups, gravel_tree *tree, const gravel_tree_call *call);
 GRAVEL_API void gravel_groups_release(gravel_groups *groups);
 /* Compiles and allocates what such walks of up to so many sources and sinks will need, the results of one ticket among

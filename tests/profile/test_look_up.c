@@ -55,16 +55,22 @@ static void make_limits(gv_limits *limits, const char *name, int compute_units)
     limits->info.has_fp64 = limits->info.simd_width_float = limits->info.simd_width_double = 1;
 }
 
-static gravel_origin ask(const gv_profile_set *user, const gv_profile_set *shipped, const gv_limits *limits,
-                         const char *variant_name, size_t sinks, gv_config *config)
+static gravel_origin ask_at(const gv_profile_set *user, const gv_profile_set *shipped, const gv_limits *limits,
+                            const char *variant_name, size_t sinks, size_t sources, gv_config *config)
 {
     gravel_origin origin = GRAVEL_ORIGIN_BUILT_IN;
     gv_variant variant;
-    gv_profile_question question = {&fake_space, &variant, limits, "0123456789abcdef", sinks, 131072};
+    gv_profile_question question = {&fake_space, &variant, limits, "0123456789abcdef", sinks, sources};
 
     assert_true(gv_variant_parse(variant_name, &variant));
     memset(config, 0, sizeof *config);
     return gv_profile_look_up(user, shipped, &question, config, &origin, NULL) ? origin : GRAVEL_ORIGIN_BUILT_IN;
+}
+
+static gravel_origin ask(const gv_profile_set *user, const gv_profile_set *shipped, const gv_limits *limits,
+                         const char *variant_name, size_t sinks, gv_config *config)
+{
+    return ask_at(user, shipped, limits, variant_name, sinks, 131072, config);
 }
 
 static void test_ladder(void **state)
@@ -247,15 +253,7 @@ static void test_which_of_two_answers_counts(void **state)
     }
     make_entry(&entry, "ds4", 64, 131072, "size=2 split=1");
     assert_ok(gv_profile_set_add(&shipped, &device, &entry));
-    const gv_profile_question question = {&fake_space, &(gv_variant){.order = 4}, &limits, "0123456789abcdef", 64,
-                                          16383};
-    gv_variant variant;
-    gv_profile_question call = question;
-    gravel_origin origin;
-
-    assert_true(gv_variant_parse("ds4", &variant));
-    call.variant = &variant;
-    assert_true(gv_profile_look_up(NULL, &shipped, &call, &config, &origin, NULL));
+    assert_int_equal(ask_at(NULL, &shipped, &limits, "ds4", 64, 16383, &config), GRAVEL_ORIGIN_SHIPPED);
     assert_int_not_equal(config.value[0], 4);
     /* the user's, though older */
     make_entry(&entry, "ds4", 64, 131072, "size=8 split=1");

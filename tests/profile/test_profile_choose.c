@@ -94,6 +94,7 @@ static void test_users_profile_is_used(void **state)
     assert_ok(gv_profile_set_add(&f.set, &f.identity, &entry));
     assert_ok(gv_profile_save(f.folder, &f.set, path, sizeof path));
     assert_true(gv_variant_parse("ds4", &variant));
+    /* 40000 sources, here and below: of a question with more than four times as many nothing replaces the default */
     assert_ok(gv_profile_choose(&f.context, 0, &gv_direct_space, &variant, 5000, 40000, &got, &origin));
     assert_int_equal(origin, GRAVEL_ORIGIN_USER);
     assert_memory_equal(&got, &wanted, sizeof got);

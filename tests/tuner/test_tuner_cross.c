@@ -396,6 +396,17 @@ static void test_gpus_are_asked_below_64_sinks(void **state)
     }
 }
 
+/* The untuned default of 30 sinks and 1000 sources, which scripts know as $BUILT_IN. */
+static void tell_default(const gv_variant *variant, gv_config *config, char built_in[GV_PROFILE_TEXT])
+{
+    gv_tune_device device;
+
+    assert_ok(gv_tune_look("cpu:1", 0, &gv_direct_space, &device));
+    gv_direct_space.built_in(config, variant, &device.limits, 30, 1000);
+    gv_space_format(&gv_direct_space, config, built_in, GV_PROFILE_TEXT);
+    setenv("BUILT_IN", built_in, 1);
+}
+
 /* The default takes twice as long as all others. */
 static char slow_default[] =
     "echo ready >&3\n"
@@ -413,7 +424,6 @@ static void test_the_default_has_a_place(void **state)
     char *profiles, path[1024], built_in[GV_PROFILE_TEXT];
     gv_tune_options options;
     gv_tune_summary summary;
-    gv_tune_device device;
     gv_config config;
 
     (void)state;
@@ -424,10 +434,7 @@ static void test_the_default_has_a_place(void **state)
     options.sinks[0] = 30;
     options.budget = 1;
     options.worker_argv = slow_default_argv;
-    assert_ok(gv_tune_look("cpu:1", 0, &gv_direct_space, &device));
-    gv_direct_space.built_in(&config, &options.variant[0], &device.limits, 30, 1000);
-    gv_space_format(&gv_direct_space, &config, built_in, sizeof built_in);
-    setenv("BUILT_IN", built_in, 1);
+    tell_default(&options.variant[0], &config, built_in);
     assert_ok(gv_tune(&options, &summary));
     assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
     assert_int_equal(set.block[0].n_entries, 1);
@@ -477,7 +484,6 @@ static void test_the_default_leads_again(void **state)
     char *profiles, path[1024], built_in[GV_PROFILE_TEXT];
     gv_tune_options options;
     gv_tune_summary summary;
-    gv_tune_device device;
     gv_config config;
 
     (void)state;
@@ -488,10 +494,7 @@ static void test_the_default_leads_again(void **state)
     options.sinks[0] = 30;
     options.budget = 3;
     options.worker_argv = nearly_alike_argv;
-    assert_ok(gv_tune_look("cpu:1", 0, &gv_direct_space, &device));
-    gv_direct_space.built_in(&config, &options.variant[0], &device.limits, 30, 1000);
-    gv_space_format(&gv_direct_space, &config, built_in, sizeof built_in);
-    setenv("BUILT_IN", built_in, 1);
+    tell_default(&options.variant[0], &config, built_in);
     assert_ok(gv_tune(&options, &summary));
     for (int knows_default = 0; knows_default < 2; knows_default++) {
         gv_profile_set set = GV_PROFILE_SET_INIT, after = GV_PROFILE_SET_INIT;

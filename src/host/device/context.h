@@ -35,10 +35,10 @@ typedef struct gv_hold_pace {
 typedef struct gv_device {
     cl_device_id id;          /* a sub-device is owned (released with the context) */
     cl_command_queue timed;   /* in order, profiling on; NULL: an adopted queue has it off */
-    int timed_is_lent;        /* gv_device_lend_timer */
     cl_command_queue quick;   /* in order, no profiling: short calls are faster */
     cl_command_queue copy;    /* in order: transfers beside kernels */
     cl_command_queue compute; /* one of the first two: where work goes (gv_device_set_timing) */
+    int timed_is_lent;        /* gv_device_lend_timer */
     gravel_device_info info;
     int is_sub_device;
     int is_callers; /* the compute queue is the caller's: gravel_context_adopt */
