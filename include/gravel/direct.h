@@ -17,8 +17,8 @@
  *
  * A body does not act on itself: a source and a sink with one id are one body, whichever views they are in, unless the
  * id is -1.  So ids of different gravel_bodies must differ where both are written.  Bodies without ids get numbers
- * (GRAVEL_ID), by which they match no source of other bodies; but ids that other sinks were given match them as sources:
- * give ids to both or to none.
+ * (GRAVEL_ID), by which they match no source of other bodies; but ids that other sinks were given match them as
+ * sources: give ids to both or to none.
  *
  * A ticket belongs to its gravel_direct: it is released before that, or with it.
  */
