@@ -222,8 +222,10 @@ gv_make_group(global const gv_scalar4 *points, uint first, uint count, global co
     gv_scalar known = GV_MAC == 2 ? least.x : around.x / (gv_scalar)(count);
     gv_scalar a = fmax(gv_least(last ? known : gv_length(around.x, around.y, around.z)), GV_R(1e-25));
 
-    /* a power of 2: turning units is exact */
-    gv_scalar scale = ldexp(GV_R(1.0), ilogb(fmax(sqrt(radius2), GV_R(1e-6))) + 1);
+    /* a power of 2: turning units is exact; of sinks at one place a millionth of how far from the sources they are, so
+     * that distances in this unit do not overflow */
+    gv_scalar off = fmax(fmax(fabs(centre.x), fabs(centre.y)), fmax(fabs(centre.z), GV_R(1.0)));
+    gv_scalar scale = ldexp(GV_R(1.0), ilogb(fmax(sqrt(radius2), GV_R(1e-6) * off)) + 1);
     gv_scalar open = GV_MAC > 0 ? exp2(GV_R(-0.4) * log2(tau * a)) : GV_R(1.0);
     gv_scalar far = radius2 * radius2 / (tau_local * a);
     /* R below a thousandth of the unit would overflow the expansion */

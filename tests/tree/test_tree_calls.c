@@ -277,6 +277,26 @@ static void planes_of_points(void **state)
     gravel_groups_release(call.groups);
 }
 
+/* Sinks at one place far from all sources: their expansion has a unit for which the distance is no overflow. */
+static void points_far_away(void **state)
+{
+    (void)state;
+    enum { PLACES = 4 };
+    static const double away[PLACES] = {1e4, 1e8, 1e10, 1e12};
+    for (int k = 0; k < PLACES; k++) {
+        double pot[3], at[3][3] = {{0}};
+        for (int s = 0; s < 3; s++)
+            at[s][0] = away[k];
+        const gravel_sinks points = {.count = 3, .pos = GRAVEL_VEC_AOS(at)};
+        gravel_tree_call call = call_of((gravel_view){.bodies = NULL});
+        call.points = &points;
+        walk(&call, pot);
+        /* all sources within 2.5 of the origin: 2.5e-4 of the nearest distance */
+        for (int s = 0; s < 3; s++)
+            assert_true(fabs(pot[s] * away[k] + 1) < 3e-4);
+    }
+}
+
 static void counts_of_another_build(void **state)
 {
     (void)state;
@@ -312,7 +332,7 @@ int main(void)
         cmocka_unit_test(released_on_the_way),      cmocka_unit_test(by_work_groups),
         cmocka_unit_test(counts_of_groups),         cmocka_unit_test(counts_of_another_build),
         cmocka_unit_test(planes_of_points),         cmocka_unit_test(groups_of_a_list_that_is_written),
-        cmocka_unit_test(groups_of_another_walk),
+        cmocka_unit_test(groups_of_another_walk),   cmocka_unit_test(points_far_away),
     };
     return cmocka_run_group_tests(tests, open_tree, close_tree);
 }
