@@ -11,16 +11,14 @@
  * over a stretch of sources (direct/layout.h) and then go into wide sums.  Rows are added in order in local memory;
  * groups along the sources write partial results, which reduce.cl adds in order.
  *
- * Self-exclusion costs nothing where it cannot happen: sources go through the masked loop only if one of the sinks may
- * be among them (direct/meet.h).
+ * Sources go through the masked loop, which compares ids, only where one of the sinks may be among them (meet.h).
  *
- * Neighbours (GV_NEAREST, GV_LISTS) are looked for in two steps: per sink one comparison of the distance with a
- * threshold, and, for each run of GV_UNROLL sources in which any was below, a second pass over that run that records
- * them.  The threshold is the larger of the list radius and the nearest distance so far.  Or, for nearest neighbours
- * without lists (GV_KEEP): the least distance of each run, and a second pass over the run with the least of all.
+ * Neighbours (GV_NEAREST, GV_LISTS): per sink one comparison of the distance with a threshold, the larger of the list
+ * radius and the nearest distance so far, and a second pass over each run of GV_UNROLL sources in which any was below.
+ * Or (GV_KEEP; no lists): the least distance of each run, and a second pass over the run with the least of all.
  *
- * Lists by another rule (search.h: GV_RULE, GV_AHEAD, GV_LEAVE_OUT) are decided once a pair, since whether a source
- * pulls may hang on it; what was decided is kept as bits of a run and written from there.
+ * Lists by another rule (search.h) are decided once a pair, since whether a source pulls may hang on it, and written
+ * from the bits of a run.
  *
  * Tunables            unit                typical
  *   GV_THREADS        work-items a group  128 (GPU), 1 (CPU)
@@ -439,12 +437,14 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
 #endif
         }
 #if GV_MEET
-        /* behind all loads: a branch between them would wait for each */
+        /* behind all loads: a branch between them would wait for each; several look-ups are in flight */
         if (some_within) {
-#pragma unroll 1
-            for (uint k = lane_item; k < here; k += GV_ROW)
-                if (gv_may_be_sink(names, tile_id[at + k]))
+#pragma unroll 4
+            for (uint turn = 0; turn < (GV_TILE + GV_ROW - 1) / GV_ROW; turn++) {
+                const uint k = lane_item + turn * GV_ROW;
+                if ((GV_TILE % GV_ROW == 0 || k < GV_TILE) && gv_may_be_sink(names, tile_id[at + k]) && k < here)
                     flagged[stretch_at + k / GV_DIRECT_STRETCH] = done + 1;
+            }
         }
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -519,6 +519,49 @@ static void test_nearest_driver_of_the_family(void **state)
     gv_profile_set_free(&shipped);
 }
 
+/* The default of 33 to 48 sinks fits them, what 32 and 64 sinks kept computes for 64: so far behind it that none of it
+ * is an option any more.  The answer is the default then, not what won with the nearest number of sinks. */
+static void test_default_far_ahead(void **state)
+{
+    static const char *const kept[2][2] = {
+        {"threads=128 blocks_per_cu=4 split=4 sinks_per_item=1 tile=64 unroll=4 lanes=1 rsqrt=1 meet=1",
+         "threads=128 blocks_per_cu=4 split=4 sinks_per_item=1 tile=32 unroll=2 lanes=1 rsqrt=1 meet=1"},
+        {"threads=128 blocks_per_cu=4 split=4 sinks_per_item=2 tile=128 unroll=2 lanes=1 rsqrt=1 meet=1",
+         "threads=128 blocks_per_cu=4 split=4 sinks_per_item=2 tile=64 unroll=4 lanes=1 rsqrt=1 meet=1"}};
+    gv_profile_set shipped = GV_PROFILE_SET_INIT;
+    gv_profile_device device;
+    gv_profile_entry entry;
+    gv_limits limits;
+    gv_config config, built_in;
+    gv_variant variant;
+    gravel_origin origin;
+    const gv_profile_question question = {&gv_direct_space, &variant, &limits, "0123456789abcdef", 40, 1048576};
+
+    (void)state;
+    assert_true(gv_variant_parse("dp4", &variant));
+    make_limits(&limits, "NVIDIA H200", 132);
+    limits.info.max_group = 1024;
+    limits.info.local_memory = 49152;
+    make_device(&device, "NVIDIA H200", 132);
+    for (int k = 0; k < 2; k++) {
+        make_entry(&entry, "dp4", k == 0 ? 32 : 64, 1048576, kept[k][0]);
+        strcpy(entry.kernel, "direct");
+        entry.result[0].time_s = entry.result[0].time_min_s = k == 0 ? 110e-6 : 200e-6;
+        entry.result[1] = entry.result[0];
+        strcpy(entry.result[1].configuration, kept[k][1]);
+        entry.result[1].time_s = entry.result[1].time_min_s *= 1.01;
+        entry.n_results = 2;
+        assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+    }
+    gv_direct_space.built_in(&built_in, &variant, &limits, 40, 1048576);
+    assert_int_equal(built_in.value[GV_T_SINKS_PER_ITEM] * built_in.value[GV_T_THREADS] / built_in.value[GV_T_SPLIT],
+                     48);
+    config = built_in;
+    assert_true(gv_profile_look_up(NULL, &shipped, &question, &config, &origin, NULL));
+    assert_true(gv_space_same(&gv_direct_space, &config, &built_in, &variant, &limits, 40, 1048576));
+    gv_profile_set_free(&shipped);
+}
+
 static void test_buckets(void **state)
 {
     static const size_t first[] = {1, 2, 16, 64, 256, 1024, 16384};
@@ -550,6 +593,7 @@ int main(void)
         cmocka_unit_test(test_other_cpus_win_by_more),
         cmocka_unit_test(test_roots_are_the_compilers_own),
         cmocka_unit_test(test_nearest_driver_of_the_family),
+        cmocka_unit_test(test_default_far_ahead),
         cmocka_unit_test(test_buckets),
     };
 

@@ -307,6 +307,15 @@ static int find_default(const gv_choice_candidate *candidate, int n, const gv_pr
  * but 0.991 for 0.983 of the default's in the mean; with twice as much 0, 1.207 and 0.996 (doc/numbers.md). */
 #define ELSEWHERE 0.05
 
+/* 1 and the configuration if the candidate may run here. */
+static int candidate_runs(const match *like, const gv_profile_set *user, const gv_choice_candidate *candidate,
+                          const gv_profile_question *call, int foreign, gv_config *config)
+{
+    const int own = like->origin == GRAVEL_ORIGIN_USER && candidate->from && is_of(user, candidate->from);
+
+    return can_run(call, candidate->configuration, foreign, own, config);
+}
+
 /* The model's options among the questions of `like` for the question's cell; 0: none of their configurations can run
  * here. */
 static int make_choice(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted,
@@ -320,7 +329,7 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
     const double more = like->entry->features == question->variant->features ? 0 : GV_CHOICE_OTHER;
     const int foreign = is_foreign(like, question);
     gv_profile_question call = *question;
-    gv_config config;
+    gv_config config, unused;
     int n = entry ? gather(like, sets, wanted, &call, entry) : 0, n_corners, runs = 0;
     double first = INFINITY; /* the score of the first option */
 
@@ -344,6 +353,10 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
     if (of_default == n)
         candidate[n] = (gv_choice_candidate){
             .configuration = built_in, .reading = {~0u, config}, .is_default = 1, .score = INFINITY};
+    /* also where the default is so far ahead that they are no options: it is the answer then, not the nearest winner */
+    for (int c = 0; c < n && !runs; c++)
+        runs = candidate[c].configuration != built_in &&
+               candidate_runs(like, sets[0], &candidate[c], &call, foreign, &unused);
     choice->n = 0;
     choice->built_in = -1;
     for (int c = 0; c <= n; c++) {
@@ -353,12 +366,10 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
         if (!is_default &&
             (c == n || choice->n + (c < of_default) == GV_CHOICE_OPTIONS || candidate[c].score > first + NO_OPTION))
             continue;
-        const int own = like->origin == GRAVEL_ORIGIN_USER && candidate[c].from && is_of(sets[0], candidate[c].from);
-        if (!can_run(&call, candidate[c].configuration, foreign, own, &o->config))
+        if (!candidate_runs(like, sets[0], &candidate[c], &call, foreign, &o->config))
             continue;
         if (is_default && foreign)
             o->config = config; /* not with the root that another implementation's answer would get */
-        runs |= candidate[c].configuration != built_in;
         o->score = candidate[c].score - candidate[c].unevenness;
         o->from = candidate[c].from;
         o->lead =
