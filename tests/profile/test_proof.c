@@ -391,9 +391,12 @@ static void vectors_become_narrower(void **state)
     gravel_context_release(context);
 }
 
-/* Both real proofs pass on a device in its usual configuration, far from what they allow. */
+/* Both real proofs pass on a device in its usual configuration, far from what they allow, and those of direct sums also
+ * without eps and with softening lengths of sinks, and of sinks and sources. */
 static void real_proofs(void **state)
 {
+    static const unsigned program[] = {0, GV_DIRECT_UNSOFTENED, GV_DIRECT_BY_SINKS,
+                                       GV_DIRECT_BY_SINKS | GV_DIRECT_BY_SOURCES};
     static test_log log;
     double error, most;
     gv_variant variant;
@@ -403,12 +406,14 @@ static void real_proofs(void **state)
     SKIP_WITHOUT_DEVICE();
     gravel_context *context = open_context(NULL, &log);
     const gv_limits limits = gv_limits_of(context, 0);
-    gv_variant_set(&variant, 6, GRAVEL_DS, GV_DIRECT_NEAREST | GV_DIRECT_LISTS);
-    gv_direct_space.built_in(&config, &variant, &limits, 64, 1000);
-    gv_space_format(&gv_direct_space, &config, text, sizeof text);
-    assert_ok(gv_direct_space.prove(context, 0, &variant, text, &error, &most));
-    print_message("direct: %.2g of %.2g\n", error, most);
-    assert_true(error < 0.2 * most && error > 0);
+    for (size_t k = 0; k < sizeof program / sizeof *program; k++) {
+        gv_variant_set(&variant, 6, GRAVEL_DS, program[k] | GV_DIRECT_NEAREST | GV_DIRECT_LISTS);
+        gv_direct_space.built_in(&config, &variant, &limits, 64, 1000);
+        gv_space_format(&gv_direct_space, &config, text, sizeof text);
+        assert_ok(gv_direct_space.prove(context, 0, &variant, text, &error, &most));
+        print_message("direct, program %u: %.2g of %.2g\n", program[k], error, most);
+        assert_true(error < 0.2 * most && error > 0);
+    }
     gv_variant_set(&variant, 2, GRAVEL_SP, 0);
     gv_tree_space.built_in(&config, &variant, &limits, 1000, 1000);
     gv_space_format(&gv_tree_space, &config, text, sizeof text);
@@ -416,6 +421,55 @@ static void real_proofs(void **state)
     print_message("tree: %.2g of %.2g\n", error, most);
     assert_true(error < 0.5 * most && error > 0);
     gravel_context_release(context);
+}
+
+/* Calls without eps, and with softening lengths of bodies, run other programs than those with eps: each of them is
+ * proven before its first use, once. */
+static void each_program_is_proven(void **state)
+{
+    enum { N = 20 };
+    static const gravel_soften soften[] = {GRAVEL_SOFTEN_EPS, GRAVEL_SOFTEN_EPS, GRAVEL_SOFTEN_SINKS,
+                                           GRAVEL_SOFTEN_SOURCES};
+    static const double eps[] = {0.1, 0, 0, 0};
+    static test_log log;
+    double x[N][3], m[N], length[N], pot[N];
+    const gravel_forces forces = {.pot = pot};
+    gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
+    gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+    gravel_direct *direct;
+    gravel_bodies *bodies;
+    gravel_ticket *ticket;
+    char *cache = make_folder();
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    gravel_context *context = open_context(cache, &log);
+    for (int k = 0; k < N; k++) {
+        x[k][0] = k;
+        x[k][1] = k % 3;
+        x[k][2] = k % 5;
+        m[k] = length[k] = 0.1;
+    }
+    options.order = 2;
+    options.precision = GRAVEL_SP;
+    assert_ok(gravel_direct_create(&direct, context, &options));
+    assert_ok(gravel_bodies_create(&bodies, context, NULL));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_POSITION, 0, N, &GRAVEL_ARRAY_AOS(x)));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_MASS, 0, N, &GRAVEL_ARRAY(m)));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_SOFTENING, 0, N, &GRAVEL_ARRAY(length)));
+    call.sources = call.sinks = gravel_view_all(bodies);
+    for (int k = 0; k < 8; k++) {
+        call.soften = soften[k % 4];
+        call.eps = eps[k % 4];
+        assert_ok(gravel_direct_start(direct, &call, &ticket));
+        assert_ok(gravel_ticket_collect(ticket, &forces, NULL));
+        gravel_ticket_release(ticket);
+        assert_int_equal(count_files(cache, "proof", NULL), k < 4 ? k + 1 : 4);
+    }
+    gravel_bodies_release(bodies);
+    gravel_direct_release(direct);
+    gravel_context_release(context);
+    remove_folder(cache);
+    free(cache);
 }
 
 int main(void)
@@ -430,6 +484,7 @@ int main(void)
         cmocka_unit_test(a_start_that_fails_is_not_kept),
         cmocka_unit_test(vectors_become_narrower),
         cmocka_unit_test(real_proofs),
+        cmocka_unit_test(each_program_is_proven),
     };
 
     return cmocka_run_group_tests_name("proof", tests, NULL, NULL);

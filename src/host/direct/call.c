@@ -31,7 +31,8 @@ static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size
     const uint64_t quarter = info->global_memory / 4;
     const size_t list_bytes = (size_t)(info->max_allocation < quarter ? info->max_allocation : quarter);
     const size_t chosen_for = c->chosen_for ? c->chosen_for : sinks;
-    gravel_status status = gv_direct_choose(d, c->variant, c->asked.soften, c->mixed, chosen_for, sources, &c->choice);
+    const int set = gv_direct_set(c->asked.soften, (c->more & GV_DIRECT_UNSOFTENED) != 0, c->mixed);
+    gravel_status status = gv_direct_choose(d, set, c->variant, chosen_for, sources, &c->choice);
     if (!status && c->asked.quadrupoles) {
         c->roomy = *c->choice;
         c->choice = &c->roomy;

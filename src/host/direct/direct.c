@@ -141,7 +141,8 @@ gravel_status gravel_direct_get_configuration(gravel_direct *d, size_t sinks, ch
     if (!d)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_get_configuration: no object");
     const int mixed = d->own ? d->own->ids_mixed : d->last_mixed;
-    gravel_status status = gv_direct_choose(d, own_variant(d), GRAVEL_SOFTEN_EPS, mixed, sinks, sources, &choice);
+    const int set = gv_direct_set(GRAVEL_SOFTEN_EPS, 0, mixed);
+    gravel_status status = gv_direct_choose(d, set, own_variant(d), sinks, sources, &choice);
     if (status)
         return status;
     if (text)

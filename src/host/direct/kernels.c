@@ -18,22 +18,46 @@ int gv_direct_variant(int order, int nearest, int lists)
     return (order / 2 - 1) * 4 + !!nearest + 2 * !!lists;
 }
 
-static gravel_status choose(gravel_direct *d, int variant, size_t sinks, size_t sources, gv_direct_choice *choice)
+int gv_direct_set(gravel_soften soften, int no_eps, int mixed)
+{
+    const int kind = GV_SOFTEN_OF_SOURCES((int)soften) ? (int)GV_DIRECT_SOFTENED
+                     : soften == GRAVEL_SOFTEN_SINKS   ? (int)GV_DIRECT_SINKS_SOFTENED
+                     : no_eps                          ? (int)GV_DIRECT_NO_EPS
+                                                       : 0;
+    return kind + (mixed ? GV_DIRECT_MIXED : 0);
+}
+
+/* With the features that make the program of a set. */
+static gv_variant variant_of(const gravel_direct *d, int set, int variant)
+{
+    static const unsigned more[GV_DIRECT_SETS / 2] = {[0] = 0,
+                                                      [GV_DIRECT_SOFTENED] = GV_DIRECT_BY_SINKS | GV_DIRECT_BY_SOURCES,
+                                                      [GV_DIRECT_NO_EPS - GV_DIRECT_MIXED] = GV_DIRECT_UNSOFTENED,
+                                                      [GV_DIRECT_SINKS_SOFTENED - GV_DIRECT_MIXED] =
+                                                          GV_DIRECT_BY_SINKS};
+    gv_variant made = d->variant[variant];
+    const int kind = set & ~GV_DIRECT_MIXED;
+    made.features |= more[kind < GV_DIRECT_MIXED ? kind : kind - GV_DIRECT_MIXED];
+    return made;
+}
+
+static gravel_status choose(gravel_direct *d, const gv_variant *variant, size_t sinks, size_t sources,
+                            gv_direct_choice *choice)
 {
     if (d->is_named) {
         choice->config = d->named;
         choice->origin = GRAVEL_ORIGIN_CALLER;
         return GRAVEL_OK;
     }
-    return gv_profile_choose(d->worker.context, d->worker.device, &gv_direct_space, &d->variant[variant], sinks,
-                             sources, &choice->config, &choice->origin);
+    return gv_profile_choose(d->worker.context, d->worker.device, &gv_direct_space, variant, sinks, sources,
+                             &choice->config, &choice->origin);
 }
 
 /* The choice of a configuration ignores softening lengths of sources, which need further room in the tiles. */
-static void make_room_for_softening(const gravel_direct *d, int variant, gv_config *config)
+static void make_room_for_softening(const gravel_direct *d, const gv_variant *variant, gv_config *config)
 {
     while (config->value[GV_T_TILE] > 0 &&
-           gv_direct_local_bytes(config, &d->variant[variant], GRAVEL_SOFTEN_SUM) > (size_t)d->limits.info.local_memory)
+           gv_direct_local_bytes(config, variant, GRAVEL_SOFTEN_SUM) > (size_t)d->limits.info.local_memory)
         gv_direct_halve_tile(config);
 }
 
@@ -53,12 +77,12 @@ gv_direct_choice *gv_direct_find_choice(gravel_direct *d, int set, int variant, 
 /* By ranges of ids all sources would go through the masked loop, which takes 1.1 to 1.8 times as long; answers for few
  * sinks were measured with sinks anywhere.  Vectors without searches compare all ids in less time than it takes to look
  * for them (doc/numbers.md, "Where a body meets itself"). */
-static void find_by_ids(gravel_direct *d, int variant, size_t sinks, size_t sources, gv_direct_choice *choice)
+static void find_by_ids(gravel_direct *d, const gv_variant *v, size_t sinks, size_t sources, gv_direct_choice *choice)
 {
-    const gv_variant *v = &d->variant[variant];
+    const int searches = (v->features & (GV_DIRECT_NEAREST | GV_DIRECT_LISTS)) != 0;
     gv_config config = choice->config;
     config.value[GV_T_MEET] = 1;
-    if (d->is_named || sinks < GV_MIXED_LEAST || (config.value[GV_T_LANES] > 1 && !v->features) ||
+    if (d->is_named || sinks < GV_MIXED_LEAST || (config.value[GV_T_LANES] > 1 && !searches) ||
         gv_space_can_run(&gv_direct_space, &config, v, &d->limits))
         return;
     gv_config right = config;
@@ -68,21 +92,20 @@ static void find_by_ids(gravel_direct *d, int variant, size_t sinks, size_t sour
         choice->config = config; /* else what was chosen, which is right */
 }
 
-gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, int mixed, size_t sinks,
-                               size_t sources, gv_direct_choice **choice)
+gravel_status gv_direct_choose(gravel_direct *d, int set, int variant, size_t sinks, size_t sources,
+                               gv_direct_choice **choice)
 {
-    const int softened = GV_SOFTEN_OF_SOURCES((int)soften);
-    const int set = (softened ? GV_DIRECT_SOFTENED : 0) + (mixed ? GV_DIRECT_MIXED : 0);
+    const gv_variant v = variant_of(d, set, variant);
     gv_direct_choice *const chosen = *choice = gv_direct_find_choice(d, set, variant, sinks, sources);
     if (!chosen)
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for configurations");
     if (chosen->sinks > 0)
         return GRAVEL_OK;
-    gravel_status status = choose(d, variant, sinks, sources, chosen);
-    if (!status && mixed)
-        find_by_ids(d, variant, sinks, sources, chosen);
-    if (!status && softened)
-        make_room_for_softening(d, variant, &chosen->config);
+    gravel_status status = choose(d, &v, sinks, sources, chosen);
+    if (!status && set & GV_DIRECT_MIXED)
+        find_by_ids(d, &v, sinks, sources, chosen);
+    if (!status && v.features & GV_DIRECT_BY_SOURCES)
+        make_room_for_softening(d, &v, &chosen->config);
     chosen->sinks = status ? 0 : sinks;
     chosen->sources = sources;
     return status;

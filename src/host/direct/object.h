@@ -21,8 +21,15 @@ enum { GV_KIND_NO_EPS = GRAVEL_SOFTEN_MAX + 1, GV_KIND_DUE, GV_KIND_DUE_NO_EPS, 
 enum { GV_TAKE_PLAIN, GV_TAKE_DUE, GV_TAKE_CHANGES, GV_TAKES = GV_TAKE_CHANGES + GV_HELD_SIZES };
 enum { GV_DIRECT_KERNELS = 256, GV_DIRECT_VARIANTS = 12, GV_PRECISIONS = 3 };
 
-/* Choices are made anew for sources with softening lengths of their own (1), and for ids in no order (2). */
-enum { GV_DIRECT_SOFTENED = 1, GV_DIRECT_MIXED = 2, GV_DIRECT_SETS = 4 };
+/* Choices are made anew, and each program is proven, for sources with softening lengths of their own, eps = 0, and
+ * softening lengths of sinks alone; of each also for ids in no order. */
+enum {
+    GV_DIRECT_SOFTENED = 1,
+    GV_DIRECT_MIXED = 2,
+    GV_DIRECT_NO_EPS = 4,
+    GV_DIRECT_SINKS_SOFTENED = GV_DIRECT_NO_EPS + GV_DIRECT_SOFTENED,
+    GV_DIRECT_SETS = 8
+};
 
 typedef struct gv_direct_kernel {
     char options[768];
@@ -150,9 +157,10 @@ size_t gv_direct_own_count(const gravel_direct *d);
 int gv_direct_variant(int order, int nearest, int lists);
 /* The place of the choice of such calls; NULL: no memory. */
 gv_direct_choice *gv_direct_find_choice(gravel_direct *d, int set, int variant, size_t sinks, size_t sources);
-/* `mixed`: the ids of sinks or sources are in no order (gv_are_mixed). */
-gravel_status gv_direct_choose(gravel_direct *d, int variant, gravel_soften soften, int mixed, size_t sinks,
-                               size_t sources, gv_direct_choice **choice);
+/* Of such calls; `mixed`: the ids of sinks or sources are in no order (gv_are_mixed). */
+int gv_direct_set(gravel_soften soften, int no_eps, int mixed);
+gravel_status gv_direct_choose(gravel_direct *d, int set, int variant, size_t sinks, size_t sources,
+                               gv_direct_choice **choice);
 /* The force kernel of a configuration; `more`: features beyond those of the variant, GV_DIRECT_UNSOFTENED where eps is
  * 0, GV_DIRECT_DUE, and the rule of neighbour lists.  `macros`: of a shape (shape.h), "" for none. */
 gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,

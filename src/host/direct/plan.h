@@ -18,7 +18,9 @@ enum {
     GV_DIRECT_SPHERE_MASS = 16,
     GV_DIRECT_AHEAD = 32,
     GV_DIRECT_LEAVE_OUT = 64,
-    GV_DIRECT_DUE = 128 /* only the device knows how many sinks there are (due.c) */
+    GV_DIRECT_DUE = 128,      /* only the device knows how many sinks there are (due.c) */
+    GV_DIRECT_BY_SINKS = 256, /* whose softening counts, where that is not eps (prove.c) */
+    GV_DIRECT_BY_SOURCES = 512
 };
 
 /* indices into gv_direct_space.tunable */

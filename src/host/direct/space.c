@@ -488,6 +488,7 @@ const gv_space gv_direct_space = {
     .same_launch = same_launch,
     .unevenness = unevenness,
     .prove = gv_direct_prove,
+    .of_program = ~(unsigned)(GV_DIRECT_NEAREST | GV_DIRECT_LISTS),
     .plain = {"threads=64 split=1 sinks_per_item=1 tile=64 unroll=1 lanes=1 rsqrt=0",
               "threads=1 split=1 sinks_per_item=1 tile=0 unroll=1 lanes=1 rsqrt=0"},
 };

@@ -18,6 +18,7 @@ void gv_known_make(gv_known *known, double eps)
     for (int k = 0; k < GV_KNOWN_BODIES; k++) {
         known->id[k] = k;
         known->mass[k] = (1.5 + next(&state)) / GV_KNOWN_BODIES;
+        known->softening[0][k] = known->softening[1][k] = 0;
         for (int c = 0; c < 3; c++) {
             known->pos[c][k] = (float)next(&state);
             known->vel[c][k] = (float)next(&state);
@@ -42,7 +43,9 @@ static void add_pair(const gv_known *k, int i, int j, gv_known_answer *sum)
         v[c] = k->vel[c][j] - k->vel[c][i];
         w[c] = k->acc[c][j] - k->acc[c][i];
     }
-    const double s2 = dot(r, r) + k->eps * k->eps, m_r1 = k->mass[j] / sqrt(s2), m_r3 = m_r1 / s2;
+    const double of_sink = k->softening[0][i], of_source = k->softening[1][j];
+    const double s2 = dot(r, r) + k->eps * k->eps + of_sink * of_sink + of_source * of_source,
+                 m_r1 = k->mass[j] / sqrt(s2), m_r3 = m_r1 / s2;
     const double alpha = dot(r, v) / s2, beta = (dot(v, v) + dot(r, w)) / s2 + alpha * alpha;
     double pair[3][3];
     for (int c = 0; c < 3; c++) {

@@ -12,6 +12,7 @@ typedef struct gv_known {
     double mass[GV_KNOWN_BODIES], pos[3][GV_KNOWN_BODIES], vel[3][GV_KNOWN_BODIES], acc[3][GV_KNOWN_BODIES];
     int32_t id[GV_KNOWN_BODIES];
     double eps;
+    double softening[2][GV_KNOWN_BODIES]; /* beside eps: a body's own as a sink, and as a source */
 } gv_known;
 
 /* acc, jerk, snap (three components each) and pot of one body, and for each quantity (acc, jerk, snap, pot) the sum of
@@ -20,7 +21,7 @@ typedef struct gv_known_answer {
     double vector[3][3], pot, size[GV_KNOWN_QUANTITIES];
 } gv_known_answer;
 
-void gv_known_make(gv_known *known, double eps);
+void gv_known_make(gv_known *known, double eps); /* no softening lengths of bodies */
 /* By plain sums in double. */
 void gv_known_solve(const gv_known *known, int body, gv_known_answer *answer);
 double gv_known_distance2(const gv_known *known, int a, int b);

@@ -311,8 +311,10 @@ static gravel_status choose(gravel_context *context, int device, const gv_space 
 gravel_status gv_profile_choose(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
                                 size_t sinks, size_t sources, gv_config *config, gravel_origin *origin)
 {
+    gv_variant asked = *variant;
+    asked.features &= ~space->of_program;
     pthread_mutex_lock(&context->profile_lock);
-    gravel_status status = choose(context, device, space, variant, sinks, sources, config, origin);
+    gravel_status status = choose(context, device, space, &asked, sinks, sources, config, origin);
     pthread_mutex_unlock(&context->profile_lock);
     if (status == GRAVEL_OK)
         status = gv_proof_settle(context, device, space, variant, sinks, sources, config, origin);

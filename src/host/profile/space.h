@@ -82,7 +82,8 @@ typedef struct gv_space {
     /* What a configuration has to gain over the untuned default between questions, of a GPU (choice_lead.c); 0: as
      * usual.  More where a question stands for calls that differ in more than sizes. */
     double least_lead;
-    int any_sources; /* 1: a question of these sinks stands for any number of sources */
+    int any_sources;     /* 1: a question of these sinks stands for any number of sources */
+    unsigned of_program; /* feature bits of a variant that make another program, but no other choice */
     /* What to put over the built-in default where that is wrong: without vectors and special instructions. */
     const char *plain[GV_PLAIN_SHAPES];
 } gv_space;
