@@ -116,7 +116,7 @@ static void text_and_back(void **state)
 {
     static const char *const bad[] = {"nonsense",
                                       "0 0 0 1000 0 threads=1",
-                                      "4 0 64 1000 0 threads=1",
+                                      "8 0 64 1000 0 threads=1",
                                       "0 12 64 1000 0 threads=1",
                                       "0 0 64 1000 9 threads=1",
                                       "0 0 64 1000 0 threads=soon",
