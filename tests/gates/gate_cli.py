@@ -490,6 +490,21 @@ def check_finds_a_wrong_kernel():
            "a wrong kernel passes", done)
 
 
+def check_shows_the_compilers_line():
+    """Where no configuration builds, a check says why, for each size, and does not end early."""
+    need_device()
+    folders = {name: os.path.join(WORK, "broken-" + name) for name in ("GRAVEL_CACHE_DIR", "POCL_CACHE_DIR")}
+    for folder in folders.values():
+        os.makedirs(folder)
+    # a name of the kernel that no compiler takes; other implementations than PoCL do not read the variable
+    done = run("check", "--tiny", "--variant", "sp2", env={"POCL_EXTRA_BUILD_FLAGS": "-Dgv_force=1", **folders})
+    if done.returncode == 0:
+        raise gatelib.Skipped("not PoCL: its compiler cannot be made to fail")
+    expect(done.returncode == FAILURE and "FAIL: 4 runs, 4 failed" in done.stdout, "a check without a configuration", done)
+    lines = re.findall(r"FAIL: sp2.*\n.*\n.*no configuration of direct sp2.*\n.*error: .*force\.cl:\d+", done.stdout)
+    expect(len(lines) == 4, "the compiler's line is shown %d times, not 4" % len(lines), done)
+
+
 def main():
     gatelib.need_file(PROGRAM)
     try:
@@ -498,7 +513,7 @@ def main():
                              bad_input, devices_and_their_errors, nothing_is_lost,
                              places_are_looked_at_first, interrupt_keeps_files, report_fields,
                              bench_fields, far_bodies_leave_digits, check_passes, check_without_double,
-                             check_finds_a_wrong_kernel])
+                             check_finds_a_wrong_kernel, check_shows_the_compilers_line])
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
 

@@ -19,7 +19,10 @@ typedef struct proof {
     gv_config config;
     int device;
     enum verdict verdict;
+    char *why; /* it is wrong; malloc'd, NULL: unknown */
 } proof;
+
+enum { WHY = 2048 }; /* with the compiler's lines */
 
 /* A thread whose proof is running: configurations that this uses are not proven themselves.  Others of the context
  * prove theirs meanwhile. */
@@ -59,14 +62,18 @@ static int is_proof_of(const proof *p, const proof *asked)
            memcmp(p->config.value, asked->config.value, sizeof p->config.value) == 0;
 }
 
-static enum verdict recall(gravel_context *context, const proof *asked)
+static enum verdict recall(gravel_context *context, const proof *asked, char why[WHY])
 {
     enum verdict verdict = UNKNOWN;
 
     pthread_mutex_lock(&context->profile_lock);
-    for (const proof *p = context->proofs->first; p && verdict == UNKNOWN; p = p->next)
-        if (is_proof_of(p, asked))
-            verdict = p->verdict;
+    for (const proof *p = context->proofs->first; p && verdict == UNKNOWN; p = p->next) {
+        if (!is_proof_of(p, asked))
+            continue;
+        verdict = p->verdict;
+        if (p->why)
+            snprintf(why, WHY, "%s", p->why);
+    }
     pthread_mutex_unlock(&context->profile_lock);
     return verdict;
 }
@@ -85,13 +92,14 @@ static enum verdict load(gravel_context *context, const gv_digest *key)
     return verdict;
 }
 
-static void remember(gravel_context *context, const proof *settled)
+static void remember(gravel_context *context, const proof *settled, const char *why)
 {
     proof *made = malloc(sizeof *made);
 
     if (!made)
         return; /* without it only the next call looks into the cache again */
     *made = *settled;
+    made->why = settled->verdict == WRONG ? strdup(why) : NULL;
     pthread_mutex_lock(&context->profile_lock);
     made->next = context->proofs->first;
     context->proofs->first = made;
@@ -137,7 +145,7 @@ static void leave(gravel_context *context, const prover *self)
  * a moment.  Other failures (no memory, a device that is lost) say nothing about the configuration: the call that
  * follows will report them itself. */
 static enum verdict try(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
-                        const char *configuration, char *why, size_t size, gravel_status *status)
+                        const char *configuration, char why[WHY], gravel_status *status)
 {
     double error = 0, most = 0;
     prover self;
@@ -148,41 +156,40 @@ static enum verdict try(gravel_context *context, int device, const gv_space *spa
         *status = space->prove(context, device, variant, configuration, &error, &most);
     leave(context, &self);
     if (*status == GRAVEL_ERR_BUILD || *status == GRAVEL_ERR_LAUNCH) {
-        snprintf(why, size, "%s", gravel_error_message());
+        snprintf(why, WHY, "%s", gravel_error_message());
         return WRONG;
     }
     if (*status)
         return UNKNOWN;
-    snprintf(why, size, "a known problem comes out with an error of %.1e, at most %.0e is right", error, most);
+    snprintf(why, WHY, "a known problem comes out with an error of %.1e, at most %.0e is right", error, most);
     return error <= most ? RIGHT : WRONG;
 }
 
+/* What is wrong is said once a context; `why` gets it each time. */
 static enum verdict prove(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
-                          const gv_config *config)
+                          const gv_config *config, char why[WHY])
 {
-    char configuration[384], why[512] = "a known problem came out wrong";
-    proof p = {NULL, space, *variant, *config, device, UNKNOWN};
+    char configuration[384];
+    proof p = {NULL, space, *variant, *config, device, UNKNOWN, NULL};
     gv_digest key;
 
-    p.verdict = recall(context, &p);
-    if (p.verdict == RIGHT)
-        return RIGHT;
-    const int known = p.verdict != UNKNOWN;
+    snprintf(why, WHY, "it failed its self-test in an earlier process");
+    p.verdict = recall(context, &p, why);
+    if (p.verdict != UNKNOWN)
+        return p.verdict;
     gv_space_format(space, config, configuration, sizeof configuration);
-    if (!known) {
-        find_key(context, device, space, variant, configuration, &key);
-        p.verdict = load(context, &key);
-        if (p.verdict == UNKNOWN) {
-            gravel_status status;
-            p.verdict = try(context, device, space, variant, configuration, why, sizeof why, &status);
-            const unsigned char byte = (unsigned char)p.verdict;
-            /* what did not build or start may do so in another process, whose disk or device has room */
-            if (p.verdict != UNKNOWN && status == GRAVEL_OK)
-                gv_cache_store(context, "proof", &key, &byte, 1);
-        }
-        if (p.verdict != UNKNOWN)
-            remember(context, &p);
+    find_key(context, device, space, variant, configuration, &key);
+    p.verdict = load(context, &key);
+    if (p.verdict == UNKNOWN) {
+        gravel_status status;
+        p.verdict = try(context, device, space, variant, configuration, why, &status);
+        const unsigned char byte = (unsigned char)p.verdict;
+        /* what did not build or start may do so in another process, whose disk or device has room */
+        if (p.verdict != UNKNOWN && status == GRAVEL_OK)
+            gv_cache_store(context, "proof", &key, &byte, 1);
     }
+    if (p.verdict != UNKNOWN)
+        remember(context, &p, why);
     if (p.verdict == WRONG)
         gv_log(context, GRAVEL_LOG_WARNING, "%s: %s %s with %s is not used: %s", context->device[device].info.name,
                space->kernel, variant->name, configuration, why);
@@ -226,14 +233,15 @@ gravel_status gv_proof_settle(gravel_context *context, int device, const gv_spac
                               size_t sinks, size_t sources, gv_config *config, gravel_origin *origin)
 {
     gv_config tried;
+    char why[WHY];
 
-    if (!begin(context, space) || prove(context, device, space, variant, config) != WRONG)
+    if (!begin(context, space) || prove(context, device, space, variant, config, why) != WRONG)
         return GRAVEL_OK;
     const gv_limits limits = gv_limits_of(context, device);
     for (int n = 0; way_out(space, variant, &limits, sinks, sources, n, &tried); n++) {
         if (gv_space_can_run(space, &tried, variant, &limits) ||
             memcmp(tried.value, config->value, sizeof tried.value) == 0 ||
-            prove(context, device, space, variant, &tried) == WRONG) {
+            prove(context, device, space, variant, &tried, why) == WRONG) {
             continue;
         }
         *config = tried;
@@ -243,8 +251,8 @@ gravel_status gv_proof_settle(gravel_context *context, int device, const gv_spac
     return gv_fail(
         GRAVEL_ERR_UNSUPPORTED,
         "%s (%s, driver %s): no configuration of %s %s builds, starts and gives the right forces of a known problem; "
-        "`gravel check` shows what is wrong",
-        limits.info.name, limits.info.platform, limits.info.driver, space->kernel, variant->name);
+        "the last one: %s",
+        limits.info.name, limits.info.platform, limits.info.driver, space->kernel, variant->name, why);
 }
 
 void gv_proof_release(gravel_context *context)
@@ -253,6 +261,7 @@ void gv_proof_release(gravel_context *context)
 
     for (proof *p = context->proofs ? context->proofs->first : NULL; p; p = next) {
         next = p->next;
+        free(p->why);
         free(p);
     }
     free(context->proofs);
