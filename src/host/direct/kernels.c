@@ -27,18 +27,19 @@ int gv_direct_set(gravel_soften soften, int no_eps, int mixed)
     return kind + (mixed ? GV_DIRECT_MIXED : 0);
 }
 
-/* With the features that make the program of a set. */
-static gv_variant variant_of(const gravel_direct *d, int set, int variant)
+/* What makes the program of a set another one than with eps. */
+static unsigned features_of(int set)
 {
-    static const unsigned more[GV_DIRECT_SETS / 2] = {[0] = 0,
-                                                      [GV_DIRECT_SOFTENED] = GV_DIRECT_BY_SINKS | GV_DIRECT_BY_SOURCES,
-                                                      [GV_DIRECT_NO_EPS - GV_DIRECT_MIXED] = GV_DIRECT_UNSOFTENED,
-                                                      [GV_DIRECT_SINKS_SOFTENED - GV_DIRECT_MIXED] =
-                                                          GV_DIRECT_BY_SINKS};
-    gv_variant made = d->variant[variant];
-    const int kind = set & ~GV_DIRECT_MIXED;
-    made.features |= more[kind < GV_DIRECT_MIXED ? kind : kind - GV_DIRECT_MIXED];
-    return made;
+    switch (set & ~GV_DIRECT_MIXED) {
+    case GV_DIRECT_SOFTENED:
+        return GV_DIRECT_BY_SINKS | GV_DIRECT_BY_SOURCES;
+    case GV_DIRECT_SINKS_SOFTENED:
+        return GV_DIRECT_BY_SINKS;
+    case GV_DIRECT_NO_EPS:
+        return GV_DIRECT_UNSOFTENED;
+    default:
+        return 0;
+    }
 }
 
 static gravel_status choose(gravel_direct *d, const gv_variant *variant, size_t sinks, size_t sources,
@@ -95,7 +96,8 @@ static void find_by_ids(gravel_direct *d, const gv_variant *v, size_t sinks, siz
 gravel_status gv_direct_choose(gravel_direct *d, int set, int variant, size_t sinks, size_t sources,
                                gv_direct_choice **choice)
 {
-    const gv_variant v = variant_of(d, set, variant);
+    gv_variant v = d->variant[variant];
+    v.features |= features_of(set);
     gv_direct_choice *const chosen = *choice = gv_direct_find_choice(d, set, variant, sinks, sources);
     if (!chosen)
         return gv_fail(GRAVEL_ERR_MEMORY, "no host memory for configurations");
