@@ -309,8 +309,8 @@ typedef enum gravel_origin {
 GRAVEL_API const char *gravel_origin_name(gravel_origin origin);
 
 /* The configuration that a call of the options with this many sinks would use ("threads=128 ..."), and where it is
- * from; for as many sources as are written, or as the last call had, and sinks whose ids are in order if those of the
- * sources are. */
+ * from; for as many sources as are written, or as the last call had, softened by eps or as the last call was, and sinks
+ * whose ids are in order if those of the sources are. */
 GRAVEL_API gravel_status gravel_direct_get_configuration(gravel_direct *direct, size_t sinks, char *text, size_t size,
                                                          gravel_origin *origin);
 

@@ -182,6 +182,17 @@ static inline gv_scalar gv_count_runs(global const gv_scalar4 *run, uint runs, u
     return bodies;
 }
 
+/* R^2 below a millionth of the unit's square would overflow the expansion. */
+#define GV_LEAST_REACH GV_R(1e-6)
+
+/* The unit of length of a group's expansion, a power of 2, so that turning units is exact.  Of sinks at one place it is
+ * a millionth of how far from the sources they are: distances in this unit do not overflow. */
+static inline gv_scalar gv_unit_of(gv_scalar radius, gv_scalar4 centre)
+{
+    gv_scalar off = fmax(fmax(fabs(centre.x), fabs(centre.y)), fmax(fabs(centre.z), GV_R(1.0)));
+    return ldexp(GV_R(1.0), ilogb(fmax(radius, GV_R(1e-6) * off)) + 1);
+}
+
 /* Makes the group of `count` sinks from `first` on; returns the bodies in its box and close by. */
 __attribute__((always_inline)) static inline gv_scalar
 gv_make_group(global const gv_scalar4 *points, uint first, uint count, global const gv_scalar4 *cell,
@@ -222,14 +233,10 @@ gv_make_group(global const gv_scalar4 *points, uint first, uint count, global co
     gv_scalar known = GV_MAC == 2 ? least.x : around.x / (gv_scalar)(count);
     gv_scalar a = fmax(gv_least(last ? known : gv_length(around.x, around.y, around.z)), GV_R(1e-25));
 
-    /* a power of 2: turning units is exact; of sinks at one place a millionth of how far from the sources they are, so
-     * that distances in this unit do not overflow */
-    gv_scalar off = fmax(fmax(fabs(centre.x), fabs(centre.y)), fmax(fabs(centre.z), GV_R(1.0)));
-    gv_scalar scale = ldexp(GV_R(1.0), ilogb(fmax(sqrt(radius2), GV_R(1e-6) * off)) + 1);
+    gv_scalar scale = gv_unit_of(sqrt(radius2), centre);
     gv_scalar open = GV_MAC > 0 ? exp2(GV_R(-0.4) * log2(tau * a)) : GV_R(1.0);
     gv_scalar far = radius2 * radius2 / (tau_local * a);
-    /* R below a thousandth of the unit would overflow the expansion */
-    gv_scalar reach = fmax(radius2 / GV_R(0.36), scale * scale * GV_R(1e-6));
+    gv_scalar reach = fmax(radius2 / GV_R(0.36), scale * scale * GV_LEAST_REACH);
     if (me == 0) {
         group[0] = (gv_scalar4)(centre.xyz, scale);
         group[1] = (gv_scalar4)(half_side.xyz, open);
@@ -319,7 +326,10 @@ kernel void gv_tree_turn_groups(global const gv_scalar4 *group, uint n, gv_scala
         return;
     gv_scalar4 g0 = group[GV_GROUP_VECTORS * (size_t)g], g1 = group[GV_GROUP_VECTORS * (size_t)g + 1];
     gv_scalar4 g2 = group[GV_GROUP_VECTORS * (size_t)g + 2];
-    to[GV_GROUP_VECTORS * (size_t)g] = (gv_scalar4)(g0.xyz * scale + shift.xyz, g0.w * scale);
+    gv_scalar4 centre = g0 * scale + shift;
+    gv_scalar unit = fmax(g0.w * scale, gv_unit_of(0, centre)); /* it may be far away there */
+    gv_scalar reach = fmax(g2.y * turn.z, unit * unit * GV_LEAST_REACH);
+    to[GV_GROUP_VECTORS * (size_t)g] = (gv_scalar4)(centre.xyz, unit);
     to[GV_GROUP_VECTORS * (size_t)g + 1] = (gv_scalar4)(g1.xyz * scale, g1.w * turn.x);
-    to[GV_GROUP_VECTORS * (size_t)g + 2] = (gv_scalar4)(g2.x * turn.y, g2.y * turn.z, g2.z, g2.w);
+    to[GV_GROUP_VECTORS * (size_t)g + 2] = (gv_scalar4)(g2.x * turn.y, reach, g2.z, g2.w);
 }

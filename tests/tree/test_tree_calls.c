@@ -277,23 +277,45 @@ static void planes_of_points(void **state)
     gravel_groups_release(call.groups);
 }
 
-/* Sinks at one place far from all sources: their expansion has a unit for which the distance is no overflow. */
+/* Sinks at one place far from all sources: their expansion has a unit for which the distance is no overflow, also where
+ * the group was made near the sources and is far away only by the call's shift. */
 static void points_far_away(void **state)
 {
     (void)state;
-    enum { PLACES = 4 };
+    enum { PLACES = 4, POINTS = 3 };
     static const double away[PLACES] = {1e4, 1e8, 1e10, 1e12};
-    for (int k = 0; k < PLACES; k++) {
-        double pot[3], at[3][3] = {{0}};
-        for (int s = 0; s < 3; s++)
-            at[s][0] = away[k];
-        const gravel_sinks points = {.count = 3, .pos = GRAVEL_VEC_AOS(at)};
+    for (int k = 0; k < PLACES * 2 * 2; k++) {
+        const double distance = away[k % PLACES];
+        const int is_shifted = k / PLACES % 2;
+        double pot[POINTS], acc[POINTS][3], at[POINTS][3] = {{0}};
+        for (int s = 0; s < POINTS; s++)
+            at[s][0] = is_shifted ? 0 : distance;
+        const gravel_sinks points = {.count = POINTS, .pos = GRAVEL_VEC_AOS(at)};
+        const gravel_forces forces = {.acc = GRAVEL_VEC_OUT_AOS(acc), .pot = pot};
+        gravel_tree_options options = GRAVEL_TREE_OPTIONS_INIT;
         gravel_tree_call call = call_of((gravel_view){.bodies = NULL});
+        const gravel_view all = gravel_view_all(bodies);
+        gravel_tree *of;
+        gravel_ticket *ticket;
+        options.precision = k / PLACES / 2 ? GRAVEL_DS : GRAVEL_SP;
+        assert_ok(gravel_tree_create(&of, context, &options));
+        assert_ok(gravel_tree_set_sources(of, &all));
         call.points = &points;
-        walk(&call, pot);
-        /* all sources within 2.5 of the origin: 2.5e-4 of the nearest distance */
-        for (int s = 0; s < 3; s++)
-            assert_true(fabs(pot[s] * away[k] + 1) < 3e-4);
+        if (is_shifted) {
+            assert_ok(gravel_groups_create(&call.groups, of, &call));
+            call.shift[0] = distance;
+        }
+        assert_ok(gravel_tree_walk(of, &call, &ticket));
+        assert_ok(gravel_ticket_collect(ticket, &forces, NULL));
+        gravel_ticket_release(ticket);
+        /* all sources within 2.5 of the origin: 2.5e-4 of the nearest distance, twice that for the force */
+        for (int s = 0; s < POINTS; s++) {
+            assert_true(fabs(pot[s] * distance + 1) < 3e-4);
+            assert_true(fabs(acc[s][0] * distance * distance - (is_shifted ? 1 : -1)) < 6e-4);
+            assert_true(hypot(acc[s][1], acc[s][2]) < 6e-4 / distance / distance);
+        }
+        gravel_groups_release(call.groups);
+        gravel_tree_release(of);
     }
 }
 

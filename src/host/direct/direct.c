@@ -140,8 +140,8 @@ gravel_status gravel_direct_get_configuration(gravel_direct *d, size_t sinks, ch
     const size_t sources = !d ? 0 : d->own ? gv_direct_own_count(d) : d->last_sources;
     if (!d)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "gravel_direct_get_configuration: no object");
-    const int mixed = d->own ? d->own->ids_mixed : d->last_mixed;
-    const int set = gv_direct_set(GRAVEL_SOFTEN_EPS, 0, mixed);
+    const int kind = d->last_set & ~GV_DIRECT_MIXED;
+    const int set = !d->own ? d->last_set : d->own->ids_mixed ? kind + GV_DIRECT_MIXED : kind;
     gravel_status status = gv_direct_choose(d, set, own_variant(d), sinks, sources, &choice);
     if (status)
         return status;

@@ -23,7 +23,7 @@ int gv_direct_set(gravel_soften soften, int no_eps, int mixed)
     const int kind = GV_SOFTEN_OF_SOURCES((int)soften) ? (int)GV_DIRECT_SOFTENED
                      : soften == GRAVEL_SOFTEN_SINKS   ? (int)GV_DIRECT_SINKS_SOFTENED
                      : no_eps                          ? (int)GV_DIRECT_NO_EPS
-                                                       : 0;
+                                                       : (int)GV_DIRECT_EPS;
     return kind + (mixed ? GV_DIRECT_MIXED : 0);
 }
 
@@ -59,7 +59,7 @@ static void make_room_for_softening(const gravel_direct *d, const gv_variant *va
 {
     while (config->value[GV_T_TILE] > 0 &&
            gv_direct_local_bytes(config, variant, GRAVEL_SOFTEN_SUM) > (size_t)d->limits.info.local_memory)
-        gv_direct_halve_tile(config);
+        gv_direct_shrink_tiles(config);
 }
 
 gv_direct_choice *gv_direct_find_choice(gravel_direct *d, int set, int variant, size_t sinks, size_t sources)

@@ -21,13 +21,14 @@ enum { GV_KIND_NO_EPS = GRAVEL_SOFTEN_MAX + 1, GV_KIND_DUE, GV_KIND_DUE_NO_EPS, 
 enum { GV_TAKE_PLAIN, GV_TAKE_DUE, GV_TAKE_CHANGES, GV_TAKES = GV_TAKE_CHANGES + GV_HELD_SIZES };
 enum { GV_DIRECT_KERNELS = 256, GV_DIRECT_VARIANTS = 12, GV_PRECISIONS = 3 };
 
-/* Choices are made anew, and each program is proven, for sources with softening lengths of their own, eps = 0, and
- * softening lengths of sinks alone; of each also for ids in no order. */
+/* Choices are made anew, and proven (prove.c), where another program runs than with eps: one of the kinds below; and of
+ * each kind for ids in no order, MIXED.  Texts of choices hold these numbers. */
 enum {
-    GV_DIRECT_SOFTENED = 1,
-    GV_DIRECT_MIXED = 2,
+    GV_DIRECT_EPS,
+    GV_DIRECT_SOFTENED, /* sources have softening lengths */
+    GV_DIRECT_MIXED,
     GV_DIRECT_NO_EPS = 4,
-    GV_DIRECT_SINKS_SOFTENED = GV_DIRECT_NO_EPS + GV_DIRECT_SOFTENED,
+    GV_DIRECT_SINKS_SOFTENED,
     GV_DIRECT_SETS = 8
 };
 
@@ -138,7 +139,7 @@ struct gravel_direct {
     gravel_ticket *tickets;                          /* all that were made; free ones are used again */
     gv_direct_counting counting;
     size_t last_sources;      /* of the last call */
-    int last_mixed;           /* likewise: ids in no order */
+    int last_set;             /* likewise; its own sources decide whether ids are in no order */
     gv_direct_again again[3]; /* force, reduce, join of the last call */
     int n_again;
     gv_last last[GV_DIRECT_STAGES];

@@ -259,12 +259,18 @@ static void add_rule(unsigned features, char *text, size_t size)
                  !!(features & GV_DIRECT_AHEAD), !!(features & GV_DIRECT_LEAVE_OUT));
 }
 
-void gv_direct_halve_tile(gv_config *config)
+void gv_direct_shrink_tiles(gv_config *config)
 {
-    int *tile = &config->value[GV_T_TILE];
-    *tile = *tile > GV_DIRECT_STRETCH ? *tile / 2 : 0;
-    if (*tile == 0)
+    enum { FEW_ROWS = 8 };
+    int *tile = &config->value[GV_T_TILE], *rows = &config->value[GV_T_SPLIT];
+    if (*tile > GV_DIRECT_STRETCH) {
+        *tile /= 2;
+    } else if (*rows > FEW_ROWS) {
+        *rows /= 2;
+    } else {
+        *tile = 0;
         config->value[GV_T_PREFETCH] = 0;
+    }
 }
 
 void gv_direct_fit_quadrupoles(gv_config *config, const gv_variant *variant, gravel_soften soften,
@@ -278,7 +284,7 @@ void gv_direct_fit_quadrupoles(gv_config *config, const gv_variant *variant, gra
            gv_direct_local_bytes(config, variant, soften) +
                    (size_t)(value[GV_T_SPLIT] * value[GV_T_TILE] + value[GV_T_PREFETCH]) * quads >
                local_memory)
-        gv_direct_halve_tile(config);
+        gv_direct_shrink_tiles(config);
 }
 
 void gv_direct_program_options(const gv_variant *variant, gravel_soften soften, const gv_config *config, char *text,

@@ -91,14 +91,16 @@ size_t gv_direct_reduce_groups(size_t sinks, size_t reduce_rows);
 /* Bytes of local memory the force kernel takes. */
 size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant, gravel_soften soften);
 
-/* A tile of half as many sources, or none, which nothing can be read ahead from. */
-void gv_direct_halve_tile(gv_config *config);
+/* A step to less local memory: tiles of half as many sources, then half the rows down to eight, at last no tiles, which
+ * nothing can be read ahead from. */
+void gv_direct_shrink_tiles(gv_config *config);
 
 /* Quadrupoles need registers, and room in the tiles, that the choice of a configuration does not know of. */
 void gv_direct_fit_quadrupoles(gv_config *config, const gv_variant *variant, gravel_soften soften,
                                uint64_t local_memory);
 
-/* prove.c: gv_space.prove */
+/* prove.c: gv_space.program, gv_space.prove */
+const char *gv_direct_program_name(unsigned features);
 gravel_status gv_direct_prove(gravel_context *context, int device, const gv_variant *variant, const char *configuration,
                               double *error, double *most);
 

@@ -94,6 +94,14 @@ static gravel_status compute(gravel_direct *direct, gravel_bodies *bodies, const
     return status;
 }
 
+const char *gv_direct_program_name(unsigned features)
+{
+    return features & GV_DIRECT_BY_SOURCES   ? " softened by sources"
+           : features & GV_DIRECT_BY_SINKS   ? " softened by sinks"
+           : features & GV_DIRECT_UNSOFTENED ? " without eps"
+                                             : "";
+}
+
 /* Softened by eps, by nothing, or by the bodies' own lengths: another program each. */
 static void make_known(gv_known *known, unsigned features)
 {

@@ -217,8 +217,9 @@ static void built_in_groups(gv_config *config, const gv_variant *variant, const 
     VALUE(BLOCKS_PER_CU) = sinks <= 1 ? 8 : sinks < 16 ? 2 : 4;
 }
 
-/* Calls where the above takes 1.1 to 2.2 of the best, and what the times of an H200 and an H100 agree on there: 1.01 to
- * 1.05 of it in the mean (doc/numbers.md, "Untuned on a GPU").  The first row counts that has room for the call. */
+/* Calls where the above takes 1.1 to 2.2 of the best, and what the times of an H200 and an H100 agree on there (2 to 48
+ * sinks of more than 65536 sources: of an H200): 1.01 to 1.05 of it in the mean (doc/numbers.md, "Untuned on a GPU").
+ * The first row counts that has room for the call. */
 typedef struct gpu_groups {
     int threads, blocks_per_cu, split, sinks_per_item, tile, unroll, meet;
 } gpu_groups;
@@ -402,10 +403,8 @@ static void built_in(gv_config *config, const gv_variant *variant, const gv_limi
         VALUE(THREADS) = VALUE(THREADS) > 16 ? VALUE(THREADS) / 2 : 1;
     while (VALUE(SPLIT) > VALUE(THREADS))
         VALUE(SPLIT) /= 2;
-    while (VALUE(TILE) > 32 && !local_memory_fits(config, variant, limits))
-        VALUE(TILE) /= 2;
-    if (!local_memory_fits(config, variant, limits))
-        VALUE(TILE) = 0;
+    while (VALUE(TILE) > 0 && !local_memory_fits(config, variant, limits))
+        gv_direct_shrink_tiles(config);
     while (VALUE(SPLIT) > 1 && !local_memory_fits(config, variant, limits))
         VALUE(SPLIT) /= 2;
 }
@@ -489,6 +488,7 @@ const gv_space gv_direct_space = {
     .unevenness = unevenness,
     .prove = gv_direct_prove,
     .of_program = ~(unsigned)(GV_DIRECT_NEAREST | GV_DIRECT_LISTS),
+    .program = gv_direct_program_name,
     .plain = {"threads=64 split=1 sinks_per_item=1 tile=64 unroll=1 lanes=1 rsqrt=0",
               "threads=1 split=1 sinks_per_item=1 tile=0 unroll=1 lanes=1 rsqrt=0"},
 };

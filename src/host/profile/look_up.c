@@ -353,7 +353,8 @@ static int make_choice(const match *like, const gv_profile_set *const sets[2], c
     if (of_default == n)
         candidate[n] = (gv_choice_candidate){
             .configuration = built_in, .reading = {~0u, config}, .is_default = 1, .score = INFINITY};
-    /* also where the default is so far ahead that they are no options: it is the answer then, not the nearest winner */
+    /* what was measured: the default may be so far ahead of all of it that nothing else is an option, and is the answer
+     * then, not the nearest winner */
     for (int c = 0; c < n && !runs; c++)
         runs = candidate[c].configuration != built_in &&
                candidate_runs(like, sets[0], &candidate[c], &call, foreign, &unused);

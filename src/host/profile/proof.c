@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/files.h"
 #include "host/device/device.h"
 #include "host/program/cache.h"
 
@@ -21,8 +22,6 @@ typedef struct proof {
     enum verdict verdict;
     char *why; /* it is wrong; malloc'd, NULL: unknown */
 } proof;
-
-enum { WHY = 2048 }; /* with the compiler's lines */
 
 /* A thread whose proof is running: configurations that this uses are not proven themselves.  Others of the context
  * prove theirs meanwhile. */
@@ -62,7 +61,7 @@ static int is_proof_of(const proof *p, const proof *asked)
            memcmp(p->config.value, asked->config.value, sizeof p->config.value) == 0;
 }
 
-static enum verdict recall(gravel_context *context, const proof *asked, char why[WHY])
+static enum verdict recall(gravel_context *context, const proof *asked, char **why)
 {
     enum verdict verdict = UNKNOWN;
 
@@ -71,8 +70,7 @@ static enum verdict recall(gravel_context *context, const proof *asked, char why
         if (!is_proof_of(p, asked))
             continue;
         verdict = p->verdict;
-        if (p->why)
-            snprintf(why, WHY, "%s", p->why);
+        *why = p->why ? strdup(p->why) : NULL;
     }
     pthread_mutex_unlock(&context->profile_lock);
     return verdict;
@@ -92,14 +90,14 @@ static enum verdict load(gravel_context *context, const gv_digest *key)
     return verdict;
 }
 
-static void remember(gravel_context *context, const proof *settled, const char *why)
+static void remember(gravel_context *context, const proof *settled)
 {
     proof *made = malloc(sizeof *made);
 
     if (!made)
         return; /* without it only the next call looks into the cache again */
     *made = *settled;
-    made->why = settled->verdict == WRONG ? strdup(why) : NULL;
+    made->why = settled->why ? strdup(settled->why) : NULL;
     pthread_mutex_lock(&context->profile_lock);
     made->next = context->proofs->first;
     context->proofs->first = made;
@@ -145,7 +143,7 @@ static void leave(gravel_context *context, const prover *self)
  * a moment.  Other failures (no memory, a device that is lost) say nothing about the configuration: the call that
  * follows will report them itself. */
 static enum verdict try(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
-                        const char *configuration, char why[WHY], gravel_status *status)
+                        const char *configuration, char **why, gravel_status *status)
 {
     double error = 0, most = 0;
     prover self;
@@ -156,30 +154,41 @@ static enum verdict try(gravel_context *context, int device, const gv_space *spa
         *status = space->prove(context, device, variant, configuration, &error, &most);
     leave(context, &self);
     if (*status == GRAVEL_ERR_BUILD || *status == GRAVEL_ERR_LAUNCH) {
-        snprintf(why, WHY, "%s", gravel_error_message());
+        *why = strdup(gravel_error_message()); /* with the compiler's lines */
         return WRONG;
     }
     if (*status)
         return UNKNOWN;
-    snprintf(why, WHY, "a known problem comes out with an error of %.1e, at most %.0e is right", error, most);
-    return error <= most ? RIGHT : WRONG;
+    if (error <= most)
+        return RIGHT;
+    *why = gv_format("a known problem comes out with an error of %.1e, at most %.0e is right", error, most);
+    return WRONG;
 }
 
-/* What is wrong is said once a context; `why` gets it each time. */
+/* " without eps": what tells this program from others of the variant */
+static const char *program_of(const gv_space *space, const gv_variant *variant)
+{
+    return space->program ? space->program(variant->features) : "";
+}
+
+/* What is wrong is said once a context; *why, malloc'd or NULL, gets it each time. */
 static enum verdict prove(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
-                          const gv_config *config, char why[WHY])
+                          const gv_config *config, char **why)
 {
     char configuration[384];
     proof p = {NULL, space, *variant, *config, device, UNKNOWN, NULL};
     gv_digest key;
 
-    snprintf(why, WHY, "it failed its self-test in an earlier process");
+    free(*why);
+    *why = NULL;
     p.verdict = recall(context, &p, why);
     if (p.verdict != UNKNOWN)
         return p.verdict;
     gv_space_format(space, config, configuration, sizeof configuration);
     find_key(context, device, space, variant, configuration, &key);
     p.verdict = load(context, &key);
+    if (p.verdict == WRONG)
+        *why = strdup("it failed its self-test in an earlier process");
     if (p.verdict == UNKNOWN) {
         gravel_status status;
         p.verdict = try(context, device, space, variant, configuration, why, &status);
@@ -188,11 +197,12 @@ static enum verdict prove(gravel_context *context, int device, const gv_space *s
         if (p.verdict != UNKNOWN && status == GRAVEL_OK)
             gv_cache_store(context, "proof", &key, &byte, 1);
     }
+    p.why = *why;
     if (p.verdict != UNKNOWN)
-        remember(context, &p, why);
+        remember(context, &p);
     if (p.verdict == WRONG)
-        gv_log(context, GRAVEL_LOG_WARNING, "%s: %s %s with %s is not used: %s", context->device[device].info.name,
-               space->kernel, variant->name, configuration, why);
+        gv_log(context, GRAVEL_LOG_WARNING, "%s: %s %s%s with %s is not used: %s", context->device[device].info.name,
+               space->kernel, variant->name, program_of(space, variant), configuration, *why ? *why : "");
     return p.verdict;
 }
 
@@ -233,26 +243,29 @@ gravel_status gv_proof_settle(gravel_context *context, int device, const gv_spac
                               size_t sinks, size_t sources, gv_config *config, gravel_origin *origin)
 {
     gv_config tried;
-    char why[WHY];
+    char *why = NULL;
+    gravel_status status = GRAVEL_OK;
 
-    if (!begin(context, space) || prove(context, device, space, variant, config, why) != WRONG)
+    if (!begin(context, space) || prove(context, device, space, variant, config, &why) != WRONG)
         return GRAVEL_OK;
     const gv_limits limits = gv_limits_of(context, device);
-    for (int n = 0; way_out(space, variant, &limits, sinks, sources, n, &tried); n++) {
-        if (gv_space_can_run(space, &tried, variant, &limits) ||
-            memcmp(tried.value, config->value, sizeof tried.value) == 0 ||
-            prove(context, device, space, variant, &tried, why) == WRONG) {
-            continue;
-        }
+    int is_right = 0;
+    for (int n = 0; !is_right && way_out(space, variant, &limits, sinks, sources, n, &tried); n++)
+        is_right = !gv_space_can_run(space, &tried, variant, &limits) &&
+                   memcmp(tried.value, config->value, sizeof tried.value) != 0 &&
+                   prove(context, device, space, variant, &tried, &why) != WRONG;
+    if (is_right) {
         *config = tried;
         *origin = GRAVEL_ORIGIN_BUILT_IN;
-        return GRAVEL_OK;
+    } else {
+        status = gv_fail(GRAVEL_ERR_UNSUPPORTED,
+                         "%s (%s, driver %s): no configuration of %s %s%s builds, starts and gives the right forces of "
+                         "a known problem; the last one: %s",
+                         limits.info.name, limits.info.platform, limits.info.driver, space->kernel, variant->name,
+                         program_of(space, variant), why ? why : "");
     }
-    return gv_fail(
-        GRAVEL_ERR_UNSUPPORTED,
-        "%s (%s, driver %s): no configuration of %s %s builds, starts and gives the right forces of a known problem; "
-        "the last one: %s",
-        limits.info.name, limits.info.platform, limits.info.driver, space->kernel, variant->name, why);
+    free(why);
+    return status;
 }
 
 void gv_proof_release(gravel_context *context)

@@ -83,7 +83,8 @@ typedef struct gv_space {
      * usual.  More where a question stands for calls that differ in more than sizes. */
     double least_lead;
     int any_sources;     /* 1: a question of these sinks stands for any number of sources */
-    unsigned of_program; /* feature bits of a variant that make another program, but no other choice */
+    unsigned of_program; /* feature bits of a variant that make another program, but no other choice ... */
+    const char *(*program)(unsigned features); /* ... and what to call it: " without eps"; NULL: there are none */
     /* What to put over the built-in default where that is wrong: without vectors and special instructions. */
     const char *plain[GV_PLAIN_SHAPES];
 } gv_space;
