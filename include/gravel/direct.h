@@ -120,8 +120,8 @@ GRAVEL_API gravel_status gravel_direct_prepare(gravel_direct *direct, const grav
 
 /* The configurations that calls of this object have got so far, as text; returns the bytes that it takes with its end
  * (NULL, 0: nothing is written).  Calls that are softened alike (by eps, by nothing, by sinks, by sources), with about
- * as many sinks and sources, share the configuration of the first of them.  An object that is given the text before its first call computes with the same ones, and so with the same
- * bits. */
+ * as many sinks and sources, share the configuration of the first of them.  An object that is given the text before its
+ * first call computes with the same ones, and so with the same bits. */
 GRAVEL_API size_t gravel_direct_get_choices(const gravel_direct *direct, char *text, size_t size);
 GRAVEL_API gravel_status gravel_direct_set_choices(gravel_direct *direct, const char *text);
 

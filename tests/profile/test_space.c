@@ -296,14 +296,14 @@ static void local_bytes(void **state)
                      4 * 128 * (16 + 4) + (4 + 2) * 4 + 128 * 4 * 2 * 4);
     c.value[GV_T_MEET] = 1;
     assert_int_equal(gv_direct_local_bytes(&c, &v, GRAVEL_SOFTEN_EPS),
-                     4 * 128 * (16 + 4) + (16 + 2 + 2 * 32) * 4 + 128 * 4 * 2 * 4);
+                     4 * 128 * (16 + 4) + (16 + 2 + 16 * 32) * 4 + 128 * 4 * 2 * 4);
     c.value[GV_T_PREFETCH] = 1; /* one source behind the last */
     assert_int_equal(gv_direct_local_bytes(&c, &v, GRAVEL_SOFTEN_EPS),
-                     4 * 128 * (16 + 4) + 16 + (16 + 2 + 2 * 32) * 4 + 128 * 4 * 2 * 4);
+                     4 * 128 * (16 + 4) + 16 + (16 + 2 + 16 * 32) * 4 + 128 * 4 * 2 * 4);
     c.value[GV_T_PREFETCH] = 0;
     v = variant_of("ds6", GV_DIRECT_NEAREST);
     assert_int_equal(gv_direct_local_bytes(&c, &v, GRAVEL_SOFTEN_EPS),
-                     4 * 128 * (4 * 16 + 4) + (16 + 2 + 2 * 32) * 4 + 128 * (10 * 2 * 4 + 4));
+                     4 * 128 * (4 * 16 + 4) + (16 + 2 + 16 * 32) * 4 + 128 * (10 * 2 * 4 + 4));
     v = variant_of("dp4", GV_DIRECT_NEAREST);
     c.value[GV_T_TILE] = 0;
     c.value[GV_T_LANES] = 8;
@@ -328,7 +328,12 @@ static void tiles_give_way(void **state)
     assert_int_equal(c.value[GV_T_TILE], 32);
     assert_int_equal(c.value[GV_T_PREFETCH], 1);
     gv_direct_fit_quadrupoles(&c, &v, GRAVEL_SOFTEN_EPS, g.info.local_memory);
+    assert_int_equal(c.value[GV_T_TILE], 32); /* rows first */
+    assert_int_equal(c.value[GV_T_SPLIT], 8);
+    assert_null(gv_space_can_run(&gv_direct_space, &c, &v, &g));
+    gv_direct_fit_quadrupoles(&c, &v, GRAVEL_SOFTEN_EPS, 12 << 10);
     assert_int_equal(c.value[GV_T_TILE], 0);
+    assert_int_equal(c.value[GV_T_PREFETCH], 0);
     assert_null(gv_space_can_run(&gv_direct_space, &c, &v, &g));
 }
 

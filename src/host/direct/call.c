@@ -25,18 +25,14 @@ static gravel_status lists_too_large(const gravel_direct *d, const gv_direct_job
         longest > 0 ? longest - 1 : 0, group);
 }
 
-static int set_of(const gv_direct_job *c)
-{
-    return gv_direct_set(c->asked.soften, (c->more & GV_DIRECT_UNSOFTENED) != 0, c->mixed);
-}
-
 static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size_t sources)
 {
     const gravel_device_info *info = &d->limits.info;
     const uint64_t quarter = info->global_memory / 4;
     const size_t list_bytes = (size_t)(info->max_allocation < quarter ? info->max_allocation : quarter);
     const size_t chosen_for = c->chosen_for ? c->chosen_for : sinks;
-    gravel_status status = gv_direct_choose(d, set_of(c), c->variant, chosen_for, sources, &c->choice);
+    const int set = gv_direct_set(c->asked.soften, c->more, c->mixed);
+    gravel_status status = gv_direct_choose(d, set, c->variant, chosen_for, sources, &c->choice);
     if (!status && c->asked.quadrupoles) {
         c->roomy = *c->choice;
         c->choice = &c->roomy;
@@ -245,7 +241,7 @@ static gravel_status finish_ticket(gravel_direct *d, gv_direct_ticket *t)
 static gravel_status run(gravel_direct *d, gv_direct_job *c, int is_waited_for)
 {
     const size_t sources = d->last_sources = c->sources.count;
-    d->last_set = set_of(c);
+    d->last_set = gv_direct_set(c->asked.soften, c->more, c->mixed);
     gravel_status status = GRAVEL_OK;
     if (sources > 0 && c->count > 0)
         status = plan(d, c, c->count, sources);

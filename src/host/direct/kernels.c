@@ -18,11 +18,11 @@ int gv_direct_variant(int order, int nearest, int lists)
     return (order / 2 - 1) * 4 + !!nearest + 2 * !!lists;
 }
 
-int gv_direct_set(gravel_soften soften, int no_eps, int mixed)
+int gv_direct_set(gravel_soften soften, unsigned more, int mixed)
 {
     const int kind = GV_SOFTEN_OF_SOURCES((int)soften) ? (int)GV_DIRECT_SOFTENED
                      : soften == GRAVEL_SOFTEN_SINKS   ? (int)GV_DIRECT_SINKS_SOFTENED
-                     : no_eps                          ? (int)GV_DIRECT_NO_EPS
+                     : more & GV_DIRECT_UNSOFTENED     ? (int)GV_DIRECT_NO_EPS
                                                        : (int)GV_DIRECT_EPS;
     return kind + (mixed ? GV_DIRECT_MIXED : 0);
 }

@@ -158,8 +158,9 @@ size_t gv_direct_own_count(const gravel_direct *d);
 int gv_direct_variant(int order, int nearest, int lists);
 /* The place of the choice of such calls; NULL: no memory. */
 gv_direct_choice *gv_direct_find_choice(gravel_direct *d, int set, int variant, size_t sinks, size_t sources);
-/* Of such calls; `mixed`: the ids of sinks or sources are in no order (gv_are_mixed). */
-int gv_direct_set(gravel_soften soften, int no_eps, int mixed);
+/* Of such calls; `more` may have GV_DIRECT_UNSOFTENED; `mixed`: the ids of sinks or sources are in no order
+ * (gv_are_mixed). */
+int gv_direct_set(gravel_soften soften, unsigned more, int mixed);
 gravel_status gv_direct_choose(gravel_direct *d, int set, int variant, size_t sinks, size_t sources,
                                gv_direct_choice **choice);
 /* The force kernel of a configuration; `more`: features beyond those of the variant, GV_DIRECT_UNSOFTENED where eps is

@@ -261,11 +261,11 @@ static void add_rule(unsigned features, char *text, size_t size)
 
 void gv_direct_shrink_tiles(gv_config *config)
 {
-    enum { FEW_ROWS = 8 };
+    enum { ROWS = 8 }; /* with fewer, wider rows tiles are worth more than rows; with more they have few sinks each */
     int *tile = &config->value[GV_T_TILE], *rows = &config->value[GV_T_SPLIT];
     if (*tile > GV_DIRECT_STRETCH) {
         *tile /= 2;
-    } else if (*rows > FEW_ROWS) {
+    } else if (*rows > 1 && *rows != ROWS) {
         *rows /= 2;
     } else {
         *tile = 0;
@@ -278,8 +278,9 @@ void gv_direct_fit_quadrupoles(gv_config *config, const gv_variant *variant, gra
 {
     const size_t quads = 2 * 4 * (variant->precision == GRAVEL_DP ? sizeof(double) : sizeof(float));
     const int *value = config->value;
-    int *sinks = &config->value[GV_T_SINKS_PER_ITEM];
+    int *sinks = &config->value[GV_T_SINKS_PER_ITEM], *unroll = &config->value[GV_T_UNROLL];
     *sinks = *sinks > 1 ? *sinks / 2 : 1;
+    *unroll = *unroll > 8 ? 8 : *unroll;
     while (value[GV_T_TILE] > 0 &&
            gv_direct_local_bytes(config, variant, soften) +
                    (size_t)(value[GV_T_SPLIT] * value[GV_T_TILE] + value[GV_T_PREFETCH]) * quads >

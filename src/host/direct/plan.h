@@ -91,8 +91,8 @@ size_t gv_direct_reduce_groups(size_t sinks, size_t reduce_rows);
 /* Bytes of local memory the force kernel takes. */
 size_t gv_direct_local_bytes(const gv_config *config, const gv_variant *variant, gravel_soften soften);
 
-/* A step to less local memory: tiles of half as many sources, then half the rows down to eight, at last no tiles, which
- * nothing can be read ahead from. */
+/* A step to less local memory: tiles of half as many sources, then half as many rows, down to eight or from less down
+ * to one, at last no tiles, which nothing can be read ahead from. */
 void gv_direct_shrink_tiles(gv_config *config);
 
 /* Quadrupoles need registers, and room in the tiles, that the choice of a configuration does not know of. */
