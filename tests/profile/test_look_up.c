@@ -524,10 +524,10 @@ static void test_nearest_driver_of_the_family(void **state)
 static void test_default_far_ahead(void **state)
 {
     static const char *const kept[2][2] = {
-        {"threads=128 blocks_per_cu=4 split=4 sinks_per_item=1 tile=64 unroll=4 lanes=1 rsqrt=1 meet=1",
-         "threads=128 blocks_per_cu=4 split=4 sinks_per_item=1 tile=32 unroll=2 lanes=1 rsqrt=1 meet=1"},
-        {"threads=128 blocks_per_cu=4 split=4 sinks_per_item=2 tile=128 unroll=2 lanes=1 rsqrt=1 meet=1",
-         "threads=128 blocks_per_cu=4 split=4 sinks_per_item=2 tile=64 unroll=4 lanes=1 rsqrt=1 meet=1"}};
+        {"threads=128 blocks_per_cu=4 split=4 sinks_per_item=1 tile=128 unroll=4 lanes=1 rsqrt=1 meet=1",
+         "threads=128 blocks_per_cu=4 split=4 sinks_per_item=1 tile=64 unroll=4 lanes=1 rsqrt=1 meet=1"},
+        {"threads=256 blocks_per_cu=2 split=8 sinks_per_item=2 tile=64 unroll=4 lanes=1 rsqrt=1 meet=1",
+         "threads=256 blocks_per_cu=2 split=8 sinks_per_item=2 tile=64 unroll=8 lanes=1 rsqrt=1 meet=1"}};
     gv_profile_set shipped = GV_PROFILE_SET_INIT;
     gv_profile_device device;
     gv_profile_entry entry;
@@ -538,13 +538,13 @@ static void test_default_far_ahead(void **state)
     const gv_profile_question question = {&gv_direct_space, &variant, &limits, "0123456789abcdef", 40, 1048576};
 
     (void)state;
-    assert_true(gv_variant_parse("dp4", &variant));
+    assert_true(gv_variant_parse("ds4", &variant));
     make_limits(&limits, "NVIDIA H200", 132);
     limits.info.max_group = 1024;
     limits.info.local_memory = 49152;
     make_device(&device, "NVIDIA H200", 132);
     for (int k = 0; k < 2; k++) {
-        make_entry(&entry, "dp4", k == 0 ? 32 : 64, 1048576, kept[k][0]);
+        make_entry(&entry, "ds4", k == 0 ? 32 : 64, 1048576, kept[k][0]);
         strcpy(entry.kernel, "direct");
         entry.result[0].time_s = entry.result[0].time_min_s = k == 0 ? 110e-6 : 200e-6;
         entry.result[1] = entry.result[0];
