@@ -139,7 +139,7 @@ struct gravel_direct {
     gravel_ticket *tickets;                          /* all that were made; free ones are used again */
     gv_direct_counting counting;
     size_t last_sources;      /* of the last call */
-    int last_set;             /* likewise; its own sources decide whether ids are in no order */
+    int last_set;             /* of the last call: gv_direct_set */
     gv_direct_again again[3]; /* force, reduce, join of the last call */
     int n_again;
     gv_last last[GV_DIRECT_STAGES];

@@ -281,7 +281,7 @@ static const struct {
      {{{256, 2, 8, 1, 64, 4, 1}, {256, 2, 8, 1, 64, 8, 1}, {128, 4, 4, 1, 64, 4, 1}},
       {{128, 4, 8, 2, 64, 8, 1}, {128, 4, 4, 1, 128, 4, 1}, {128, 4, 4, 1, 64, 4, 1}},
       {{128, 4, 4, 1, 64, 4, 1}, {128, 4, 4, 1, 64, 4, 1}, {128, 4, 4, 1, 64, 2, 1}}}},
-    /* three sinks an item: 0.89 of the next row, which is as good with searches and for the others (dp4 would spill) */
+    /* three sinks an item: 0.89 to 0.96 of the next row, which is as good for others and with searches (dp4 spills) */
     {{33, 48, 262145, SIZE_MAX, SIZE_MAX, PLAIN},
      {{{128, 4, 8, 3, 32, 8, 1}, {128, 4, 8, 1, 128, 4, 1}, {128, 4, 8, 1, 64, 4, 1}},
       {{128, 4, 8, 3, 64, 8, 1}, {128, 4, 8, 3, 32, 4, 1}, {128, 4, 8, 1, 64, 4, 1}},
