@@ -412,7 +412,7 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
     for (uint done = 0; done < part_sources; done += GV_TILE) {
         const uint here = begin + done < end ? min(end - begin - done, (uint)GV_TILE) : 0;
         const uint at = row * GV_TILE_PLACES;
-        const uint stretch_at = row * (GV_TILE / GV_DIRECT_STRETCH); /* in `flagged`, with GV_MEET */
+        const uint stretch_at = GV_FLAG_ROW * (GV_TILE / GV_DIRECT_STRETCH); /* in `flagged`, with GV_MEET */
         /* loads are unconditional, so that several are in flight; what is loaded from behind the part is not used */
 #if GV_MEET
         int some_within = 0;
@@ -433,7 +433,7 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
             some_within |= k < here && gv_is_within(source_id, ids);
 #else
             if (k < here && gv_is_within(source_id, ids))
-                flagged[row] = done + 1;
+                flagged[GV_FLAG_ROW] = done + 1;
 #endif
         }
 #if GV_MEET
@@ -447,19 +447,19 @@ __attribute__((reqd_work_group_size(GV_THREADS, 1, 1))) kernel void gv_force(
             }
         }
 #endif
-        barrier(CLK_LOCAL_MEM_FENCE);
+        gv_row_sync();
         GV_PLANES(GV_VIEW_TILE)
 #if GV_SOFTEN_OF_SOURCES(GV_SOFTEN)
         view.softening = tile_softening + at;
 #endif
         view.id = tile_id + at;
-        int may_meet = flagged[row] == done + 1;
+        int may_meet = flagged[GV_FLAG_ROW] == done + 1;
         for (uint k = 0; k < here; k += stretch) {
             if (GV_MEET)
                 may_meet = flagged[stretch_at + k / GV_DIRECT_STRETCH] == done + 1;
             gv_stretch(&item, view, k, min(here - k, stretch), may_meet, begin + done, eps2);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        gv_row_sync();
     }
 #else
     GV_PLANES(GV_VIEW_GLOBAL)

@@ -12,8 +12,8 @@
 
 /* Words of the table in which a group of so many sinks has their ids (meet.h): 512 bits for each of them, as long as
  * that is no more than 4 KB.  Then of other ids one in 65000 is taken for a sink's, of 512 sinks one in a thousand.
- * Each of these costs a stretch in the masked loop, for which all rows of the group wait, and those of the same wave
- * go through both loops: with 64 bits a sink 16 sinks x 1048576 took 1.15 to 1.2 of the time. */
+ * Each of these costs a stretch in the masked loop, for which other rows wait: with 64 bits a sink 16 sinks x 1048576
+ * took 1.15 to 1.2 of the time. */
 #define GV_DIRECT_NAME_WORDS(sinks) ((sinks) < 64 ? 16 * (sinks) : 1024)
 
 /* Places in the tile of a row of so many work-items.  Where four rows or more make a wave, these read their tiles at

@@ -25,6 +25,12 @@
 
 #if GV_TILE > 0
 #define GV_NEAR local
+/* Every row has a tile: its work-items wait for each other, and where it lies in one warp for no other warp. */
+#if defined(GV_PTX_ASM) && GV_THREADS % 32 == 0 && 32 % GV_ROW == 0
+#define gv_row_sync() __asm volatile("bar.warp.sync 0xffffffff;" : : : "memory")
+#else
+#define gv_row_sync() barrier(CLK_LOCAL_MEM_FENCE)
+#endif
 #else
 #define GV_NEAR global
 #endif
