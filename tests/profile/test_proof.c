@@ -150,6 +150,14 @@ static gravel_status settle(gravel_context *context, int kind, int *became)
     return status;
 }
 
+static gravel_status require(gravel_context *context, int kind)
+{
+    const gv_config config = {{kind}};
+    gv_variant variant;
+    gv_variant_set(&variant, 2, GRAVEL_SP, 0);
+    return gv_proof_require(context, 0, &fake, &variant, &config);
+}
+
 static gravel_context *open_context(const char *cache, test_log *log)
 {
     gravel_context_options options = GRAVEL_CONTEXT_OPTIONS_INIT;
@@ -222,6 +230,25 @@ static void what_is_wrong_is_not_used(void **state)
     gravel_context_release(context);
     remove_folder(cache);
     free(cache);
+}
+
+/* A program that nothing can take the place of is refused where it is wrong. */
+static void what_is_required_is_right_or_refused(void **state)
+{
+    static test_log log;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    gravel_context *context = open_context("", &log);
+    calls = outcome_status = refusals = 0;
+    right[0] = 1;
+    right[1] = 0;
+    for (int again = 0; again < 2; again++) {
+        assert_ok(require(context, 0));
+        assert_int_equal(require(context, 1), GRAVEL_ERR_UNSUPPORTED);
+        assert_contains(gravel_error_message(), "cannot be trusted with fake sp2 softly (kind=1): a known problem");
+        assert_int_equal(calls, 2);
+    }
+    gravel_context_release(context);
 }
 
 /* A thread that proves keeps no other one from it: while kind 0 is tried, another thread asks for 2, which is wrong. */
@@ -498,6 +525,7 @@ int main(void)
         cmocka_unit_test(a_build_that_failed_is_tried_again),
         cmocka_unit_test(answers_are_the_references),
         cmocka_unit_test(what_is_wrong_is_not_used),
+        cmocka_unit_test(what_is_required_is_right_or_refused),
         cmocka_unit_test(failures_say_nothing_of_forces),
         cmocka_unit_test(a_start_that_fails_is_not_kept),
         cmocka_unit_test(vectors_become_narrower),

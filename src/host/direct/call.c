@@ -33,6 +33,8 @@ static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size
     const size_t chosen_for = c->chosen_for ? c->chosen_for : sinks;
     const int set = gv_direct_set(c->asked.soften, c->more, c->mixed);
     gravel_status status = gv_direct_choose(d, set, c->variant, chosen_for, sources, &c->choice);
+    if (!status)
+        status = gv_direct_need_proof(d, c->variant, &c->choice->config, c->asked.soften, c->shape.features, c->more);
     if (!status && c->asked.quadrupoles) {
         c->roomy = *c->choice;
         c->choice = &c->roomy;

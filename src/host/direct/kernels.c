@@ -42,6 +42,24 @@ static unsigned features_of(int set)
     }
 }
 
+gravel_status gv_direct_need_proof(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,
+                                   unsigned aside, unsigned more)
+{
+    gv_variant v = d->variant[variant];
+    v.features |= aside | more | features_of(gv_direct_set(soften, more, 0));
+    if (d->is_named || !(v.features & (unsigned)GV_DIRECT_ASIDE) ||
+        (d->proven.variant == variant && d->proven.features == v.features &&
+         memcmp(&d->proven.config, config, sizeof *config) == 0))
+        return GRAVEL_OK;
+    gravel_status status = gv_proof_require(d->worker.context, d->worker.device, &gv_direct_space, &v, config);
+    if (!status) {
+        d->proven.variant = variant;
+        d->proven.features = v.features;
+        d->proven.config = *config;
+    }
+    return status;
+}
+
 static gravel_status choose(gravel_direct *d, const gv_variant *variant, size_t sinks, size_t sources,
                             gv_direct_choice *choice)
 {

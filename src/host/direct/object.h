@@ -116,6 +116,13 @@ typedef struct gv_direct_counting {
     gv_call_sizes due;    /* of calls whose sinks the device has found; the others are with the choices */
 } gv_direct_counting;
 
+/* What gv_direct_need_proof found right last: the next call of the same kind does not ask again. */
+typedef struct gv_direct_proven {
+    int variant;
+    unsigned features; /* 0: nothing yet */
+    gv_config config;
+} gv_direct_proven;
+
 struct gravel_direct {
     gv_worker worker;
     gravel_direct_options options;
@@ -126,6 +133,7 @@ struct gravel_direct {
     gv_direct_choices *choice[GV_DIRECT_SETS][GV_DIRECT_VARIANTS]; /* NULL: not used yet */
     gv_direct_kernel kernel[GV_DIRECT_KERNELS];
     int n_kernels;
+    gv_direct_proven proven;
     int oldest;                                                      /* of them, where there is no room for more */
     cl_kernel take[GV_TAKES][GV_DIRECT_VARIANTS / 4][GV_PRECISIONS]; /* [kind][order][precision of the bodies] */
     /* [sinks that the device has found][order, nearest][precision of the sinks' bodies] */
@@ -163,6 +171,9 @@ gv_direct_choice *gv_direct_find_choice(gravel_direct *d, int set, int variant, 
 int gv_direct_set(gravel_soften soften, unsigned more, int mixed);
 gravel_status gv_direct_choose(gravel_direct *d, int set, int variant, size_t sinks, size_t sources,
                                gv_direct_choice **choice);
+/* Of a call with a program that no choice asks for: `aside` (shape.h) or `more` has some of GV_DIRECT_ASIDE. */
+gravel_status gv_direct_need_proof(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,
+                                   unsigned aside, unsigned more);
 /* The force kernel of a configuration; `more`: features beyond those of the variant, GV_DIRECT_UNSOFTENED where eps is
  * 0, GV_DIRECT_DUE, and the rule of neighbour lists.  `macros`: of a shape (shape.h), "" for none. */
 gravel_status gv_direct_force_kernel(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,

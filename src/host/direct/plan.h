@@ -9,7 +9,9 @@
 
 extern const gv_space gv_direct_space;
 
-/* Feature bits of a direct variant.  Configurations are chosen by the first two; the others make another program. */
+/* Feature bits of a direct variant.  Configurations are chosen by the first two; those up to GV_DIRECT_BY_SOURCES make
+ * another program, and so do the others, by which only the self-test tells programs with a shape or quadrupoles apart
+ * (the kernel gets macros, shape.h). */
 enum {
     GV_DIRECT_NEAREST = 1,
     GV_DIRECT_LISTS = 2,
@@ -20,7 +22,18 @@ enum {
     GV_DIRECT_LEAVE_OUT = 64,
     GV_DIRECT_DUE = 128,      /* only the device knows how many sinks there are (due.c) */
     GV_DIRECT_BY_SINKS = 256, /* whose softening counts, where that is not eps (prove.c) */
-    GV_DIRECT_BY_SOURCES = 512
+    GV_DIRECT_BY_SOURCES = 512,
+    GV_DIRECT_QUADRUPOLES = 1 << 10,
+    GV_DIRECT_EXACT = 1 << 11, /* the truncated shape, as GRAVEL_LEVEL_... */
+    GV_DIRECT_RATIONAL = 1 << 12,
+    GV_DIRECT_FACTORS = 1 << 13, /* tables, as gravel_table_kind */
+    GV_DIRECT_FORCES = 1 << 14,
+    GV_DIRECT_LEVEL_AT = 16, /* of a table: three bits from here on */
+    GV_DIRECT_BITS_AT = 20,  /* of a table: five */
+    /* programs that no choice asks for: proven before a call uses one (gv_proof_require) */
+    GV_DIRECT_ASIDE = GV_DIRECT_SPHERE | GV_DIRECT_SPHERE_MASS | GV_DIRECT_AHEAD | GV_DIRECT_LEAVE_OUT | GV_DIRECT_DUE |
+                      GV_DIRECT_QUADRUPOLES | GV_DIRECT_EXACT | GV_DIRECT_RATIONAL | GV_DIRECT_FACTORS |
+                      GV_DIRECT_FORCES
 };
 
 /* indices into gv_direct_space.tunable */

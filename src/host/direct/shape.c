@@ -48,6 +48,8 @@ static void use_table(const gv_direct_table *t, double unit, gv_direct_shaping *
     s->per_length = unit / (t->length * t->end);
     s->per_interval = (double)t->count;
     s->most2 = 1;
+    s->features = (unsigned)(t->kind == GRAVEL_TABLE_FORCES ? GV_DIRECT_FORCES : GV_DIRECT_FACTORS) |
+                  (unsigned)t->level << GV_DIRECT_LEVEL_AT | (unsigned)t->bits << GV_DIRECT_BITS_AT;
     snprintf(s->macros, sizeof s->macros, " -DGV_SHAPE=%d -DGV_TABLE_OF=%d -DGV_TABLE_LEVEL=%d -DGV_TABLE_BITS=%d",
              GV_SHAPE_TABLE, (int)t->kind, t->level, t->bits);
 }
@@ -72,6 +74,7 @@ static gravel_status shape_truncated(gravel_direct *d, const gravel_direct_call 
     s->shape = GV_SHAPE_TRUNCATED;
     s->per_length = unit / (2 * call->r_s);
     s->most2 = most * most;
+    s->features = call->level == GRAVEL_LEVEL_RATIONAL ? GV_DIRECT_RATIONAL : GV_DIRECT_EXACT;
     snprintf(s->macros, sizeof s->macros, " -DGV_SHAPE=%d -DGV_FORM=%d", GV_SHAPE_TRUNCATED,
              call->level == GRAVEL_LEVEL_RATIONAL ? GV_FORM_RATIONAL : GV_FORM_EXACT);
     return GRAVEL_OK;
@@ -154,6 +157,7 @@ static gravel_status shape_quadrupoles(gravel_direct *d, const gv_selection *sou
     own->sent = n;
     own->unit = unit;
     s->quadrupoles = 1;
+    s->features = GV_DIRECT_QUADRUPOLES;
     s->half[0] = own->half[0].mem;
     s->half[1] = own->half[1].mem;
     snprintf(s->macros, sizeof s->macros, " -DGV_QUADRUPOLE=1");

@@ -8,6 +8,7 @@
 enum { GV_DIRECT_SHAPE_ARGS = 5 };
 typedef struct gv_direct_shaping {
     char macros[96];
+    unsigned features; /* by which the self-test knows the program */
     int shape, quadrupoles;
     gravel_precision precision;
     double per_length, most2, per_interval;

@@ -14,11 +14,11 @@ void gv_known_make(gv_known *known, double eps)
 {
     uint32_t state = 20261122;
 
+    memset(known, 0, sizeof *known);
     known->eps = eps;
     for (int k = 0; k < GV_KNOWN_BODIES; k++) {
         known->id[k] = k;
         known->mass[k] = (1.5 + next(&state)) / GV_KNOWN_BODIES;
-        known->softening[0][k] = known->softening[1][k] = 0;
         for (int c = 0; c < 3; c++) {
             known->pos[c][k] = (float)next(&state);
             known->vel[c][k] = (float)next(&state);
@@ -30,6 +30,18 @@ void gv_known_make(gv_known *known, double eps)
 static double dot(const double a[3], const double b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* acc += (5/2 (r Q r) r / s^2 - Q r) / s^5, pot -= r Q r / (2 s^5) */
+static void add_quadrupole(const double q[6], const double r[3], double s2, double acc[3], gv_known_answer *sum)
+{
+    const double of_r[3] = {q[0] * r[0] + q[1] * r[1] + q[2] * r[2], q[1] * r[0] + q[3] * r[1] + q[4] * r[2],
+                            q[2] * r[0] + q[4] * r[1] + q[5] * r[2]};
+    const double s5 = s2 * s2 * sqrt(s2), rqr = dot(r, of_r);
+    for (int c = 0; c < 3; c++)
+        acc[c] += (2.5 * rqr * r[c] / s2 - of_r[c]) / s5;
+    sum->pot -= rqr / (2 * s5);
+    sum->size[3] += fabs(rqr) / (2 * s5);
 }
 
 /* One pair: a = m r / s^3, j = m v / s^3 - 3 alpha a, s = m w / s^3 - 6 alpha j - 3 beta a, with alpha = r v / s^2 and
@@ -45,7 +57,11 @@ static void add_pair(const gv_known *k, int i, int j, gv_known_answer *sum)
     }
     const double of_sink = k->softening[0][i], of_source = k->softening[1][j];
     const double s2 = dot(r, r) + k->eps * k->eps + of_sink * of_sink + of_source * of_source,
-                 m_r1 = k->mass[j] / sqrt(s2), m_r3 = m_r1 / s2;
+                 newton = k->mass[j] / sqrt(s2);
+    double factor[2] = {1, 1};
+    if (k->law)
+        k->law(sqrt(s2), factor);
+    const double m_r1 = factor[1] * newton, m_r3 = factor[0] * newton / s2;
     const double alpha = dot(r, v) / s2, beta = (dot(v, v) + dot(r, w)) / s2 + alpha * alpha;
     double pair[3][3];
     for (int c = 0; c < 3; c++) {
@@ -53,6 +69,7 @@ static void add_pair(const gv_known *k, int i, int j, gv_known_answer *sum)
         pair[1][c] = m_r3 * v[c] - 3 * alpha * pair[0][c];
         pair[2][c] = m_r3 * w[c] - 6 * alpha * pair[1][c] - 3 * beta * pair[0][c];
     }
+    add_quadrupole(k->quadrupole[j], r, s2, pair[0], sum);
     sum->pot -= m_r1;
     sum->size[3] += m_r1;
     for (int q = 0; q < 3; q++) {
@@ -66,7 +83,7 @@ void gv_known_solve(const gv_known *known, int body, gv_known_answer *answer)
 {
     memset(answer, 0, sizeof *answer);
     for (int j = 0; j < GV_KNOWN_BODIES; j++)
-        if (j != body)
+        if (j != body && !known->left_out[body][j])
             add_pair(known, body, j, answer);
 }
 

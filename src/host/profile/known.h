@@ -8,11 +8,17 @@
 /* Neither a multiple of a group, a tile nor a vector. */
 enum { GV_KNOWN_BODIES = 331, GV_KNOWN_QUANTITIES = 4 };
 
+/* By what the force and the potential of a pair at the softened distance s differ from Newton's (order 2). */
+typedef void gv_known_law(double s, double factor[2]);
+
 typedef struct gv_known {
     double mass[GV_KNOWN_BODIES], pos[3][GV_KNOWN_BODIES], vel[3][GV_KNOWN_BODIES], acc[3][GV_KNOWN_BODIES];
     int32_t id[GV_KNOWN_BODIES];
     double eps;
-    double softening[2][GV_KNOWN_BODIES]; /* beside eps: a body's own as a sink, and as a source */
+    double softening[2][GV_KNOWN_BODIES];                     /* beside eps: a body's own as a sink, and as a source */
+    gv_known_law *law;                                        /* NULL: Newton's */
+    double quadrupole[GV_KNOWN_BODIES][6];                    /* xx xy xz yy yz zz; zeros */
+    unsigned char left_out[GV_KNOWN_BODIES][GV_KNOWN_BODIES]; /* of a sink: sources that do not pull */
 } gv_known;
 
 /* acc, jerk, snap (three components each) and pot of one body, and for each quantity (acc, jerk, snap, pot) the sum of
@@ -21,7 +27,8 @@ typedef struct gv_known_answer {
     double vector[3][3], pot, size[GV_KNOWN_QUANTITIES];
 } gv_known_answer;
 
-void gv_known_make(gv_known *known, double eps); /* no softening lengths of bodies */
+/* No softening lengths of bodies, no quadrupoles, all of them pull by Newton's law. */
+void gv_known_make(gv_known *known, double eps);
 /* By plain sums in double. */
 void gv_known_solve(const gv_known *known, int body, gv_known_answer *answer);
 double gv_known_distance2(const gv_known *known, int a, int b);

@@ -268,6 +268,23 @@ gravel_status gv_proof_settle(gravel_context *context, int device, const gv_spac
     return status;
 }
 
+gravel_status gv_proof_require(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
+                               const gv_config *config)
+{
+    char configuration[384], *why = NULL;
+    gravel_status status = GRAVEL_OK;
+
+    if (begin(context, space) && prove(context, device, space, variant, config, &why) == WRONG) {
+        const gravel_device_info *info = &context->device[device].info;
+        gv_space_format(space, config, configuration, sizeof configuration);
+        status = gv_fail(GRAVEL_ERR_UNSUPPORTED, "%s (%s, driver %s) cannot be trusted with %s %s%s (%s): %s",
+                         info->name, info->platform, info->driver, space->kernel, variant->name,
+                         program_of(space, variant), configuration, why ? why : "");
+    }
+    free(why);
+    return status;
+}
+
 void gv_proof_release(gravel_context *context)
 {
     proof *next;

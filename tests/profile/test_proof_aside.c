@@ -1,0 +1,205 @@
+/* The self-test of programs that no choice of a configuration asks for: lists by a rule, shapes, quadrupoles, sinks
+ * that the device finds. */
+#include "tuner/subject_test.h"
+
+#include <math.h>
+
+#include "host/direct/plan.h"
+#include "host/profile/known.h"
+#include "host/profile/proof.h"
+
+#define LISTS (GV_DIRECT_NEAREST | GV_DIRECT_LISTS)
+#define TABLE(kind, level, bits)                                                                                       \
+    ((kind) | (unsigned)(level) << GV_DIRECT_LEVEL_AT | (unsigned)(bits) << GV_DIRECT_BITS_AT)
+
+/* Each kind of program, and what in the kernels makes it wrong. */
+static const struct {
+    int order;
+    gravel_precision precision;
+    unsigned features;
+    const char *name, *file, *right, *wrong;
+} program[] = {
+    {2, GRAVEL_SP, LISTS | GV_DIRECT_SPHERE, " with a rule of neighbours", "direct/search.h", "r2 < radius2;",
+     "r2 < radius2 * GV_R(1.1);"},
+    {4, GRAVEL_DS, LISTS | GV_DIRECT_SPHERE_MASS | GV_DIRECT_UNSOFTENED, " with a rule of neighbours",
+     "direct/search.h", "radius2 *= j.pos.w", "radius2 *= j.pos.x"},
+    {4, GRAVEL_SP, LISTS | GV_DIRECT_AHEAD, " with a rule of neighbours", "direct/search.h", "j.vel.x - i.vx, d.x",
+     "j.vel.x + i.vx, d.x"},
+    {2, GRAVEL_SP, LISTS | GV_DIRECT_LEAVE_OUT | GV_DIRECT_BY_SINKS | GV_DIRECT_BY_SOURCES,
+     " with a rule of neighbours", "direct/force.cl", "mass[s] = gv_select(near, (gv_real)(0), mass[s]);",
+     "mass[s] = mass[s];"},
+    {2, GRAVEL_SP, GV_DIRECT_QUADRUPOLES, " with quadrupoles", "direct/interact.h", "GV_R(5.0) * p, nx",
+     "GV_R(5.1) * p, nx"},
+    {2, GRAVEL_SP, GV_DIRECT_RATIONAL, " with the truncated shape", "shape/short_form.h", "0.785519522558", "0.7865"},
+    {2, GRAVEL_SP, GV_DIRECT_EXACT, " with the truncated shape", "shape/short_form.h",
+     "GV_SHORT_SLOPE GV_R(1.1283791670955126)", "GV_SHORT_SLOPE GV_R(1.13)"},
+    {2, GRAVEL_SP, TABLE(GV_DIRECT_FACTORS, 3, 0), " with a table", "shape/table.h", "(k) - GV_R(0.5)",
+     "(k) - GV_R(0.7)"},
+    {2, GRAVEL_SP, TABLE(GV_DIRECT_FORCES, 1, 5), " with a table", "shape/table.h", "(gv_real)GV_R(-0.5)",
+     "(gv_real)GV_R(-1.5)"},
+    {4, GRAVEL_DS, GV_DIRECT_DUE, " of sinks that the device finds", "direct/force.cl",
+     "part_sources = cut.part_sources;", "part_sources = cut.part_sources / 2;"},
+};
+enum { PROGRAMS = sizeof program / sizeof *program };
+
+static void prove(gravel_context *context, size_t k, double *error, double *most)
+{
+    const gv_limits limits = gv_limits_of(context, 0);
+    gv_variant variant;
+    gv_config config;
+    char text[256];
+    gv_variant_set(&variant, program[k].order, program[k].precision, program[k].features);
+    assert_string_equal(gv_direct_space.program(variant.features), program[k].name);
+    gv_direct_space.built_in(&config, &variant, &limits, 64, 1000);
+    gv_space_format(&gv_direct_space, &config, text, sizeof text);
+    assert_ok(gv_direct_space.prove(context, 0, &variant, text, error, most));
+    print_message("program %zu%s: %.2g of %.2g\n", k, program[k].name, *error, *most);
+}
+
+static void all_are_right(void **state)
+{
+    double error, most;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    gravel_context *context = open_context(NULL, NULL);
+    for (size_t k = 0; k < PROGRAMS; k++) {
+        prove(context, k, &error, &most);
+        assert_true(error < 0.5 * most && error > 0);
+    }
+    gravel_context_release(context);
+}
+
+static void what_is_spoilt_is_seen(void **state)
+{
+    double error, most;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    SKIP_WITHOUT_KERNELS();
+    char *folder = make_folder(), *kernels = copy_kernels(folder);
+    for (size_t k = 0; k < PROGRAMS; k++)
+        replace(kernels, program[k].file, "", program[k].right, program[k].wrong);
+    gravel_context *context = open_context(kernels, NULL);
+    for (size_t k = 0; k < PROGRAMS; k++) {
+        prove(context, k, &error, &most);
+        assert_true(error > most);
+    }
+    gravel_context_release(context);
+    remove_folder(kernels);
+    remove_folder(folder);
+    free(kernels);
+    free(folder);
+}
+
+/* Neighbours by mass, and some time ahead, are told apart by any rounding of float, too: with the radii and times of
+ * src/host/direct/prove.c. */
+static void near_ones_are_told_apart(void **state)
+{
+    gv_known *k = malloc(sizeof *k);
+    (void)state;
+    assert_non_null(k);
+    gv_known_make(k, 0);
+    for (int i = 0; i < GV_KNOWN_BODIES; i++)
+        for (int j = 0; j < GV_KNOWN_BODIES; j++) {
+            const double now = gv_known_distance2(k, i, j);
+            double then = 0;
+            for (int c = 0; c < 3; c++) {
+                const double d = k->pos[c][j] - k->pos[c][i] + 0.05 * (1 + i % 3) * (k->vel[c][j] - k->vel[c][i]);
+                then += d * d;
+            }
+            assert_true(fabs(now / (0.09 * GV_KNOWN_BODIES * k->mass[j]) - 1) > 1e-5);
+            assert_true(fabs(then / 0.09 - 1) > 1e-5);
+        }
+    free(k);
+}
+
+/* ---------------------------------------------------------------- in a call */
+
+enum { FEW = 20 };
+
+static double exponential(double s, void *unused)
+{
+    (void)unused;
+    return exp(-s);
+}
+
+static void call_once(gravel_direct *direct, const gravel_direct_call *call)
+{
+    double pot[FEW];
+    uint32_t count[FEW], list[FEW][4];
+    gravel_forces forces = {.pot = pot};
+    gravel_ticket *ticket;
+    if (call->neighbour_capacity > 0) {
+        forces.neighbour_count = count;
+        forces.neighbour_address = list[0];
+    }
+    assert_ok(gravel_direct_start(direct, call, &ticket));
+    assert_ok(gravel_ticket_collect(ticket, &forces, NULL));
+    gravel_ticket_release(ticket);
+}
+
+/* Before its first use each is proven, once; what a caller names is not. */
+static void calls_prove_them(void **state)
+{
+    double x[FEW][3], m[FEW], radius[FEW];
+    const gravel_sources bodies = {.count = FEW, .mass = m, .pos = {&x[0][0], &x[0][1], &x[0][2], 3}};
+    const gravel_sinks sinks = {.count = FEW, .pos = {&x[0][0], &x[0][1], &x[0][2], 3}, .radius = radius};
+    gravel_context_options wanted = GRAVEL_CONTEXT_OPTIONS_INIT;
+    gravel_direct_options options = GRAVEL_DIRECT_OPTIONS_INIT;
+    gravel_table table = GRAVEL_TABLE_INIT;
+    gravel_context *context;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    char *cache = make_folder();
+    wanted.cache_dir = cache;
+    assert_ok(gravel_context_create(&context, &wanted));
+    for (int k = 0; k < FEW; k++) {
+        x[k][0] = k;
+        x[k][1] = k % 3;
+        x[k][2] = k % 5;
+        m[k] = 0.1;
+        radius[k] = 1.5;
+    }
+    table.kind = GRAVEL_TABLE_FORCES;
+    table.force = table.potential = exponential;
+    table.cut = 4;
+    options.order = 2;
+    options.precision = GRAVEL_SP;
+    for (int named = 0, before = 0; named < 2; named++) {
+        gravel_direct *direct;
+        options.configuration = named ? "rsqrt=0 unroll=1" : NULL;
+        assert_ok(gravel_direct_create(&direct, context, &options));
+        assert_ok(gravel_direct_write_sources(direct, 0, &bodies));
+        assert_ok(gravel_direct_set_table(direct, &table));
+        for (int k = 0; k < 12; k++) {
+            gravel_direct_call call = GRAVEL_DIRECT_CALL_INIT;
+            call.points = &sinks;
+            call.eps = 0.1;
+            call.neighbour_capacity = k % 6 == 1 || k % 6 == 2 ? 4 : 0;
+            call.rule = k % 6 == 2 ? GRAVEL_NEIGHBOURS_SPHERE : GRAVEL_NEIGHBOURS_OTHERS;
+            call.shape = k % 6 == 3 ? GRAVEL_SHAPE_TABLE : k % 6 == 4 ? GRAVEL_SHAPE_TRUNCATED : GRAVEL_SHAPE_PLUMMER;
+            call.r_s = 1;
+            call.r_cut = 6;
+            call.quadrupoles = k % 6 == 5;
+            call_once(direct, &call);
+            /* one more at least: where a device gets the first one wrong, that of what it uses instead */
+            const int proofs = count_files(cache, "proof", NULL);
+            assert_true(named || k >= 6 ? proofs == before : proofs > before);
+            before = proofs;
+        }
+        gravel_direct_release(direct);
+    }
+    gravel_context_release(context);
+    remove_folder(cache);
+    free(cache);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(near_ones_are_told_apart),
+        cmocka_unit_test(all_are_right),
+        cmocka_unit_test(what_is_spoilt_is_seen),
+        cmocka_unit_test(calls_prove_them),
+    };
+    return cmocka_run_group_tests_name("proof_aside", tests, NULL, NULL);
+}
