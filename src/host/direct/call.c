@@ -11,20 +11,6 @@
 
 /* -------------------------------------------------------------------- planning */
 
-/* What would fit: groups of sinks with lists of this length, and the length for one group. */
-static gravel_status lists_too_large(const gravel_direct *d, const gv_direct_job *c, size_t list_bytes)
-{
-    const size_t capacity = (size_t)c->asked.neighbour_capacity, group = c->plan.stride / c->plan.sink_groups;
-    const size_t entries = list_bytes / sizeof(uint32_t) / (size_t)c->choice->config.value[GV_T_SPLIT];
-    const size_t groups = entries / (capacity + 1) / group, longest = entries / group;
-    return gv_fail(
-        GRAVEL_ERR_DEVICE_MEMORY,
-        "neighbour lists of %zu sinks with %zu entries each do not fit into %.0f MB of %s: %zu sinks at once "
-        "would; lists of at most %zu entries fit for %zu sinks",
-        c->count, capacity, (double)list_bytes / 1e6, d->limits.info.name, groups * group,
-        longest > 0 ? longest - 1 : 0, group);
-}
-
 static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size_t sources)
 {
     const gravel_device_info *info = &d->limits.info;
@@ -47,7 +33,7 @@ static gravel_status plan(gravel_direct *d, gv_direct_job *c, size_t sinks, size
         return status ? status : gv_direct_plan_due(d, c, sources);
     if (!gv_direct_plan_make(&c->plan, &c->choice->config, &d->variant[c->variant], info->compute_units, sinks, sources,
                              (size_t)c->asked.neighbour_capacity, list_bytes))
-        return lists_too_large(d, c, list_bytes);
+        return gv_direct_lists_too_large(d, c, list_bytes);
     c->is_single = c->plan.blocks == 1 && c->asked.into == GRAVEL_INTO_HOST;
     return GRAVEL_OK;
 }

@@ -43,6 +43,9 @@ typedef struct gv_direct_job {
 /* check.c: `c` from the caller's call. */
 gravel_status gv_direct_check(gravel_direct *d, const gravel_direct_call *asked, gv_direct_job *c);
 
+/* check.c: after the plan of a call whose neighbour lists have no room in so many bytes. */
+gravel_status gv_direct_lists_too_large(const gravel_direct *d, const gv_direct_job *c, size_t list_bytes);
+
 /* due.c: the plan of a call with `due`, whose configuration is chosen. */
 gravel_status gv_direct_plan_due(gravel_direct *d, gv_direct_job *c, size_t sources);
 

@@ -148,6 +148,20 @@ static gravel_status check_count(const gv_direct_job *c)
     return GRAVEL_OK;
 }
 
+/* What would fit: groups of sinks with lists of this length, and the length for one group. */
+gravel_status gv_direct_lists_too_large(const gravel_direct *d, const gv_direct_job *c, size_t list_bytes)
+{
+    const size_t capacity = (size_t)c->asked.neighbour_capacity, group = c->plan.stride / c->plan.sink_groups;
+    const size_t entries = list_bytes / sizeof(uint32_t) / (size_t)c->choice->config.value[GV_T_SPLIT];
+    const size_t groups = entries / (capacity + 1) / group, longest = entries / group;
+    return gv_fail(
+        GRAVEL_ERR_DEVICE_MEMORY,
+        "neighbour lists of %zu sinks with %zu entries each do not fit into %.0f MB of %s: %zu sinks at once "
+        "would; lists of at most %zu entries fit for %zu sinks",
+        c->count, capacity, (double)list_bytes / 1e6, d->limits.info.name, groups * group,
+        longest > 0 ? longest - 1 : 0, group);
+}
+
 /* Whether ids of the sources or of the sinks are in no order. */
 static int is_mixed(const gravel_direct *d, const gravel_direct_call *a)
 {

@@ -55,8 +55,10 @@ static double allowed(const gv_variant *variant)
 
 static double factor_of_force(double u, void *unused)
 {
+    double factor[2];
     (void)unused;
-    return erfc(u) + 2 / sqrt(acos(-1.0)) * u * exp(-u * u);
+    gv_known_truncate(u, factor);
+    return factor[0];
 }
 
 static double factor_of_potential(double u, void *unused)
@@ -74,8 +76,9 @@ static double force(double s, void *unused)
 static void truncated_to(double s, double cut, double factor[2])
 {
     const double u = s / (2 * R_S);
-    factor[0] = u < cut ? factor_of_force(u, NULL) : 0;
-    factor[1] = u < cut ? factor_of_potential(u, NULL) : 0;
+    factor[0] = factor[1] = 0;
+    if (u < cut)
+        gv_known_truncate(u, factor);
 }
 
 static void law_of_truncated(double s, double factor[2])

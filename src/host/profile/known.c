@@ -87,6 +87,12 @@ void gv_known_solve(const gv_known *known, int body, gv_known_answer *answer)
             add_pair(known, body, j, answer);
 }
 
+void gv_known_truncate(double u, double factor[2])
+{
+    factor[0] = erfc(u) + 2 / sqrt(acos(-1.0)) * u * exp(-u * u);
+    factor[1] = erfc(u);
+}
+
 double gv_known_distance2(const gv_known *known, int a, int b)
 {
     double r[3];

@@ -34,6 +34,17 @@ enum {
 /* Bytes of local memory that walk_group.cl takes. */
 size_t gv_tree_local_bytes(const gv_config *config, gravel_precision precision);
 
+/* Feature bits of a tree's variant: other programs than those of Plummer's softening by eps, with quadrupoles.
+ * Configurations are chosen without them. */
+enum {
+    GV_TREE_OF_SPLINE = 1,
+    GV_TREE_OF_SHORT_RANGE = 2,
+    GV_TREE_OF_MASSES = 4, /* no quadrupoles */
+    GV_TREE_OF_NO_EPS = 8  /* proven before the first walk without softening */
+};
+unsigned gv_tree_features(const gravel_tree_options *options);
+const char *gv_tree_program_name(unsigned features);
+
 /* prove.c: gv_space.prove */
 gravel_status gv_tree_prove(gravel_context *context, int device, const gv_variant *variant, const char *configuration,
                             double *error, double *most);

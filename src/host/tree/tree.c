@@ -6,6 +6,7 @@
 
 #include "host/base/options.h"
 #include "host/profile/profile.h"
+#include "host/profile/proof.h"
 
 #define VALUE(name) (tree->config.value[GV_TT_##name])
 
@@ -93,13 +94,26 @@ static gv_kernel_place place_of(const gravel_tree *tree, int kernel)
     return place;
 }
 
+/* A walk without softening is another program than the one by which the configuration was settled. */
+static gravel_status need_proof(const gravel_tree *tree, int kernel)
+{
+    gv_variant without = tree->variant;
+    if (tree->named || kernel < GV_TK_WALK || kernel >= GV_TK_SOFTEN ||
+        (kernel - GV_TK_WALK) % GV_TREE_KINDS != GV_TREE_UNSOFTENED)
+        return GRAVEL_OK;
+    without.features |= GV_TREE_OF_NO_EPS;
+    return gv_proof_require(tree->worker.context, tree->worker.device, &gv_tree_space, &without, &tree->config);
+}
+
 gravel_status gv_tree_get_kernel(gravel_tree *tree, int kernel, cl_kernel *out)
 {
     gravel_status status = GRAVEL_OK;
     if (!tree->kernel[kernel]) {
         const gv_kernel_place place = place_of(tree, kernel);
-        status = gv_kernel_make(&tree->worker, tree->plan.program[place.program].file,
-                                tree->plan.program[place.program].options, place.name, &tree->kernel[kernel]);
+        status = need_proof(tree, kernel);
+        if (!status)
+            status = gv_kernel_make(&tree->worker, tree->plan.program[place.program].file,
+                                    tree->plan.program[place.program].options, place.name, &tree->kernel[kernel]);
     }
     *out = tree->kernel[kernel];
     return status;
@@ -320,7 +334,7 @@ gravel_status gravel_tree_create(gravel_tree **tree_out, gravel_context *context
     tree->words = taken.precision == GRAVEL_DS ? 2 : 1;
     tree->sinks.tree = tree;
     tree->limits = gv_limits_of(context, taken.device);
-    gv_variant_set(&tree->variant, 2, taken.precision, 0);
+    gv_variant_set(&tree->variant, 2, taken.precision, gv_tree_features(&taken));
     status = start(tree, taken.configuration);
     if (status) {
         gravel_tree_release(tree);
