@@ -47,7 +47,7 @@ def edit(path, pattern, replacement):
 
 def notices_a_race():
     """Without its barriers the force kernel reads tiles that others are still writing."""
-    copy = spoiled(lambda d: edit(os.path.join(d, "direct", "force.cl"), r"barrier\(CLK_LOCAL_MEM_FENCE\);", ";"))
+    copy = spoiled(lambda d: edit(os.path.join(d, "direct", "force.cl"), r"gv_row_sync\(\);", ";"))
     try:
         _, _, found = oclgrindlib.run(DRIVER, "sp2", kernels=copy, until="race")
     finally:
