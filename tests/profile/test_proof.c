@@ -249,6 +249,18 @@ static void what_is_required_is_right_or_refused(void **state)
         assert_int_equal(calls, 2);
     }
     gravel_context_release(context);
+    context = open_context("", &log); /* a trial that fails says nothing: the call will; it is not tried again */
+    for (int k = 0; k < 2; k++) {
+        outcome_status = k ? GRAVEL_ERR_DEVICE_MEMORY : GRAVEL_ERR_BUILD;
+        calls = 0;
+        for (int again = 0; again < 3; again++) {
+            assert_ok(require(context, 2 + k));
+            assert_int_equal(calls, 1);
+        }
+    }
+    assert_int_equal(log.warnings, 0);
+    outcome_status = 0;
+    gravel_context_release(context);
 }
 
 /* A thread that proves keeps no other one from it: while kind 0 is tried, another thread asks for 2, which is wrong. */

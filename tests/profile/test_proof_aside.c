@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "gravel/hermite.h"
 #include "host/direct/plan.h"
 #include "host/profile/known.h"
 #include "host/profile/proof.h"
@@ -47,6 +48,7 @@ static const struct {
     {&gv_tree_space, 2, GRAVEL_SP, GV_TREE_OF_SHORT_RANGE, " of a short range", "shape/short_range.h",
      "    gv_short_newton(s2, rate GV", "    gv_short_newton(s2 * GV_R(1.1), rate GV"},
     {&gv_tree_space, 2, GRAVEL_SP, GV_TREE_OF_MASSES, " without quadrupoles", "tree/interact.h", NULL, NULL},
+    {&gv_tree_space, 2, GRAVEL_SP, GV_TREE_OF_ANGLES, " opened by angles", "tree/interact.h", NULL, NULL},
     {&gv_tree_space, 2, GRAVEL_SP, GV_TREE_OF_NO_EPS, " without eps", "tree/interact.h",
      "m = gv_select(at_one_place, (gv_real)(0), m);", "m = gv_select(at_one_place, (gv_real)(0), m * GV_R(1.1));"},
 };
@@ -224,13 +226,107 @@ static void calls_prove_them(void **state)
     free(cache);
 }
 
+/* ---------------------------------------------------------- blocks of steps */
+
+/* The files of proofs that are wrong from now on: all that are not among `right`, of which there are `n`. */
+static void spoil_proofs(const char *cache, char (*right)[96], int n)
+{
+    static const char wrong = 2;
+    DIR *dir = opendir(cache);
+    for (struct dirent *next; (next = readdir(dir)) != NULL;) {
+        int is_right = strncmp(next->d_name, "proof", strlen("proof")) != 0;
+        for (int k = 0; k < n; k++)
+            is_right |= strcmp(next->d_name, right[k]) == 0;
+        char *path = gv_path_join(cache, next->d_name);
+        if (!is_right && next->d_name[0] != '.')
+            assert_ok(gv_file_write(path, &wrong, 1));
+        free(path);
+    }
+    closedir(dir);
+}
+
+static int list_proofs(const char *cache, char (*name)[96], int most)
+{
+    DIR *dir = opendir(cache);
+    int n = 0;
+    for (struct dirent *next; (next = readdir(dir)) != NULL && n < most;)
+        if (strncmp(next->d_name, "proof", strlen("proof")) == 0)
+            snprintf(name[n++], sizeof name[0], "%.95s", next->d_name);
+    closedir(dir);
+    return n;
+}
+
+enum { PROOFS = 16 };
+
+/* Where blocks bring the bodies, and the proofs that the start made. */
+static int go(const char *cache, char (*name)[96], double (*x)[3])
+{
+    gravel_context_options wanted = GRAVEL_CONTEXT_OPTIONS_INIT;
+    gravel_hermite_options options = GRAVEL_HERMITE_OPTIONS_INIT;
+    gravel_direct_options of_direct = GRAVEL_DIRECT_OPTIONS_INIT;
+    gravel_bodies_options stored = GRAVEL_BODIES_OPTIONS_INIT;
+    gravel_hermite_step_info info[64];
+    gravel_context *context;
+    gravel_direct *direct;
+    gravel_bodies *bodies;
+    gravel_hermite *hermite;
+    double m[FEW], v[FEW][3];
+    size_t done = 1;
+    wanted.cache_dir = cache;
+    assert_ok(gravel_context_create(&context, &wanted));
+    for (int k = 0; k < FEW; k++) {
+        m[k] = 1.0 / FEW;
+        for (int c = 0; c < 3; c++) {
+            x[k][c] = sin(1.7 * k + 2.9 * c);
+            v[k][c] = 0.3 * cos(2.3 * k - 1.1 * c);
+        }
+    }
+    stored.precision = of_direct.precision = GRAVEL_DS;
+    of_direct.order = options.order = 4;
+    options.eps = 0.1;
+    assert_ok(gravel_bodies_create(&bodies, context, &stored));
+    assert_ok(gravel_direct_create(&direct, context, &of_direct));
+    assert_ok(gravel_hermite_create(&hermite, bodies, direct, &options));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_POSITION, 0, FEW, &GRAVEL_ARRAY_AOS(x)));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_VELOCITY, 0, FEW, &GRAVEL_ARRAY_AOS(v)));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_MASS, 0, FEW, &GRAVEL_ARRAY(m)));
+    assert_ok(gravel_hermite_start(hermite, 0));
+    const int n = list_proofs(cache, name, PROOFS);
+    while (done > 0)
+        assert_ok(gravel_hermite_steps(hermite, 0.25, 64, info, &done));
+    assert_ok(gravel_bodies_read(bodies, GRAVEL_POSITION, 0, FEW, &GRAVEL_ARRAY_OUT_AOS(x)));
+    gravel_hermite_release(hermite);
+    gravel_direct_release(direct);
+    gravel_bodies_release(bodies);
+    gravel_context_release(context);
+    return n;
+}
+
+/* Where the sums of blocks that the device has found are wrong, the host says what each block is: the same bits. */
+static void blocks_go_on_without(void **state)
+{
+    double x[FEW][3], y[FEW][3];
+    char name[PROOFS][96];
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    char *cache = make_folder();
+    const int started = go(cache, name, x);
+    const int proofs = count_files(cache, "proof", NULL);
+    assert_true(proofs > started);
+    spoil_proofs(cache, name, started);
+    go(cache, name, y);
+    assert_memory_equal(x, y, sizeof x);
+    assert_int_equal(count_files(cache, "proof", NULL), proofs);
+    remove_folder(cache);
+    free(cache);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(near_ones_are_told_apart),
-        cmocka_unit_test(all_are_right),
-        cmocka_unit_test(what_is_spoilt_is_seen),
-        cmocka_unit_test(calls_prove_them),
+        cmocka_unit_test(near_ones_are_told_apart), cmocka_unit_test(all_are_right),
+        cmocka_unit_test(what_is_spoilt_is_seen),   cmocka_unit_test(calls_prove_them),
+        cmocka_unit_test(blocks_go_on_without),
     };
     return cmocka_run_group_tests_name("proof_aside", tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 enum { N = GV_KNOWN_BODIES, CAPACITY = 4, EVEN_INTERVALS = 8192 };
 #define RADIUS 0.3
 #define EPS 1e-2
-/* Where the truncated shape and tables end less than rounding is left of the force. */
+/* Where the truncated shape and tables end hardly anything is left of the force. */
 #define R_S 0.1
 #define R_CUT 0.9
 #define TABLE_CUT 4.0

@@ -10,7 +10,12 @@
 #include "host/device/device.h"
 #include "host/program/cache.h"
 
-enum verdict { UNKNOWN, RIGHT, WRONG };
+enum verdict {
+    UNKNOWN,
+    RIGHT,
+    WRONG,
+    SILENT /* of a program that is required: its trial failed, and said nothing about the forces; in this context only */
+};
 
 /* What was settled in this context.  The key of the cache is not made again: it is a sum of the kernel's whole text. */
 typedef struct proof {
@@ -45,7 +50,7 @@ static void find_key(gravel_context *context, int device, const gv_space *space,
     gv_hash_start(&hasher);
     gv_device_hash(&context->device[device], &hasher);
     gv_hash_text(&hasher, context->device[device].feature_options);
-    gv_hash_text(&hasher, "forces, neighbours"); /* what is compared */
+    gv_hash_text(&hasher, "forces, neighbours, by the law of each"); /* what is compared */
     gv_hash_text(&hasher, space->kernel);
     gv_hash_text(&hasher, version);
     gv_hash_text(&hasher, variant->name);
@@ -171,9 +176,10 @@ static const char *program_of(const gv_space *space, const gv_variant *variant)
     return space->program ? space->program(variant->features) : "";
 }
 
-/* What is wrong is said once a context; *why, malloc'd or NULL, gets it each time. */
+/* What is wrong is said once a context; *why, malloc'd or NULL, gets it each time.  Where the program is required, and
+ * nothing can take its place, only wrong forces are wrong: another failure is reported by the call, which meets it too. */
 static enum verdict prove(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
-                          const gv_config *config, char **why)
+                          const gv_config *config, int required, char **why)
 {
     char configuration[384];
     proof p = {NULL, space, *variant, *config, device, UNKNOWN, NULL};
@@ -192,6 +198,8 @@ static enum verdict prove(gravel_context *context, int device, const gv_space *s
     if (p.verdict == UNKNOWN) {
         gravel_status status;
         p.verdict = try(context, device, space, variant, configuration, why, &status);
+        if (required && status)
+            p.verdict = SILENT;
         const unsigned char byte = (unsigned char)p.verdict;
         /* what did not build or start may do so in another process, whose disk or device has room */
         if (p.verdict != UNKNOWN && status == GRAVEL_OK)
@@ -246,14 +254,14 @@ gravel_status gv_proof_settle(gravel_context *context, int device, const gv_spac
     char *why = NULL;
     gravel_status status = GRAVEL_OK;
 
-    if (!begin(context, space) || prove(context, device, space, variant, config, &why) != WRONG)
+    if (!begin(context, space) || prove(context, device, space, variant, config, 0, &why) != WRONG)
         return GRAVEL_OK;
     const gv_limits limits = gv_limits_of(context, device);
     int is_right = 0;
     for (int n = 0; !is_right && way_out(space, variant, &limits, sinks, sources, n, &tried); n++)
         is_right = !gv_space_can_run(space, &tried, variant, &limits) &&
                    memcmp(tried.value, config->value, sizeof tried.value) != 0 &&
-                   prove(context, device, space, variant, &tried, &why) != WRONG;
+                   prove(context, device, space, variant, &tried, 0, &why) != WRONG;
     if (is_right) {
         *config = tried;
         *origin = GRAVEL_ORIGIN_BUILT_IN;
@@ -274,7 +282,7 @@ gravel_status gv_proof_require(gravel_context *context, int device, const gv_spa
     char configuration[384], *why = NULL;
     gravel_status status = GRAVEL_OK;
 
-    if (begin(context, space) && prove(context, device, space, variant, config, &why) == WRONG) {
+    if (begin(context, space) && prove(context, device, space, variant, config, 1, &why) == WRONG) {
         const gravel_device_info *info = &context->device[device].info;
         gv_space_format(space, config, configuration, sizeof configuration);
         status = gv_fail(GRAVEL_ERR_UNSUPPORTED, "%s (%s, driver %s) cannot be trusted with %s %s%s (%s): %s",

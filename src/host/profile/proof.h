@@ -10,8 +10,8 @@
  * for once) everything is. */
 gravel_status gv_proof_settle(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
                               size_t sinks, size_t sources, gv_config *config, gravel_origin *origin);
-/* Whether this program with a configuration that is in use already, of another program, is right.  ERR_UNSUPPORTED: it
- * is not; without a proof everything is. */
+/* Whether this program with a configuration that is in use already, of another program, is right.  ERR_UNSUPPORTED: its
+ * forces are not; without a proof everything is. */
 gravel_status gv_proof_require(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
                                const gv_config *config);
 void gv_proof_release(gravel_context *context);

@@ -31,7 +31,8 @@ int gv_ahead_may(const gravel_hermite *h)
 {
     const gravel_hermite_options *o = &h->options;
     return !o->external && (!o->forces || (o->costs && o->alone_pairs > 0)) && !o->agree && !o->shared &&
-           o->iterations == 1 && o->soften == GRAVEL_SOFTEN_EPS && h->bodies->count <= MOST_BODIES;
+           o->iterations == 1 && o->soften == GRAVEL_SOFTEN_EPS && h->bodies->count <= MOST_BODIES &&
+           !h->ahead.is_refused;
 }
 
 static size_t least_of(size_t a, size_t b)
@@ -134,6 +135,7 @@ static gravel_status submit(gravel_hermite *h, const block *b)
     gravel_direct_call call = gv_hermite_call(h, h->options.order, gravel_view_all(h->bodies), 1, h->next);
     const size_t chosen_for = gv_direct_find_alike(b->most).chosen_for;
     const gravel_status status = gv_direct_start_for(h->direct, &call, chosen_for, &due);
+    h->ahead.is_refused = status == GRAVEL_ERR_UNSUPPORTED;
     return status ? status : finish(h, b);
 }
 
@@ -150,7 +152,7 @@ static block block_of(const gravel_hermite *h, size_t bodies, double until)
 
 /* ---------------------------------------------------------------------- many blocks */
 
-/* Some blocks from the next one on, which is known: *submitted of them. */
+/* Some blocks from the next one on, which is known: *submitted of them, none from one on that is refused. */
 static gravel_status submit_some(gravel_hermite *h, double until, size_t most, size_t *submitted)
 {
     double time = h->next;
@@ -159,6 +161,8 @@ static gravel_status submit_some(gravel_hermite *h, double until, size_t most, s
     for (*submitted = 0; *submitted < most && bodies > 0 && bodies <= gv_ahead_most(h) && time <= until && !status;) {
         const block b = block_of(h, bodies, until);
         status = submit(h, &b);
+        if (h->ahead.is_refused)
+            return GRAVEL_OK;
         ++*submitted;
         time += h->ahead.rhythm.gap;
         bodies = gv_rhythm_expect(&h->ahead.rhythm, time);
@@ -212,6 +216,10 @@ gravel_status gv_ahead_go(gravel_hermite *h, double until, size_t most, gravel_h
         status = gv_selector_need_tally(&h->select);
     if (!status)
         status = submit_some(h, until, least_of(least_of(most, a->depth), gv_host_until_review(h)), &submitted);
+    if (!status && submitted == 0) {
+        *done = 0;
+        return GRAVEL_OK;
+    }
     gv_hermite_mark(h->bodies);
     if (!status)
         status = read_blocks(h, info, done);

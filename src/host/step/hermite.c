@@ -319,8 +319,11 @@ gravel_status gravel_hermite_steps(gravel_hermite *h, double until, size_t most,
     gravel_status status = look_ahead(h, "gravel_hermite_steps");
     if (status || most == 0 || !(h->next <= until))
         return status;
-    if (gv_ahead_may(h) && h->host_up_to == 0 && h->due <= gv_ahead_most(h))
-        return gv_ahead_go(h, until, most, info, done);
+    if (gv_ahead_may(h) && h->host_up_to == 0 && h->due <= gv_ahead_most(h)) {
+        status = gv_ahead_go(h, until, most, info, done);
+        if (status || *done > 0)
+            return status;
+    }
     const double before = h->now;
     *info = (gravel_hermite_step_info){h->next, h->all_due};
     status = gv_hermite_move(h, h->due, h->next);

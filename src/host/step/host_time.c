@@ -66,6 +66,10 @@ static gravel_status time_block(gravel_hermite *h, mover by, size_t count, doubl
     for (int k = 0; k <= TRIES && !status; k++) {
         const double begin = gv_now();
         status = ahead ? gv_ahead_try(h, count, time, ROW) : try_once(h, by, count, time);
+        if (ahead && h->ahead.is_refused) {
+            h->ahead.is_tried = 0;
+            return time_block(h, by, count, seconds);
+        }
         if (k > 0) /* the first one compiles */
             *seconds = fmin(*seconds, (gv_now() - begin) / (ahead ? ROW : 1));
     }

@@ -64,9 +64,10 @@ typedef struct gv_ahead {
     cl_kernel finish; /* NULL until it is needed */
     gv_last last;
     gv_rhythm rhythm;
-    size_t depth;  /* blocks that are submitted at once */
-    uint32_t done; /* GV_HEAD_DONE as it was read last */
-    int is_tried;  /* what the device's blocks take is measured in this way */
+    size_t depth;   /* blocks that are submitted at once */
+    uint32_t done;  /* GV_HEAD_DONE as it was read last */
+    int is_tried;   /* what the device's blocks take is measured in this way */
+    int is_refused; /* the device gets the sums of blocks that it has found wrong: the host says what each block is */
 } gv_ahead;
 
 struct gravel_hermite {

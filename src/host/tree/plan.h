@@ -34,13 +34,15 @@ enum {
 /* Bytes of local memory that walk_group.cl takes. */
 size_t gv_tree_local_bytes(const gv_config *config, gravel_precision precision);
 
-/* Feature bits of a tree's variant: other programs than those of Plummer's softening by eps, with quadrupoles.
+/* Feature bits of a tree's variant: other programs than those of Plummer's softening by eps, with quadrupoles
+ * and opened by error.
  * Configurations are chosen without them. */
 enum {
     GV_TREE_OF_SPLINE = 1,
     GV_TREE_OF_SHORT_RANGE = 2,
     GV_TREE_OF_MASSES = 4, /* no quadrupoles */
-    GV_TREE_OF_NO_EPS = 8  /* proven before the first walk without softening */
+    GV_TREE_OF_NO_EPS = 8, /* proven before the first walk without softening */
+    GV_TREE_OF_ANGLES = 16 /* GRAVEL_TREE_GEOMETRIC */
 };
 unsigned gv_tree_features(const gravel_tree_options *options);
 const char *gv_tree_program_name(unsigned features);

@@ -13,7 +13,8 @@
 unsigned gv_tree_features(const gravel_tree_options *options)
 {
     return (options->softening == GRAVEL_SPLINE ? GV_TREE_OF_SPLINE : 0u) |
-           (options->split > 0 ? GV_TREE_OF_SHORT_RANGE : 0u) | (options->moments == 1 ? GV_TREE_OF_MASSES : 0u);
+           (options->split > 0 ? GV_TREE_OF_SHORT_RANGE : 0u) | (options->moments == 1 ? GV_TREE_OF_MASSES : 0u) |
+           (options->mac == GRAVEL_TREE_GEOMETRIC ? GV_TREE_OF_ANGLES : 0u);
 }
 
 const char *gv_tree_program_name(unsigned features)
@@ -22,6 +23,7 @@ const char *gv_tree_program_name(unsigned features)
            : features & GV_TREE_OF_SHORT_RANGE ? " of a short range"
            : features & GV_TREE_OF_SPLINE      ? " softened by the spline"
            : features & GV_TREE_OF_MASSES      ? " without quadrupoles"
+           : features & GV_TREE_OF_ANGLES      ? " opened by angles"
                                                : "";
 }
 
@@ -62,6 +64,14 @@ static void make_known(gv_known *known, unsigned features)
     known->law = is_spline && is_split ? short_range_of_spline : is_spline ? spline : is_split ? short_range : NULL;
 }
 
+/* Cells are opened so that the worst of the bodies is off by less than 3e-4 of what its pairs contribute, but not all of
+ * them. */
+static double theta_of(unsigned features)
+{
+    const int by_angles = (features & GV_TREE_OF_ANGLES) != 0;
+    return features & GV_TREE_OF_MASSES ? (by_angles ? 0.2 : 0.4) : by_angles ? 0.3 : 0.5;
+}
+
 gravel_status gv_tree_prove(gravel_context *context, int device, const gv_variant *variant, const char *configuration,
                             double *error, double *most)
 {
@@ -79,7 +89,8 @@ gravel_status gv_tree_prove(gravel_context *context, int device, const gv_varian
     options.softening = is_spline ? GRAVEL_SPLINE : GRAVEL_PLUMMER;
     options.split = features & GV_TREE_OF_SHORT_RANGE ? SPLIT : 0;
     options.moments = features & GV_TREE_OF_MASSES ? 1 : 2;
-    options.theta = options.moments == 1 ? 0.4 : options.theta;
+    options.mac = features & GV_TREE_OF_ANGLES ? GRAVEL_TREE_GEOMETRIC : GRAVEL_TREE_RELATIVE;
+    options.theta = theta_of(features);
     status = known && out ? gravel_tree_create(&tree, context, &options)
                           : gv_fail(GRAVEL_ERR_MEMORY, "no host memory for the self-test of the tree");
     if (!status) {
@@ -95,8 +106,7 @@ gravel_status gv_tree_prove(gravel_context *context, int device, const gv_varian
         if (!status)
             *error = gv_known_error(known, &forces);
     }
-    /* with theta 0.5 the worst of these bodies is off by 1e-4 of what its pairs contribute; a wrong sort, a lost cell
-     * or a body that counts twice are off by a pair's share, 3e-3 */
+    /* a wrong sort, a lost cell or a body that counts twice are off by a pair's share, 3e-3 */
     *most = 1e-3;
     gravel_tree_release(tree);
     free(out);

@@ -263,7 +263,8 @@ const gv_space gv_tree_space = {
     .built_in = built_in,
     .same_launch = same_launch,
     .prove = gv_tree_prove,
-    .of_program = GV_TREE_OF_SPLINE | GV_TREE_OF_SHORT_RANGE | GV_TREE_OF_MASSES | GV_TREE_OF_NO_EPS,
+    .of_program =
+        GV_TREE_OF_SPLINE | GV_TREE_OF_SHORT_RANGE | GV_TREE_OF_MASSES | GV_TREE_OF_NO_EPS | GV_TREE_OF_ANGLES,
     .program = gv_tree_program_name,
     .least_lead = GV_TREE_LEAST_GAIN,
     .plain = {"threads=64 n_group=64 split=1 tile=64 lanes=1 rsqrt=0 sort_threads=64 sort_items=4 sort_bits=4",
