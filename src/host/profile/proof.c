@@ -14,7 +14,7 @@ enum verdict {
     UNKNOWN,
     RIGHT,
     WRONG,
-    SILENT /* of a program that is required: its trial failed, and said nothing about the forces; in this context only */
+    SILENT /* of a program that is required: its trial failed and said nothing of the forces; in this context only */
 };
 
 /* What was settled in this context.  The key of the cache is not made again: it is a sum of the kernel's whole text. */
@@ -177,7 +177,7 @@ static const char *program_of(const gv_space *space, const gv_variant *variant)
 }
 
 /* What is wrong is said once a context; *why, malloc'd or NULL, gets it each time.  Where the program is required, and
- * nothing can take its place, only wrong forces are wrong: another failure is reported by the call, which meets it too. */
+ * nothing can take its place, only wrong forces are wrong: other failures are reported by the call that meets them. */
 static enum verdict prove(gravel_context *context, int device, const gv_space *space, const gv_variant *variant,
                           const gv_config *config, int required, char **why)
 {

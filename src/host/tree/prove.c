@@ -64,8 +64,8 @@ static void make_known(gv_known *known, unsigned features)
     known->law = is_spline && is_split ? short_range_of_spline : is_spline ? spline : is_split ? short_range : NULL;
 }
 
-/* Cells are opened so that the worst of the bodies is off by less than 3e-4 of what its pairs contribute, but not all of
- * them. */
+/* Cells are opened so that the worst of the bodies is off by less than 3e-4 of what its pairs contribute, but not all
+ * of them. */
 static double theta_of(unsigned features)
 {
     const int by_angles = (features & GV_TREE_OF_ANGLES) != 0;
