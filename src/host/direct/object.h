@@ -133,8 +133,8 @@ struct gravel_direct {
     gv_direct_choices *choice[GV_DIRECT_SETS][GV_DIRECT_VARIANTS]; /* NULL: not used yet */
     gv_direct_kernel kernel[GV_DIRECT_KERNELS];
     int n_kernels;
+    int oldest; /* of them, where there is no room for more */
     gv_direct_proven proven;
-    int oldest;                                                      /* of them, where there is no room for more */
     cl_kernel take[GV_TAKES][GV_DIRECT_VARIANTS / 4][GV_PRECISIONS]; /* [kind][order][precision of the bodies] */
     /* [sinks that the device has found][order, nearest][precision of the sinks' bodies] */
     cl_kernel reduce[2][GV_DIRECT_VARIANTS / 2][GV_PRECISIONS];

@@ -9,9 +9,8 @@
 
 extern const gv_space gv_direct_space;
 
-/* Feature bits of a direct variant.  Configurations are chosen by the first two; those up to GV_DIRECT_BY_SOURCES make
- * another program, and so do the others, by which only the self-test tells programs with a shape or quadrupoles apart
- * (the kernel gets macros, shape.h). */
+/* Feature bits of a direct variant.  Configurations are chosen by the first two; the others make another program.
+ * Those from GV_DIRECT_QUADRUPOLES on are for the self-test: to the kernel a shape is the macros of shape.h. */
 enum {
     GV_DIRECT_NEAREST = 1,
     GV_DIRECT_LISTS = 2,

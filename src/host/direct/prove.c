@@ -42,8 +42,8 @@ static int table_bits(unsigned features)
 
 /* Relative to the sum of what all pairs contribute.  Float: pairs carry eight roundings of 2^-24 at most in their roots
  * (space.c), three times that in their cubes, some more in derivatives that cancel: 2e-5 is ten times that.  The same
- * for double, with its roundings: 3e-14.  Polynomials of degree n are off by some power n + 1 of
- * the length of an interval, relative to that over which the function changes: at most 1.5 of it has come out. */
+ * for double, with its roundings: 3e-14.  Polynomials of degree n are off by some power n + 1 of the length of an
+ * interval, relative to that over which the function changes: at most 1.5 times that power has come out. */
 static double allowed(const gv_variant *variant)
 {
     const double rounding = variant->precision == GRAVEL_DP ? 3e-14 : 2e-5;

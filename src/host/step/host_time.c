@@ -66,7 +66,7 @@ static gravel_status time_block(gravel_hermite *h, mover by, size_t count, doubl
     for (int k = 0; k <= TRIES && !status; k++) {
         const double begin = gv_now();
         status = ahead ? gv_ahead_try(h, count, time, ROW) : try_once(h, by, count, time);
-        if (ahead && h->ahead.is_refused) {
+        if (ahead && h->ahead.is_refused) { /* as blocks will be moved, then: one by one */
             h->ahead.is_tried = 0;
             return time_block(h, by, count, seconds);
         }

@@ -34,9 +34,8 @@ enum {
 /* Bytes of local memory that walk_group.cl takes. */
 size_t gv_tree_local_bytes(const gv_config *config, gravel_precision precision);
 
-/* Feature bits of a tree's variant: other programs than those of Plummer's softening by eps, with quadrupoles
- * and opened by error.
- * Configurations are chosen without them. */
+/* Feature bits of a tree's variant: other programs than with Plummer's softening by eps, with quadrupoles, opened by
+ * error.  Configurations are chosen without them. */
 enum {
     GV_TREE_OF_SPLINE = 1,
     GV_TREE_OF_SHORT_RANGE = 2,
