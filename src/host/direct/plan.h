@@ -35,6 +35,11 @@ enum {
                       GV_DIRECT_FORCES
 };
 
+static inline int gv_direct_searches(const gv_variant *variant)
+{
+    return (variant->features & (GV_DIRECT_NEAREST | GV_DIRECT_LISTS)) != 0;
+}
+
 /* indices into gv_direct_space.tunable */
 enum {
     GV_T_THREADS,
@@ -110,6 +115,10 @@ void gv_direct_shrink_tiles(gv_config *config);
 /* Quadrupoles need registers, and room in the tiles, that the choice of a configuration does not know of. */
 void gv_direct_fit_quadrupoles(gv_config *config, const gv_variant *variant, gravel_soften soften,
                                uint64_t local_memory);
+
+/* untuned.c: the default of gv_space.built_in, which fits it to the device's limits */
+void gv_direct_untuned(gv_config *config, const gv_variant *variant, const gv_limits *limits, size_t sinks,
+                       size_t sources);
 
 /* prove.c: gv_space.program, gv_space.prove */
 const char *gv_direct_program_name(unsigned features);
