@@ -148,8 +148,8 @@ static void test_the_default_of_a_gpu(void **state)
     }
 }
 
-/* Groups of 64 sinks are half empty with 70: they took 1.2 of the time of groups of 32 on an H200.  56 sinks fill one of
- * 64 as 64 do, and get their default. */
+/* Groups of 64 sinks are half empty with 70: they took 1.2 of the time of groups of 32 on an H200.  56 sinks get the
+ * default of 64. */
 static void test_the_default_of_a_gpu_fits_its_sinks(void **state)
 {
     const gv_limits limits = limits_of_gpu();
