@@ -65,11 +65,11 @@ static void answers_are_the_references(void **state)
         assert_int_equal(gv_ref_direct(GV_REF_LONG_DOUBLE, 6, &p, &p, k->eps, NULL, 0, &f), 0);
         const gravel_forces view = {
             .acc = {t[0], t[1], t[2], 1}, .jerk = {t[3], t[4], t[5], 1}, .snap = {t[6], t[7], t[8], 1}, .pot = t[9]};
-        assert_true(gv_known_error(k, &view) < 40 * 0x1p-53);
+        assert_true(gv_known_error(k, &view, GV_KNOWN_BODIES) < 40 * 0x1p-53);
         t[4][17] *= 1.001; /* one component of one body */
-        assert_true(gv_known_error(k, &view) > 1e-7);
+        assert_true(gv_known_error(k, &view, GV_KNOWN_BODIES) > 1e-7);
         t[4][17] = NAN;
-        assert_true(isinf(gv_known_error(k, &view)));
+        assert_true(isinf(gv_known_error(k, &view, GV_KNOWN_BODIES)));
     }
     free(truth);
     free(mine);
@@ -228,6 +228,34 @@ static void what_is_wrong_is_not_used(void **state)
     assert_contains(gravel_error_message(), "the last one: it failed its self-test in an earlier process");
     assert_int_equal(calls, 0);
     gravel_context_release(context);
+    remove_folder(cache);
+    free(cache);
+}
+
+/* A verdict is that of the kernels beside the tuned one, too: those that take bodies and add up what groups leave. */
+static void other_kernels_are_proven_anew(void **state)
+{
+    static test_log log;
+    static const char *const take[] = {"direct/take.cl", NULL}, *const reduce[] = {"direct/reduce.cl", NULL};
+    const char *const *const beside[] = {take, take, reduce, NULL, reduce};
+    static const int wanted[] = {1, 1, 2, 3, 3}; /* trials until then */
+    static gv_space space;                       /* one place: objects of a context know a space by it */
+    const gv_config config = {{0}};
+    char *cache = make_folder();
+    gv_variant variant;
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    gv_variant_set(&variant, 2, GRAVEL_SP, 0);
+    calls = outcome_status = 0;
+    right[0] = 1;
+    for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
+        gravel_context *context = open_context(cache, &log);
+        memcpy(&space, &fake, sizeof space);
+        space.file_beside = beside[k];
+        assert_ok(gv_proof_require(context, 0, &space, &variant, &config));
+        assert_int_equal(calls, wanted[k]);
+        gravel_context_release(context);
+    }
     remove_folder(cache);
     free(cache);
 }
@@ -537,6 +565,7 @@ int main(void)
         cmocka_unit_test(a_build_that_failed_is_tried_again),
         cmocka_unit_test(answers_are_the_references),
         cmocka_unit_test(what_is_wrong_is_not_used),
+        cmocka_unit_test(other_kernels_are_proven_anew),
         cmocka_unit_test(what_is_required_is_right_or_refused),
         cmocka_unit_test(failures_say_nothing_of_forces),
         cmocka_unit_test(a_start_that_fails_is_not_kept),

@@ -46,7 +46,10 @@ gravel_status gv_direct_need_proof(gravel_direct *d, int variant, const gv_confi
                                    unsigned aside, unsigned more)
 {
     gv_variant v = d->variant[variant];
-    v.features |= aside | more | features_of(gv_direct_set(soften, more, 0));
+    v.features |= aside | more | features_of(gv_direct_set(soften, more, 0)) |
+                  (soften == GRAVEL_SOFTEN_SOURCES ? (unsigned)GV_DIRECT_SOURCES_ALONE
+                   : soften == GRAVEL_SOFTEN_MAX   ? (unsigned)GV_DIRECT_LARGER
+                                                   : 0);
     if (d->is_named || !(v.features & (unsigned)GV_DIRECT_ASIDE) ||
         (d->proven.variant == variant && d->proven.features == v.features &&
          memcmp(&d->proven.config, config, sizeof *config) == 0))

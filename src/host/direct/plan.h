@@ -27,12 +27,14 @@ enum {
     GV_DIRECT_RATIONAL = 1 << 12,
     GV_DIRECT_FACTORS = 1 << 13, /* tables, as gravel_table_kind */
     GV_DIRECT_FORCES = 1 << 14,
-    GV_DIRECT_LEVEL_AT = 16, /* of a table: three bits from here on */
-    GV_DIRECT_BITS_AT = 20,  /* of a table: five */
+    GV_DIRECT_SOURCES_ALONE = 1 << 15, /* GV_DIRECT_BY_SOURCES, but not the sum with the sink's */
+    GV_DIRECT_LARGER = 1 << 19,        /* ... the larger of the two */
+    GV_DIRECT_LEVEL_AT = 16,           /* of a table: three bits from here on */
+    GV_DIRECT_BITS_AT = 20,            /* of a table: five */
     /* programs that no choice asks for: proven before a call uses one (gv_proof_require) */
     GV_DIRECT_ASIDE = GV_DIRECT_SPHERE | GV_DIRECT_SPHERE_MASS | GV_DIRECT_AHEAD | GV_DIRECT_LEAVE_OUT | GV_DIRECT_DUE |
-                      GV_DIRECT_QUADRUPOLES | GV_DIRECT_EXACT | GV_DIRECT_RATIONAL | GV_DIRECT_FACTORS |
-                      GV_DIRECT_FORCES
+                      GV_DIRECT_SOURCES_ALONE | GV_DIRECT_LARGER | GV_DIRECT_QUADRUPOLES | GV_DIRECT_EXACT |
+                      GV_DIRECT_RATIONAL | GV_DIRECT_FACTORS | GV_DIRECT_FORCES
 };
 
 static inline int gv_direct_searches(const gv_variant *variant)

@@ -17,7 +17,7 @@ enum { N = GV_KNOWN_BODIES, CAPACITY = 4, EVEN_INTERVALS = 8192 };
 
 typedef struct trial {
     gv_known known;
-    double radius[N], ahead[N], zero[N];
+    double radius[N], ahead[N], zero[N], points_eps[N];
     unsigned char near[N][N]; /* of a sink: its neighbours */
     double value[10][N];
     uint32_t nearest[N], count[N], list[N][CAPACITY];
@@ -81,18 +81,21 @@ static void truncated_to(double s, double cut, double factor[2])
         gv_known_truncate(u, factor);
 }
 
-static void law_of_truncated(double s, double factor[2])
+static void law_of_truncated(double s, double eps, double factor[2])
 {
+    (void)eps;
     truncated_to(s, R_CUT / (2 * R_S), factor);
 }
 
-static void law_of_factors(double s, double factor[2])
+static void law_of_factors(double s, double eps, double factor[2])
 {
+    (void)eps;
     truncated_to(s, TABLE_CUT, factor);
 }
 
-static void law_of_forces(double s, double factor[2])
+static void law_of_forces(double s, double eps, double factor[2])
 {
+    (void)eps;
     factor[0] = s < TABLE_CUT ? force(s, NULL) * s * s * s : 0;
     factor[1] = s < TABLE_CUT ? force(s, NULL) * s : 0;
 }
@@ -131,9 +134,13 @@ static void make_trial(trial *t, unsigned features)
     memset(t, 0, sizeof *t);
     gv_known_make(k, features & (GV_DIRECT_UNSOFTENED | GV_DIRECT_BY_SINKS) ? 0 : EPS);
     k->law = law_of(features);
+    k->larger = (features & GV_DIRECT_LARGER) != 0;
     for (int i = 0; i < N; i++) {
         for (int b = 0; b < 2; b++)
             k->softening[b][i] = features & by[b] ? EPS * (1 + (i + 3 * b) % 7) : 0;
+        t->points_eps[i] = k->softening[0][i];
+        if (features & GV_DIRECT_SOURCES_ALONE)
+            k->softening[0][i] = 0;
         t->radius[i] = features & GV_DIRECT_SPHERE_MASS ? RADIUS * sqrt(N) : RADIUS; /* the mean mass is 1.5 / N */
         t->ahead[i] = 0.05 * (1 + i % 3);
         for (int c = 0; c < 6 && features & GV_DIRECT_QUADRUPOLES; c++)
@@ -232,6 +239,15 @@ static gravel_status write_shape(gravel_direct *direct, const trial *t, unsigned
     return gravel_direct_set_table(direct, &table);
 }
 
+static gravel_soften rule_of(unsigned features)
+{
+    return features & GV_DIRECT_SOURCES_ALONE ? GRAVEL_SOFTEN_SOURCES
+           : features & GV_DIRECT_LARGER      ? GRAVEL_SOFTEN_MAX
+           : features & GV_DIRECT_BY_SOURCES  ? GRAVEL_SOFTEN_SUM
+           : features & GV_DIRECT_BY_SINKS    ? GRAVEL_SOFTEN_SINKS
+                                              : GRAVEL_SOFTEN_EPS;
+}
+
 /* Sinks are points beside the bodies: the neighbours of each within a radius of its own. */
 static gravel_status compute(gravel_direct *direct, gravel_bodies *bodies, trial *t, const gv_variant *variant,
                              gravel_forces *forces)
@@ -252,10 +268,8 @@ static gravel_status compute(gravel_direct *direct, gravel_bodies *bodies, trial
     call.sources = gravel_view_all(bodies);
     call.points = &sinks;
     call.eps = k->eps;
-    call.soften = features & GV_DIRECT_BY_SOURCES ? GRAVEL_SOFTEN_SUM
-                  : features & GV_DIRECT_BY_SINKS ? GRAVEL_SOFTEN_SINKS
-                                                  : GRAVEL_SOFTEN_EPS;
-    call.points_eps = k->softening[0];
+    call.soften = rule_of(features);
+    call.points_eps = t->points_eps;
     call.rule = features & GV_DIRECT_SPHERE_MASS ? GRAVEL_NEIGHBOURS_SPHERE_MASS
                 : features & GV_DIRECT_SPHERE    ? GRAVEL_NEIGHBOURS_SPHERE
                                                  : GRAVEL_NEIGHBOURS_OTHERS;
@@ -347,6 +361,8 @@ const char *gv_direct_program_name(unsigned features)
                  {GV_DIRECT_EXACT | GV_DIRECT_RATIONAL, " with the truncated shape"},
                  {GV_DIRECT_FACTORS | GV_DIRECT_FORCES, " with a table"},
                  {GV_DIRECT_DUE, " of sinks that the device finds"},
+                 {GV_DIRECT_SOURCES_ALONE, " softened by sources alone"},
+                 {GV_DIRECT_LARGER, " softened by the larger length"},
                  {GV_DIRECT_BY_SOURCES, " softened by sources"},
                  {GV_DIRECT_BY_SINKS, " softened by sinks"},
                  {GV_DIRECT_UNSOFTENED, " without eps"}};
@@ -387,7 +403,7 @@ gravel_status gv_direct_prove(gravel_context *context, int device, const gv_vari
         status =
             due ? compute_due(direct, bodies, to, t, variant, &forces) : compute(direct, bodies, t, variant, &forces);
     if (!status)
-        *error = neighbours_are_right(t, &forces) ? gv_known_error(&t->known, &forces) : INFINITY;
+        *error = neighbours_are_right(t, &forces) ? gv_known_error(&t->known, &forces, N) : INFINITY;
     *most = allowed(variant);
     gravel_direct_release(direct);
     gravel_bodies_release(to);

@@ -267,10 +267,12 @@ static double unevenness(const gv_config *config, const gv_variant *variant, con
 }
 
 static const char *const files[] = {"direct/force.cl", NULL};
+static const char *const files_beside[] = {"direct/take.cl", "direct/reduce.cl", "direct/lists.cl", NULL};
 
 const gv_space gv_direct_space = {
     .kernel = "direct",
     .file = files,
+    .file_beside = files_beside,
     .n_tunables = GV_T_COUNT,
     .tunable = tunables,
     .n_constraints = sizeof constraints / sizeof constraints[0],

@@ -55,12 +55,12 @@ static void add_pair(const gv_known *k, int i, int j, gv_known_answer *sum)
         v[c] = k->vel[c][j] - k->vel[c][i];
         w[c] = k->acc[c][j] - k->acc[c][i];
     }
-    const double of_sink = k->softening[0][i], of_source = k->softening[1][j];
-    const double s2 = dot(r, r) + k->eps * k->eps + of_sink * of_sink + of_source * of_source,
-                 newton = k->mass[j] / sqrt(s2);
+    const double of_sink = k->softening[0][i], of_source = k->softening[1][j], larger = fmax(of_sink, of_source);
+    const double eps2 = k->eps * k->eps + (k->larger ? larger * larger : of_sink * of_sink + of_source * of_source);
+    const double s2 = dot(r, r) + (k->law_softens ? 0 : eps2), newton = k->mass[j] / sqrt(s2);
     double factor[2] = {1, 1};
     if (k->law)
-        k->law(sqrt(s2), factor);
+        k->law(sqrt(s2), sqrt(eps2), factor);
     const double m_r1 = factor[1] * newton, m_r3 = factor[0] * newton / s2;
     const double alpha = dot(r, v) / s2, beta = (dot(v, v) + dot(r, w)) / s2 + alpha * alpha;
     double pair[3][3];
@@ -107,13 +107,13 @@ static double worse(double worst, double error)
     return error <= worst ? worst : isnan(error) ? INFINITY : error;
 }
 
-double gv_known_error(const gv_known *known, const gravel_forces *computed)
+double gv_known_error(const gv_known *known, const gravel_forces *computed, int count)
 {
     const gravel_vec_out *const vector[3] = {&computed->acc, &computed->jerk, &computed->snap};
     gv_known_answer answer;
     double worst = 0;
 
-    for (int i = 0; i < GV_KNOWN_BODIES; i++) {
+    for (int i = 0; i < count; i++) {
         gv_known_solve(known, i, &answer);
         if (computed->pot)
             worst = worse(worst, fabs(computed->pot[i] - answer.pot) / answer.size[3]);

@@ -8,15 +8,18 @@
 /* Neither a multiple of a group, a tile nor a vector. */
 enum { GV_KNOWN_BODIES = 331, GV_KNOWN_QUANTITIES = 4 };
 
-/* By what the force and the potential of a pair at the softened distance s differ from Newton's (order 2). */
-typedef void gv_known_law(double s, double factor[2]);
+/* By what the force and the potential of a pair at the softened distance s differ from Newton's (order 2); eps: the
+ * pair's softening length, where the law softens it itself, and s is not. */
+typedef void gv_known_law(double s, double eps, double factor[2]);
 
 typedef struct gv_known {
     double mass[GV_KNOWN_BODIES], pos[3][GV_KNOWN_BODIES], vel[3][GV_KNOWN_BODIES], acc[3][GV_KNOWN_BODIES];
     int32_t id[GV_KNOWN_BODIES];
     double eps;
-    double softening[2][GV_KNOWN_BODIES];                     /* beside eps: a body's own as a sink, and as a source */
-    gv_known_law *law;                                        /* NULL: Newton's */
+    double softening[2][GV_KNOWN_BODIES]; /* beside eps: a body's own as a sink, and as a source */
+    int larger;                           /* 1: of these two the larger one counts, not both */
+    gv_known_law *law;                    /* NULL: Newton's */
+    int law_softens;
     double quadrupole[GV_KNOWN_BODIES][6];                    /* xx xy xz yy yz zz; zeros */
     unsigned char left_out[GV_KNOWN_BODIES][GV_KNOWN_BODIES]; /* of a sink: sources that do not pull */
 } gv_known;
@@ -34,8 +37,8 @@ void gv_known_solve(const gv_known *known, int body, gv_known_answer *answer);
 /* Newton's force and potential times these are what a mesh leaves to pairs: u = s / 2 r_s. */
 void gv_known_truncate(double u, double factor[2]);
 double gv_known_distance2(const gv_known *known, int a, int b);
-/* The largest error of what was computed (as columns, NULL: not computed) over all bodies, in units of `size`; INFINITY
+/* The largest error of what was computed (as columns, NULL: not computed) over the first `count` bodies, in units of `size`; INFINITY
  * where something is no number. */
-double gv_known_error(const gv_known *known, const gravel_forces *computed);
+double gv_known_error(const gv_known *known, const gravel_forces *computed, int count);
 
 #endif

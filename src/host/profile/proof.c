@@ -9,6 +9,7 @@
 #include "host/base/files.h"
 #include "host/device/device.h"
 #include "host/program/cache.h"
+#include "host/program/program.h"
 
 enum verdict {
     UNKNOWN,
@@ -48,6 +49,11 @@ static void find_key(gravel_context *context, int device, const gv_space *space,
 
     gv_profile_kernel_version(context, space, version);
     gv_hash_start(&hasher);
+    for (const char *const *file = space->file_beside; file && *file; file++) {
+        char beside[17] = "";
+        if (gv_program_version(context, *file, beside) == GRAVEL_OK)
+            gv_hash_text(&hasher, beside);
+    }
     gv_device_hash(&context->device[device], &hasher);
     gv_hash_text(&hasher, context->device[device].feature_options);
     gv_hash_text(&hasher, "forces, neighbours, by the law of each"); /* what is compared */

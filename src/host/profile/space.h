@@ -60,6 +60,8 @@ typedef struct gv_space {
     const char *kernel; /* "direct" */
     /* kernel files whose text a measured time belongs to; {NULL} at the end */
     const char *const *file;
+    /* the others that a self-test runs; {NULL} at the end, NULL: none */
+    const char *const *file_beside;
     int n_tunables;
     const gv_tunable *tunable;
     int n_constraints;

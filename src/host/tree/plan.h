@@ -35,13 +35,18 @@ enum {
 size_t gv_tree_local_bytes(const gv_config *config, gravel_precision precision);
 
 /* Feature bits of a tree's variant: other programs than with Plummer's softening by eps, with quadrupoles, opened by
- * error.  Configurations are chosen without them. */
+ * error, for all bodies.  Configurations are chosen without them. */
 enum {
     GV_TREE_OF_SPLINE = 1,
     GV_TREE_OF_SHORT_RANGE = 2,
-    GV_TREE_OF_MASSES = 4, /* no quadrupoles */
-    GV_TREE_OF_NO_EPS = 8, /* proven before the first walk without softening */
-    GV_TREE_OF_ANGLES = 16 /* GRAVEL_TREE_GEOMETRIC */
+    GV_TREE_OF_MASSES = 4,  /* no quadrupoles */
+    GV_TREE_OF_ANGLES = 16, /* GRAVEL_TREE_GEOMETRIC */
+    /* these are proven before the first walk that needs one (gv_proof_require) */
+    GV_TREE_OF_NO_EPS = 8,
+    GV_TREE_LENGTHS_AT = 5, /* lengths of bodies, as gravel_soften: three bits from here on */
+    GV_TREE_OF_LENGTHS = 7 << GV_TREE_LENGTHS_AT,
+    GV_TREE_SHAPE_AT = 8, /* groups of few sinks: two bits, 1 + number of the shape */
+    GV_TREE_OF_SHAPE = 3 << GV_TREE_SHAPE_AT
 };
 unsigned gv_tree_features(const gravel_tree_options *options);
 const char *gv_tree_program_name(unsigned features);

@@ -253,9 +253,12 @@ static const char *const files[] = {"tree/walk_group.cl",
                                     "lib/reduce.cl",
                                     NULL};
 
+static const char *const files_beside[] = {"tree/gather.cl", "tree/soften.cl", "lib/compact.cl", NULL};
+
 const gv_space gv_tree_space = {
     .kernel = "tree",
     .file = files,
+    .file_beside = files_beside,
     .n_tunables = GV_TT_COUNT,
     .tunable = tunables,
     .n_constraints = sizeof constraints / sizeof constraints[0],
@@ -263,8 +266,8 @@ const gv_space gv_tree_space = {
     .built_in = built_in,
     .same_launch = same_launch,
     .prove = gv_tree_prove,
-    .of_program =
-        GV_TREE_OF_SPLINE | GV_TREE_OF_SHORT_RANGE | GV_TREE_OF_MASSES | GV_TREE_OF_NO_EPS | GV_TREE_OF_ANGLES,
+    .of_program = GV_TREE_OF_SPLINE | GV_TREE_OF_SHORT_RANGE | GV_TREE_OF_MASSES | GV_TREE_OF_NO_EPS |
+                  GV_TREE_OF_ANGLES | GV_TREE_OF_LENGTHS | GV_TREE_OF_SHAPE,
     .program = gv_tree_program_name,
     .least_lead = GV_TREE_LEAST_GAIN,
     .plain = {"threads=64 n_group=64 split=1 tile=64 lanes=1 rsqrt=0 sort_threads=64 sort_items=4 sort_bits=4",

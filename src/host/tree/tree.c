@@ -94,15 +94,17 @@ static gv_kernel_place place_of(const gravel_tree *tree, int kernel)
     return place;
 }
 
-/* A walk without softening is another program than the one by which the configuration was settled. */
+/* Walks without softening, by lengths of bodies, or of few sinks are other programs than the one by which the
+ * configuration was settled. */
 static gravel_status need_proof(const gravel_tree *tree, int kernel)
 {
-    gv_variant without = tree->variant;
-    if (tree->named || kernel < GV_TK_WALK || kernel >= GV_TK_SOFTEN ||
-        (kernel - GV_TK_WALK) % GV_TREE_KINDS != GV_TREE_UNSOFTENED)
+    if (tree->named || kernel <= GV_TK_WALK + GV_TREE_EPS || kernel >= GV_TK_SOFTEN)
         return GRAVEL_OK;
-    without.features |= GV_TREE_OF_NO_EPS;
-    return gv_proof_require(tree->worker.context, tree->worker.device, &gv_tree_space, &without, &tree->config);
+    const unsigned kind = (unsigned)(kernel - GV_TK_WALK) % GV_TREE_KINDS;
+    gv_variant other = tree->variant;
+    other.features |= (unsigned)(kernel - GV_TK_WALK) / GV_TREE_KINDS << GV_TREE_SHAPE_AT;
+    other.features |= kind == GV_TREE_UNSOFTENED ? (unsigned)GV_TREE_OF_NO_EPS : kind << GV_TREE_LENGTHS_AT;
+    return gv_proof_require(tree->worker.context, tree->worker.device, &gv_tree_space, &other, &tree->config);
 }
 
 gravel_status gv_tree_get_kernel(gravel_tree *tree, int kernel, cl_kernel *out)
