@@ -37,8 +37,8 @@ void gv_known_solve(const gv_known *known, int body, gv_known_answer *answer);
 /* Newton's force and potential times these are what a mesh leaves to pairs: u = s / 2 r_s. */
 void gv_known_truncate(double u, double factor[2]);
 double gv_known_distance2(const gv_known *known, int a, int b);
-/* The largest error of what was computed (as columns, NULL: not computed) over the first `count` bodies, in units of `size`; INFINITY
- * where something is no number. */
+/* The largest error of what was computed (as columns, NULL: not computed) over the first `count` bodies, in units of
+ * `size`; INFINITY where something is no number. */
 double gv_known_error(const gv_known *known, const gravel_forces *computed, int count);
 
 #endif
