@@ -145,9 +145,9 @@ GRAVEL_API void gravel_tree_call_init(gravel_tree_call *call);
  * tickets are released before their tree.  A tree without bodies is ERR_STATE.
  *
  * The host waits inside this call for one thing only: for the number of cells, where it does not follow from an
- * earlier build of as many bodies.  Should a later build have a quarter more cells than the one before, its results
- * are incomplete: the ticket's collect, or without a ticket the next walk, is ERR_STATE and says that the step is to
- * be repeated. */
+ * earlier build of as many bodies (and, once a device, for the self-test of a program that was not used there yet).
+ * Should a later build have a quarter more cells than the one before, its results are incomplete: the ticket's collect,
+ * or without a ticket the next walk, is ERR_STATE and says that the step is to be repeated. */
 GRAVEL_API gravel_status gravel_tree_walk(gravel_tree *tree, const gravel_tree_call *call, gravel_ticket **ticket);
 /* Groups of the call's sinks, for walks through this tree and others with the same configuration.  A list of sinks is
  * kept as it is while they are used: written since, it makes walks ERR_STATE; it is released after them. */

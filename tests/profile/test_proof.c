@@ -510,9 +510,10 @@ static void real_proofs(void **state)
 static void each_program_is_proven(void **state)
 {
     enum { N = 20 };
-    static const gravel_soften soften[] = {GRAVEL_SOFTEN_EPS, GRAVEL_SOFTEN_EPS, GRAVEL_SOFTEN_SINKS,
-                                           GRAVEL_SOFTEN_SOURCES};
-    static const double eps[] = {0.1, 0, 0, 0};
+    static const gravel_soften soften[] = {GRAVEL_SOFTEN_EPS, GRAVEL_SOFTEN_EPS,     GRAVEL_SOFTEN_SINKS,
+                                           GRAVEL_SOFTEN_SUM, GRAVEL_SOFTEN_SOURCES, GRAVEL_SOFTEN_MAX};
+    static const double eps[] = {0.1, 0, 0, 0, 0, 0};
+    enum { KINDS = sizeof soften / sizeof *soften };
     static test_log log;
     double x[N][3], m[N], length[N], pot[N];
     const gravel_forces forces = {.pot = pot};
@@ -539,15 +540,15 @@ static void each_program_is_proven(void **state)
     assert_ok(gravel_bodies_write(bodies, GRAVEL_MASS, 0, N, &GRAVEL_ARRAY(m)));
     assert_ok(gravel_bodies_write(bodies, GRAVEL_SOFTENING, 0, N, &GRAVEL_ARRAY(length)));
     call.sources = call.sinks = gravel_view_all(bodies);
-    for (int k = 0, before = 0; k < 8; k++) {
-        call.soften = soften[k % 4];
-        call.eps = eps[k % 4];
+    for (int k = 0, before = 0; k < 2 * KINDS; k++) {
+        call.soften = soften[k % KINDS];
+        call.eps = eps[k % KINDS];
         assert_ok(gravel_direct_start(direct, &call, &ticket));
         assert_ok(gravel_ticket_collect(ticket, &forces, NULL));
         gravel_ticket_release(ticket);
         /* one more at least: where a device gets the first one wrong, that of what it uses instead */
         const int proofs = count_files(cache, "proof", NULL);
-        assert_true(k < 4 ? proofs > before : proofs == before);
+        assert_true(k < KINDS ? proofs > before : proofs == before);
         before = proofs;
     }
     gravel_bodies_release(bodies);

@@ -1,5 +1,6 @@
-/* The self-test of programs that no choice of a configuration asks for: lists by a rule, shapes, quadrupoles, sinks
- * that the device finds; and those of trees with other options, and without eps. */
+/* The self-test of programs that no choice of a configuration asks for: lists by a rule, shapes, quadrupoles, sources'
+ * lengths by other rules than the sum, sinks that the device finds; and those of trees with other options, without eps,
+ * by lengths of bodies, and in groups of few sinks. */
 #include "tuner/subject_test.h"
 
 #include <math.h>
@@ -120,19 +121,52 @@ static void what_is_spoilt_is_seen(void **state)
     free(folder);
 }
 
-static double error_of_shape(gravel_context *context, unsigned shape)
+/* Cells soften by a mean of their bodies' lengths, which pairs do not use. */
+static void lengths_of_cells_are_seen(void **state)
 {
     double error, most;
     gv_variant variant;
+    gv_config config;
+    char text[256];
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    SKIP_WITHOUT_KERNELS();
+    char *folder = make_folder(), *kernels = copy_kernels(folder);
+    replace(kernels, "tree/soften.cl", "", "cell_soft[c] = largest ? most : mean;", "cell_soft[c] = 0;");
+    gravel_context *context = open_context(kernels, NULL);
+    const gv_limits limits = gv_limits_of(context, 0);
+    gv_variant_set(&variant, 2, GRAVEL_SP, LENGTHS(GRAVEL_SOFTEN_SOURCES));
+    gv_tree_space.built_in(&config, &variant, &limits, 64, 1000);
+    gv_space_format(&gv_tree_space, &config, text, sizeof text);
+    assert_ok(gv_tree_space.prove(context, 0, &variant, text, &error, &most));
+    print_message("without the lengths of cells: %.2g of %.2g\n", error, most);
+    assert_true(error > 1.5 * most);
+    gravel_context_release(context);
+    remove_folder(kernels);
+    remove_folder(folder);
+    free(kernels);
+    free(folder);
+}
+
+static double error_of_shape(gravel_context *context, unsigned shape)
+{
+    const gv_limits limits = gv_limits_of(context, 0);
+    double error, most;
+    gv_variant variant;
+    gv_config config;
+    char text[256];
     gv_variant_set(&variant, 2, GRAVEL_SP, shape << GV_TREE_SHAPE_AT);
     assert_string_equal(gv_tree_space.program(variant.features), " of few sinks");
-    assert_ok(gv_tree_space.prove(context, 0, &variant, gv_tree_space.plain[0], &error, &most));
+    gv_tree_space.built_in(&config, &variant, &limits, 64, 1000);
+    assert_ok(gv_space_parse(&gv_tree_space, gv_tree_space.plain[0], &config));
+    gv_space_format(&gv_tree_space, &config, text, sizeof text);
+    assert_ok(gv_tree_space.prove(context, 0, &variant, text, &error, &most));
     print_message("shape %u: %.2g of %.2g\n", shape, error, most);
     return error / most;
 }
 
-/* Walks of few sinks in groups, as on GPUs, are proven for each shape: tiles of 128, which are spoilt here,
- * are not the last one's. */
+/* Walks of few sinks in groups, as on GPUs, are proven for each shape: tiles of 128, which are spoilt here, are not the
+ * last one's. */
 static void groups_of_few_sinks(void **state)
 {
     (void)state;
@@ -141,10 +175,14 @@ static void groups_of_few_sinks(void **state)
     char *folder = make_folder(), *kernels = copy_kernels(folder);
     replace(kernels, "tree/group_eval.h", "", "GV_TO_BODY(s, b, tile[GV_TILE + j]), b.w,",
             "GV_TO_BODY(s, b, tile[GV_TILE + j]), b.w * (GV_TILE == 128 ? GV_R(1.1) : GV_R(1.0)),");
-    gravel_context *context = open_context(kernels, NULL);
-    assert_true(error_of_shape(context, 1) > 1);
-    assert_true(error_of_shape(context, GV_TREE_SHAPES) < 0.5);
-    gravel_context_release(context);
+    for (int is_spoilt = 0; is_spoilt < 2; is_spoilt++) {
+        gravel_context *context = open_context(is_spoilt ? kernels : NULL, NULL);
+        for (unsigned shape = 1; shape <= GV_TREE_SHAPES; shape++) {
+            const double error = error_of_shape(context, shape);
+            assert_true(is_spoilt && shape < GV_TREE_SHAPES ? error > 1 : error < 0.5);
+        }
+        gravel_context_release(context);
+    }
     remove_folder(kernels);
     remove_folder(folder);
     free(kernels);
@@ -188,6 +226,34 @@ static void call_tree(gravel_context *context, gravel_softening softening, doubl
     assert_ok(gravel_tree_write(tree, bodies));
     assert_ok(gravel_tree_forces(tree, eps, &forces));
     gravel_tree_release(tree);
+}
+
+static void call_tree_by_rule(gravel_context *context, gravel_soften rule, const gravel_sources *sources)
+{
+    double pot[FEW], length[FEW];
+    const gravel_array position = {sources->pos.x, sources->pos.y, sources->pos.z, sources->pos.stride, GRAVEL_F64};
+    gravel_forces forces = {.pot = pot};
+    gravel_tree *tree;
+    gravel_bodies *bodies;
+    gravel_tree_call call;
+    gravel_ticket *ticket;
+    for (int k = 0; k < FEW; k++)
+        length[k] = 0.1;
+    assert_ok(gravel_bodies_create(&bodies, context, NULL));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_POSITION, 0, FEW, &position));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_MASS, 0, FEW, &GRAVEL_ARRAY(sources->mass)));
+    assert_ok(gravel_bodies_write(bodies, GRAVEL_SOFTENING, 0, FEW, &GRAVEL_ARRAY(length)));
+    gravel_tree_call_init(&call);
+    call.sinks = gravel_view_all(bodies);
+    call.soften = rule;
+    assert_ok(gravel_tree_create(&tree, context, NULL));
+    assert_ok(gravel_tree_set_sources(tree, &call.sinks));
+    assert_ok(gravel_tree_build(tree));
+    assert_ok(gravel_tree_walk(tree, &call, &ticket));
+    assert_ok(gravel_ticket_collect(ticket, &forces, NULL));
+    gravel_ticket_release(ticket);
+    gravel_tree_release(tree);
+    gravel_bodies_release(bodies);
 }
 
 static double exponential(double s, void *unused)
@@ -266,6 +332,12 @@ static void calls_prove_them(void **state)
         call_tree(context, k % 3 == 1 ? GRAVEL_SPLINE : GRAVEL_PLUMMER, k % 3 == 2 ? 0 : 0.1, &bodies);
         const int proofs = count_files(cache, "proof", NULL);
         assert_true(k < 3 ? proofs > before : proofs == before);
+        before = proofs;
+    }
+    for (int k = 0, before = count_files(cache, "proof", NULL); k < 4; k++) {
+        call_tree_by_rule(context, k % 2 ? GRAVEL_SOFTEN_MAX : GRAVEL_SOFTEN_SUM, &bodies);
+        const int proofs = count_files(cache, "proof", NULL);
+        assert_true(k < 2 ? proofs > before : proofs == before);
         before = proofs;
     }
     gravel_context_release(context);
@@ -372,8 +444,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(near_ones_are_told_apart), cmocka_unit_test(all_are_right),
-        cmocka_unit_test(what_is_spoilt_is_seen),   cmocka_unit_test(groups_of_few_sinks),
-        cmocka_unit_test(calls_prove_them),         cmocka_unit_test(blocks_go_on_without),
+        cmocka_unit_test(what_is_spoilt_is_seen),   cmocka_unit_test(lengths_of_cells_are_seen),
+        cmocka_unit_test(groups_of_few_sinks),      cmocka_unit_test(calls_prove_them),
+        cmocka_unit_test(blocks_go_on_without),
     };
     return cmocka_run_group_tests_name("proof_aside", tests, NULL, NULL);
 }

@@ -206,6 +206,26 @@ static void test_tiles_of_few_bodies_are_alike(void **state)
             gv_space_same_text(&gv_tree_space, c[k].a, c[k].b, &variant, &limits, c[k].bodies, c[k].bodies), c[k].same);
 }
 
+/* Each kernel of a walk but that of the configuration, with eps, has bits of its own, by which it is proven. */
+static void test_walks_are_told_apart(void **state)
+{
+    enum { WALKS = (1 + GV_TREE_SHAPES) * GV_TREE_KINDS };
+    (void)state;
+    assert_int_equal(gv_tree_walk_features(-1), 0);
+    assert_int_equal(gv_tree_walk_features(WALKS), 0);
+    assert_int_equal(gv_tree_walk_features(GV_TREE_EPS), 0);
+    assert_int_equal(gv_tree_walk_features(GV_TREE_UNSOFTENED), GV_TREE_OF_NO_EPS);
+    assert_int_equal(gv_tree_walk_features(GV_TREE_SUM), GRAVEL_SOFTEN_SUM << GV_TREE_LENGTHS_AT);
+    for (int walk = 1; walk < WALKS; walk++) {
+        const unsigned bits = gv_tree_walk_features(walk);
+        assert_int_equal((bits & GV_TREE_OF_SHAPE) >> GV_TREE_SHAPE_AT, walk / GV_TREE_KINDS);
+        assert_int_equal(bits & ~(unsigned)(GV_TREE_OF_SHAPE | GV_TREE_OF_LENGTHS | GV_TREE_OF_NO_EPS), 0);
+        for (int other = 0; other < walk; other++)
+            assert_true(gv_tree_walk_features(other) != bits);
+    }
+    assert_int_equal((gv_tree_space.of_program & GV_TREE_OF_SHAPE), GV_TREE_OF_SHAPE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_the_default_fits_the_device),
         cmocka_unit_test(test_groups_of_one_work_item_are_cut_in_place),
         cmocka_unit_test(test_tiles_of_few_bodies_are_alike),
+        cmocka_unit_test(test_walks_are_told_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

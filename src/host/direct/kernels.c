@@ -101,10 +101,9 @@ gv_direct_choice *gv_direct_find_choice(gravel_direct *d, int set, int variant, 
  * for them (doc/numbers.md, "Where a body meets itself"). */
 static void find_by_ids(gravel_direct *d, const gv_variant *v, size_t sinks, size_t sources, gv_direct_choice *choice)
 {
-    const int searches = (v->features & (GV_DIRECT_NEAREST | GV_DIRECT_LISTS)) != 0;
     gv_config config = choice->config;
     config.value[GV_T_MEET] = 1;
-    if (d->is_named || sinks < GV_MIXED_LEAST || (config.value[GV_T_LANES] > 1 && !searches) ||
+    if (d->is_named || sinks < GV_MIXED_LEAST || (config.value[GV_T_LANES] > 1 && !gv_direct_searches(v)) ||
         gv_space_can_run(&gv_direct_space, &config, v, &d->limits))
         return;
     gv_config right = config;

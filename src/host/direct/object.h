@@ -171,7 +171,8 @@ gv_direct_choice *gv_direct_find_choice(gravel_direct *d, int set, int variant, 
 int gv_direct_set(gravel_soften soften, unsigned more, int mixed);
 gravel_status gv_direct_choose(gravel_direct *d, int set, int variant, size_t sinks, size_t sources,
                                gv_direct_choice **choice);
-/* Of a call with a program that no choice asks for: `aside` (shape.h) or `more` has some of GV_DIRECT_ASIDE. */
+/* Of a call with a program that no choice asks for: `aside` (shape.h) or `more` has some of GV_DIRECT_ASIDE, or
+ * `soften` is another rule for sources than their sum with sinks. */
 gravel_status gv_direct_need_proof(gravel_direct *d, int variant, const gv_config *config, gravel_soften soften,
                                    unsigned aside, unsigned more);
 /* The force kernel of a configuration; `more`: features beyond those of the variant, GV_DIRECT_UNSOFTENED where eps is

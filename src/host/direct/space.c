@@ -267,7 +267,8 @@ static double unevenness(const gv_config *config, const gv_variant *variant, con
 }
 
 static const char *const files[] = {"direct/force.cl", NULL};
-static const char *const files_beside[] = {"direct/take.cl", "direct/reduce.cl", "direct/lists.cl", NULL};
+static const char *const files_beside[] = {"direct/take.cl", "direct/reduce.cl", "direct/lists.cl",
+                                           "bodies/transfer.cl", NULL};
 
 const gv_space gv_direct_space = {
     .kernel = "direct",

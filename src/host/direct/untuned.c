@@ -32,8 +32,8 @@ static void untuned_groups(gv_config *config, const gv_variant *variant, const g
     VALUE(BLOCKS_PER_CU) = sinks <= 1 ? 8 : sinks < 16 ? 2 : 4;
 }
 
-/* Calls where the above takes 1.1 to 2.2 of the best, and what the times of an H200 and an H100 agree on there (2 to 48
- * sinks of more than 65536 sources: of an H200): 1.01 to 1.05 of it in the mean (doc/numbers.md, "Untuned on a GPU").
+/* Calls where the above takes 1.1 to 2.2 of the best, and what the times of an H200 and an H100 agree on there (up to
+ * 96 sinks: of an H200 for the most part): 1.01 to 1.05 of it in the mean (doc/numbers.md, "Untuned on a GPU").
  * The first row counts that has room for the call. */
 typedef struct gpu_groups {
     int threads, blocks_per_cu, split, sinks_per_item, tile, unroll, meet;
@@ -92,7 +92,7 @@ static const struct {
      {{{256, 3, 16, 1, 32, 16, 1}, {128, 4, 8, 1, 128, 4, 1}, {128, 4, 8, 1, 64, 4, 1}},
       {{256, 3, 16, 1, 64, 8, 1}, {128, 4, 8, 1, 64, 8, 1}, {128, 4, 8, 1, 64, 4, 1}},
       {{256, 3, 16, 1, 64, 4, 1}, {128, 4, 8, 1, 32, 4, 1}, {128, 4, 8, 1, 32, 2, 1}}}},
-    /* rows of 8: with three sinks an item where sums do not spill, else three groups beside each other */
+    /* rows of 8 where these win: with three sinks an item, or three groups beside each other */
     {{17, 24, 262145, SIZE_MAX, SIZE_MAX, PLAIN},
      {{{128, 4, 16, 3, 32, 4, 1}, {128, 4, 16, 3, 32, 4, 1}, {128, 4, 16, 1, 32, 8, 1}},
       {{128, 4, 16, 3, 64, 4, 1}, {128, 4, 16, 3, 32, 4, 1}, {128, 4, 16, 1, 32, 8, 1}},
@@ -118,7 +118,7 @@ static const struct {
      {{{128, 4, 8, 1, 128, 8, 1}, {128, 4, 8, 1, 128, 4, 1}, {128, 4, 8, 1, 64, 4, 1}},
       {{128, 4, 8, 1, 128, 8, 1}, {128, 4, 8, 1, 64, 8, 1}, {128, 4, 8, 1, 64, 4, 1}},
       {{128, 4, 8, 1, 128, 4, 1}, {128, 4, 8, 1, 64, 4, 1}, {128, 4, 8, 1, 32, 2, 1}}}},
-    /* groups of 32 sinks: of 64 they would fill two by half, as of the next row's */
+    /* groups of 32 sinks: two of 64, as of the next row, would be a quarter empty or more */
     {{65, 96, 16385, SIZE_MAX, SIZE_MAX, PLAIN},
      {{{256, 2, 8, 1, 64, 4, 1}, {256, 2, 8, 1, 64, 8, 1}, {128, 4, 4, 1, 32, 4, 1}},
       {{128, 4, 4, 1, 64, 8, 1}, {128, 4, 4, 1, 64, 4, 1}, {128, 2, 4, 1, 32, 4, 1}},

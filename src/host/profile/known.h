@@ -8,18 +8,18 @@
 /* Neither a multiple of a group, a tile nor a vector. */
 enum { GV_KNOWN_BODIES = 331, GV_KNOWN_QUANTITIES = 4 };
 
-/* By what the force and the potential of a pair at the softened distance s differ from Newton's (order 2); eps: the
- * pair's softening length, where the law softens it itself, and s is not. */
+/* By what the force and the potential of a pair differ from Newton's (order 2) at the softened distance s; where the
+ * law softens pairs itself (law_softens) s is their distance, and eps their softening length. */
 typedef void gv_known_law(double s, double eps, double factor[2]);
 
 typedef struct gv_known {
     double mass[GV_KNOWN_BODIES], pos[3][GV_KNOWN_BODIES], vel[3][GV_KNOWN_BODIES], acc[3][GV_KNOWN_BODIES];
     int32_t id[GV_KNOWN_BODIES];
     double eps;
-    double softening[2][GV_KNOWN_BODIES]; /* beside eps: a body's own as a sink, and as a source */
-    int larger;                           /* 1: of these two the larger one counts, not both */
-    gv_known_law *law;                    /* NULL: Newton's */
-    int law_softens;
+    double softening[2][GV_KNOWN_BODIES];                     /* beside eps: a body's own as a sink, and as a source */
+    int larger;                                               /* 1: of these two the larger one counts, not both */
+    gv_known_law *law;                                        /* NULL: Newton's */
+    int law_softens;                                          /* 1: distances are not softened beside it */
     double quadrupole[GV_KNOWN_BODIES][6];                    /* xx xy xz yy yz zz; zeros */
     unsigned char left_out[GV_KNOWN_BODIES][GV_KNOWN_BODIES]; /* of a sink: sources that do not pull */
 } gv_known;

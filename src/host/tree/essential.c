@@ -209,7 +209,7 @@ static gravel_status group(gravel_essential *e, gravel_run *runs)
         e->set.others = e->buffer[GV_EB_CELL].mem;
         e->set.around.mem = NULL;
     }
-    gravel_status status = gv_groups_make(e->tree, &e->set, e->numbers.plummer, e->call.last);
+    gravel_status status = gv_groups_make(e->tree, &e->set, &e->numbers, e->call.last);
     e->set.others = NULL;
     return status || !e->refined ? status : gv_essential_take_runs(e, runs);
 }

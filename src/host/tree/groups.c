@@ -97,13 +97,13 @@ gravel_status gv_groups_reserve(gravel_tree *tree, gravel_groups *set, const gv_
     return status ? status : gv_tree_reserve(tree, &b[GV_SB_WIDE_LIST], cut->groups * 4, "list of sparse groups");
 }
 
-gravel_status gv_groups_make(gravel_tree *tree, gravel_groups *set, double plummer, int last)
+gravel_status gv_groups_make(gravel_tree *tree, gravel_groups *set, const gv_tree_numbers *numbers, int last)
 {
-    set->cut = gv_tree_cut_of(&tree->plan, &tree->config, set->n, tree->n);
+    set->cut = gv_tree_cut_right(tree, numbers->kind, set->n, tree->n);
     gravel_status status = gv_groups_reserve(tree, set, &set->cut);
     if (!status && last)
         status = gv_sinks_last(tree, set);
-    return status ? status : launch_groups(tree, set, plummer, last);
+    return status ? status : launch_groups(tree, set, numbers->plummer, last);
 }
 
 void gv_groups_give_counts(gravel_tree *tree, gravel_groups *set)
@@ -152,7 +152,7 @@ gravel_status gravel_groups_create(gravel_groups **groups, gravel_tree *tree, co
     if (!status) /* estimates look at how far cells are softened, as in a walk */
         status = gv_tree_soften(tree, numbers.kind);
     if (!status && made->n > 0)
-        status = gv_groups_make(tree, made, numbers.plummer, taken.last);
+        status = gv_groups_make(tree, made, &numbers, taken.last);
     if (status)
         gravel_groups_release(made);
     else

@@ -27,11 +27,25 @@ static void plan_walk(gv_tree_plan *plan, int which, gv_tree_kind kind, const gv
              threads > 1 && VALUE(SORT_THREADS) == 1 ? " -DGV_ITEM_LOOPS=1" : "");
 }
 
+_Static_assert(GV_TREE_SHAPES < 4, "GV_TREE_OF_SHAPE has two bits");
+_Static_assert((int)GV_TREE_SINKS == (int)GRAVEL_SOFTEN_SINKS && (int)GV_TREE_MAX == (int)GRAVEL_SOFTEN_MAX,
+               "GV_TREE_OF_LENGTHS is a gravel_soften");
+
+unsigned gv_tree_walk_features(int walk)
+{
+    if (walk < 0 || walk >= (1 + GV_TREE_SHAPES) * GV_TREE_KINDS)
+        return 0;
+    const unsigned kind = (unsigned)walk % GV_TREE_KINDS, shape = (unsigned)walk / GV_TREE_KINDS;
+    return shape << GV_TREE_SHAPE_AT |
+           (kind == GV_TREE_UNSOFTENED ? (unsigned)GV_TREE_OF_NO_EPS : kind << GV_TREE_LENGTHS_AT);
+}
+
 /* The fewer sinks a compute unit has, the smaller their groups and the more work-items share one: else most of the
  * device is idle, and all wait for the slowest group.  On an H200, 10000 to 1e6 bodies, a hundredth to a quarter
  * active, theta 0.3 to 0.75, these take 1.03 of the time of the best of twelve shapes at each point in sp, 1.02 in ds
  * and dp (doc/numbers.md, "Tree: sparse groups").  The boxes of few sinks are large, and with a small theta most cells
- * in and around them are opened, which a short stack takes in small portions. */
+ * in and around them are opened, which a short stack takes in small portions.  Verdicts of self-tests know these by
+ * their numbers: other sizes need another text in find_key (src/host/profile/proof.c). */
 static const gv_tree_shape few_shapes[2][GV_TREE_SHAPES] = {
     {{8, 16, 128, 128, 2048}, {25, 32, 128, 128, 2048}, {60, 32, 64, 64, 2048}},
     {{8, 16, 128, 128, 2048}, {12.5, 32, 128, 128, 2048}, {31, 32, 64, 64, 2048}}, /* dp */

@@ -50,6 +50,8 @@ enum {
 };
 unsigned gv_tree_features(const gravel_tree_options *options);
 const char *gv_tree_program_name(unsigned features);
+/* Of a kernel of walks (number behind GV_TK_WALK): the bits that are proven before it; 0: none, or no walk. */
+unsigned gv_tree_walk_features(int walk);
 
 /* prove.c: gv_space.prove */
 gravel_status gv_tree_prove(gravel_context *context, int device, const gv_variant *variant, const char *configuration,

@@ -2,11 +2,11 @@
 #include "host/tree/tree.h"
 
 /* Kernels of walks of this kind, of up to so many sinks. */
-static void list_kernels(const gravel_tree *tree, const gravel_tree_call *call, const gv_tree_cut *cut, gv_needs *needs)
+static void list_kernels(const gravel_tree *tree, const gravel_tree_call *call, gv_tree_kind kind,
+                         const gv_tree_cut *cut, gv_needs *needs)
 {
     const int sources = (int)tree->view.bodies->precision;
     const int sinks = call->sinks.bodies ? (int)call->sinks.bodies->precision : sources;
-    const gv_tree_kind kind = gv_tree_numbers_of(tree, call->eps, call->soften).kind;
     gv_need(needs, GV_TK_GATHER + sources);
     gv_need(needs, GV_TK_GATHER + sinks);
     gv_need(needs, gv_tree_walk_kernel(cut, kind));
@@ -108,8 +108,9 @@ gravel_status gravel_tree_prepare(gravel_tree *tree, const gravel_tree_call *cal
         return status;
     if (sinks == 0) /* such a walk needs nothing */
         return GRAVEL_OK;
-    const gv_tree_cut cut = gv_tree_cut_of(&tree->plan, &tree->config, sinks, sources);
-    list_kernels(tree, &taken, &cut, &needs);
+    const gv_tree_kind kind = gv_tree_numbers_of(tree, taken.eps, taken.soften).kind;
+    const gv_tree_cut cut = gv_tree_cut_right(tree, kind, sinks, sources);
+    list_kernels(tree, &taken, kind, &cut, &needs);
     status = gv_needs_make(&needs, tree, make_kernel);
     if (!status)
         status = reserve(tree, &cut, sources, sinks);

@@ -253,7 +253,8 @@ static const char *const files[] = {"tree/walk_group.cl",
                                     "lib/reduce.cl",
                                     NULL};
 
-static const char *const files_beside[] = {"tree/gather.cl", "tree/soften.cl", "lib/compact.cl", NULL};
+static const char *const files_beside[] = {"tree/gather.cl", "tree/soften.cl", "lib/compact.cl", "bodies/transfer.cl",
+                                           NULL};
 
 const gv_space gv_tree_space = {
     .kernel = "tree",

@@ -98,13 +98,23 @@ static gv_kernel_place place_of(const gravel_tree *tree, int kernel)
  * configuration was settled. */
 static gravel_status need_proof(const gravel_tree *tree, int kernel)
 {
-    if (tree->named || kernel <= GV_TK_WALK + GV_TREE_EPS || kernel >= GV_TK_SOFTEN)
-        return GRAVEL_OK;
-    const unsigned kind = (unsigned)(kernel - GV_TK_WALK) % GV_TREE_KINDS;
     gv_variant other = tree->variant;
-    other.features |= (unsigned)(kernel - GV_TK_WALK) / GV_TREE_KINDS << GV_TREE_SHAPE_AT;
-    other.features |= kind == GV_TREE_UNSOFTENED ? (unsigned)GV_TREE_OF_NO_EPS : kind << GV_TREE_LENGTHS_AT;
+    const unsigned more = gv_tree_walk_features(kernel - GV_TK_WALK);
+    if (tree->named || more == 0)
+        return GRAVEL_OK;
+    other.features |= more;
     return gv_proof_require(tree->worker.context, tree->worker.device, &gv_tree_space, &other, &tree->config);
+}
+
+gv_tree_cut gv_tree_cut_right(gravel_tree *tree, gv_tree_kind kind, size_t sinks, size_t sources)
+{
+    for (;;) {
+        const gv_tree_cut cut = gv_tree_cut_of(&tree->plan, &tree->config, sinks, sources);
+        const int kernel = gv_tree_walk_kernel(&cut, kind);
+        if (cut.walk == GV_TP_WALK || tree->kernel[kernel] || need_proof(tree, kernel) == GRAVEL_OK)
+            return cut; /* groups of the configuration: where these are wrong, too, the walk is refused */
+        tree->plan.few[(cut.walk - GV_TP_FEW) / GV_TREE_KINDS].most = -1; /* for none */
+    }
 }
 
 gravel_status gv_tree_get_kernel(gravel_tree *tree, int kernel, cl_kernel *out)

@@ -211,6 +211,8 @@ gravel_status gv_tree_launch_list(gravel_tree *tree, gv_stage stage, int kernel,
     gv_tree_launch_list(tree, stage, kernel, range, sizeof((const gv_arg[]){__VA_ARGS__}) / sizeof(gv_arg),            \
                         (const gv_arg[]){__VA_ARGS__})
 gravel_status gv_tree_get_kernel(gravel_tree *tree, int kernel, cl_kernel *out);
+/* gv_tree_cut_of, without shapes for few sinks that come out wrong here with this softening. */
+gv_tree_cut gv_tree_cut_right(gravel_tree *tree, gv_tree_kind kind, size_t sinks, size_t sources);
 #define GV_TREE_REAL(tree, v) GV_REAL((tree)->options.precision, v)
 /* What kernels of a split force take beside their other arguments (kernels/tree/periodic.h), in the tree's frame. */
 typedef struct gv_tree_range {
@@ -286,10 +288,17 @@ gravel_status gv_sinks_last(gravel_tree *tree, gravel_groups *set);
 /* Places of the sinks among the sources of this tree. */
 gravel_status gv_sinks_self(gravel_tree *tree, gravel_groups *set);
 
+/* Numbers of a walk as the kernels take them. */
+typedef struct gv_tree_numbers {
+    gv_tree_kind kind;
+    double plummer; /* for estimates of accelerations */
+    double soft;    /* eps^2, or h^2; a floor for softening by body */
+} gv_tree_numbers;
+
 /* groups.c */
 /* Room for groups cut like this. */
 gravel_status gv_groups_reserve(gravel_tree *tree, gravel_groups *set, const gv_tree_cut *cut);
-gravel_status gv_groups_make(gravel_tree *tree, gravel_groups *set, double plummer, int last);
+gravel_status gv_groups_make(gravel_tree *tree, gravel_groups *set, const gv_tree_numbers *numbers, int last);
 /* The tree gives the counts of this set from now on (NULL: of none), and no other tree does: those of walks before are
  * overwritten. */
 void gv_groups_give_counts(gravel_tree *tree, gravel_groups *set);
@@ -301,12 +310,6 @@ void gv_groups_release(gravel_groups *set);
 enum { GV_INTO_TICKET = 0x100 };
 /* A call from gv_tree_take_call. */
 gravel_status gv_tree_walk(gravel_tree *tree, const gravel_tree_call *call, gravel_ticket **ticket);
-/* numbers of a walk as the kernels take them */
-typedef struct gv_tree_numbers {
-    gv_tree_kind kind;
-    double plummer; /* for estimates of accelerations */
-    double soft;    /* eps^2, or h^2; a floor for softening by body */
-} gv_tree_numbers;
 gv_tree_numbers gv_tree_numbers_of(const gravel_tree *tree, double eps, gravel_soften soften);
 /* Which cells and bodies act: those of the tree, or others in its frame. */
 typedef struct gv_tree_actors {

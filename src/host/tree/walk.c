@@ -307,7 +307,7 @@ static gravel_status submit(gravel_tree *tree, const gravel_tree_call *call, gra
     if (!status && call->groups)
         status = check_groups(tree, set, call->shift);
     else if (!status)
-        status = gv_groups_make(tree, set, numbers.plummer, call->last);
+        status = gv_groups_make(tree, set, &numbers, call->last);
     if (!status && by_sink)
         status = gv_sinks_soft(tree, set);
     if (!status)
