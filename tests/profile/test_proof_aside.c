@@ -140,7 +140,7 @@ static void lengths_of_cells_are_seen(void **state)
     gv_space_format(&gv_tree_space, &config, text, sizeof text);
     assert_ok(gv_tree_space.prove(context, 0, &variant, text, &error, &most));
     print_message("without the lengths of cells: %.2g of %.2g\n", error, most);
-    assert_true(error > 1.5 * most);
+    assert_true(error > 1.5 * most); /* 3.2 times came out: 1e-3 is nearer to it than to what is right, 1e-4 */
     gravel_context_release(context);
     remove_folder(kernels);
     remove_folder(folder);

@@ -10,7 +10,8 @@
 extern const gv_space gv_direct_space;
 
 /* Feature bits of a direct variant.  Configurations are chosen by the first two; the others make another program.
- * Those from GV_DIRECT_QUADRUPOLES on are for the self-test: to the kernel a shape is the macros of shape.h. */
+ * Those from GV_DIRECT_QUADRUPOLES on are for the self-test: the kernel gets a shape as the macros of shape.h, a rule
+ * of softening as GV_SOFTEN. */
 enum {
     GV_DIRECT_NEAREST = 1,
     GV_DIRECT_LISTS = 2,

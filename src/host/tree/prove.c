@@ -89,7 +89,7 @@ static void only_shape(gravel_tree *tree, unsigned features)
 {
     const int wanted = (int)((features & GV_TREE_OF_SHAPE) >> GV_TREE_SHAPE_AT) - 1;
     for (int k = 0; k < GV_TREE_SHAPES && wanted >= 0; k++)
-        tree->plan.few[k].most = k == wanted ? INFINITY : 0;
+        tree->plan.few[k].most = k == wanted ? INFINITY : -1;
 }
 
 static gravel_status check_shape(const gravel_tree *tree, unsigned features)

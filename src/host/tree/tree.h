@@ -211,7 +211,7 @@ gravel_status gv_tree_launch_list(gravel_tree *tree, gv_stage stage, int kernel,
     gv_tree_launch_list(tree, stage, kernel, range, sizeof((const gv_arg[]){__VA_ARGS__}) / sizeof(gv_arg),            \
                         (const gv_arg[]){__VA_ARGS__})
 gravel_status gv_tree_get_kernel(gravel_tree *tree, int kernel, cl_kernel *out);
-/* gv_tree_cut_of, but without shapes for few sinks that come out wrong here with this softening. */
+/* gv_tree_cut_of, but without shapes for few sinks that have come out wrong here, with this softening or another. */
 gv_tree_cut gv_tree_cut_right(gravel_tree *tree, gv_tree_kind kind, size_t sinks, size_t sources);
 #define GV_TREE_REAL(tree, v) GV_REAL((tree)->options.precision, v)
 /* What kernels of a split force take beside their other arguments (kernels/tree/periodic.h), in the tree's frame. */
