@@ -222,7 +222,10 @@ static void test_what_waits_for_memory_is_even(void **state)
     (void)state;
     h200(&limits);
     assert_true(gv_variant_parse("ds4", &variant));
-    gv_direct_space.built_in(&config, &variant, &limits, 1, 1000000);
+    assert_ok(gv_space_parse(&gv_direct_space,
+                             "threads=128 blocks_per_cu=8 split=64 sinks_per_item=1 tile=0 unroll=4 lanes=1 rsqrt=1 "
+                             "keep=0 meet=0",
+                             &config));
     assert_true(gv_direct_space.unevenness(&config, &variant, &limits, 1, 1000000) == 0);
     assert_true(gv_direct_space.unevenness(&config, &variant, &limits, 3, 1000000) == 0);
     assert_true(gv_direct_space.unevenness(&config, &variant, &limits, 4, 1000000) > 0.01);
