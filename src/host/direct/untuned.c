@@ -32,9 +32,9 @@ static void untuned_groups(gv_config *config, const gv_variant *variant, const g
     VALUE(BLOCKS_PER_CU) = sinks <= 1 ? 8 : sinks < 16 ? 2 : 4;
 }
 
-/* Calls where the above takes 1.1 to 2.2 of the best, and what the times of an H200 and an H100 agree on there (up to
- * 96 sinks: of an H200 for the most part): 1.01 to 1.05 of it in the mean (doc/numbers.md, "Untuned on a GPU").
- * The first row counts that has room for the call. */
+/* What a GPU gets instead, at all sizes: the first row counts that has room for the call.  By the answers of an H200,
+ * over the best of which it takes 1.023 in the mean of 3210 (doc/numbers.md, "Untuned on a GPU" and "Few sinks of few
+ * sources, and the grid by this kernel"). */
 typedef struct gpu_groups {
     int threads, blocks_per_cu, split, sinks_per_item, tile, unroll, meet;
 } gpu_groups;
