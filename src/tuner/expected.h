@@ -1,13 +1,18 @@
 /* The reference's results for the tuner's particles, kept: a candidate takes microseconds to run, the reference tens
- * of milliseconds, and the particles do not move during a question.  Candidates differ by the factor of their masses,
- * by which all forces scale: but for rounding of the masses, 1e-16 of a force, where the strictest ceiling is 1e-14. */
+ * of milliseconds, and the particles never move, so that questions with the same sources and order share them, whatever
+ * their precision and searches.  Candidates differ by the factor of their masses, by which all forces scale: but for
+ * rounding of the masses, 1e-16 of a force, where the strictest ceiling is 1e-14. */
 #ifndef GV_EXPECTED_H
 #define GV_EXPECTED_H
 
 #include "host/base/status.h"
 #include "tuner/pool.h"
 
-enum { GV_EXPECTED_MOST = 64 }; /* sinks computed at once */
+enum {
+    GV_EXPECTED_MOST = 64,   /* sinks computed at once */
+    GV_EXPECTED_KNOWN = 4096 /* sinks of a set; with more it begins anew */
+};
+enum { GV_EXPECTED_SETS = 16 };
 
 typedef struct gv_expected_sink {
     size_t sink;                  /* index in the pool */
@@ -17,12 +22,19 @@ typedef struct gv_expected_sink {
     uint32_t count;               /* sources within the pool's radius */
 } gv_expected_sink;
 
-typedef struct gv_expected {
+/* Of one order and the first `sources` particles of the pool. */
+typedef struct gv_expected_set {
     int order;
     size_t sources;
     double eps;
     size_t n, room;
     gv_expected_sink *known;
+    unsigned long used; /* when, in calls */
+} gv_expected_set;
+
+typedef struct gv_expected {
+    gv_expected_set set[GV_EXPECTED_SETS];
+    unsigned long calls;
 } gv_expected;
 
 /* For n sinks of the pool, by its first `sources` particles with their unscaled masses: got[k] belongs to sink[k]. */
