@@ -35,12 +35,18 @@ static gv_expected_set *find_set(gv_expected *expected, int order, size_t source
     return oldest;
 }
 
+static int by_sink(const void *a, const void *b)
+{
+    const gv_expected_sink *x = a, *y = b;
+
+    return (x->sink > y->sink) - (x->sink < y->sink);
+}
+
 static const gv_expected_sink *find(const gv_expected_set *set, size_t sink)
 {
-    for (size_t k = 0; k < set->n; k++)
-        if (set->known[k].sink == sink)
-            return &set->known[k];
-    return NULL;
+    const gv_expected_sink wanted = {.sink = sink};
+
+    return set->n > 0 ? bsearch(&wanted, set->known, set->n, sizeof wanted, by_sink) : NULL;
 }
 
 static gravel_status make_room(gv_expected_set *set, size_t more)
@@ -105,6 +111,7 @@ static gravel_status learn(gv_expected_set *set, const gv_pool *p, const size_t 
         for (int c = 0; c < GV_POOL_PLANES; c++)
             made->plane[c] = plane[c][k];
     }
+    qsort(set->known, set->n, sizeof *set->known, by_sink);
     return GRAVEL_OK;
 }
 

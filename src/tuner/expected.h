@@ -9,8 +9,8 @@
 #include "tuner/pool.h"
 
 enum {
-    GV_EXPECTED_MOST = 64,   /* sinks computed at once */
-    GV_EXPECTED_KNOWN = 4096 /* sinks of a set; with more it begins anew */
+    GV_EXPECTED_MOST = 64,    /* sinks computed at once */
+    GV_EXPECTED_KNOWN = 16384 /* sinks of a set, 256 to 1024 a question; with more it begins anew */
 };
 enum { GV_EXPECTED_SETS = 16 };
 
@@ -28,8 +28,8 @@ typedef struct gv_expected_set {
     size_t sources;
     double eps;
     size_t n, room;
-    gv_expected_sink *known;
-    unsigned long used; /* when, in calls */
+    gv_expected_sink *known; /* by `sink` */
+    unsigned long used;      /* when, in calls */
 } gv_expected_set;
 
 typedef struct gv_expected {
