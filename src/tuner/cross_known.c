@@ -100,6 +100,41 @@ static int measure_again(gv_run *run, gv_winners *found, int k)
     return entry->n_results > 0;
 }
 
+/* The default, if the question does not keep it; returns how many points that is. */
+static int missing_default(gv_run *run, const gv_winners *found, const void *unused, int k,
+                           gv_point point[GV_POINTS_MOST])
+{
+    const gv_profile_entry *entry = &found->w[k].entry;
+    gv_config config;
+
+    (void)unused;
+    run->task = found->w[k].task;
+    for (int r = 0; r < entry->n_results; r++)
+        if (gv_run_is_default(run, entry, entry->result[r].configuration))
+            return 0;
+    run->space->built_in(&config, &run->task.variant, &run->device.limits, entry->sinks, entry->sources);
+    return gv_run_point(run, &config, &point[0]);
+}
+
+/* A version with other defaults leaves questions that never met theirs, and calls around them guess how far ahead of it
+ * others are.  It meets their winners before all else: one candidate a question. */
+static void add_defaults(gv_run *run, gv_winners *found, double end)
+{
+    gv_point point[GV_POINTS_MOST];
+
+    for (int k = 0; k < found->n && run->status == GRAVEL_OK && !run->interrupted; k++) {
+        gv_winner *w = &found->w[k];
+
+        if (run->spent_s + gv_cross_cost(run, w->time_s) > end || missing_default(run, found, NULL, k, point) == 0)
+            continue;
+        run->best_s = w->time_s;
+        run->wall = gv_now();
+        gv_run_build_from(run, "cross", found, missing_default, NULL, k, found->n);
+        if (gv_question_cross(run, 0, point, 1, &w->entry))
+            gv_tune_save(run, &w->entry);
+    }
+}
+
 /* 1 if the entry answers this variant, on this driver, at sizes that the run is about. */
 static int is_asked(const gv_run *run, const gv_profile_entry *entry, const char *driver)
 {
@@ -260,6 +295,7 @@ int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
         w->time_s = w->entry.result[0].time_s;
         gv_tune_save(run, &w->entry);
     }
+    add_defaults(run, found, end);
     const int known = found->n;
     run->task_index += known;
     ask_new(run, found, new_end);

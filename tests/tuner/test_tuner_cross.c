@@ -471,6 +471,81 @@ static void test_the_default_has_a_place(void **state)
     free(profiles);
 }
 
+static int is_alike(const gv_profile_entry *entry, const char *configuration)
+{
+    gv_profile_entry one = *entry;
+
+    one.n_results = 1;
+    return knows(&one, configuration);
+}
+
+/* Questions that do not keep the default of today, as after a version with others, measure it before all else. */
+static void test_defaults_that_are_not_kept_come_first(void **state)
+{
+    gv_profile_set before = GV_PROFILE_SET_INIT, after = GV_PROFILE_SET_INIT;
+    char *folder, *log_path, *profiles, path[1024], built_in[3][GV_PROFILE_TEXT];
+    gv_tune_device device;
+    gv_variant sp2;
+    gv_tlog log;
+    int met[3] = {0};
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    folder = make_folder();
+    log_path = gv_path_join(folder, "log.jsonl");
+    profiles = gv_path_join(folder, "profiles");
+    tune(NULL, profiles, 12, 0, 0, 0);
+    assert_ok(gv_tune_look("cpu:1", 0, &gv_direct_space, &device));
+    assert_true(gv_variant_parse("sp2", &sp2));
+    assert_ok(gv_profile_read_dir(profiles, &before, NULL, NULL));
+    assert_int_equal(before.block[0].n_entries, 3);
+    for (int e = 0; e < 3; e++) {
+        gv_profile_entry *entry = &before.block[0].entry[e];
+        gv_config config;
+        int r = 0;
+
+        gv_direct_space.built_in(&config, &sp2, &device.limits, entry->sinks, entry->sources);
+        gv_space_format(&gv_direct_space, &config, built_in[e], sizeof built_in[e]);
+        for (; r < entry->n_results; r++) {
+            entry->result[0] = entry->result[r];
+            if (!is_alike(entry, built_in[e]))
+                break;
+        }
+        assert_true(r < entry->n_results);
+        entry->n_results = 1;
+    }
+    remove_folder(profiles);
+    assert_ok(gv_profile_save(profiles, &before, path, sizeof path));
+    tune(log_path, profiles, 0, 0, 1, 0);
+    assert_ok(gv_tlog_read(log_path, &log));
+    for (size_t i = 0; i < log.n && met[0] + met[1] + met[2] < 3; i++) {
+        const gv_tlog_record *record = &log.record[i];
+        int e = 0;
+
+        if (strcmp(record->stage, "cross") != 0)
+            continue;
+        while (before.block[0].entry[e].sinks != record->task.sinks)
+            e++;
+        if (strcmp(record->configuration, built_in[e]) == 0)
+            met[e] = 1;
+        else
+            assert_true(is_alike(&before.block[0].entry[e], record->configuration)); /* the winner */
+    }
+    gv_tlog_close(&log);
+    assert_int_equal(met[0] + met[1] + met[2], 3);
+    assert_ok(gv_profile_read_dir(profiles, &after, NULL, NULL));
+    for (int e = 0; e < after.block[0].n_entries; e++)
+        for (int k = 0; k < 3; k++)
+            if (before.block[0].entry[k].sinks == after.block[0].entry[e].sinks)
+                assert_true(knows(&after.block[0].entry[e], built_in[k]));
+    gv_profile_set_free(&before);
+    gv_profile_set_free(&after);
+    remove_folder(folder);
+    free(profiles);
+    free(log_path);
+    free(folder);
+}
+
 /* What is measured again or beside its neighbours takes the default's place for a gain only: it is not enough to have
  * led before. */
 static void test_the_default_leads_again(void **state)
@@ -656,6 +731,7 @@ int main(void)
         cmocka_unit_test(test_trees_are_asked_between_buckets),
         cmocka_unit_test(test_a_stopped_run_knows_its_plan),
         cmocka_unit_test(test_the_default_has_a_place),
+        cmocka_unit_test(test_defaults_that_are_not_kept_come_first),
         cmocka_unit_test(test_the_default_leads_again),
         cmocka_unit_test(test_long_runs_meet_the_winner_anew),
         cmocka_unit_test(test_budgets_count_all_settings),
