@@ -1,4 +1,4 @@
-/* gravel tune: finds the best configuration of every kernel on this machine and keeps it as a profile. */
+/* gravel tune: finds the best configurations of a kernel on this machine and keeps them as a profile. */
 #include "cli/cmd_tune.h"
 
 #include <errno.h>
@@ -202,7 +202,8 @@ static void print_summary(const tune_options *o, const gv_tune_summary *s, const
                s->tasks_done, s->n_tasks,
                o->record != NULL ? "the log keeps what was measured" : "what was found is kept");
     } else if (s->profile_path[0] != '\0' && strcmp(o->kernel, "direct") == 0) {
-        gv_say("gravel tune", "'gravel tune --regret --keep --quick' mends what is wrong between these questions");
+        gv_say("gravel tune",
+               "'gravel tune --regret --keep --quick --budget 10m' mends what is wrong between these questions");
     }
 }
 
@@ -461,12 +462,14 @@ static int run(const void *values, const gv_operands *operands)
 
 const gv_command gv_cmd_tune = {
     .name = "tune",
-    .summary = "find the best configuration of every kernel on this machine",
+    .summary = "find the best configurations of a kernel on this machine",
     .synopsis = "[--variant LIST] [--quick] [--budget TIME] [--resume] [options]",
     .about =
-        "A question is a variant with a number of sinks and of sources. For each, configurations are compiled,\n"
-        "checked against the reference and timed, each in a process of its own. The best ones become a profile that\n"
-        "every program with gravel uses from then on. Ctrl-C keeps what was found.",
+        "Tunes direct sums, or with --kernel trees or tasks between leaves. A question is a variant with a number of\n"
+        "sinks and of sources. For each, configurations are compiled, checked against the reference and timed, each "
+        "in\n"
+        "a process of its own. The best ones become a profile that every program with gravel uses from then on.\n"
+        "Ctrl-C keeps what was found.",
     .opts = gv_tune_opts,
     .examples = "gravel tune --quick\n"
                 "gravel tune --variant ds4 --budget 60s --device gpu\n"
