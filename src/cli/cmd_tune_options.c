@@ -58,7 +58,7 @@ const gv_opt gv_tune_opts[] = {
      .help =
          "no search: what the profile keeps for neighbouring questions is\nmeasured at each of its questions and those "
          "of devices that are\nalike (with --sinks, --sources: at these only, which may be\nnew), what no longer holds "
-         "anew"},
+         "anew, and the untuned default\nwhere it was not measured"},
     {.name = "budget",
      .letter = 'b',
      .kind = GV_OPT_SECONDS,

@@ -9,10 +9,10 @@
 #include "tuner/pool.h"
 
 enum {
-    GV_EXPECTED_MOST = 64,    /* sinks computed at once */
-    GV_EXPECTED_KNOWN = 16384 /* sinks of a set, 256 to 1024 a question; with more it begins anew */
+    GV_EXPECTED_MOST = 64,     /* sinks computed at once */
+    GV_EXPECTED_KNOWN = 16384, /* sinks of a set, 256 to 1024 a question; with more it begins anew */
+    GV_EXPECTED_SETS = 16      /* pairs of an order and a number of sources */
 };
-enum { GV_EXPECTED_SETS = 16 };
 
 typedef struct gv_expected_sink {
     size_t sink;                  /* index in the pool */

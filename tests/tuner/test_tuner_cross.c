@@ -48,6 +48,22 @@ static void tune(const char *log_path, const char *profiles, size_t budget, doub
     assert_int_equal(summary.tasks_done, 3 + more);
 }
 
+/* A folder with names in it for a log and for profiles. */
+static void open_folder(char **folder, char **log_path, char **profiles)
+{
+    *folder = make_folder();
+    *log_path = gv_path_join(*folder, "log.jsonl");
+    *profiles = gv_path_join(*folder, "profiles");
+}
+
+static void close_folder(char *folder, char *log_path, char *profiles)
+{
+    remove_folder(folder);
+    free(profiles);
+    free(log_path);
+    free(folder);
+}
+
 /* It, or one that the question launches alike: these are one candidate. */
 static int knows(const gv_profile_entry *entry, const char *configuration)
 {
@@ -73,9 +89,7 @@ static void test_winners_meet_without_time(void **state)
 
     (void)state;
     SKIP_WITHOUT_DEVICE();
-    folder = make_folder();
-    log_path = gv_path_join(folder, "log.jsonl");
-    profiles = gv_path_join(folder, "profiles");
+    open_folder(&folder, &log_path, &profiles);
     tune(NULL, profiles, 12, 0, 0, 0);       /* the winners that the next run begins with */
     tune(log_path, profiles, 0, 1e-3, 0, 0); /* less than one answer of the worker takes */
     assert_ok(gv_tlog_read(log_path, &log));
@@ -94,10 +108,7 @@ static void test_winners_meet_without_time(void **state)
                  knows(&entry[e], entry[(e + 2) % 3].result[0].configuration);
     assert_true(known >= 1);
     gv_profile_set_free(&set);
-    remove_folder(folder);
-    free(profiles);
-    free(log_path);
-    free(folder);
+    close_folder(folder, log_path, profiles);
 }
 
 /* Without searches: what a profile of another kernel text keeps, or whose winner takes another time now, is measured
@@ -110,9 +121,7 @@ static void test_profile_is_crossed(void **state)
 
     (void)state;
     SKIP_WITHOUT_DEVICE();
-    folder = make_folder();
-    log_path = gv_path_join(folder, "log.jsonl");
-    profiles = gv_path_join(folder, "profiles");
+    open_folder(&folder, &log_path, &profiles);
     tune(NULL, profiles, 12, 0, 0, 0);
     assert_ok(gv_profile_read_dir(profiles, &before, NULL, NULL));
     assert_int_equal(before.block[0].n_entries, 3);
@@ -151,10 +160,7 @@ static void test_profile_is_crossed(void **state)
     assert_int_equal(found, 3);
     gv_profile_set_free(&before);
     gv_profile_set_free(&after);
-    remove_folder(folder);
-    free(profiles);
-    free(log_path);
-    free(folder);
+    close_folder(folder, log_path, profiles);
 }
 
 static void hear(const char *text, void *user)
@@ -213,9 +219,7 @@ static void test_new_sizes_are_asked(void **state)
 
     (void)state;
     SKIP_WITHOUT_DEVICE();
-    folder = make_folder();
-    log_path = gv_path_join(folder, "log.jsonl");
-    profiles = gv_path_join(folder, "profiles");
+    open_folder(&folder, &log_path, &profiles);
     tune(NULL, profiles, 12, 0, 0, 0);
     assert_ok(gv_profile_read_dir(profiles, &before, NULL, NULL));
     tune(log_path, profiles, 0, 0, 1, 1);
@@ -249,10 +253,7 @@ static void test_new_sizes_are_asked(void **state)
     }
     gv_profile_set_free(&before);
     gv_profile_set_free(&after);
-    remove_folder(folder);
-    free(profiles);
-    free(log_path);
-    free(folder);
+    close_folder(folder, log_path, profiles);
 }
 
 /* A device without answers of its own asks, without sizes, what one that is alike has answered. */
@@ -491,9 +492,7 @@ static void test_defaults_that_are_not_kept_come_first(void **state)
 
     (void)state;
     SKIP_WITHOUT_DEVICE();
-    folder = make_folder();
-    log_path = gv_path_join(folder, "log.jsonl");
-    profiles = gv_path_join(folder, "profiles");
+    open_folder(&folder, &log_path, &profiles);
     tune(NULL, profiles, 12, 0, 0, 0);
     assert_ok(gv_tune_look("cpu:1", 0, &gv_direct_space, &device));
     assert_true(gv_variant_parse("sp2", &sp2));
@@ -540,10 +539,7 @@ static void test_defaults_that_are_not_kept_come_first(void **state)
                 assert_true(knows(&after.block[0].entry[e], built_in[k]));
     gv_profile_set_free(&before);
     gv_profile_set_free(&after);
-    remove_folder(folder);
-    free(profiles);
-    free(log_path);
-    free(folder);
+    close_folder(folder, log_path, profiles);
 }
 
 /* What is measured again or beside its neighbours takes the default's place for a gain only: it is not enough to have
@@ -619,9 +615,7 @@ static void test_long_runs_meet_the_winner_anew(void **state)
 
     (void)state;
     SKIP_WITHOUT_DEVICE();
-    folder = make_folder();
-    log_path = gv_path_join(folder, "log.jsonl");
-    profiles = gv_path_join(folder, "profiles");
+    open_folder(&folder, &log_path, &profiles);
     fill(&options, profiles, 0, 1);
     options.budget = 4;
     options.log_path = log_path;
@@ -637,10 +631,7 @@ static void test_long_runs_meet_the_winner_anew(void **state)
     options.budget = 0;
     assert_ok(gv_tune(&options, &summary));
     assert_int_equal(summary.replayed, 0);
-    remove_folder(folder);
-    free(profiles);
-    free(log_path);
-    free(folder);
+    close_folder(folder, log_path, profiles);
 }
 
 /* A question of the tree is five evaluations, which a budget counts. */
