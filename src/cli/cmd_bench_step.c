@@ -33,7 +33,7 @@ static const char *const mode_name[] = {"block", "leapfrog", "host", "active"};
 static gravel_status run_one(step_bench *b, const gv_particles *p, gv_step_mode mode, size_t active)
 {
     const step_options *o = b->opts;
-    const gv_timing_rule rule = {5, 20, GV_TIMING_MOST, 0.02, 5.0, 0, 1e30, NULL};
+    const gv_timing_rule rule = {5, 20, GV_TIMING_MOST, 0.02, 5.0, 0, 1e30, NULL, 0};
     const gv_step_setting setting = {b->context,
                                      p,
                                      mode,

@@ -117,7 +117,8 @@ static int missing_default(gv_run *run, const gv_winners *found, const void *unu
 }
 
 /* A version with other defaults leaves questions that never met theirs, and calls around them guess how far ahead of it
- * others are.  It meets their winners before all else: one candidate a question. */
+ * others are.  It meets their winners before all else: one candidate a question.  Those of another kernel text, whose
+ * times are no comparison, come after they have been measured again. */
 static void add_defaults(gv_run *run, gv_winners *found, double end)
 {
     gv_point point[GV_POINTS_MOST];
@@ -125,7 +126,8 @@ static void add_defaults(gv_run *run, gv_winners *found, double end)
     for (int k = 0; k < found->n && run->status == GRAVEL_OK && !run->interrupted; k++) {
         gv_winner *w = &found->w[k];
 
-        if (run->spent_s + gv_cross_cost(run, w->time_s) > end || missing_default(run, found, NULL, k, point) == 0)
+        if (!is_current(run, &w->entry) || run->spent_s + gv_cross_cost(run, w->time_s) > end ||
+            missing_default(run, found, NULL, k, point) == 0)
             continue;
         run->best_s = w->time_s;
         run->wall = gv_now();
@@ -273,6 +275,7 @@ int gv_cross_planned(gv_run *run)
 int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
 {
     collect_known(run, found);
+    add_defaults(run, found, end);
     /* times of another kernel text or launch plan are no comparison for what is measured now */
     for (int k = 0; k < found->n && run->status == GRAVEL_OK && !run->interrupted; k++) {
         gv_winner *w = &found->w[k];

@@ -24,12 +24,14 @@ typedef struct gv_direct_trial {
 
 /* Column x of the pool from one body on, every step-th. */
 gravel_vec gv_trial_vec(double *const x[3], size_t from, size_t step);
-/* The forces on the sinks from this pool index on; `poison`: outputs are filled with NaN, and canaries put behind them,
- * before. */
-gravel_status gv_trial_call(gv_direct_trial *t, size_t from, int poison);
+/* Fills the outputs with NaN and puts canaries behind them. */
+void gv_trial_poison(gv_direct_trial *t);
+/* The forces on the sinks from this pool index on. */
+gravel_status gv_trial_call(gv_direct_trial *t, size_t from);
 /* 1 if sampled sinks of enough sets are right; the outcome says what is wrong.  Sets where the sinks are timed. */
 int gv_trial_verify(gv_direct_trial *t, uint64_t *state, gv_outcome *outcome);
-/* Another set of sinks, then the first one again: same bits. */
+/* The first set of sinks has the same bits again, which out[] holds after the timing of one place, and another set is
+ * right. */
 int gv_trial_verify_again(gv_direct_trial *t, uint64_t *state, gv_outcome *outcome);
 
 #endif

@@ -67,13 +67,14 @@ int gv_outcome_time(const gv_effort *effort, double first_s, gv_timed_fn run, gv
     gv_timing_rule rule = GV_TIMING_RULE_INIT;
     gravel_status status;
 
-    rule.warm_up = first_s > 0.1 ? 0 : 1;
+    rule.warm_up = first_s > (row ? GV_LONG_RUN_S : 0.1) ? 0 : 1;
     rule.least = effort->least;
     rule.most = effort->most;
     rule.least_s = effort->least_s;
     rule.most_s = effort->most_s;
     rule.stop_above = effort->stop_above;
     rule.row = row;
+    rule.least_long = 2;
     status = gv_timing_run(&rule, run, user, timing);
     if (status != GRAVEL_OK)
         gv_outcome_of_status(status, outcome);

@@ -89,7 +89,7 @@ static gravel_status timed(void *user, double *device_s, double *call_s)
     for (int k = 0; k < t->places; k++) {
         const double start = gv_now();
         double kernel_s = 0;
-        gravel_status status = gv_trial_call(t, place(t, k), 0);
+        gravel_status status = gv_trial_call(t, place(t, k));
 
         *call_s += (gv_now() - start) / t->places;
         if (status == GRAVEL_OK)
@@ -108,7 +108,7 @@ static gravel_status timed_row(void *user, int runs, double *device_s)
 
     *device_s = 0;
     for (int k = 0; k < t->places; k++) {
-        gravel_status status = t->places > 1 ? gv_trial_call(t, place(t, k), 0) : GRAVEL_OK;
+        gravel_status status = t->places > 1 ? gv_trial_call(t, place(t, k)) : GRAVEL_OK;
 
         if (status == GRAVEL_OK)
             status = gv_direct_row(t->direct, (runs + t->places - 1) / t->places, &one_s);
@@ -156,6 +156,7 @@ static void time_it(gv_direct_trial *t, uint64_t *state, int again, gv_phase_fn 
 
     gravel_direct_get_kernel_time(t->direct, &first_s);
     phase("time", user);
+    gv_trial_poison(t);
     if (!gv_outcome_time(effort, first_s, timed, t->is_cpu ? NULL : timed_row, t, &timing, outcome))
         return;
     if (!timing.stopped && effort->most > 1 && !again) {

@@ -521,8 +521,7 @@ static void test_defaults_that_are_not_kept_come_first(void **state)
         const gv_tlog_record *record = &log.record[i];
         int e = 0;
 
-        if (strcmp(record->stage, "cross") != 0)
-            continue;
+        assert_string_equal(record->stage, "cross");
         while (before.block[0].entry[e].sinks != record->task.sinks)
             e++;
         if (strcmp(record->configuration, built_in[e]) == 0)

@@ -124,7 +124,7 @@ static void test_timing_median_and_spread(void **state)
 {
     static const double device[] = {9.0, 0.5, 0.1, 0.4, 0.2, 0.3};
     clockwork c = {device, 6, 0};
-    gv_timing_rule rule = {1, 5, 5, 0, 100, 1e-9, 1e30, NULL};
+    gv_timing_rule rule = {1, 5, 5, 0, 100, 1e-9, 1e30, NULL, 0};
     gv_timing timing;
 
     (void)state;
@@ -140,7 +140,7 @@ static void test_timing_repeats_short_runs(void **state)
 {
     static const double device[] = {1e-6};
     clockwork c = {device, 1, 0};
-    gv_timing_rule rule = {1, 4, 4, 0, 100, 1e-6, 1e30, NULL};
+    gv_timing_rule rule = {1, 4, 4, 0, 100, 1e-6, 1e30, NULL, 0};
     gv_timing timing;
 
     (void)state;
@@ -163,7 +163,7 @@ static void test_timing_rows_of_short_runs(void **state)
 {
     static const double kernel[] = {50e-6}, shorter[] = {20e-6}, longer[] = {200e-6};
     clockwork c[] = {{kernel, 1, 0}, {shorter, 1, 0}, {longer, 1, 0}};
-    gv_timing_rule rule = {1, 4, 4, 0, 100, 1e-6, 1e30, quiet_row};
+    gv_timing_rule rule = {1, 4, 4, 0, 100, 1e-6, 1e30, quiet_row, 0};
 
     (void)state;
     for (int k = 0; k < 3; k++) {
@@ -210,10 +210,40 @@ static void test_timing_stops_when_rows_agree(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
         clockwork w = {c[k].device, 0, 0};
-        const gv_timing_rule rule = {1, 3, 8, 100, 100, 1e-6, 1e30, next_row};
+        const gv_timing_rule rule = {1, 3, 8, 100, 100, 1e-6, 1e30, next_row, 0};
         gv_timing timing;
 
         assert_int_equal(gv_timing_run(&rule, first_tick, &w, &timing), GRAVEL_OK);
+        assert_int_equal(timing.samples, c[k].samples);
+    }
+}
+
+static gravel_status no_row(void *user, int runs, double *device_s)
+{
+    (void)user, (void)runs, (void)device_s;
+    fail_msg("a long run needs no row");
+    return GRAVEL_OK;
+}
+
+/* Two samples of a long run are enough if they agree; three at least of one that is shorter. */
+static void test_timing_of_long_runs_is_short(void **state)
+{
+    static const struct {
+        double device[9];
+        int samples;
+    } c[] = {
+        {{20e-3, 20.05e-3, 1}, 2},
+        {{20e-3, 20.1e-3, 20.2e-3, 20.05e-3, 1}, 4},
+        {{2e-3, 2e-3, 2e-3, 1}, 3},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        clockwork w = {c[k].device, 9, 0};
+        const gv_timing_rule rule = {0, 3, 8, 100, 100, 1e-6, 1e30, no_row, 2};
+        gv_timing timing;
+
+        assert_int_equal(gv_timing_run(&rule, tick, &w, &timing), GRAVEL_OK);
         assert_int_equal(timing.samples, c[k].samples);
     }
 }
@@ -222,7 +252,7 @@ static void test_timing_gives_up_on_hopeless_ones(void **state)
 {
     static const double slow[] = {1.0}, once[] = {0.1, 1.0, 0.1};
     clockwork c = {slow, 1, 0}, d = {once, 3, 0};
-    gv_timing_rule rule = {0, 8, 8, 0, 100, 1e-9, 0.5, NULL};
+    gv_timing_rule rule = {0, 8, 8, 0, 100, 1e-9, 0.5, NULL, 0};
     gv_timing timing;
 
     (void)state;
@@ -244,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_timing_repeats_short_runs),
         cmocka_unit_test(test_timing_rows_of_short_runs),
         cmocka_unit_test(test_timing_stops_when_rows_agree),
+        cmocka_unit_test(test_timing_of_long_runs_is_short),
         cmocka_unit_test(test_timing_gives_up_on_hopeless_ones),
     };
 
