@@ -241,7 +241,7 @@ void gv_question_between(gv_run *run, gv_winners *found, const gv_plan *plan, in
         size_t status[GV_OUTCOME_COUNT];
 
         run->wall = gv_now();
-        gv_run_build_from(run, "cross", found, points_of, plan, k, plan->n);
+        gv_run_build_from(run, "cross", found, points_of, plan, k, plan->n, end);
         memcpy(status, run->summary->status, sizeof status);
         const int first = first_answer(run, point, n, entry);
 

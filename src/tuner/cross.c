@@ -333,7 +333,7 @@ void gv_cross(gv_run *run, gv_winners *found, double end)
                 continue;
             run->best_s = w->time_s;
             run->wall = gv_now();
-            gv_run_build_from(run, "cross", found, neighbours_of, order, k, found->n);
+            gv_run_build_from(run, "cross", found, neighbours_of, order, k, found->n, end);
             if (gv_question_cross(run, pass, point, n, &w->entry))
                 gv_tune_save(run, &w->entry);
             memcpy(&w->tried[w->n_tried], point, (size_t)n * sizeof *point);

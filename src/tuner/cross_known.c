@@ -45,7 +45,7 @@ static int kept_points(gv_run *run, const gv_winners *found, const void *unused,
 
 /* 1 if the winner of the k-th entry takes as long as the entry says.  Launches may be planned otherwise than when it
  * was measured, and what else the profile says of these sizes is then as old. */
-static int still_holds(gv_run *run, const gv_winners *found, int k)
+static int still_holds(gv_run *run, const gv_winners *found, int k, double end)
 {
     const gv_effort effort = gv_cross_effort(run);
     const gv_winner *w = &found->w[k];
@@ -53,14 +53,14 @@ static int still_holds(gv_run *run, const gv_winners *found, int k)
     gv_outcome now;
 
     run->wall = gv_now();
-    gv_run_build_from(run, "again", found, kept_points, NULL, k, found->n);
+    gv_run_build_from(run, "again", found, kept_points, NULL, k, found->n, end);
     return gv_run_evaluate(run, "again", 0, &w->point, &effort, &now) && now.status == GV_OUTCOME_OK &&
            fabs(log(gv_outcome_score(&now) / winner->time_min_s)) <= fmax(TIME_HOLDS, 2 * winner->spread);
 }
 
 /* Measures what the k-th entry keeps again, with today's kernels.  0: nothing works any more, or the run has to stop.
  */
-static int measure_again(gv_run *run, gv_winners *found, int k)
+static int measure_again(gv_run *run, gv_winners *found, int k, double end)
 {
     const gv_effort effort = gv_cross_effort(run);
     gv_profile_entry *entry = &found->w[k].entry;
@@ -68,7 +68,7 @@ static int measure_again(gv_run *run, gv_winners *found, int k)
     const int n = kept_points(run, found, NULL, k, point);
 
     run->wall = gv_now();
-    gv_run_build_from(run, "again", found, kept_points, NULL, k, found->n);
+    gv_run_build_from(run, "again", found, kept_points, NULL, k, found->n, end);
     snprintf(entry->kernel_version, sizeof entry->kernel_version, "%s", run->device.kernel_version);
     gv_date(entry->date);
     entry->n_results = 0;
@@ -131,7 +131,7 @@ static void add_defaults(gv_run *run, gv_winners *found, double end)
             continue;
         run->best_s = w->time_s;
         run->wall = gv_now();
-        gv_run_build_from(run, "cross", found, missing_default, NULL, k, found->n);
+        gv_run_build_from(run, "cross", found, missing_default, NULL, k, found->n, end);
         if (gv_question_cross(run, 0, point, 1, &w->entry))
             gv_tune_save(run, &w->entry);
     }
@@ -283,14 +283,14 @@ int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
         run->task = w->task;
         run->best_s = w->time_s;
         if (is_current(run, &w->entry)) {
-            if (run->spent_s + 5 * gv_run_cost(run) > end || still_holds(run, found, k))
+            if (run->spent_s + 5 * gv_run_cost(run) > end || still_holds(run, found, k, end))
                 continue;
             w->entry.kernel_version[0] = '\0'; /* of no text that is known */
         }
         const int is_late = run->spent_s + 5 * w->entry.n_results * gv_run_cost(run) > end;
         if (is_late)
             gv_run_remark(run, GV_REMARK_STAYS, 0);
-        if (is_late || !measure_again(run, found, k)) {
+        if (is_late || !measure_again(run, found, k, end)) {
             *w = found->w[--found->n];
             k--;
             continue;

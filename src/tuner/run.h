@@ -65,6 +65,7 @@ typedef struct gv_run {
     gv_profile_set known;   /* profiles of this device before the run */
     gv_profile_set unsaved; /* answers that are not in its profile yet, and when it was written last */
     double saved_at;
+    double program_s;   /* what one of the last programs took that were built ahead; 0: unknown */
     int has_built_in;   /* the first start point is the built-in default */
     int may_widen;      /* a variant's first question: soft constraints may yield (scouts.h) */
     int wide;           /* they have: everything that can run is tried */
@@ -197,9 +198,9 @@ int gv_question_answer(gv_run *run, const gv_point *start, int n_starts, gv_prof
 typedef int (*gv_points_fn)(gv_run *run, const gv_winners *found, const void *order, int k,
                             gv_point point[GV_POINTS_MOST]);
 /* Compiles at once what a stage will measure at its k-th question of n; where that is anything, then for those after it
- * as well, as much as keeps all builders busy. */
+ * as well, as much as keeps all builders busy and a quarter of the time to `end` has room for. */
 void gv_run_build_from(gv_run *run, const char *stage, const gv_winners *found, gv_points_fn points_of,
-                       const void *order, int k, int n);
+                       const void *order, int k, int n, double end);
 
 /* Times points that won, or are the default, at neighbouring questions of run->task, and sorts them into the entry:
  * what the choice between questions is made from.  Each question of a run in passes of different numbers.  1 if the

@@ -541,6 +541,95 @@ static void test_defaults_that_are_not_kept_come_first(void **state)
     close_folder(folder, log_path, profiles);
 }
 
+/* A line of $BUILDS for each program. */
+static char counting[] = "echo ready >&3\n"
+                         "while read -r line; do\n"
+                         "  echo x >> \"$BUILDS\"\n"
+                         "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":1e-9}\" >&3\n"
+                         "done\n";
+static char *const counting_argv[] = {shell, dash_c, counting, NULL};
+
+/* Question k measures one program that no other does. */
+static int one_program(gv_run *run, const gv_winners *found, const void *program, int k, gv_point point[GV_POINTS_MOST])
+{
+    (void)run, (void)found;
+    point[0] = ((const gv_point *)program)[k];
+    return 1;
+}
+
+static int is_other_program(const gv_domain *domain, const gv_point *a, const gv_point *b)
+{
+    for (int d = 0; d < domain->n; d++)
+        if (domain->builds[d] && a->at[d] != b->at[d])
+            return 1;
+    return 0;
+}
+
+static int count_lines(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    int n = 0;
+
+    for (int c; file && (c = fgetc(file)) != EOF;)
+        n += c == '\n';
+    if (file)
+        fclose(file);
+    return n;
+}
+
+/* A question's own programs are built whatever time there is, those of the questions behind it in a part of what is
+ * left, and as many as there are builders where nobody knows how long one takes. */
+static void test_programs_are_built_ahead_in_time(void **state)
+{
+    enum { QUESTIONS = 12, JOBS = 2 };
+    static const struct {
+        double program_s, end;
+        int built;
+    } c[] = {
+        {0, 1e30, JOBS}, {1, 1e30, 4 * JOBS}, {1, 20, 5}, {1, 8, 2}, {1, 0, 0}, /* one alone: whoever measures it */
+    };
+    char *folder = make_folder(), *builds = gv_path_join(folder, "builds");
+    gv_tune_options options;
+    gv_run *run = calloc(1, sizeof *run);
+    gv_point program[QUESTIONS];
+    int n = 0;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    assert_non_null(run);
+    setenv("BUILDS", builds, 1);
+    fill(&options, folder, 1, 0);
+    run->options = &options;
+    run->space = &gv_direct_space;
+    assert_ok(gv_tune_look("cpu:1", 0, run->space, &run->device));
+    run->task.variant = options.variant[0];
+    run->task.sinks = 30;
+    run->task.sources = 1000;
+    assert_ok(gv_domain_of_space(&run->domain, run->space, &run->task.variant, &run->device.limits, NULL, 0));
+    for (size_t p = 0; p < run->domain.n_points && n < QUESTIONS; p++)
+        if (n == 0 || is_other_program(&run->domain, &run->domain.point[p], &program[n - 1]))
+            program[n++] = run->domain.point[p];
+    assert_int_equal(n, QUESTIONS);
+    run->worker_options = (gv_tune_worker_options){counting_argv, 60, NULL, NULL};
+    gv_builders_init(&run->builders, JOBS, &run->worker_options);
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        remove(builds);
+        run->n_built = 0;
+        run->program_s = c[k].program_s;
+        gv_run_build_from(run, "cross", NULL, one_program, program, 0, QUESTIONS, c[k].end);
+        assert_int_equal(count_lines(builds), c[k].built);
+        assert_true(c[k].built == 0 || (run->program_s > 0 && run->program_s != c[k].program_s));
+    }
+    gv_builders_stop(&run->builders);
+    gv_domain_free(&run->domain);
+    free(run->built);
+    free(run);
+    unsetenv("BUILDS");
+    remove_folder(folder);
+    free(builds);
+    free(folder);
+}
+
 /* What is measured again or beside its neighbours takes the default's place for a gain only: it is not enough to have
  * led before. */
 static void test_the_default_leads_again(void **state)
@@ -722,6 +811,7 @@ int main(void)
         cmocka_unit_test(test_a_stopped_run_knows_its_plan),
         cmocka_unit_test(test_the_default_has_a_place),
         cmocka_unit_test(test_defaults_that_are_not_kept_come_first),
+        cmocka_unit_test(test_programs_are_built_ahead_in_time),
         cmocka_unit_test(test_the_default_leads_again),
         cmocka_unit_test(test_long_runs_meet_the_winner_anew),
         cmocka_unit_test(test_budgets_count_all_settings),
