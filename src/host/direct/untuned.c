@@ -33,7 +33,7 @@ static void untuned_groups(gv_config *config, const gv_variant *variant, const g
 }
 
 /* What a GPU gets instead, at all sizes: the first row counts that has room for the call.  By the answers of an H200,
- * over the best of which it takes 1.022 in the mean of 3265 (doc/numbers.md, "Untuned on a GPU" and the sections from
+ * over the best of which it takes 1.020 in the mean of 3265 (doc/numbers.md, "Untuned on a GPU" and the sections from
  * "Few sinks of few sources, and the grid by this kernel" on). */
 typedef struct gpu_groups {
     int threads, blocks_per_cu, split, sinks_per_item, tile, unroll, meet;
