@@ -33,7 +33,7 @@ static void untuned_groups(gv_config *config, const gv_variant *variant, const g
 }
 
 /* What a GPU gets instead, at all sizes: the first row counts that has room for the call.  By the answers of an H200,
- * over the best of which it takes 1.020 in the mean of 3265 (doc/numbers.md, "Untuned on a GPU" and the sections from
+ * over the best of which it takes 1.019 in the mean of 3263 (doc/numbers.md, "Untuned on a GPU" and the sections from
  * "Few sinks of few sources, and the grid by this kernel" on). */
 typedef struct gpu_groups {
     int threads, blocks_per_cu, split, sinks_per_item, tile, unroll, meet;
@@ -147,15 +147,15 @@ static const struct {
      {{{128, 4, 4, 1, 32, 8, 1}, {128, 2, 4, 1, 32, 8, 1}, {128, 3, 4, 1, 32, 8, 1}},
       {{128, 6, 4, 1, 32, 8, 1}, {128, 4, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 8, 1}},
       {{128, 8, 4, 1, 32, 8, 1}, {128, 2, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 4, 1}}}},
+    /* groups of 32 sinks: two of 64, as of later rows, would be a quarter empty or more */
+    {{65, 96, 16385, SIZE_MAX, SIZE_MAX, PLAIN},
+     {{{256, 2, 8, 1, 64, 4, 1}, {256, 2, 8, 1, 64, 8, 1}, {128, 4, 4, 1, 32, 4, 1}},
+      {{128, 4, 8, 2, 32, 8, 1}, {128, 4, 8, 2, 32, 4, 1}, {128, 4, 8, 2, 32, 4, 1}},
+      {{128, 4, 8, 2, 32, 4, 1}, {128, 4, 8, 2, 32, 4, 1}, {128, 4, 4, 1, 32, 2, 1}}}},
     {{64, 255, 0, 65536, SIZE_MAX, ALL_CALLS},
      {{{256, 2, 8, 1, 64, 4, 1}, {256, 2, 8, 1, 64, 8, 1}, {128, 2, 4, 1, 32, 4, 1}},
       {{128, 4, 4, 1, 32, 4, 1}, {256, 2, 8, 1, 32, 8, 1}, {128, 2, 4, 1, 32, 8, 1}},
       {{128, 4, 4, 1, 32, 8, 1}, {256, 2, 4, 1, 32, 4, 1}, {128, 2, 4, 1, 32, 4, 1}}}},
-    /* groups of 32 sinks: two of 64, as of the next row, would be a quarter empty or more */
-    {{65, 96, 16385, SIZE_MAX, SIZE_MAX, PLAIN},
-     {{{256, 2, 8, 1, 64, 4, 1}, {256, 2, 8, 1, 64, 8, 1}, {128, 4, 4, 1, 32, 4, 1}},
-      {{128, 4, 4, 1, 64, 8, 1}, {128, 4, 4, 1, 64, 4, 1}, {128, 2, 4, 1, 32, 4, 1}},
-      {{128, 4, 4, 1, 64, 4, 1}, {128, 2, 4, 1, 32, 4, 1}, {128, 4, 4, 1, 32, 2, 1}}}},
     {{256, 1023, 16385, SIZE_MAX, SIZE_MAX, PLAIN},
      {{{256, 2, 8, 2, 64, 16, 1}, {256, 2, 4, 2, 64, 8, 1}, {128, 4, 4, 2, 128, 4, 1}},
       {{128, 4, 4, 4, 64, 8, 1}, {256, 2, 8, 2, 64, 4, 1}, {128, 2, 4, 2, 64, 4, 1}},
@@ -164,9 +164,10 @@ static const struct {
      {{{256, 2, 8, 2, 64, 16, 1}, {256, 2, 4, 1, 64, 8, 1}, {256, 2, 4, 1, 64, 4, 1}},
       {{128, 4, 4, 2, 32, 8, 1}, {256, 2, 8, 2, 64, 4, 1}, {128, 2, 4, 2, 64, 4, 1}},
       {{256, 2, 8, 2, 64, 4, 1}, {128, 4, 4, 2, 64, 4, 1}, {128, 4, 4, 1, 64, 2, 1}}}},
+    /* groups of 32 sinks here too: of 64 they took 1.25 to 1.52 of the best for 96 and 160 in sp4 and ds4 */
     {{49, 255, 16385, SIZE_MAX, SIZE_MAX, SEARCHES},
-     {{{256, 2, 8, 1, 64, 4, 1}, {256, 2, 4, 1, 128, 8, 1}, {128, 2, 4, 1, 32, 4, 1}},
-      {{128, 4, 4, 1, 64, 8, 1}, {256, 1, 4, 1, 128, 4, 1}, {128, 2, 4, 1, 32, 8, 1}},
+     {{{256, 2, 8, 1, 64, 4, 1}, {256, 2, 8, 1, 64, 8, 1}, {128, 2, 4, 1, 32, 4, 1}},
+      {{128, 4, 4, 1, 64, 8, 1}, {256, 2, 8, 1, 32, 8, 1}, {128, 2, 4, 1, 32, 8, 1}},
       {{128, 4, 4, 1, 64, 4, 1}, {128, 4, 4, 1, 64, 4, 1}, {128, 4, 4, 1, 64, 2, 1}}}},
     {{256, 1023, 16385, SIZE_MAX, SIZE_MAX, SEARCHES},
      {{{128, 4, 2, 1, 64, 4, 1}, {256, 2, 4, 1, 128, 8, 1}, {256, 2, 4, 1, 128, 4, 1}},
