@@ -300,8 +300,8 @@ void gv_run_build_from(gv_run *run, const char *stage, const gv_winners *found, 
 {
     const gv_effort none = {1, 1, 0, 0, 1e30};
     const int all = run->builders.n < 16 ? 4 * run->builders.n : 64;
-    const double in_time = AHEAD_PART * fmax(end - run->spent_s, 0) / run->program_s;
-    const int ahead = run->program_s > 0 ? (int)fmin(in_time, all) : run->builders.n;
+    const double time_s = AHEAD_PART * fmax(end - run->spent_s, 0);
+    const int ahead = run->program_s > 0 ? (int)fmin(time_s / run->program_s, all) : run->builders.n;
     const gv_task task = run->task;
     gv_request request[64];
     int building = 0, room = all;

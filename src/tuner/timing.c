@@ -117,14 +117,14 @@ gravel_status gv_timing_run(const gv_timing_rule *rule, gv_timed_fn run, void *u
         spent += s.row ? device[n] * s.repeats + call[n] : call[n] * s.repeats;
         n++;
         least = device[n - 1] < least ? device[n - 1] : least;
-        const int enough = rule->least_long > 0 && device[0] >= GV_LONG_RUN_S ? rule->least_long : rule->least;
-
-        if (rule->row && n >= enough && do_agree(device, n))
-            break;
         if (n >= 2 && total >= HOPELESS_S && least > rule->stop_above) {
             timing->stopped = 1;
             break;
         }
+        const int enough = rule->least_long > 0 && device[0] >= GV_LONG_RUN_S ? rule->least_long : rule->least;
+
+        if (rule->row && n >= enough && do_agree(device, n))
+            break;
     }
     if (n == 0)
         return gv_fail(GRAVEL_ERR_ARGUMENT, "the timing rule has no samples");

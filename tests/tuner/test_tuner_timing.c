@@ -245,7 +245,15 @@ static void test_timing_of_long_runs_is_short(void **state)
 
         assert_int_equal(gv_timing_run(&rule, tick, &w, &timing), GRAVEL_OK);
         assert_int_equal(timing.samples, c[k].samples);
+        assert_false(timing.stopped);
     }
+    /* that two agree on being too slow is no result */
+    clockwork slow = {c[0].device, 9, 0};
+    const gv_timing_rule rule = {0, 3, 8, 100, 100, 1e-6, 10e-3, no_row, 2};
+    gv_timing timing;
+
+    assert_int_equal(gv_timing_run(&rule, tick, &slow, &timing), GRAVEL_OK);
+    assert_true(timing.stopped);
 }
 
 static void test_timing_gives_up_on_hopeless_ones(void **state)
