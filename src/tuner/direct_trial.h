@@ -30,8 +30,8 @@ void gv_trial_poison(gv_direct_trial *t);
 gravel_status gv_trial_call(gv_direct_trial *t, size_t from);
 /* 1 if sampled sinks of enough sets are right; the outcome says what is wrong.  Sets where the sinks are timed. */
 int gv_trial_verify(gv_direct_trial *t, uint64_t *state, gv_outcome *outcome);
-/* The first set of sinks has the same bits again, which out[] holds after the timing of one place, and another set is
- * right. */
-int gv_trial_verify_again(gv_direct_trial *t, uint64_t *state, gv_outcome *outcome);
+/* Another set of sinks, then the first one again: same bits.  `timed_is_first`: out[] holds the results of a timed run
+ * of the first set, which are compared instead of another run's. */
+int gv_trial_verify_again(gv_direct_trial *t, uint64_t *state, int timed_is_first, gv_outcome *outcome);
 
 #endif

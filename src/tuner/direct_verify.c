@@ -265,41 +265,40 @@ int gv_trial_verify(gv_direct_trial *t, uint64_t *state, gv_outcome *outcome)
     return why == NULL;
 }
 
-/* 0 if the results now in out[] are other bits than the first ones of the same sinks. */
-static int is_first_again(const gv_direct_trial *t)
+/* NULL if the results now in out[] are the bits of the first ones of the same sinks. */
+static const char *compare_first(const gv_direct_trial *t)
 {
     for (int c = 0; c < t->planes; c++)
         if (memcmp(t->p->first[c], t->p->out[c], t->sinks * sizeof(double)) != 0)
-            return 0;
-    return 1;
+            return "the same input gave other bits the second time";
+    return NULL;
 }
 
-int gv_trial_verify_again(gv_direct_trial *t, uint64_t *state, gv_outcome *outcome)
+int gv_trial_verify_again(gv_direct_trial *t, uint64_t *state, int timed_is_first, gv_outcome *outcome)
 {
     samples got = {0, 0, {{0}}};
     double worst = 0;
-    const char *why = NULL;
-    gravel_status status = GRAVEL_OK;
+    const char *why = timed_is_first ? compare_first(t) : NULL;
 
-    /* where one stretch of sinks alone was timed, that is the first one, and out[] holds its results */
-    if (t->places > 1) {
-        gv_trial_poison(t);
-        status = gv_trial_call(t, t->from);
-    }
-    if (status == GRAVEL_OK && !is_first_again(t))
-        why = "the same input gave other bits the second time";
-    if (status == GRAVEL_OK && !why && t->sinks >= FEWEST_SAMPLES) {
-        const size_t from = stretch(t, t->first + 1 + gv_draw(state) % (STRETCHES - 1));
+    for (int set = 0; set < (timed_is_first ? 1 : 2) && !why; set++) {
+        size_t from = set == 0 ? stretch(t, t->first + 1 + gv_draw(state) % (STRETCHES - 1)) : t->from;
+        gravel_status status;
 
         gv_trial_poison(t);
         status = gv_trial_call(t, from);
-        if (status == GRAVEL_OK && !check_set(t, from, &got, outcome))
+        if (status != GRAVEL_OK) {
+            gv_outcome_of_status(status, outcome);
             return 0;
-        why = status == GRAVEL_OK ? judge(t, &got, &worst) : NULL;
+        }
+        if (set == 0 && t->sinks >= FEWEST_SAMPLES) {
+            if (!check_set(t, from, &got, outcome))
+                return 0;
+            why = judge(t, &got, &worst);
+        }
+        if (set == 1)
+            why = compare_first(t);
     }
-    if (status != GRAVEL_OK)
-        gv_outcome_of_status(status, outcome);
-    else if (why)
+    if (why != NULL)
         wrong(outcome, worst, why);
-    return status == GRAVEL_OK && !why;
+    return why == NULL;
 }

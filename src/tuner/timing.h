@@ -8,8 +8,7 @@
  *    time is the mean of a row of runs without events (host/program/row.h), about 0.3 ms of them.  There no more than
  *    `least` samples are taken once the two shortest agree within 0.3 %; of long runs `least_long`.
  *  - What is reported is the median, with the minimum and the spread (interquartile range / median).  Candidates are
- *  ranked
- *    by the minimum: disturbances only ever add time.
+ *    ranked by the minimum: disturbances only ever add time.
  */
 #ifndef GV_TIMING_H
 #define GV_TIMING_H

@@ -194,28 +194,36 @@ static gravel_status next_row(void *user, int runs, double *device_s)
     return GRAVEL_OK;
 }
 
+typedef struct stop_case {
+    double device[9];
+    int samples;
+} stop_case;
+
+static void check_samples(const gv_timing_rule *rule, gv_timed_fn run, const stop_case *c, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        clockwork w = {c[k].device, rule->row == next_row ? 0 : 9, 0}; /* rows count with n */
+        gv_timing timing;
+
+        assert_int_equal(gv_timing_run(rule, run, &w, &timing), GRAVEL_OK);
+        assert_int_equal(timing.samples, c[k].samples);
+        assert_false(timing.stopped);
+    }
+}
+
 /* The first is the run with events, then rows; at least three, until the two shortest agree within 0.3 %. */
 static void test_timing_stops_when_rows_agree(void **state)
 {
-    static const struct {
-        double device[9];
-        int samples;
-    } c[] = {
+    static const stop_case c[] = {
         {{50e-6, 20e-6, 20.05e-6, 30e-6}, 3},
         {{50e-6, 20e-6, 20.1e-6, 20.2e-6, 20.3e-6, 20.05e-6, 1}, 5},
         {{50e-6, 30e-6, 30e-6, 20e-6, 25e-6, 20.05e-6, 1}, 5}, /* equals that are not the shortest */
         {{50e-6, 20e-6, 21e-6, 22e-6, 23e-6, 24e-6, 25e-6, 26e-6, 27e-6}, 8},
     };
+    const gv_timing_rule rule = {1, 3, 8, 100, 100, 1e-6, 1e30, next_row, 0};
 
     (void)state;
-    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
-        clockwork w = {c[k].device, 0, 0};
-        const gv_timing_rule rule = {1, 3, 8, 100, 100, 1e-6, 1e30, next_row, 0};
-        gv_timing timing;
-
-        assert_int_equal(gv_timing_run(&rule, first_tick, &w, &timing), GRAVEL_OK);
-        assert_int_equal(timing.samples, c[k].samples);
-    }
+    check_samples(&rule, first_tick, c, sizeof c / sizeof c[0]);
 }
 
 static gravel_status no_row(void *user, int runs, double *device_s)
@@ -228,30 +236,19 @@ static gravel_status no_row(void *user, int runs, double *device_s)
 /* Two samples of a long run are enough if they agree; three at least of one that is shorter. */
 static void test_timing_of_long_runs_is_short(void **state)
 {
-    static const struct {
-        double device[9];
-        int samples;
-    } c[] = {
+    static const stop_case c[] = {
         {{20e-3, 20.05e-3, 1}, 2},
         {{20e-3, 20.1e-3, 20.2e-3, 20.05e-3, 1}, 4},
         {{2e-3, 2e-3, 2e-3, 1}, 3},
     };
-
-    (void)state;
-    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
-        clockwork w = {c[k].device, 9, 0};
-        const gv_timing_rule rule = {0, 3, 8, 100, 100, 1e-6, 1e30, no_row, 2};
-        gv_timing timing;
-
-        assert_int_equal(gv_timing_run(&rule, tick, &w, &timing), GRAVEL_OK);
-        assert_int_equal(timing.samples, c[k].samples);
-        assert_false(timing.stopped);
-    }
-    /* that two agree on being too slow is no result */
+    gv_timing_rule rule = {0, 3, 8, 100, 100, 1e-6, 1e30, no_row, 2};
     clockwork slow = {c[0].device, 9, 0};
-    const gv_timing_rule rule = {0, 3, 8, 100, 100, 1e-6, 10e-3, no_row, 2};
     gv_timing timing;
 
+    (void)state;
+    check_samples(&rule, tick, c, sizeof c / sizeof c[0]);
+    /* that two agree on being too slow is no result */
+    rule.stop_above = 10e-3;
     assert_int_equal(gv_timing_run(&rule, tick, &slow, &timing), GRAVEL_OK);
     assert_true(timing.stopped);
 }
