@@ -317,6 +317,41 @@ static void test_alike_devices_fill_gaps(void **state)
     gv_profile_set_free(&shipped);
 }
 
+/* An answer of a device that is alike counts between the device's own unless one of these, of the same bucket of sinks,
+ * is within an octave of both sizes and newer, or the user's, or alone of the kernel text that runs. */
+static void test_near_answers_are_the_devices_own(void **state)
+{
+    static const char h200[] = "NVIDIA H200", h100[] = "NVIDIA H100 PCIe", old[] = "2026-01-01T00:00:00Z";
+    static const struct {
+        size_t sinks, sources;
+        int is_older, is_of_other_text, is_users, size;
+    } c[] = {{64, 131072, 1, 0, 0, 2}, {64, 131072, 0, 0, 0, 8}, {256, 131072, 1, 0, 0, 8}, {128, 524288, 1, 0, 0, 8},
+             {200, 65536, 1, 0, 0, 2}, {64, 131072, 0, 1, 0, 2}, {64, 131072, 0, 0, 1, 2},  {256, 131072, 0, 0, 1, 8}};
+    gv_limits limits;
+    gv_config config;
+
+    (void)state;
+    make_limits(&limits, h100, 132);
+    for (size_t k = 0; k < sizeof c / sizeof c[0]; k++) {
+        gv_profile_set user = GV_PROFILE_SET_INIT, shipped = GV_PROFILE_SET_INIT;
+        gv_profile_device device;
+        gv_profile_entry entry;
+
+        add(c[k].is_users ? &user : &shipped, h100, 132, "ds4", 128, "size=2 split=1");
+        strcpy((c[k].is_users ? &user : &shipped)->block[0].entry[0].date, "2026-06-01T00:00:00Z");
+        make_device(&device, h200, 132);
+        make_entry(&entry, "ds4", c[k].sinks, c[k].sources, "size=8 split=1");
+        strcpy(entry.date, c[k].is_older ? old : "2026-12-01T00:00:00Z");
+        if (c[k].is_of_other_text)
+            strcpy(entry.kernel_version, "older");
+        assert_ok(gv_profile_set_add(&shipped, &device, &entry));
+        ask_at(&user, &shipped, &limits, "ds4", c[k].sinks, c[k].sources, &config);
+        assert_int_equal(config.value[0], c[k].size);
+        gv_profile_set_free(&user);
+        gv_profile_set_free(&shipped);
+    }
+}
+
 /* What one CPU has found is taken there where it is ahead of the default by 4 %, and by another CPU for 5 %, with the
  * spreads on top. */
 static void test_other_cpus_win_by_more(void **state)
@@ -588,6 +623,7 @@ int main(void)
         cmocka_unit_test(test_nearest_of_the_same_device),
         cmocka_unit_test(test_new_questions_hide_no_others),
         cmocka_unit_test(test_alike_devices_fill_gaps),
+        cmocka_unit_test(test_near_answers_are_the_devices_own),
         cmocka_unit_test(test_alike_devices_know_the_text),
         cmocka_unit_test(test_cpus_are_alike_by_name),
         cmocka_unit_test(test_other_cpus_win_by_more),

@@ -183,7 +183,7 @@ typedef struct gathered {
     const gv_profile_set *const *set; /* the user's, the shipped ones */
     const char *text;                 /* of the kernel that runs, or where that is unknown of what answers */
     const gv_profile_entry **entry;
-    int n;
+    int n, n_own; /* the first ones are the device's own */
 } gathered;
 
 /* 1 if `a` answers for sizes that `b` was asked at as well: the one of the kernel text that runs, else the user's, else
@@ -196,6 +196,24 @@ static int supersedes(const gathered *g, const gv_profile_entry *a, const gv_pro
     if (is_a != is_b)
         return is_a;
     return users_a != users_b ? users_a : strcmp(a->date, b->date) > 0;
+}
+
+static int within_octave(size_t a, size_t b)
+{
+    return (double)a <= 2 * (double)b && (double)b <= 2 * (double)a;
+}
+
+/* 1 if the device has an answer of its own within an octave of both sizes, in the same bucket of sinks, that would
+ * supersede this one.  H100 answers of days before at 10240 x 1024 stood between an H200's at 8192 and 12288 x 1024:
+ * 1.11 of the default's time.  Without them 6 for 13 of 1814 calls of the H200 at the regret's grid take above 1.02 of
+ * it, with means over the best of 1.0083 and 1.0084; two octaves are worse for the H100 (doc/numbers.md). */
+static int is_beside_own(const gathered *g, const gv_profile_entry *other)
+{
+    for (int k = 0; k < g->n_own; k++)
+        if (g->entry[k]->sink_bucket == other->sink_bucket && within_octave(g->entry[k]->sinks, other->sinks) &&
+            within_octave(g->entry[k]->sources, other->sources) && supersedes(g, g->entry[k], other))
+            return 1;
+    return 0;
 }
 
 /* Adds the questions of a block with the variant and features of `like`, of one driver or (NULL) any.  Other kernel
@@ -220,6 +238,8 @@ static void gather_block(gathered *g, const gv_profile_block *block, const gv_pr
         else if (k < g->n && what == GAPS_AND_TEXTS)
             replaces = strcmp(other->kernel_version, g->text) == 0 &&
                        strcmp(g->entry[k]->kernel_version, g->text) != 0 && !is_of(g->set[0], g->entry[k]);
+        if (k == g->n && is_beside_own(g, other))
+            continue;
         if (k == g->n || replaces)
             g->entry[k] = other;
         g->n += k == g->n;
@@ -256,14 +276,15 @@ static void gather_blocks(gathered *g, const match *like, const gv_profile_devic
 }
 
 /* What profiles hold beside `like`: the device's own answers with one driver; where these leave gaps those with others;
- * then those of devices that are alike, which also stand for shipped ones of another kernel text: of two such GPUs the
- * better choices (doc/numbers.md).  Of any other device only what stands beside `like` with its driver. */
+ * then those of devices that are alike, where none of its own is near and better; they also stand for shipped ones of
+ * another kernel text: of two such GPUs the better choices (doc/numbers.md).  Of any other device only what stands
+ * beside `like` with its driver. */
 static int gather(const match *like, const gv_profile_set *const sets[2], const gv_profile_device *wanted,
                   const gv_profile_question *question, const gv_profile_entry **entry)
 {
     const int is_own = gv_profile_same_device(&like->block->device, wanted);
     const char *text = question->kernel_version[0] ? question->kernel_version : like->entry->kernel_version;
-    gathered g = {sets, text, entry, 0};
+    gathered g = {sets, text, entry, 0, 0};
 
     if (!gv_profile_alike(&like->block->device, wanted)) {
         gather_block(&g, like->block, like->entry, like->entry->driver, BETTER);
@@ -271,6 +292,7 @@ static int gather(const match *like, const gv_profile_set *const sets[2], const 
     }
     gather_blocks(&g, like, wanted, 1, is_own ? like->entry->driver : question->limits->info.driver, BETTER);
     gather_blocks(&g, like, wanted, 1, NULL, GAPS);
+    g.n_own = g.n;
     gather_blocks(&g, like, wanted, 0, NULL, GAPS_AND_TEXTS);
     return g.n;
 }
