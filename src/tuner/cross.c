@@ -62,7 +62,10 @@ double gv_run_cost(const gv_run *run)
 double gv_cross_cost(const gv_run *run, double time_s)
 {
     /* a run that warms up, three or more that count; verified before and after */
-    return (4 * turns_of(run, time_s) + 2) * time_s * gv_tune_subject(run->options)->settings;
+    const double runs_s = (4 * turns_of(run, time_s) + 2) * time_s * gv_tune_subject(run->options)->settings;
+
+    /* a run without searches compiles most of what it measures, which takes longer than short runs */
+    return run->options->cross && run->n_crossed > 0 ? fmax(runs_s, run->crossed_s / run->n_crossed) : runs_s;
 }
 
 /* Two turns that agree so well are enough; what is so far behind the winner at first is timed once. */
@@ -187,6 +190,7 @@ int gv_question_cross(gv_run *run, int pass, const gv_point *point, int n, gv_pr
     crossing list[GV_KEPT_MOST];
     gv_config config;
     gv_point winner;
+    const double before_s = run->spent_s;
     int met = 0, changed = 0, going = 1;
 
     memset(list, 0, sizeof list);
@@ -211,6 +215,8 @@ int gv_question_cross(gv_run *run, int pass, const gv_point *point, int n, gv_pr
         take(run, &reference, &list[k], entry);
         changed = 1;
     }
+    run->crossed_s += run->spent_s - before_s;
+    run->n_crossed += met;
     gv_prefer_default(run, entry);
     return changed;
 }

@@ -283,7 +283,11 @@ int gv_cross_known(gv_run *run, gv_winners *found, double end, double new_end)
         run->task = w->task;
         run->best_s = w->time_s;
         if (is_current(run, &w->entry)) {
-            if (run->spent_s + 5 * gv_run_cost(run) > end || still_holds(run, found, k, end))
+            if (run->spent_s + 5 * gv_run_cost(run) > end) {
+                gv_run_remark(run, GV_REMARK_STAYS, 0);
+                continue;
+            }
+            if (still_holds(run, found, k, end))
                 continue;
             w->entry.kernel_version[0] = '\0'; /* of no text that is known */
         }

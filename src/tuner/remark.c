@@ -32,19 +32,19 @@ void gv_run_remark(gv_run *run, gv_remark remark, double scatter)
 }
 
 /* Questions that the time was over for: what was not done, at which, what of it.  One that is done takes so long on the
- * average. */
+ * average; a few that are done tell nothing of the others. */
 static void say_late(gv_run *run, gv_remark remark, const char *done, const char *from, const char *on, const char *so)
 {
     const int n = run->remarks[remark], all = run->summary->n_tasks, others = all - n;
-    char text[320];
+    char text[320], enough[48] = "";
 
     if (n == 0)
         return;
-    snprintf(text, sizeof text,
-             "%d of %d questions were not %s, the time was over, %s %s (sinks x sources)%s: %s; about %.0f s would do "
-             "for all",
-             n, all, done, from, run->remarked[remark], on, so,
-             10 * ceil(0.1 * run->spent_s * all / (others > 0 ? others : 1)));
+    if (others > 0 && 10 * others >= all)
+        snprintf(enough, sizeof enough, "; about %.0f s would do for all",
+                 10 * ceil(0.1 * run->spent_s * all / others));
+    snprintf(text, sizeof text, "%d of %d questions were not %s, the time was over, %s %s (sinks x sources)%s: %s%s", n,
+             all, done, from, run->remarked[remark], on, so, enough);
     gv_run_warn(run, text);
 }
 

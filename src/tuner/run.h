@@ -65,6 +65,8 @@ typedef struct gv_run {
     gv_profile_set known;   /* profiles of this device before the run */
     gv_profile_set unsaved; /* answers that are not in its profile yet, and when it was written last */
     double saved_at;
+    double crossed_s; /* what all candidates took that met a winner of before, and how many these are */
+    int n_crossed;
     double program_s;   /* what one of the last programs took that were built ahead; 0: unknown */
     int has_built_in;   /* the first start point is the built-in default */
     int may_widen;      /* a variant's first question: soft constraints may yield (scouts.h) */

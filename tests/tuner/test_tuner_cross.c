@@ -209,6 +209,67 @@ static void test_what_there_is_no_time_for_stays(void **state)
     free(folder);
 }
 
+/* An answer takes a tenth of a second, however short the run is that it tells of. */
+static char slow[] = "echo ready >&3\n"
+                     "while read -r line; do\n"
+                     "  sleep 0.1\n"
+                     "  text=${line%seed*}\n"
+                     "  set -- $(printf %s \"$text\" | cksum)\n"
+                     "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":$(($1 % 9000 + 1000))e-12}\" >&3\n"
+                     "done\n";
+static char *const slow_argv[] = {shell, dash_c, slow, NULL};
+
+/* The answers of a profile are good without being looked at again: what its run has no time for is not begun, in no
+ * variant. */
+static void test_no_question_begins_behind_the_budget(void **state)
+{
+    static const char *const variant[] = {"sp2", "sp4", "ds2", "ds4", "ds6"};
+    gv_profile_set set = GV_PROFILE_SET_INIT;
+    char *folder, *log_path, *profiles, path[1024], said[400] = "";
+    gv_tune_options options;
+    gv_tune_summary summary;
+    gv_tlog log;
+    double spent = 0;
+
+    (void)state;
+    SKIP_WITHOUT_DEVICE();
+    open_folder(&folder, &log_path, &profiles);
+    tune(NULL, profiles, 12, 0, 0, 0);
+    assert_ok(gv_profile_read_dir(profiles, &set, NULL, NULL));
+    assert_int_equal(set.block[0].n_entries, 3);
+    fill(&options, profiles, 1, 0);
+    options.n_sinks = options.n_sources = 0; /* all that the profile knows */
+    options.n_variants = 5;
+    for (int v = 0; v < 5; v++)
+        assert_true(gv_variant_parse(variant[v], &options.variant[v]));
+    for (int k = 3; k < 15; k++) {
+        gv_profile_entry entry = set.block[0].entry[k % 3];
+
+        strcpy(entry.variant, variant[k / 3]);
+        assert_ok(gv_profile_set_add(&set, &set.block[0].device, &entry));
+    }
+    assert_ok(gv_profile_save(profiles, &set, path, sizeof path));
+    gv_profile_set_free(&set);
+    options.budget_s = 1;
+    options.log_path = log_path;
+    options.worker_argv = slow_argv;
+    options.warn = hear;
+    options.user = said;
+    assert_ok(gv_tune(&options, &summary));
+    assert_int_equal(summary.n_tasks, 15);
+    assert_ok(gv_tlog_read(log_path, &log));
+    assert_true(log.n > 0);
+    for (size_t i = 0; i < log.n; i++) {
+        const gv_tlog_record *r = &log.record[i];
+
+        assert_true((i > 0 && gv_task_same(&r->task, &log.record[i - 1].task)) || spent < options.budget_s);
+        spent += r->outcome.cost_s;
+    }
+    assert_contains(said, " of 15 questions were not measured again, the time was over, as sp2, ");
+    gv_tlog_close(&log);
+    close_folder(folder, log_path, profiles);
+}
+
 /* Sizes that are named and that the profile does not hold become questions, among what won around them: no search. */
 static void test_new_sizes_are_asked(void **state)
 {
@@ -803,6 +864,7 @@ int main(void)
         cmocka_unit_test(test_winners_meet_without_time),
         cmocka_unit_test(test_profile_is_crossed),
         cmocka_unit_test(test_what_there_is_no_time_for_stays),
+        cmocka_unit_test(test_no_question_begins_behind_the_budget),
         cmocka_unit_test(test_new_sizes_are_asked),
         cmocka_unit_test(test_questions_of_an_alike_device_are_asked),
         cmocka_unit_test(test_gpus_are_asked_below_64_sinks),
