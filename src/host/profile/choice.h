@@ -19,13 +19,13 @@
  * wins, so that a call with exactly a question's sizes gets its winner, on a CPU where that beats the untuned default
  * by 4 % and a quarter of the spreads, or the question has not measured it. The default is another one at other
  * sizes: at a corner that did not keep that of the call, what is known of the corner's own stands for it. Elsewhere
- * only those count that beat it by more than a quarter of the spreads that were measured, 2 % at least (CPUs 4 %,
- * trees 2.5 %), by 1 % more where some corner did not keep them, by 5 % more where another CPU was asked, and by 4 %
- * more where corners were asked with another kernel text (of part of the weight that part), or, where the default was
- * not kept, by these least parts, if they are known at every corner, or from one that has both, is full or is very
- * near; and none that is known only with more than four times as many sources. Where the questions were asked without
- * the call's searches, or with others, they have to win by GV_CHOICE_OTHER more; if the default was not kept at all,
- * at one corner that has measured both. */
+ * only those count that beat it by more than a quarter of the spreads that were measured, 2 % at least and on GPUs 0.3
+ * us (CPUs 4 %, trees 2.5 %), by 1 % more where some corner did not keep them, by 5 % more where another CPU was asked,
+ * and by 4 % more where corners were asked with another kernel text (of part of the weight that part), or, where the
+ * default was not kept, by these least parts, if they are known at every corner, or from one that has both, is full or
+ * is very near; and none that is known only with more than four times as many sources. Where the questions were asked
+ * without the call's searches, or with others, they have to win by GV_CHOICE_OTHER more; if the default was not kept at
+ * all, at one corner that has measured both. */
 #ifndef GV_CHOICE_H
 #define GV_CHOICE_H
 

@@ -22,6 +22,11 @@
  * 0.01, and nothing there, 10 of 216 calls of an H200 at sizes where nobody had asked took above 1.02 of its time, with
  * this 6; of 6300 of an H100 80 and 46, where the mean over the best is 1.0202 and 1.0216 (doc/numbers.md). */
 #define LEAST_LEAD 0.02
+/* Nor for less than this, on GPUs: what two configurations of a call take differs by up to 0.26 to 0.3 us from one
+ * sitting to the next (95 % of 5901 pairs of an H200's calls below 15 us; of longer ones 0.7 to 2.1 %).  Of 2692 calls
+ * of the H200 at the regret's grid 4 for 11 take above 1.02 of the default's time, with means over the best of 1.0075
+ * and 1.0074 (doc/numbers.md). */
+#define LEAST_LEAD_S 0.3e-6
 /* The same of CPUs, also at a question's own sizes: what one configuration takes of the default's time, in turns with
  * it, differs by 5.4 % from one hour to the next (a Zen 3 of a shared host, standard deviation; an H200: 0.7 to 1.4 %).
  * With 0.02 155, 42 and 36 of some 3065, 790 and 3422 calls of three CPUs take above 1.02 of the default's time, with
@@ -130,11 +135,22 @@ static int is_cpu(const gv_choice_among *among)
     return among->limits && among->limits->info.type == GRAVEL_DEVICE_CPU;
 }
 
-static double least_lead(const gv_choice_among *among)
+/* About how long the call takes: the winners' times at the corners, which lie around it. */
+static double time_of(const gv_choice_corner *corner, int n)
+{
+    double log_s = 0;
+
+    for (int k = 0; k < n; k++)
+        log_s += corner[k].weight * log(corner[k].entry->result[0].time_min_s);
+    return exp(log_s);
+}
+
+static double least_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among)
 {
     const double of_space = among->space ? among->space->least_lead : 0;
+    const double of_device = is_cpu(among) ? LEAST_LEAD_OF_CPUS : fmax(LEAST_LEAD, LEAST_LEAD_S / time_of(corner, n));
 
-    return log1p(fmax(is_cpu(among) ? LEAST_LEAD_OF_CPUS : LEAST_LEAD, of_space));
+    return log1p(fmax(of_device, of_space));
 }
 
 /* Of the two, as the corners have measured them; what one has not measured counts there by the other's. */
@@ -161,7 +177,7 @@ static int is_own_size(const gv_profile_entry *entry, const gv_choice_among *amo
 double gv_choice_lead(const gv_choice_corner *corner, int n, const gv_choice_among *among,
                       const gv_choice_candidate *best, const gv_choice_candidate *built_in, double more)
 {
-    const double least = least_lead(among);
+    const double least = least_lead(corner, n, among);
     const double of_spread = log1p(SPREAD_PART * spread_of_both(corner, n, among, best, built_in));
 
     if (n == 1 && more == 0 && among->elsewhere == 0 && is_own_size(corner->entry, among))
