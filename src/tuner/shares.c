@@ -51,7 +51,7 @@ static int is_named(const gv_tune_options *options)
 }
 
 /* What a profile holds stays good without being looked at again: no variant gets time beyond that of the whole run.  27
- * variants with half of that and more each took 155 s for 120 and 130 s for 60. */
+ * variants that each had a least time took 155 s for 120 and 130 s for 60 (doc/numbers.md). */
 static int keeps_to_budget(const gv_tune_options *options)
 {
     return options->cross && options->n_sinks == 0 && options->n_sources == 0;
