@@ -44,7 +44,7 @@ static void leave_out(gv_run *run, const gv_variant *variant, const gv_plan *ask
     }
 }
 
-/* What is named is asked, however little time there is. */
+/* What is named is asked, however little time there is; of what a profile holds gv_cross_known leaves out itself. */
 static int is_named(const gv_tune_options *options)
 {
     return options->n_sinks > 0 || options->n_sources > 0 || options->cross || options->record;

@@ -6,12 +6,13 @@
 #include "tuner/run.h"
 
 /* Times that depend on the request (the configuration, the sinks), so short that no run of a candidate counts. */
-static char script[] = "echo ready >&3\n"
-                       "while read -r line; do\n"
-                       "  text=${line%seed*}\n"
-                       "  set -- $(printf %s \"$text\" | cksum)\n"
-                       "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":$(($1 % 9000 + 1000))e-12}\" >&3\n"
-                       "done\n";
+#define ANSWERS(first)                                                                                                 \
+    "echo ready >&3\n"                                                                                                 \
+    "while read -r line; do\n" first "  text=${line%seed*}\n"                                                          \
+    "  set -- $(printf %s \"$text\" | cksum)\n"                                                                        \
+    "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":$(($1 % 9000 + 1000))e-12}\" >&3\n"                            \
+    "done\n"
+static char script[] = ANSWERS("");
 static char shell[] = "sh", dash_c[] = "-c";
 static char *const worker_argv[] = {shell, dash_c, script, NULL};
 
@@ -210,18 +211,12 @@ static void test_what_there_is_no_time_for_stays(void **state)
 }
 
 /* An answer takes a tenth of a second, however short the run is that it tells of. */
-static char slow[] = "echo ready >&3\n"
-                     "while read -r line; do\n"
-                     "  sleep 0.1\n"
-                     "  text=${line%seed*}\n"
-                     "  set -- $(printf %s \"$text\" | cksum)\n"
-                     "  echo \"{\\\"status\\\":\\\"ok\\\",\\\"time_s\\\":$(($1 % 9000 + 1000))e-12}\" >&3\n"
-                     "done\n";
+static char slow[] = ANSWERS("  sleep 0.1\n");
 static char *const slow_argv[] = {shell, dash_c, slow, NULL};
 
 /* The answers of a profile are good without being looked at again: what its run has no time for is not begun, in no
  * variant. */
-static void test_no_question_begins_behind_the_budget(void **state)
+static void test_no_question_begins_after_the_budget(void **state)
 {
     static const char *const variant[] = {"sp2", "sp4", "ds2", "ds4", "ds6"};
     gv_profile_set set = GV_PROFILE_SET_INIT;
@@ -864,7 +859,7 @@ int main(void)
         cmocka_unit_test(test_winners_meet_without_time),
         cmocka_unit_test(test_profile_is_crossed),
         cmocka_unit_test(test_what_there_is_no_time_for_stays),
-        cmocka_unit_test(test_no_question_begins_behind_the_budget),
+        cmocka_unit_test(test_no_question_begins_after_the_budget),
         cmocka_unit_test(test_new_sizes_are_asked),
         cmocka_unit_test(test_questions_of_an_alike_device_are_asked),
         cmocka_unit_test(test_gpus_are_asked_below_64_sinks),
